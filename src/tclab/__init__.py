@@ -1,0 +1,25 @@
+"""tclab, the torch.compile lab: run code, keep every stage of its compile, show it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tclab.model import Chart, Graph, Kernel, Listing, Table, Text
+
+if TYPE_CHECKING:
+    from tclab.display import show
+    from tclab.stages import Capture, capture
+
+__all__ = ["Capture", "Chart", "Graph", "Kernel", "Listing", "Table", "Text", "capture", "show"]
+__version__ = "0.1.0"
+
+# Imported on first use: the first two import torch, which the site generator must not.
+_LAZY = {"capture": "tclab.stages", "Capture": "tclab.stages", "show": "tclab.display"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        import importlib
+
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

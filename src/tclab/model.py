@@ -1,0 +1,450 @@
+"""The nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
+
+Standard library only, no behaviour beyond validation and (de)serialisation, so
+that the runner, the renderer and the site generator can share it without torch.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+T = TypeVar("T", bound=type)
+
+_KINDS: dict[str, type] = {}
+
+
+def _kind(name: str):
+    """Register a dataclass under the name it has in stored files."""
+
+    def register(cls: T) -> T:
+        cls.kind = name  # type: ignore[attr-defined]
+        _KINDS[name] = cls
+        return cls
+
+    return register
+
+
+# --------------------------------------------------------------------------- places
+
+
+@_kind("source-line")
+@dataclass(frozen=True)
+class SourceLine:
+    """One line of Python. `file` is relative to the project or starts with a package name."""
+
+    kind: ClassVar[str]
+    file: str
+    line: int
+    code: str = ""
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+# --------------------------------------------------------------------------- artifacts
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """One typed thing a run showed. `name` is its key on pages: unique in a run, a slug."""
+
+    kind: ClassVar[str]
+    title: str = ""
+    name: str = ""
+
+
+@_kind("text")
+@dataclass(frozen=True)
+class Text(Artifact):
+    """Plain text; shown verbatim."""
+
+    text: str = ""
+
+
+@_kind("listing")
+@dataclass(frozen=True)
+class Listing(Artifact):
+    """Code in some language, with the keys of what each line came from.
+
+    `stage` is one of STAGES. `links` maps a line number (from 1, within `code`) to
+    keys such as ``py:snippets/x.py:12`` or ``fx:forward:add_1``; two lines of two
+    listings that share a key are linked. A line that is absent has no known origin.
+    """
+
+    code: str = ""
+    language: str = "text"  # a Pygments lexer name
+    stage: str = ""
+    filename: str = ""
+    first_line: int = 1
+    links: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        normal = {int(line): tuple(keys) for line, keys in self.links.items()}
+        object.__setattr__(self, "links", normal)
+
+
+@_kind("kernel")
+@dataclass(frozen=True)
+class Kernel(Listing):
+    """One generated kernel. `language` is ``python`` (Triton) or ``cpp``.
+
+    `kernel_name` is the name in the generated code; `category` is pointwise, reduction,
+    persistent_reduction, template, …; `origins` are the ATen nodes fused into it;
+    `source_lines` the user's lines; `facts` what else is known (grid, num_warps, bytes).
+    """
+
+    kernel_name: str = ""
+    category: str = ""
+    device: str = ""
+    origins: tuple[str, ...] = ()
+    source_lines: tuple[SourceLine, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+@_kind("node")
+@dataclass(frozen=True)
+class Node:
+    """One FX node. `shape` holds sizes as text, so symbols fit; `()` is a scalar, None unknown."""
+
+    kind: ClassVar[str]
+    name: str
+    op: str  # placeholder, call_function, call_method, call_module, get_attr, output
+    target: str
+    args: str = ""
+    inputs: tuple[str, ...] = ()  # names of the nodes it reads
+    shape: tuple[str, ...] | None = None
+    dtype: str = ""  # f32, bf16, i64 … as PyTorch prints them
+    device: str = ""
+    source: SourceLine | None = None
+    keys: tuple[str, ...] = ()
+
+
+@_kind("graph")
+@dataclass(frozen=True)
+class Graph(Artifact):
+    """An FX graph: as text (`code`), and as nodes from which table and picture are drawn."""
+
+    stage: str = ""
+    code: str = ""
+    nodes: tuple[Node, ...] = ()
+    compile_id: str = ""  # e.g. 0/0: frame 0, its first compile
+    links: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    __post_init__ = Listing.__post_init__  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        """Operations: nodes that are neither placeholder, get_attr nor output."""
+        return sum(n.op.startswith("call_") for n in self.nodes)
+
+
+@_kind("break")
+@dataclass(frozen=True)
+class Break:
+    """One graph break. `gb_id` is PyTorch's registry id such as ``GB0059``, or ''."""
+
+    kind: ClassVar[str]
+    reason: str
+    gb_id: str = ""
+    gb_type: str = ""
+    explanation: str = ""
+    hints: tuple[str, ...] = ()
+    location: SourceLine | None = None
+    stack: tuple[SourceLine, ...] = ()
+    skipped: bool = False  # the whole frame was given up, not split
+
+
+@_kind("breaks")
+@dataclass(frozen=True)
+class Breaks(Artifact):
+    """All graph breaks of a capture, and the true number of graphs."""
+
+    breaks: tuple[Break, ...] = ()
+    graphs: int = 0
+
+    def __len__(self) -> int:
+        return len(self.breaks)
+
+    def __iter__(self) -> Iterator[Break]:
+        return iter(self.breaks)
+
+
+@_kind("guard")
+@dataclass(frozen=True)
+class Guard:
+    """One check a cache entry makes before its compiled code may run."""
+
+    kind: ClassVar[str]
+    type: str  # TENSOR_MATCH, EQUALS_MATCH, …
+    source: str  # L['x'], G['scale'], …
+    checks: tuple[str, ...] = ()
+    location: SourceLine | None = None
+
+
+@_kind("guards")
+@dataclass(frozen=True)
+class Guards(Artifact):
+    """The guards of one cache entry."""
+
+    guards: tuple[Guard, ...] = ()
+    compile_id: str = ""
+    function: str = ""
+    tree: str = ""  # the guard tree as PyTorch prints it
+
+    def __len__(self) -> int:
+        return len(self.guards)
+
+    def __iter__(self) -> Iterator[Guard]:
+        return iter(self.guards)
+
+
+@_kind("recompile")
+@dataclass(frozen=True)
+class Recompile:
+    """A compile of code that already had cache entries, and the guards that failed."""
+
+    kind: ClassVar[str]
+    compile_id: str
+    function: str
+    reasons: tuple[str, ...] = ()
+    location: SourceLine | None = None
+
+
+@_kind("recompiles")
+@dataclass(frozen=True)
+class Recompiles(Artifact):
+    """All recompiles of a capture."""
+
+    recompiles: tuple[Recompile, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.recompiles)
+
+    def __iter__(self) -> Iterator[Recompile]:
+        return iter(self.recompiles)
+
+
+@_kind("symbol")
+@dataclass(frozen=True)
+class Symbol:
+    """A symbolic size: its name, an example value, where it came from, its range."""
+
+    kind: ClassVar[str]
+    name: str
+    value: str
+    source: str
+    bounds: str = ""
+    location: SourceLine | None = None
+
+
+@_kind("symbols")
+@dataclass(frozen=True)
+class Symbols(Artifact):
+    """The symbols made in a capture."""
+
+    symbols: tuple[Symbol, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter(self.symbols)
+
+
+@_kind("table")
+@dataclass(frozen=True)
+class Table(Artifact):
+    """Rows of cells. A cell is text, a number or None (shown as a dash).
+
+    `units` and `formats` go column by column; a format is a `format()` spec such as ``.2f``.
+    """
+
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str | int | float | bool | None, ...], ...] = ()
+    units: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "units", "formats"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "rows", tuple(tuple(row) for row in self.rows))
+        width = len(self.columns)
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != width:
+                raise ValueError(
+                    f"Table {self.title!r}: row {number} has {len(row)} cells, not {width}"
+                )
+
+
+@_kind("chart")
+@dataclass(frozen=True)
+class Chart(Artifact):
+    """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point)."""
+
+    x: tuple[str | float, ...] = ()
+    series: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
+    x_label: str = ""
+    y_label: str = ""
+    style: str = "line"  # line or bar
+    log_x: bool = False
+    log_y: bool = False
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "x", tuple(self.x))
+        series = {label: tuple(ys) for label, ys in self.series.items()}
+        object.__setattr__(self, "series", series)
+        for label, ys in series.items():
+            if len(ys) != len(self.x):
+                raise ValueError(
+                    f"Chart {self.title!r}: {label!r} has {len(ys)} points, not {len(self.x)}"
+                )
+
+
+#: The stages a listing or graph can belong to, in the order a compile goes through them.
+STAGES = (
+    "python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad",
+    "ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "ttir", "ttgir", "llir", "ptx", "sass",
+)  # fmt: skip
+
+
+# --------------------------------------------------------------------------- snippet, run
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One runnable file under ``snippets/``. `name` is ``topic/what_it_shows``."""
+
+    name: str
+    path: Path
+    title: str  # first line of the docstring
+    caption: str  # the rest of it
+    source: str
+    needs: frozenset[str] = frozenset()  # of NEEDS
+    raises: str = ""  # dotted name of the error it must end with
+    timeout: float = 120.0  # seconds
+    memory: int = 4096  # MiB of resident memory, with child processes
+    includes: tuple[Path, ...] = ()  # local files it imports, besides itself
+
+    @property
+    def topic(self) -> str:
+        return self.name.split("/", 1)[0]
+
+
+NEEDS = frozenset({"cuda", "triton", "cxx"})
+
+
+@_kind("provenance")
+@dataclass(frozen=True)
+class Provenance:
+    """What made a run. Empty text where the machine has no such thing."""
+
+    kind: ClassVar[str]
+    torch: str
+    torch_git: str
+    python: str
+    cpu: str
+    system: str
+    date: str  # ISO day, UTC
+    triton: str = ""
+    cuda: str = ""
+    gpu: str = ""
+    driver: str = ""
+    cores: int = 0
+    variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that were set
+
+
+@_kind("failure")
+@dataclass(frozen=True)
+class Failure:
+    """Why a run failed. `cause` is one of CAUSES."""
+
+    kind: ClassVar[str]
+    cause: str
+    message: str
+    location: SourceLine | None = None
+    traceback: str = ""
+
+
+#: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;
+#: timeout, memory, output: over its limit; did_not_raise: an expected error did not come;
+#: worker: the engine lost the process.
+CAUSES = ("raised", "assertion", "exit", "signal", "timeout", "memory", "output",
+          "did_not_raise", "worker")  # fmt: skip
+
+
+@_kind("run")
+@dataclass(frozen=True)
+class Run:
+    """What happened when a snippet ran once."""
+
+    kind: ClassVar[str]
+    snippet: str
+    environment: str  # "here", or the name of the recording's folder
+    source_key: str  # digest of the snippet and the local files it includes
+    key: str  # digest of source_key, tclab's capture code and the environment
+    provenance: Provenance
+    seconds: float
+    peak_memory: int  # bytes
+    artifacts: tuple[Artifact, ...] = ()
+    stdout: str = ""
+    stderr: str = ""
+    failure: Failure | None = None
+    raised: str = ""  # the declared error's text, where the snippet declares one
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+    def artifact(self, name: str) -> Artifact:
+        """The artifact called `name`; KeyError names those there are."""
+        for a in self.artifacts:
+            if a.name == name:
+                return a
+        there = ", ".join(a.name for a in self.artifacts) or "none"
+        raise KeyError(f"{self.snippet} shows no {name!r}; it shows: {there}")
+
+
+# --------------------------------------------------------------------------- codec
+
+
+def encode(value: Any) -> Any:
+    """A model object as JSON-able data; dataclasses carry their kind."""
+    if is_dataclass(value) and not isinstance(value, type):
+        data = {"kind": value.kind}
+        return data | {f.name: encode(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(k): encode(v) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return [encode(v) for v in value]
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    raise TypeError(f"cannot store a {type(value).__name__}: {value!r:.80}")
+
+
+def decode(data: Any) -> Any:
+    """The inverse of `encode`. Unknown kinds and fields are errors, never dropped."""
+    if isinstance(data, list):
+        return tuple(decode(v) for v in data)
+    if not isinstance(data, dict):
+        return data
+    if "kind" not in data:
+        return {k: decode(v) for k, v in data.items()}
+    cls = _KINDS.get(data["kind"])
+    if cls is None:
+        raise ValueError(f"unknown kind {data['kind']!r}")
+    known = {f.name for f in fields(cls)}
+    unknown = set(data) - known - {"kind"}
+    if unknown:
+        raise ValueError(f"{data['kind']}: unknown fields {sorted(unknown)}")
+    return cls(**{k: decode(v) for k, v in data.items() if k != "kind"})
+
+
+def slug(text: str) -> str:
+    """A name for pages and files: lower case, digits and single hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "artifact"
