@@ -1,0 +1,123 @@
+# tclab, the torch.compile lab. `make help` says what there is.
+#
+#   make site                    the site of this machine in site/
+#   make site TORCH=2.15.0       the same against another PyTorch, in a venv of its own
+#
+# Needs: Python >= 3.10 with venv, pip, gcc/g++, git and make. Everything else is
+# installed into .venv*/; nothing outside this folder is touched.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+JOBS ?=
+PYTEST_JOBS ?= 2
+PYTEST_ARGS ?=
+# Passed to pip when torch is installed, e.g. PIP_TORCH_ARGS="--index-url https://download.pytorch.org/whl/cpu"
+PIP_TORCH_ARGS ?=
+
+DEFAULT_TORCH := 2.13.0
+TORCH ?= $(DEFAULT_TORCH)
+
+# A CPU build of torch does not pull Triton in, and each torch works with one Triton.
+TRITON_2.11 := 3.6.0
+TRITON_2.12 := 3.7.1
+TRITON_2.13 := 3.7.1
+TRITON_2.14 := 3.8.0
+TRITON_2.15 := 3.9.0
+TORCH_MINOR := $(word 1,$(subst ., ,$(TORCH))).$(word 2,$(subst ., ,$(TORCH)))
+TRITON ?= $(TRITON_$(TORCH_MINOR))
+
+# Every PyTorch has its own venv, store and site, so that two can be compared.
+ifeq ($(TORCH),$(DEFAULT_TORCH))
+SUFFIX :=
+else
+SUFFIX := -torch$(TORCH)
+endif
+VENV := .venv$(SUFFIX)
+SITE := site$(SUFFIX)
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+export TCLAB_STORE := $(CURDIR)/.tclab$(SUFFIX)
+ifneq ($(JOBS),)
+export TCLAB_JOBS := $(JOBS)
+endif
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# Two `make`s at once: the second waits for the first one's installation.
+LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
+
+.PHONY: help site serve test lint check record bench bench-clone list clean distclean
+
+help: ## this text
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@echo
+	@echo "  TORCH=X.Y.Z   another PyTorch, 2.11 to 2.15 (now $(TORCH), Triton $(TRITON))"
+	@echo "  JOBS=N        snippets at a time (default: one a core)"
+	@echo "  PYTHON=...    the interpreter the venv is made from"
+
+# A hook of mkdocs.yml runs what is stale before the first page is rendered.
+site: $(INSTALLED) ## run what is stale and build the site, strictly
+	$(BIN)/mkdocs build --strict --site-dir $(SITE)
+	@echo
+	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or read it with:"
+	@echo "  $(PYTHON) -m http.server --directory $(SITE) 8000    # http://localhost:8000"
+
+serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that snippet
+	$(BIN)/mkdocs serve --strict
+
+test: $(INSTALLED) ## every test, snippet and fence; prints how many ran and why any was skipped
+	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} \
+	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -q $(PYTEST_ARGS)
+
+lint: $(INSTALLED) ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+check: lint test site ## everything that must hold before a commit lands
+
+list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
+	$(BIN)/tclab list
+
+record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
+	@test -n "$(ENV)" || { echo "make record ENV=name-of-the-environment, e.g. h200-torch2.13" >&2; exit 2; }
+	$(BIN)/tclab record $(ENV)
+
+bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
+	$(BIN)/python -m benchmarks $(BENCH)
+
+bench-clone: ## make site and make test in a fresh clone, timed
+	$(PYTHON) -m benchmarks clone
+
+clean: ## remove sites, stores and caches; keep the venvs and the records
+	rm -rf site site-torch* .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work
+	find src tests snippets benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+distclean: clean ## remove the venvs, too
+	rm -rf .venv .venv-torch* .venv-bench .venv*.lock
+
+# ------------------------------------------------------------------------- installation
+
+$(INSTALLED): pyproject.toml .ci/constraints.txt
+	@test -n "$(TRITON)" || { \
+	  echo "torch $(TORCH): no Triton is known to pair with it." >&2; \
+	  echo "  next: use 2.11 to 2.15, or say which: make site TORCH=$(TORCH) TRITON=x.y.z" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
+	  echo "$(PYTHON) is older than Python 3.10." >&2; \
+	  echo "  next: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
+	@$(LOCK) $(MAKE) --no-print-directory .install
+
+.PHONY: .install
+.install:
+	@if [ $(INSTALLED) -nt pyproject.toml ] && [ $(INSTALLED) -nt .ci/constraints.txt ]; then exit 0; fi; \
+	echo "Installing torch $(TORCH), Triton $(TRITON) and the site's tools into $(VENV)/"; \
+	$(PYTHON) -m venv $(VENV) || { \
+	  echo "next: install the venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }; \
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt $(PIP_TORCH_ARGS) torch==$(TORCH); \
+	if [ "$$(uname -s)" = Linux ]; then \
+	  $(BIN)/python -m pip install --quiet triton==$(TRITON); fi; \
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[dev]'; \
+	touch $(INSTALLED)

@@ -1,0 +1,42 @@
+"""The last line of a test run: how many fences, snippets and tests ran, and how many did not.
+
+A test that runs a snippet carries ``@pytest.mark.snippet``; an executable fence of a page is
+a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed by ``-rs``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark sybil's items, so that the mark travels with the report from an xdist worker."""
+    if type(item).__name__ == "SybilItem":
+        item.add_marker("fence")
+
+
+def kind(report: pytest.TestReport) -> str:
+    """What a report counts as: a fence, a snippet or a plain test."""
+    for name in ("fence", "snippet"):
+        if name in report.keywords:
+            return name
+    return "test"
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Count each item once, by the kind of thing it proves."""
+    ran: dict[str, set[str]] = {"fence": set(), "snippet": set(), "test": set()}
+    skipped: set[str] = set()
+    for outcome in OUTCOMES:
+        for report in terminalreporter.stats.get(outcome, []):
+            if not isinstance(report, pytest.TestReport):
+                continue
+            (skipped if outcome == "skipped" else ran[kind(report)]).add(report.nodeid)
+    counts = ", ".join(plural(len(ids), name) for name, ids in ran.items())
+    terminalreporter.write_line(f"Ran {counts}; {len(skipped)} skipped (reasons above).")
