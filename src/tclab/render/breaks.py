@@ -1,0 +1,104 @@
+"""Graph breaks: why Dynamo stopped tracing, and where."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tclab.render import columns, highlight, parts
+from tclab.render.escape import esc, tag
+from tclab.render.options import Options, place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tclab.model import Break, Breaks, SourceLine
+
+_REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb/"
+
+
+def registry_url(gb_id: str) -> str:
+    """The page of a graph break in PyTorch's registry; '' for what is not such an id."""
+    found = re.fullmatch(r"GB(\d{4})", gb_id)
+    return f"{_REGISTRY}gb{found[1]}.html" if found else ""
+
+
+def summary(breaks: Breaks) -> str:
+    """How many breaks and graphs there are, in words."""
+    if breaks.breaks:
+        return f"{parts.count(len(breaks), 'graph break')}, {parts.count(breaks.graphs, 'graph')}."
+    graphs = "one graph" if breaks.graphs == 1 else parts.count(breaks.graphs, "graph")
+    return f"No graph breaks: {graphs}."
+
+
+def _gb(item: Break) -> str:
+    url = registry_url(item.gb_id)
+    if not item.gb_id:
+        return ""
+    label = esc(item.gb_id)
+    if not url:
+        return tag("span", label, class_="tclab-gb")
+    title = f"{item.gb_type or item.gb_id} in PyTorch's registry of graph breaks"
+    return tag("a", label, class_="tclab-gb", href=url, rel="noopener", title=title)
+
+
+def _line(line: SourceLine | None, options: Options) -> str:
+    """A source line with its code."""
+    if line is None:
+        return ""
+    shown = highlight.inline(line.code) if line.code.strip() else ""
+    within = f" in {tag('code', esc(line.function))}" if line.function else ""
+    return f"{place(line, options)}{within} {shown}".rstrip()
+
+
+def _stack(item: Break, options: Options) -> str:
+    if not item.stack:
+        return ""
+    rows = "".join(tag("li", _line(line, options)) for line in item.stack)
+    title = f"User stack, {parts.count(len(item.stack), 'frame')}"
+    return parts.fold(title, tag("ol", rows, class_="tclab-stack"))
+
+
+def _break(item: Break, options: Options) -> str:
+    what = "The frame is skipped" if item.skipped else ""
+    hints = "".join(tag("li", esc(h)) for h in item.hints)
+    pieces = [
+        tag("p", f"{tag('strong', esc(item.gb_type or item.reason))} {_gb(item)}".rstrip()),
+        tag("p", _line(item.location, options), class_="tclab-where") if item.location else "",
+        tag("p", f"{what}: it runs without compiling.", class_="tclab-skipped") if what else "",
+        tag("p", esc(item.reason), class_="tclab-reason") if item.gb_type else "",
+        tag("p", esc(item.explanation)) if item.explanation else "",
+        tag("ul", hints, class_="tclab-hints") if hints else "",
+        _stack(item, options),
+    ]
+    return tag("li", "".join(pieces), class_="tclab-break")
+
+
+def html(artifact: Breaks, options: Options) -> str:
+    """The number of breaks and graphs, then each break."""
+    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    items = "".join(_break(item, options) for item in artifact)
+    return said + (tag("ol", items, class_="tclab-breaks") if items else "")
+
+
+def _text(number: int, item: Break) -> Iterator[str]:
+    name = f"{item.gb_type or item.reason} {f'[{item.gb_id}]' if item.gb_id else ''}".rstrip()
+    yield columns.paragraph(name, f"{number}. ", "   ")
+    if item.location:
+        yield columns.paragraph(f"{item.location}  {item.location.code.strip()}".rstrip(), "   at ")
+    if item.skipped:
+        yield "   The frame is skipped: it runs without compiling."
+    if item.gb_type:
+        yield columns.paragraph(item.reason, "   ", "   ")
+    if item.explanation:
+        yield columns.paragraph(item.explanation, "   ", "   ")
+    for hint in item.hints:
+        yield columns.paragraph(hint, "   - ", "     ")
+    for line in item.stack:
+        yield columns.paragraph(f"{line}  {line.code.strip()}".rstrip(), "     ", "       ")
+
+
+def text(artifact: Breaks) -> str:
+    """The same, for a terminal."""
+    items = ["\n".join(_text(i, item)) for i, item in enumerate(artifact, 1)]
+    return columns.join(columns.heading(artifact.title, summary(artifact)), *items)

@@ -1,0 +1,185 @@
+"""Charts: drawn by Matplotlib as SVG, coloured by the page, with their data beneath."""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from tclab.model import Chart, Table
+from tclab.render import columns, parts, table
+from tclab.render.escape import esc, one_line, tag
+
+if TYPE_CHECKING:
+    from tclab.render.options import Options
+
+#: Colours of series in the style sheet: ``--tclab-series-0`` and so on, then from the first.
+SERIES = 6
+_MARKERS = "osD^vP"
+_INK, _GRID = "#010203", "#010204"
+_SIZE = (7.2, 3.8)  # inches at 72 dots
+
+
+def _sentinel(series: int) -> str:
+    """The colour a series is drawn in, before the page's own takes its place."""
+    return f"#0203{series % SERIES:02x}"
+
+
+def data(artifact: Chart) -> Table:
+    """The chart's numbers: a row for each x."""
+    rows = tuple((x, *(ys[i] for ys in artifact.series.values())) for i, x in enumerate(artifact.x))
+    names = (artifact.x_label or "x", *artifact.series)
+    return Table(title=artifact.title, columns=names, rows=rows)
+
+
+def describe(artifact: Chart) -> str:
+    """What a screen reader says for the picture."""
+    kind = "Bar chart" if artifact.style == "bar" else "Line chart"
+    said = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
+    return said + ", ".join(_range(artifact, label) for label in artifact.series)
+
+
+def _range(artifact: Chart, label: str) -> str:
+    known = [y for y in artifact.series[label] if y is not None]
+    if not known:
+        return f"{label} has no points"
+    return f"{label} from {table.cell(min(known))} to {table.cell(max(known))}"
+
+
+def _positions(artifact: Chart) -> tuple[list[float], bool]:
+    """X as numbers, and whether they are places of categories."""
+    if artifact.style == "line" and all(isinstance(x, (int, float)) for x in artifact.x):
+        return [float(x) for x in artifact.x], False
+    return [float(i) for i in range(len(artifact.x))], True
+
+
+def _plot(axes: Any, artifact: Chart, xs: list[float]) -> None:
+    number = max(1, len(artifact.series))
+    width = 0.8 / number
+    for i, ys in enumerate(artifact.series.values()):
+        colour = _sentinel(i)
+        values = [math.nan if y is None else float(y) for y in ys]
+        if artifact.style == "bar":
+            places = [x + (i - (number - 1) / 2) * width for x in xs]
+            axes.bar(places, values, width * 0.92, color=colour)
+        else:
+            marker = _MARKERS[i % len(_MARKERS)]
+            axes.plot(xs, values, color=colour, marker=marker, markersize=4.5, linewidth=1.8)
+
+
+def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> None:
+    if artifact.log_x and not categories:
+        axes.set_xscale("log", base=2)
+    if artifact.log_y:
+        axes.set_yscale("log")
+    elif artifact.style == "bar":
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.yaxis.set_major_formatter(_number)
+    axes.xaxis.set_major_formatter(_number)
+    if categories or len(xs) <= 14:
+        labels = [one_line(table.cell(x)) for x in artifact.x]
+        axes.set_xticks(xs, labels, minor=False)
+        axes.minorticks_off()
+        slanted = max(map(len, labels), default=0) * len(labels) > 70
+        axes.tick_params(axis="x", labelrotation=30 if slanted else 0)
+
+
+def _number(value: float, _: int = 0) -> str:
+    """A tick's label: plain digits, no powers to be typeset."""
+    return format(value, ",.6g") if 1e-4 <= abs(value) < 1e7 or not value else format(value, ".3g")
+
+
+def _dress(axes: Any, artifact: Chart) -> None:
+    axes.set_xlabel(one_line(artifact.x_label), color=_INK)
+    axes.set_ylabel(one_line(artifact.y_label), color=_INK)
+    axes.tick_params(colors=_INK, which="both", length=3)
+    axes.grid(True, axis="y", color=_GRID, linewidth=0.8)
+    axes.set_axisbelow(True)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(_INK)
+
+
+def _draw(artifact: Chart, salt: str) -> str:
+    """The chart as Matplotlib writes it."""
+    import io
+
+    import matplotlib as mpl
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    settings: Any = {"svg.hashsalt": salt, "svg.fonttype": "none", "font.size": 11}
+    settings["text.parse_math"] = False  # a dollar sign is a dollar sign
+    out = io.StringIO()
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a glyph its own font lacks: the page's font is used
+        figure = Figure(figsize=_SIZE, dpi=72, layout="tight")
+        axes = figure.add_subplot()
+        xs, categories = _positions(artifact)
+        _plot(axes, artifact, xs)
+        _scale(axes, artifact, xs, categories)
+        _dress(axes, artifact)
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        figure.patch.set_visible(False)
+        axes.patch.set_visible(False)
+        canvas: Any = FigureCanvasSVG(figure)
+        canvas.print_svg(out, metadata=nothing)
+    return out.getvalue()
+
+
+def _recolour(svg: str) -> str:
+    svg = svg.replace(_INK, "currentColor").replace(_GRID, "var(--tclab-grid)")
+    for i in range(SERIES):
+        svg = svg.replace(_sentinel(i), f"var(--tclab-series-{i})")
+    return svg
+
+
+def picture(artifact: Chart, options: Options) -> str:
+    """The SVG to stand in a page: ids of its own, the page's colours and fonts."""
+    svg = _draw(artifact, options.prefix or "tclab")
+    inner = svg[svg.index("<g id=") if "<g id=" in svg else svg.index(">") : svg.rindex("</svg>")]
+    box = re.search(r'viewBox="([\d. ]+)"', svg)
+    own = options.id("svg")
+    inner = re.sub(r"<!--.*?-->\n?", "", inner, flags=re.DOTALL)
+    inner = re.sub(r"<style[^>]*>.*?</style>", "", inner, flags=re.DOTALL)
+    inner = re.sub(r'\bid="', f'id="{own}-', inner)
+    inner = re.sub(r'(xlink:)?href="#', f'href="#{own}-', inner)
+    inner = re.sub(r"url\(#", f"url(#{own}-", inner)
+    inner = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", inner)
+    inner = _recolour(inner).replace("`", "&#96;").replace("~", "&#126;")
+    title = tag("title", esc(one_line(artifact.title or "Chart")))
+    title += tag("desc", esc(one_line(describe(artifact))))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tclab-chart" role="img"'
+        f' viewBox="{box[1] if box else ""}" aria-label="{esc(one_line(artifact.title))}">'
+        f"{title}{inner.strip()}</svg>"
+    )
+
+
+def _legend(artifact: Chart) -> str:
+    items = "".join(
+        f'<li><span class="tclab-swatch" style="--c:var(--tclab-series-{i % SERIES})"></span>'
+        f"{esc(label)}</li>"
+        for i, label in enumerate(artifact.series)
+    )
+    return tag("ul", items, class_="tclab-legend")
+
+
+def html(artifact: Chart, options: Options) -> str:
+    """Legend, picture, caption, and the data folded."""
+    if not artifact.x or not artifact.series:
+        return parts.note("No data.")
+    drawn = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
+    caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
+    numbers = parts.fold("The data as a table", table.html(data(artifact), options))
+    return _legend(artifact) + drawn + caption + numbers
+
+
+def text(artifact: Chart) -> str:
+    """The data as a table."""
+    what = artifact.y_label and f"{artifact.y_label} over {artifact.x_label or 'x'}"
+    head = columns.heading(artifact.title, what)
+    caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
+    body = table.text(data(Chart(x=artifact.x, series=artifact.series, x_label=artifact.x_label)))
+    return columns.join(head, body, caption)

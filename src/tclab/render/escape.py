@@ -1,0 +1,65 @@
+"""Text from a run as HTML: everything a run printed is data, wherever it is shown.
+
+Besides ``& < > " '`` the characters that Markdown reads (backtick, tilde) become
+entities, so that a fence or a ``--8<--`` in the data stays text when the HTML passes
+through Python-Markdown. Control characters become their visible pictures (an escape
+is ``␛``): they are no HTML, and Python-Markdown marks its own stash with two of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CONTROL = {c: 0x2400 + c for c in range(0x20) if c not in (0x09, 0x0A)}
+_CONTROL |= {0x7F: 0x2421} | dict.fromkeys(range(128, 160), 65533)
+_CONTROL |= dict.fromkeys((65534, 65535), 65533)
+# Direction overrides can make shown code read differently from what ran.
+_CONTROL |= dict.fromkeys((*range(8234, 8239), *range(8294, 8298)), 65533)
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NEWLINE = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+
+_ENTITIES = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+    | {"`": "&#96;", "~": "&#126;"}
+)  # fmt: skip
+
+
+def clean(text: str) -> str:
+    r"""`text` with one kind of newline (``\n``) and no character a page or terminal obeys."""
+    text = _NEWLINE.sub("\n", str(text))
+    return _SURROGATE.sub("\ufffd", text).translate(_CONTROL)
+
+
+def esc(text: object) -> str:
+    """`text` for HTML content or a quoted attribute."""
+    return clean(str(text)).translate(_ENTITIES)
+
+
+def one_line(text: object) -> str:
+    """`text` cleaned, its white space collapsed."""
+    return " ".join(clean(str(text)).split())
+
+
+def attributes(**values: object) -> str:
+    """` name="value"` for each; None and False are left out, True is the bare name.
+
+    ``class_`` is ``class``; an underscore within a name becomes a hyphen.
+    """
+    out = []
+    for given, value in values.items():
+        name = given.rstrip("_").replace("_", "-")
+        if value is True:
+            out.append(f" {name}")
+        elif value is not None and value is not False:
+            out.append(f' {name}="{esc(value)}"')
+    return "".join(out)
+
+
+def tag(name: str, content: str = "", **values: object) -> str:
+    """An element; `content` is HTML already."""
+    return f"<{name}{attributes(**values)}>{content}</{name}>"
+
+
+def identifier(text: str) -> str:
+    """`text` as part of an id: letters, digits, hyphens and underscores."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")

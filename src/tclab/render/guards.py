@@ -1,0 +1,74 @@
+"""Guards: what a cache entry checks before its compiled code may run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from tclab.render import columns, highlight, parts
+from tclab.render.escape import clean, esc, tag
+from tclab.render.options import Options, place
+
+if TYPE_CHECKING:
+    from tclab.model import Guard, Guards
+
+
+def _sorted(guards: Guards) -> list[Guard]:
+    return sorted(guards, key=lambda g: (g.type, g.source, g.checks))
+
+
+def counts(guards: Guards) -> list[tuple[str, int]]:
+    """How many guards of each kind, most first."""
+    return sorted(Counter(g.type for g in guards).items(), key=lambda kn: (-kn[1], kn[0]))
+
+
+def summary(guards: Guards) -> str:
+    """How many guards, of which function's which compile."""
+    where = f" of {guards.function}" if guards.function else ""
+    which = f", compile {guards.compile_id}" if guards.compile_id else ""
+    return f"{parts.count(len(guards), 'guard')}{where}{which}"
+
+
+def _table(guards: Guards, options: Options) -> str:
+    rows = [
+        (
+            parts.code(g.type),
+            parts.code(g.source),
+            "<br>".join(parts.code(c) for c in g.checks) or parts.DASH,
+            place(g.location, options),
+        )
+        for g in _sorted(guards)
+    ]
+    head = ("Kind", "Source", "Check", "Because of")
+    return parts.table(head, rows, label=f"Guards {guards.title}", search=False)
+
+
+def _tree(guards: Guards, options: Options) -> str:
+    if not guards.tree.strip():
+        return ""
+    body = highlight.block(guards.tree, "text", options, anchors=False, label="Guard tree")
+    return parts.fold(f"Guard tree, {parts.count(parts.line_count(guards.tree), 'line')}", body)
+
+
+def html(artifact: Guards, options: Options) -> str:
+    """Counts, table, tree."""
+    if not artifact.guards:
+        return parts.note("No guards.") + _tree(artifact, options)
+    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    body = _table(artifact, options)
+    if options.folds(len(artifact) * 2):
+        body = parts.fold(f"All {parts.count(len(artifact), 'guard')}", body)
+    return said + parts.chips(counts(artifact)) + body + _tree(artifact, options)
+
+
+def text(artifact: Guards) -> str:
+    """Counts and table."""
+    head = columns.heading(artifact.title, summary(artifact))
+    if not artifact.guards:
+        return head
+    kinds = columns.paragraph(", ".join(f"{n} {kind}" for kind, n in counts(artifact)), "  ")
+    rows = [
+        (g.type, g.source, "\n".join(clean(c) for c in g.checks) or "–", str(g.location or "–"))
+        for g in _sorted(artifact)
+    ]
+    return columns.join(head, kinds, columns.table(("kind", "source", "check", "because of"), rows))

@@ -1,0 +1,128 @@
+"""Code as highlighted HTML lines, by the token classes that Pygments and Material share."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tclab.render.escape import attributes, clean, esc, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tclab.render.options import Options
+
+_ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text", "": "text"}
+
+# Classes that Material colours as it colours plain code, or that have no colour: left out.
+_PLAIN = frozenset({"n", "w", "x", "esc"})
+
+#: Longer texts are shown without colours: a lexer's time is not worth them.
+MAX_HIGHLIGHT = 400_000
+
+
+@cache
+def _lexer(language: str) -> Any:
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    from tclab.render import languages
+
+    name = _ALIASES.get(language, language)
+    own = {"mlir": languages.MlirLexer, "sass": languages.SassLexer}
+    options = {"stripnl": False, "ensurenl": False}
+    if name in own:
+        return own[name](**options)
+    try:
+        return get_lexer_by_name(name, **options)
+    except ClassNotFound:
+        return get_lexer_by_name("text", **options)
+
+
+def _class(token: Any) -> str:
+    from pygments.token import STANDARD_TYPES
+
+    while token not in STANDARD_TYPES:
+        token = token.parent
+    name: str = STANDARD_TYPES[token]
+    return name
+
+
+def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
+    """(class, text) of each token; the texts joined are `code`."""
+    if len(code) > MAX_HIGHLIGHT:
+        yield "", code
+        return
+    for token, value in _lexer(language).get_tokens(code):
+        name = _class(token)
+        yield ("" if name in _PLAIN else name), value
+
+
+def lines(code: str, language: str) -> list[str]:
+    """Each line of `code` as highlighted HTML, without its newline."""
+    code = clean(code)
+    done: list[str] = []
+    current: list[str] = []
+    for name, value in _pieces(code, language):
+        first, *rest = value.split("\n")
+        for number, part in enumerate([first, *rest]):
+            if number:
+                done.append("".join(current))
+                current = []
+            if part:
+                current.append(tag("span", esc(part), class_=name) if name else esc(part))
+    done.append("".join(current))
+    return done[:-1] if len(done) > 1 and not done[-1] else done
+
+
+def inline(code: str, language: str = "python") -> str:
+    """One line of code within a sentence."""
+    html = " ".join(lines(code.strip(), language))
+    return tag("code", html, class_="highlight tclab-inline")
+
+
+def _line(html: str, number: int, ident: str | None, keys: tuple[str, ...]) -> str:
+    if ident is None and not keys:
+        return html + "\n"
+    data: dict[str, object] = (
+        {"data_line": number, "data_keys": " ".join(map(_key, keys))} if keys else {}
+    )
+    return tag("span", html + "\n", id=ident, **data)
+
+
+def _key(key: str) -> str:
+    """A key without white space, so that a list of keys can be split at spaces."""
+    return "".join(clean(key).split())
+
+
+def block(
+    code: str,
+    language: str,
+    options: Options,
+    *,
+    first_line: int = 1,
+    links: Mapping[int, tuple[str, ...]] | None = None,
+    numbers: bool = False,
+    anchors: bool = True,
+    label: str = "",
+    stage: str = "",
+) -> str:
+    """A block of code with a line anchor ``{prefix}-L{n}`` for each line.
+
+    Built as Material's own blocks are (``div.highlight > pre > code``), so that its
+    colours and its copy button work. `links` are counted within `code`, from 1.
+    """
+    links = links or {}
+    shown = lines(code, language)
+    width = len(str(first_line + len(shown) - 1))
+    body = []
+    for number, html in enumerate(shown, 1):
+        at = number + first_line - 1
+        margin = f'<span data-linenos="{at:>{width}} "></span>' if numbers else ""
+        ident = options.id(f"L{at}") if anchors else None
+        body.append(_line(margin + html, at, ident, links.get(number, ())))
+    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None)
+    return (
+        f'<div class="highlight tclab-code" data-search-exclude=""'
+        f"{attributes(data_stage=stage or None)}><pre>{inner}</pre></div>"
+    )

@@ -1,0 +1,45 @@
+"""Kernels: what Inductor fused, and the code it wrote for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab.render import columns, listing, parts
+from tclab.render.escape import clean, esc
+from tclab.render.options import Options, place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tclab.model import Kernel
+
+
+def _facts(kernel: Kernel, options: Options) -> Iterator[tuple[str, str]]:
+    yield "kernel", parts.code(kernel.kernel_name) if kernel.kernel_name else ""
+    yield "category", esc(kernel.category.replace("_", " "))
+    yield "device", esc(kernel.device)
+    yield "computes", ", ".join(parts.code(o) for o in kernel.origins)
+    lines = list(dict.fromkeys(place(s, options) for s in kernel.source_lines))
+    yield "from", ", ".join(lines)
+    for name, value in kernel.facts.items():
+        yield name, esc(value)
+
+
+def html(artifact: Kernel, options: Options) -> str:
+    """Facts, then the code."""
+    return parts.facts(_facts(artifact, options)) + listing.html(artifact, options)
+
+
+def text(artifact: Kernel) -> str:
+    """Facts a line each, then the code."""
+    facts = {
+        "kernel": artifact.kernel_name,
+        "category": artifact.category,
+        "device": artifact.device,
+        "computes": ", ".join(artifact.origins),
+        "from": ", ".join(dict.fromkeys(map(str, artifact.source_lines))),
+        **artifact.facts,
+    }
+    rows = [columns.paragraph(f"{k}: {v}", "  ", "    ") for k, v in facts.items() if v]
+    head = columns.heading(artifact.title, artifact.filename)
+    return columns.join(head, *rows, clean(artifact.code).rstrip("\n"))

@@ -1,0 +1,58 @@
+"""Which module renders which kind of artifact."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab.errors import TclabError
+from tclab.render import (
+    breaks,
+    chart,
+    graph,
+    guards,
+    kernel,
+    listing,
+    plain,
+    recompiles,
+    symbols,
+    table,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from tclab.model import Artifact
+    from tclab.render.options import Options
+
+RENDERERS: dict[str, ModuleType] = {
+    "breaks": breaks,
+    "chart": chart,
+    "graph": graph,
+    "guards": guards,
+    "kernel": kernel,
+    "listing": listing,
+    "recompiles": recompiles,
+    "symbols": symbols,
+    "table": table,
+    "text": plain,
+}
+
+
+def _renderer(artifact: Artifact) -> ModuleType:
+    kind = getattr(artifact, "kind", type(artifact).__name__)
+    if kind not in RENDERERS:
+        cause = f"no renderer for {kind}"
+        raise TclabError("tclab.render", cause, "add a module to render/ and name it in kinds.py")
+    return RENDERERS[kind]
+
+
+def html(artifact: Artifact, options: Options) -> str:
+    """The artifact's body as HTML."""
+    shown: str = _renderer(artifact).html(artifact, options)
+    return shown
+
+
+def text(artifact: Artifact) -> str:
+    """The artifact as text of at most 100 columns, but for code, which keeps its lines."""
+    shown: str = _renderer(artifact).text(artifact)
+    return shown

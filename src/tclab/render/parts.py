@@ -1,0 +1,126 @@
+"""Pieces of HTML that several artifacts use: folds, tables, tabs, pairs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab.render.escape import esc, one_line, tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tclab.render.options import Options
+
+DASH = '<span class="tclab-none">–</span>'
+
+
+def code(text: str) -> str:
+    """A short piece of code."""
+    return tag("code", esc(text)) if text else DASH
+
+
+def count(number: int, singular: str, plural: str = "") -> str:
+    """`1 guard`, `2 guards`."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def line_count(text: str) -> int:
+    """Lines of `text`; a last newline begins no line."""
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def fold(summary: str, body: str, *, open_: bool = False) -> str:
+    """`body` behind `summary` (text), which a click opens."""
+    head = tag("summary", esc(one_line(summary)))
+    return tag("details", head + body, class_="tclab-fold", open=open_)
+
+
+def folded(body: str, what: str, lines: int, options: Options) -> str:
+    """`body`, folded where the options say so; `what` and the number of lines name it."""
+    if not options.folds(lines):
+        return body
+    return fold(f"{what or 'Text'}, {count(lines, 'line')}", body)
+
+
+def table(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    label: str = "",
+    right: Sequence[bool] = (),
+    units: Sequence[str] = (),
+    search: bool = True,
+) -> str:
+    """A table that scrolls sideways in its own box. Cells of `rows` are HTML already."""
+    align = [" tclab-num" if r else "" for r in [*right, *[False] * len(head)]][: len(head)]
+    names = []
+    for i, name in enumerate(head):
+        unit = (
+            f' <span class="tclab-unit">{esc(units[i])}</span>'
+            if i < len(units) and units[i]
+            else ""
+        )
+        names.append(tag("th", esc(name) + unit, scope="col", class_=align[i].strip() or None))
+    body = []
+    for row in rows:
+        cells = (tag("td", cell, class_=align[i].strip() or None) for i, cell in enumerate(row))
+        body.append(tag("tr", "".join(cells)))
+    inner = f"<thead><tr>{''.join(names)}</tr></thead><tbody>{''.join(body)}</tbody>"
+    html = tag("table", inner, class_="tclab-table")
+    return scroll(html, label or "Table", search=search)
+
+
+def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> str:
+    """A box that scrolls sideways, reachable by keyboard."""
+    return tag(
+        "div",
+        html,
+        class_=f"tclab-scroll {class_}".strip(),
+        tabindex="0",
+        role="region",
+        aria_label=one_line(label),
+        data_search_exclude=None if search else "",
+    )
+
+
+def tabs(label: str, panels: Sequence[tuple[str, str]], options: Options, chosen: int = 0) -> str:
+    """Panels of which one is shown: radio buttons, so that it works without JavaScript.
+
+    `panels` are (name, HTML). In print all are shown, each under its name.
+    """
+    group = options.id("tab")
+    inputs, bodies = [], []
+    for i, (name, html) in enumerate(panels):
+        ident = f"{group}-{i}"
+        radio = f'<input type="radio" name="{group}" id="{ident}"' + (
+            " checked>" if i == chosen else ">"
+        )
+        inputs.append(radio + tag("label", esc(name), for_=ident))
+        bodies.append(tag("div", html, class_="tclab-panel", data_label=one_line(name)))
+    choice = tag("div", "".join(inputs), class_="tclab-choice", role="radiogroup", aria_label=label)
+    return tag("div", choice + "".join(bodies), class_="tclab-tabs")
+
+
+def pair(left: str, right: str) -> str:
+    """Two pieces of HTML side by side on a wide screen, one under the other on a narrow one."""
+    sides = "".join(tag("div", side, class_="tclab-side") for side in (left, right))
+    return tag("div", sides, class_="tclab-pair")
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """A small definition list of (text, HTML); empty values are left out."""
+    rows = [f"<div><dt>{esc(name)}</dt><dd>{html}</dd></div>" for name, html in pairs if html]
+    return tag("dl", "".join(rows), class_="tclab-facts") if rows else ""
+
+
+def chips(pairs: Iterable[tuple[str, int]]) -> str:
+    """Names with a count each."""
+    items = "".join(
+        f"<li>{tag('code', esc(name))} <span>{number:,}</span></li>" for name, number in pairs
+    )
+    return tag("ul", items, class_="tclab-chips") if items else ""
+
+
+def note(text: str) -> str:
+    """A plain sentence where there is nothing else to show."""
+    return tag("p", esc(text), class_="tclab-note")

@@ -1,0 +1,25 @@
+"""Text artifacts: shown verbatim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab.render import columns, highlight, parts
+from tclab.render.escape import clean
+
+if TYPE_CHECKING:
+    from tclab.model import Text
+    from tclab.render.options import Options
+
+
+def html(artifact: Text, options: Options) -> str:
+    """The text in a block of its own."""
+    if not artifact.text.strip():
+        return parts.note("Empty.")
+    body = highlight.block(artifact.text, "text", options, anchors=False, label=artifact.title)
+    return parts.folded(body, artifact.title, parts.line_count(artifact.text), options)
+
+
+def text(artifact: Text) -> str:
+    """The title and the text."""
+    return columns.join(columns.heading(artifact.title), clean(artifact.text).rstrip("\n"))

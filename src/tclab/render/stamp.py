@@ -1,0 +1,58 @@
+"""The stamp of a run: which PyTorch, which device, which day made it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab.render.escape import esc, one_line, tag
+from tclab.render.options import commit_url
+
+if TYPE_CHECKING:
+    from tclab.model import Provenance, Run
+
+
+def seconds(value: float) -> str:
+    """`0.7 s`, `12 s`."""
+    return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
+
+
+def device(made: Provenance) -> str:
+    """The GPU where there was one, else the CPU."""
+    if made.gpu:
+        return made.gpu + (f", CUDA {made.cuda}" if made.cuda else "")
+    return made.cpu + (f", {made.cores} cores" if made.cores else "")
+
+
+def origin(run: Run) -> str:
+    """Where the run was made."""
+    return "run by this build" if run.environment == "here" else f"recorded as {run.environment}"
+
+
+def _torch(made: Provenance) -> str:
+    git = made.torch_git[:7]
+    return f"PyTorch {made.torch}" + (f" ({git})" if git else "")
+
+
+def pieces(run: Run) -> list[str]:
+    """The stamp's parts as text."""
+    made = run.provenance
+    triton = f"Triton {made.triton}" if made.triton else ""
+    found = (_torch(made), triton, device(made), made.date, seconds(run.seconds), origin(run))
+    return [one_line(p) for p in found if p]
+
+
+def html(run: Run) -> str:
+    """One line; the commit links to PyTorch's repository."""
+    first, *rest = map(esc, pieces(run))
+    url = commit_url(run.provenance.torch_git)
+    if url:
+        git = run.provenance.torch_git[:7]
+        first = first.replace(f"({git})", f'(<a href="{url}" rel="noopener">{git}</a>)')
+    items = "".join(tag("span", p) for p in (first, *rest))
+    kind = "here" if run.environment == "here" else "recorded"
+    return tag("p", items, class_=f"tclab-stamp tclab-{kind}")
+
+
+def text(run: Run) -> str:
+    """One line."""
+    return " · ".join(pieces(run))

@@ -1,0 +1,38 @@
+"""Symbols: sizes that a compile kept symbolic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab.render import columns, parts
+from tclab.render.options import Options, place
+
+if TYPE_CHECKING:
+    from tclab.model import Symbols
+
+
+def html(artifact: Symbols, options: Options) -> str:
+    """A row for each symbol."""
+    if not artifact.symbols:
+        return parts.note("No symbols: every size is a constant.")
+    rows = [
+        (
+            parts.code(s.name),
+            parts.code(s.value),
+            parts.code(s.source),
+            parts.code(s.bounds),
+            place(s.location, options),
+        )
+        for s in artifact
+    ]
+    head = ("Symbol", "Example", "Stands for", "Range", "Code")
+    return parts.table(head, rows, label=f"Symbols {artifact.title}")
+
+
+def text(artifact: Symbols) -> str:
+    """The same, for a terminal."""
+    if not artifact.symbols:
+        return columns.heading(artifact.title, "No symbols: every size is a constant.")
+    rows = [(s.name, s.value, s.source, s.bounds or "–", str(s.location or "–")) for s in artifact]
+    head = ("symbol", "example", "stands for", "range", "code")
+    return columns.join(columns.heading(artifact.title), columns.table(head, rows))

@@ -1,0 +1,95 @@
+"""Tables of measured or counted things."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tclab.errors import TclabError
+from tclab.render import columns, parts
+from tclab.render.escape import esc, one_line, tag
+
+if TYPE_CHECKING:
+    from tclab.model import Table
+    from tclab.render.options import Options
+
+Cell = str | int | float | bool | None
+
+
+def cell(value: Cell, spec: str = "", title: str = "") -> str:
+    """A cell as text: None is a dash, a float without a format has 4 digits."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("∞" if value > 0 else "−∞")
+    return _number(value, spec, title).replace("-", "−")
+
+
+def _number(value: int | float, spec: str, title: str) -> str:
+    default = ".4g" if isinstance(value, float) else ""
+    try:
+        return format(value, spec or default)
+    except ValueError as error:
+        cause = f"format {spec!r} does not fit {value!r}: {error}"
+        raise TclabError(f"table {title!r}", cause, "give a format() spec for numbers") from error
+
+
+def _at(values: tuple[str, ...], i: int) -> str:
+    return values[i] if i < len(values) else ""
+
+
+def _spec(column: tuple[Cell, ...]) -> str:
+    """A format that gives a column of floats as many decimals as its longest needs, up to 3."""
+    shown = [f"{v:.4g}" for v in column if isinstance(v, float) and math.isfinite(v)]
+    decimals = max((len(s.partition(".")[2]) for s in shown), default=4)
+    return f".{decimals}f" if decimals <= 3 and not any("e" in s for s in shown) else ""
+
+
+def cells(table: Table) -> list[list[str]]:
+    """The rows as text."""
+    by_column = [
+        [cell(v, _at(table.formats, i) or _spec(column), table.title) for v in column]
+        for i, column in enumerate(zip(*table.rows, strict=True))
+    ]
+    return [list(row) for row in zip(*by_column, strict=True)]
+
+
+def numeric(table: Table) -> list[bool]:
+    """Which columns hold numbers: these are aligned to the right."""
+    out = []
+    for column in zip(*table.rows, strict=True) if table.rows else ():
+        some = [v for v in column if v is not None]
+        out.append(bool(some) and all(isinstance(v, (int, float)) for v in some))
+    return out
+
+
+def html(artifact: Table, _options: Options) -> str:
+    """The table under its columns' units, and its caption."""
+    rows = [[esc(c) if c != "–" else parts.DASH for c in row] for row in cells(artifact)]
+    body = parts.table(
+        artifact.columns,
+        rows,
+        label=artifact.title,
+        right=numeric(artifact),
+        units=artifact.units,
+    )
+    if not rows:
+        body = parts.note("No rows.")
+    return body + (
+        tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
+    )
+
+
+def text(artifact: Table) -> str:
+    """The same, for a terminal."""
+    head = [
+        f"{one_line(name)} [{_at(artifact.units, i)}]" if _at(artifact.units, i) else one_line(name)
+        for i, name in enumerate(artifact.columns)
+    ]
+    body = columns.table(head, cells(artifact), numeric(artifact)) if artifact.rows else "No rows."
+    caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
+    return columns.join(columns.heading(artifact.title), body, caption)
