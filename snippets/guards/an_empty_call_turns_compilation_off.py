@@ -1,0 +1,56 @@
+"""One call without tensor work turns compilation off.
+
+`f` returns early when there is nothing to do. A call that takes that way leaves Dynamo with an
+empty graph. Dynamo then marks the function as one to leave alone: later calls run eager, even
+those whose compiled code is still in the cache. No warning is given. The last column shows it:
+`f` adds 100 when it runs as plain Python. With `fullgraph=True` the empty call is
+kept as an entry like any other.
+"""
+
+import torch
+from torch._dynamo.testing import CompileCounter
+
+import tclab
+
+
+def f(x, scale):
+    if scale is None:
+        return x
+    y = (x * scale).sin()
+    return y if torch.compiler.is_compiling() else y + 100
+
+
+x = torch.ones(4)
+
+
+def what_ran(scales, **options):
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(f, backend=counter, **options)
+    ran = []
+    for scale in scales:
+        eager = compiled(x, scale)[0] > 50
+        ran.append("returns x" if scale is None else "eager" if eager else "compiled code")
+    return ran
+
+
+work_first, empty_first = (2.0, None, 2.0), (None, 2.0, 2.0)
+rows = [
+    ("2.0, None, 2.0", "", *what_ran(work_first)),
+    ("None, 2.0, 2.0", "", *what_ran(empty_first)),
+    ("2.0, None, 2.0", "fullgraph=True", *what_ran(work_first, fullgraph=True)),
+    ("None, 2.0, 2.0", "fullgraph=True", *what_ran(empty_first, fullgraph=True)),
+]
+assert rows[0][2:] == ("compiled code", "returns x", "eager")
+assert rows[1][2:] == ("returns x", "eager", "eager")
+assert rows[2][2:] == ("compiled code", "returns x", "compiled code")
+assert rows[3][2:] == ("returns x", "compiled code", "compiled code")
+
+tclab.show(
+    tclab.Table(
+        title="What ran",
+        columns=("scale, call by call", "option", "1st call", "2nd call", "3rd call"),
+        rows=rows,
+    ),
+    name="calls",
+)
