@@ -61,13 +61,13 @@ def _stack(item: Break, options: Options) -> str:
 
 def _break(item: Break, options: Options) -> str:
     what = "The frame is skipped" if item.skipped else ""
-    hints = "".join(tag("li", esc(h)) for h in item.hints)
+    hints = "".join(tag("li", parts.prose(h)) for h in item.hints)
     pieces = [
-        tag("p", f"{tag('strong', esc(item.gb_type or item.reason))} {_gb(item)}".rstrip()),
+        tag("p", f"{tag('strong', parts.prose(item.gb_type or item.reason))} {_gb(item)}".rstrip()),
         tag("p", _line(item.location, options), class_="tclab-where") if item.location else "",
         tag("p", f"{what}: it runs without compiling.", class_="tclab-skipped") if what else "",
-        tag("p", esc(item.reason), class_="tclab-reason") if item.gb_type else "",
-        tag("p", esc(item.explanation)) if item.explanation else "",
+        tag("p", parts.prose(item.reason), class_="tclab-reason") if item.gb_type else "",
+        tag("p", parts.prose(item.explanation)) if item.explanation else "",
         tag("ul", hints, class_="tclab-hints") if hints else "",
         _stack(item, options),
     ]

@@ -82,7 +82,7 @@ def html(artifact: Graph, options: Options) -> str:
         return _DRAW[options.view](artifact, options)
     panels = [(name.capitalize(), _DRAW[name](artifact, options)) for name in VIEWS]
     first = 1 if len(artifact.nodes) > MOST_SHOWN or not artifact.nodes else 0
-    return parts.tabs("View of the graph", panels, options, chosen=first)
+    return parts.tabs("View of the graph", panels, options, chosen=first, keep=True)
 
 
 def text(artifact: Graph) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import clean, esc, one_line, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,6 +17,14 @@ DASH = '<span class="tclab-none">–</span>'
 def code(text: str) -> str:
     """A short piece of code."""
     return tag("code", esc(text)) if text else DASH
+
+
+def prose(text: str) -> str:
+    """Text as HTML; what it has between backticks is shown as code."""
+    pieces = clean(text).split("`")
+    if len(pieces) % 2 == 0:
+        return esc(text)
+    return "".join(code(p) if i % 2 else esc(p) for i, p in enumerate(pieces))
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
@@ -83,10 +91,18 @@ def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> s
     )
 
 
-def tabs(label: str, panels: Sequence[tuple[str, str]], options: Options, chosen: int = 0) -> str:
+def tabs(
+    label: str,
+    panels: Sequence[tuple[str, str]],
+    options: Options,
+    *,
+    chosen: int = 0,
+    keep: bool = False,
+) -> str:
     """Panels of which one is shown: radio buttons, so that it works without JavaScript.
 
-    `panels` are (name, HTML). In print all are shown, each under its name.
+    `panels` are (name, HTML). In print all are shown, each under its name. With `keep` the
+    script shows the view that was last chosen anywhere on the site.
     """
     group = options.id("tab")
     inputs, bodies = [], []
@@ -97,7 +113,14 @@ def tabs(label: str, panels: Sequence[tuple[str, str]], options: Options, chosen
         )
         inputs.append(radio + tag("label", esc(name), for_=ident))
         bodies.append(tag("div", html, class_="tclab-panel", data_label=one_line(name)))
-    choice = tag("div", "".join(inputs), class_="tclab-choice", role="radiogroup", aria_label=label)
+    choice = tag(
+        "div",
+        "".join(inputs),
+        class_="tclab-choice",
+        role="radiogroup",
+        aria_label=label,
+        data_keep=keep,
+    )
     return tag("div", choice + "".join(bodies), class_="tclab-tabs")
 
 

@@ -23,7 +23,7 @@ def figure(artifact: Artifact, run: Run | None, options: Options) -> str:
     return tag(
         "figure",
         head + body,
-        class_=f"tclab tclab-{artifact.kind}",
+        class_=f"tclab tclab-is-{artifact.kind}",
         id=options.prefix or None,
         data_kind=artifact.kind,
     )
