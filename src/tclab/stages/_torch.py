@@ -1,0 +1,232 @@
+"""Every private name of PyTorch that capture relies on, and the versions it is known to hold for.
+
+Nothing else in this package reaches into ``torch._*`` (the device targets have a module of
+their own). `check` says what moved; `require` raises UnsupportedTorch with that.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import torch
+
+from tclab.errors import UnsupportedTorch
+
+#: First version known to work, and the first not looked at.
+SUPPORTED = ((2, 11), (2, 16))
+
+
+@dataclass(frozen=True)
+class Private:
+    """A private name: where it lives, the versions it was seen in, what it is used for."""
+
+    module: str
+    name: str
+    seen: str
+    use: str
+
+
+_ALL = "2.11 2.13 2.15"
+NAMES = (
+    Private("torch._logging._internal", "trace_log", _ALL, "the structured trace"),
+    Private("torch._logging._internal", "log_registry", _ALL, "names of the log artifacts"),
+    Private("torch._logging.structured", "INTERN_TABLE", _ALL, "file names in traced stacks"),
+    Private("torch._guards", "CompileContext.current_compile_id", _ALL, "whose log line it is"),
+    Private("torch._dynamo.convert_frame", "register_bytecode_hook", _ALL, "bytecode"),
+    Private("torch._dynamo.convert_frame", "input_codes.seen", _ALL, "code Dynamo has met"),
+    Private("torch._dynamo.eval_frame", "reset_code", _ALL, "forget one code object"),
+    Private("torch._dynamo.eval_frame", "OptimizedModule", _ALL, "a compiled module"),
+    Private("torch._dynamo.pgo", "_CODE_STATE", _ALL, "sizes seen before, by file and line"),
+    Private("torch._dynamo.pgo", "_INIT_CODE_STATE", _ALL, "the same, as first read"),
+    Private("torch._dynamo.pgo", "CodeState", _ALL, "an entry of it"),
+    Private("torch._dynamo.config", "automatic_dynamic_local_pgo", _ALL, "keep it in memory"),
+    Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", _ALL, "keep it in memory"),
+    Private("torch._functorch.config", "enable_autograd_cache", _ALL, "a hit hides stages"),
+    Private("torch._inductor.config", "fx_graph_cache", _ALL, "a hit hides stages"),
+    Private("torch._inductor.config", "fx_graph_remote_cache", _ALL, "a hit hides stages"),
+)
+
+#: Log artifacts that the structured trace lacks, with the logger each one is written to.
+LOGS = {
+    "ir_pre_fusion": "torch._inductor.debug.__ir_pre_fusion",
+    "ir_post_fusion": "torch._inductor.debug.__ir_post_fusion",
+    "fusion": "torch._inductor.scheduler.__fusion",
+}
+
+
+def version() -> tuple[int, int]:
+    """Major and minor version of the PyTorch that is imported."""
+    major, minor = torch.__version__.split("+")[0].split(".")[:2]
+    return int(major), int(minor)
+
+
+def check() -> list[str]:
+    """What of PyTorch is not as this version of tclab knows it; empty if all is well."""
+    low, high = SUPPORTED
+    if not low <= version() < high:
+        span = f"{low[0]}.{low[1]} <= torch < {high[0]}.{high[1]}"
+        return [f"torch {torch.__version__} is outside the supported range {span}"]
+    gone = [p for p in NAMES if not _exists(p)]
+    problems = [
+        f"{p.module}.{p.name} is gone (used for: {p.use}; seen in torch {p.seen})" for p in gone
+    ]
+    return problems + [f"log artifact {name} is gone" for name in LOGS if not _has_log(name)]
+
+
+def require() -> None:
+    """Raise UnsupportedTorch, naming everything that moved, unless `check` finds nothing."""
+    if problems := check():
+        raise UnsupportedTorch(
+            "tclab.capture",
+            "; ".join(problems),
+            "use a supported torch, or adapt tclab/stages/_torch.py",
+        )
+
+
+def _exists(private: Private) -> bool:
+    try:
+        value: Any = importlib.import_module(private.module)
+        for part in private.name.split("."):
+            value = getattr(value, part)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def _has_log(name: str) -> bool:
+    from torch._logging._internal import log_registry
+
+    importlib.import_module(LOGS[name].rpartition(".")[0])
+    return name in log_registry.artifact_names
+
+
+# ------------------------------------------------------------------------------ listening
+
+
+@contextmanager
+def trace_handler(handler: logging.Handler) -> Iterator[None]:
+    """Let `handler` see the structured trace.
+
+    It goes first: PyTorch's own handler removes itself while the list is being walked, which
+    would make the first record skip the next handler.
+    """
+    from torch._logging._internal import trace_log
+
+    level, disabled = trace_log.level, trace_log.disabled
+    trace_log.handlers.insert(0, handler)
+    trace_log.setLevel(logging.DEBUG)
+    trace_log.disabled = False
+    try:
+        yield
+    finally:
+        trace_log.removeHandler(handler)
+        trace_log.setLevel(level)
+        trace_log.disabled = disabled
+
+
+@contextmanager
+def log_tap(name: str, handler: logging.Handler) -> Iterator[None]:
+    """Let `handler` see one log artifact; what was not printed before is not printed now."""
+    logger = logging.getLogger(LOGS[name])
+    level, propagate, disabled = logger.level, logger.propagate, logger.disabled
+    if not logger.isEnabledFor(logging.DEBUG):
+        logger.propagate = False  # these artifacts carry nothing above their own level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    logger.disabled = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        logger.propagate, logger.disabled = propagate, disabled
+
+
+@contextmanager
+def bytecode_hook(hook: Callable[[CodeType, CodeType], None]) -> Iterator[None]:
+    """Call `hook` with the original and the rewritten code of each frame that is compiled."""
+    from torch._dynamo.convert_frame import register_bytecode_hook
+
+    handle = register_bytecode_hook(hook)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def compile_id() -> tuple[int | None, int | None]:
+    """Frame and compile number of the compile this thread is in, or None, None."""
+    from torch._guards import CompileContext
+
+    here = CompileContext.current_compile_id()
+    return (here.frame_id, here.frame_compile_id) if here else (None, None)
+
+
+def file_of(interned: int) -> str:
+    """The file name behind a number in a traced stack. Most are interned before the capture."""
+    from torch._logging.structured import INTERN_TABLE
+
+    for name, number in list(INTERN_TABLE.items()):
+        if number == interned:
+            return name
+    return ""
+
+
+# ------------------------------------------------------------------------------ state
+
+
+@contextmanager
+def caches_off() -> Iterator[None]:
+    """No FX graph cache, no AOTAutograd cache: a hit would skip the stages after it."""
+    import torch._functorch.config as functorch
+    import torch._inductor.config as inductor
+
+    with ExitStack() as stack:
+        stack.enter_context(functorch.patch(enable_autograd_cache=False))
+        stack.enter_context(inductor.patch(fx_graph_cache=False, fx_graph_remote_cache=False))
+        yield
+
+
+@contextmanager
+def no_profile() -> Iterator[None]:
+    """An empty record of sizes seen before, so that an earlier compile does not make this one
+    dynamic; the old record comes back, and nothing is written to disk."""
+    import torch._dynamo.config as dynamo
+    from torch._dynamo import pgo
+
+    kept = pgo._CODE_STATE, pgo._INIT_CODE_STATE
+    local = {"automatic_dynamic_local_pgo": False, "automatic_dynamic_remote_pgo": False}
+    pgo._CODE_STATE, pgo._INIT_CODE_STATE = defaultdict(pgo.CodeState), None
+    try:
+        with dynamo.patch(local):
+            yield
+    finally:
+        pgo._CODE_STATE, pgo._INIT_CODE_STATE = kept
+
+
+def known_codes() -> list[CodeType]:
+    """Every code object Dynamo has looked at in this process and that is still alive."""
+    from torch._dynamo.convert_frame import input_codes
+
+    return [code for ref in list(input_codes.seen) if (code := ref()) is not None]
+
+
+def forget(code: CodeType) -> None:
+    """Drop Dynamo's cache entries and verdict for one code object."""
+    from torch._dynamo.eval_frame import reset_code
+
+    reset_code(code)
+
+
+def is_compiled(fn: Any) -> bool:
+    """Whether torch.compile made this callable."""
+    from torch._dynamo.eval_frame import OptimizedModule
+
+    return isinstance(fn, OptimizedModule) or hasattr(fn, "_torchdynamo_orig_callable")

@@ -1,0 +1,81 @@
+"""Original and rewritten bytecode of each compiled frame."""
+
+from __future__ import annotations
+
+import dis
+import re
+from types import CodeType
+
+from tclab.model import Listing
+from tclab.scrub import scrub
+from tclab.stages.frames import original
+from tclab.stages.trace import Event, Trace
+
+_COUNTED = re.compile(r"\b(__compiled_fn|__resume_at_\d+)_(\d+)\b")
+
+
+def bytecode(trace: Trace) -> tuple[Listing, ...]:
+    """Two listings a compile: what Python compiled, and what Dynamo made of it."""
+    numbers: dict[str, dict[str, int]] = {}
+    found: list[Listing] = []
+    for index, event in enumerate(trace.named("bytecode")):
+        old, new = event.data
+        for which, code in (("original", old), ("rewritten", new)):
+            name = f"{which}-bytecode-{index}" if index else f"{which}-bytecode"
+            found.append(_listing(code, old, which, name, event, numbers))
+    return tuple(found)
+
+
+def _listing(code: CodeType, old: CodeType, which: str, name: str, event: Event,
+             numbers: dict[str, dict[str, int]]) -> Listing:  # fmt: skip
+    text = dis.Bytecode(code).dis()
+    file = scrub(old.co_filename)
+    kind = "resume function of " if original(old.co_name) != old.co_name else ""
+    return Listing(
+        title=f"{which.capitalize()} bytecode of {kind}{original(old.co_name)}"
+        f" ({event.compile_id})",
+        name=name,
+        code=_stable(scrub(text), numbers),
+        language="text",
+        stage="bytecode",
+        filename=file,
+        links=_links(text, code, file),
+    )
+
+
+def _stable(text: str, numbers: dict[str, dict[str, int]]) -> str:
+    """Names Dynamo counts through the whole process, counted through this capture instead."""
+
+    def own(match: re.Match[str]) -> str:
+        seen = numbers.setdefault(match[1], {})
+        return f"{match[1]}_{seen.setdefault(match[2], len(seen) + 1)}"
+
+    return _COUNTED.sub(own, text)
+
+
+def _links(text: str, code: CodeType, file: str) -> dict[int, tuple[str, ...]]:
+    """Each printed instruction's Python line; nothing if lines and instructions do not pair up."""
+    shown = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("ExceptionTable"):
+            break
+        if line.strip() and not re.fullmatch(r"\s*L\d+:", line):
+            shown.append(number)
+    instructions = list(dis.get_instructions(code))
+    if len(shown) != len(instructions):
+        return {}
+    lines = _source_lines(instructions)
+    return {n: (f"py:{file}:{line}",) for n, line in zip(shown, lines) if line}
+
+
+def _source_lines(instructions: list[dis.Instruction]) -> list[int | None]:
+    current: int | None = None
+    lines: list[int | None] = []
+    for instruction in instructions:
+        positions = getattr(instruction, "positions", None)  # Python 3.11 and later
+        if positions is not None:
+            current = positions.lineno
+        elif instruction.starts_line:
+            current = int(instruction.starts_line)
+        lines.append(current)
+    return lines

@@ -1,0 +1,232 @@
+"""Read the Python text PyTorch prints for an FX graph back into nodes.
+
+The structured trace carries graphs as text only, and the text has all a Graph needs: it is
+Python, each value is annotated with dtype, sizes and device, and comments name the user's
+line. So one parser serves every stage, every torch, and code that only watches
+(``with capture()``). The tests hold it against the nodes of real GraphModules.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tclab.model import Node, SourceLine
+from tclab.scrub import scrub
+
+_FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: (?P<code>.*)")
+_NO_FILE = "No stacktrace found"
+_VALUE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<sizes>[^\]]*)\](?:\[[^\]]*\])?(?P<device>.*)$")
+
+#: How FX prints operators; the function it stands for.
+_BINARY = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
+    ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",
+    ast.RShift: "rshift", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
+}  # fmt: skip
+_COMPARE = {ast.Lt: "lt", ast.Gt: "gt", ast.LtE: "le", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
+_UNARY = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
+
+@dataclass(frozen=True)
+class Parsed:
+    """The nodes of the outermost graph, and the line (from 1) each one is printed on."""
+
+    nodes: tuple[Node, ...]
+    lines: dict[int, str]  # line number → node name
+    sources: dict[int, SourceLine]  # line number → the user's line, nested graphs included
+
+
+def parse(code: str) -> Parsed:
+    """Nodes of a graph printed by ``print_readable``. Text that is not Python gives no nodes."""
+    sources = dict(_sources(code))
+    try:
+        forward = _forward(ast.parse(code))
+    except SyntaxError:
+        forward = None
+    if forward is None:
+        return Parsed((), {}, sources)
+    reader = _Reader(sources)
+    reader.read(forward)
+    return Parsed(tuple(reader.nodes.values()), reader.lines, sources)
+
+
+def _forward(tree: ast.Module) -> ast.FunctionDef | None:
+    """`forward` of the first class, or the first function (a graph printed without a class)."""
+    for statement in tree.body:
+        body = statement.body if isinstance(statement, ast.ClassDef) else [statement]
+        for inner in body:
+            if isinstance(inner, ast.FunctionDef):
+                return inner
+    return None
+
+
+def _sources(code: str) -> Iterator[tuple[int, SourceLine]]:
+    """Each line's user line: FX prints a comment where it changes, for all lines that follow."""
+    current: SourceLine | None = None
+    for number, line in enumerate(code.splitlines(), 1):
+        text = line.strip()
+        if text.startswith("#"):
+            if match := _FILE.search(text):
+                current = _source_line(match)
+            elif _NO_FILE in text:
+                current = None
+        elif text.startswith(("class ", "def ", "return")):
+            current = None
+        elif text and current is not None:
+            yield number, current
+
+
+def _source_line(match: re.Match[str]) -> SourceLine:
+    code = scrub(match["code"].strip())
+    return SourceLine(scrub(match["file"]), int(match["line"]), code, match["function"])
+
+
+class _Reader:
+    """Walks the statements of one forward()."""
+
+    def __init__(self, sources: dict[int, SourceLine]) -> None:
+        self.sources = sources
+        self.nodes: dict[str, Node] = {}
+        self.lines: dict[int, str] = {}
+        self.pending: dict[str, Node] = {}  # arguments not yet bound to a placeholder
+
+    def read(self, forward: ast.FunctionDef) -> None:
+        arguments = forward.args.posonlyargs + forward.args.args + forward.args.kwonlyargs
+        for argument in arguments + [a for a in (forward.args.vararg,) if a]:
+            if argument.arg != "self":
+                self._argument(argument)
+        for statement in forward.body:
+            self._statement(statement)
+        self._leftover()
+
+    def _argument(self, argument: ast.arg) -> None:
+        node = Node(argument.arg, "placeholder", argument.arg)
+        self.pending[argument.arg] = _typed(node, argument.annotation)
+        self.lines[argument.lineno] = argument.arg
+
+    def _statement(self, statement: ast.stmt) -> None:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            self._assign(statement.target.id, statement, statement.value, statement.annotation)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            self._assign(statement.targets[0].id, statement, statement.value, None)
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            self._in_place(statement)
+        elif isinstance(statement, ast.Assign):
+            self._leftover()  # the joint graph unpacks its arguments here
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            self._output(statement, statement.value)
+
+    def _assign(self, name: str, at: ast.stmt, value: ast.expr | None,
+                annotation: ast.expr | None) -> None:  # fmt: skip
+        if isinstance(value, ast.Constant) and value.value is None:
+            return  # FX frees a value: `x = None`
+        if value is None:
+            node = Node(name, "placeholder", name)
+            self._keep(_typed(node, annotation), at.lineno)
+        elif isinstance(value, ast.Name) and value.id in self.pending:
+            argument = self.pending.pop(value.id)
+            self._keep(replace(argument, name=name), at.lineno)
+        elif isinstance(value, ast.Name) and value.id in self.nodes:
+            self._rename(value.id, name, annotation)
+        else:
+            self._add(name, at, *self._value(value), annotation=annotation)
+
+    def _in_place(self, statement: ast.AugAssign) -> None:
+        """`x += y`, which FX follows with `name = x`: one node, called `name`."""
+        target = "operator.i" + _BINARY[type(statement.op)].strip("_")
+        assert isinstance(statement.target, ast.Name)
+        operands = [statement.target, statement.value]
+        self._add(f"{statement.target.id} in place", statement, "call_function", target, operands)
+
+    def _rename(self, value: str, name: str, annotation: ast.expr | None) -> None:
+        node = self.nodes.pop(f"{value} in place", None)
+        if node is not None:
+            self.nodes[name] = _typed(replace(node, name=name), annotation)
+            line = next(n for n, owner in self.lines.items() if owner == node.name)
+            self.lines[line] = name
+
+    def _value(self, value: ast.expr) -> tuple[str, str, list[ast.expr]]:
+        """op, target and operands of a right-hand side."""
+        if isinstance(value, ast.Call):
+            return self._call(value)
+        if isinstance(value, ast.BinOp):
+            target = "operator." + _BINARY[type(value.op)]
+            return "call_function", target, [value.left, value.right]
+        if isinstance(value, ast.Compare):
+            target = "operator." + _COMPARE.get(type(value.ops[0]), "contains")
+            return "call_function", target, [value.left, *value.comparators]
+        if isinstance(value, ast.UnaryOp):
+            return "call_function", "operator." + _UNARY[type(value.op)], [value.operand]
+        if isinstance(value, ast.Subscript):
+            return "call_function", "operator.getitem", [value.value, value.slice]
+        if isinstance(value, ast.Attribute) and _root(value) != "self":
+            name = ast.Constant(value.attr)
+            return "call_function", "builtins.getattr", [value.value, name]
+        return "get_attr", _dotted(value).removeprefix("self."), []
+
+    def _call(self, call: ast.Call) -> tuple[str, str, list[ast.expr]]:
+        operands = [*call.args, *(k.value for k in call.keywords)]
+        if _root(call.func) == "self":
+            return "call_module", _dotted(call.func).removeprefix("self."), operands
+        owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if owner is not None and _root(owner) in self.nodes | self.pending:
+            assert isinstance(call.func, ast.Attribute)
+            return "call_method", call.func.attr, [owner, *operands]
+        return "call_function", _dotted(call.func), operands
+
+    def _add(self, name: str, at: ast.stmt, op: str, target: str, operands: list[ast.expr],
+             annotation: ast.expr | None = None) -> None:  # fmt: skip
+        keywords: list[ast.keyword] = []
+        if isinstance(at, (ast.Assign, ast.AnnAssign)) and isinstance(at.value, ast.Call):
+            keywords = at.value.keywords
+            operands = operands[: len(operands) - len(keywords)]
+        arguments = [ast.unparse(o) for o in operands] + [ast.unparse(k) for k in keywords]
+        names = _names([*operands, *(k.value for k in keywords)])
+        inputs = tuple(n for n in names if n in self.nodes or n in self.pending)
+        node = Node(name, op, target, ", ".join(arguments), inputs,
+                    source=self.sources.get(at.lineno))  # fmt: skip
+        self._keep(_typed(node, annotation), at.lineno)
+
+    def _output(self, at: ast.Return, value: ast.expr) -> None:
+        self._leftover()
+        inputs = tuple(n for n in _names([value]) if n in self.nodes)  # arguments included
+        self._keep(Node("output", "output", "output", ast.unparse(value), inputs), at.lineno)
+
+    def _keep(self, node: Node, line: int) -> None:
+        self.nodes[node.name] = node
+        self.lines[line] = node.name
+
+    def _leftover(self) -> None:
+        """Arguments that the body uses under their own name are placeholders, and come first."""
+        own = {n: a for n, a in self.pending.items() if n not in ("primals", "tangents")}
+        self.pending.clear()
+        self.nodes = own | self.nodes
+
+
+def _typed(node: Node, annotation: ast.expr | None) -> Node:
+    """The node with dtype, sizes and device from an annotation such as ``f32[8, s0][s0, 1]cpu``."""
+    if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
+        return node
+    match = _VALUE.match(annotation.value)
+    if match is None:
+        return replace(node, dtype=annotation.value) if "Sym" in annotation.value else node
+    sizes = tuple(s.strip() for s in match["sizes"].split(",") if s.strip())
+    return replace(node, shape=sizes, dtype=match["dtype"], device=match["device"])
+
+
+def _names(values: list[ast.expr]) -> list[str]:
+    """Names read in these expressions, in order, each once."""
+    found = [n.id for v in values for n in ast.walk(v) if isinstance(n, ast.Name)]
+    return list(dict.fromkeys(found))
+
+
+def _root(value: ast.expr) -> str:
+    while isinstance(value, (ast.Attribute, ast.Subscript)):
+        value = value.value
+    return value.id if isinstance(value, ast.Name) else ""
+
+
+def _dotted(value: ast.expr) -> str:
+    return ast.unparse(value)

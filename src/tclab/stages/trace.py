@@ -1,0 +1,111 @@
+"""Listen to everything PyTorch says of a compile, in order, as `Event`s."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from tclab.stages import _torch
+
+_CONTEXT = {"frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack",
+            "compiled_autograd_id", "subgraph_name"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing PyTorch said. `compile_id` is ``frame/compile``, '' outside of a compile."""
+
+    name: str
+    data: Any
+    payload: str = ""
+    compile_id: str = ""
+    attempt: int = 0
+
+    @property
+    def frame(self) -> str:
+        """The frame's number as text: what recompiles of one code object share."""
+        return self.compile_id.split("/")[0]
+
+
+@dataclass
+class Trace:
+    """The events of a capture. Frames are numbered from 0 in the order they are met, so that
+    an id does not depend on what the process compiled before."""
+
+    events: list[Event] = field(default_factory=list)
+    frames: dict[int, int] = field(default_factory=dict)
+
+    def named(self, *names: str) -> list[Event]:
+        """The events with one of these names, in order."""
+        return [e for e in self.events if e.name in names]
+
+    def add(self, name: str, data: Any, payload: str, ids: tuple[int | None, int | None],
+            attempt: int = 0) -> None:  # fmt: skip
+        """Append one event; `ids` are PyTorch's own frame and compile numbers."""
+        self.events.append(Event(name, data, payload, self._compile_id(*ids), attempt))
+
+    def renumber(self, text: str) -> str:
+        """PyTorch's compile ids at the start of a line, as this trace numbers them."""
+
+        def own(match: re.Match[str]) -> str:
+            return self._compile_id(int(match[1]), int(match[2])) + ":"
+
+        return re.sub(r"^(\d+)/(\d+):", own, text, flags=re.M)
+
+    def _compile_id(self, frame: int | None, number: int | None) -> str:
+        if frame is None or number is None:
+            return ""
+        return f"{self.frames.setdefault(frame, len(self.frames))}/{number}"
+
+
+@contextmanager
+def listen() -> Iterator[Trace]:
+    """Collect a Trace for the length of the block; loggers are put back whatever happens."""
+    trace = Trace()
+
+    def bytecode(code: CodeType, new: CodeType) -> None:
+        trace.add("bytecode", (code, new), "", _torch.compile_id())
+
+    with ExitStack() as stack:
+        stack.enter_context(_torch.trace_handler(_Structured(trace)))
+        for name in _torch.LOGS:
+            stack.enter_context(_torch.log_tap(name, _Log(trace, name)))
+        stack.enter_context(_torch.bytecode_hook(bytecode))
+        yield trace
+
+
+class _Structured(logging.Handler):
+    """Turns records of the structured trace into events."""
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(logging.DEBUG)
+        self.trace = trace
+
+    def emit(self, record: logging.LogRecord) -> None:
+        meta: dict[str, Any] = getattr(record, "metadata", {})
+        name = next((key for key in meta if key not in _CONTEXT), "")
+        data = meta.get(name)
+        if name == "artifact":
+            name = data["name"]
+        payload = getattr(record, "payload", None) or ""
+        if name == "chromium_event":
+            data = json.loads(payload)
+        ids = meta.get("frame_id"), meta.get("frame_compile_id")
+        self.trace.add(name, data, payload, ids, meta.get("attempt", 0))
+
+
+class _Log(logging.Handler):
+    """Turns lines of one log artifact into events of its name."""
+
+    def __init__(self, trace: Trace, name: str) -> None:
+        super().__init__(logging.DEBUG)
+        self.trace, self.artifact = trace, name
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.trace.add(self.artifact, None, record.getMessage(), _torch.compile_id())
