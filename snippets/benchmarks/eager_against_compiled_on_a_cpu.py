@@ -1,0 +1,62 @@
+"""Eager against compiled on this machine's CPU.
+
+The same form as the GPU benchmarks, small enough to run wherever this site is built: check
+against float64, time eager and compiled, count the calls after which the compile has paid.
+"""
+# tclab: alone=true timeout=240
+
+import torch
+import torch.nn.functional as F
+from _blocks import in_float64, stack
+from _tables import break_even, table
+from _timing import error, first_call, side_by_side
+from torch._inductor.utils import fresh_cache
+
+import tclab
+
+model = stack(layers=2, dim=256, hidden=1024).eval()
+exact_model = in_float64(model)
+
+
+def chain(x):
+    return torch.sigmoid(F.gelu(x + 1.0) * x) - x
+
+
+def softmax(x):
+    return torch.softmax(x * 0.5, dim=-1)
+
+
+cases = {  # name: function, its float64 reference, shape of the input
+    "pointwise chain": (chain, chain, (2048, 1024)),
+    "scaled softmax": (softmax, softmax, (2048, 1024)),
+    "MLP blocks, batch 1": (model, exact_model, (1, 256)),
+    "MLP blocks, batch 256": (model, exact_model, (256, 256)),
+}
+torch.compile(torch.sin)(torch.rand(8))  # the first C++ compile on a machine also builds a header
+rows, speed_up = [], []
+with torch.no_grad():
+    for name, (fn, reference, shape) in cases.items():
+        inputs = [(torch.randn(shape),) for _ in range(4)]
+        torch.compiler.reset()
+        compiled = torch.compile(fn, dynamic=False)
+        with fresh_cache():
+            out, seconds = first_call(compiled, *inputs[0])
+        exact = reference(inputs[0][0].double())
+        wrong = [error(fn(*inputs[0]), exact), error(out, exact)]
+        assert all(w < 1e-5 for w in wrong), (name, wrong)
+        eager, us = side_by_side([fn, compiled], inputs, seconds=0.15)
+        calls = break_even(seconds, eager, us)
+        rows.append((name, wrong[1], eager, us, eager / us, seconds, calls))
+        speed_up.append(eager / us)
+
+assert speed_up[0] > 1, "one fused loop over 8 MB was no faster than five"
+columns = {"case": "", "error": " .1e", "eager": "µs .0f", "compiled": "µs .0f"}
+columns |= {"speed-up": "× .2f", "first call": "s .1f", "calls to break even": " ,d"}
+machine = f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, float32"
+tclab.show(table("Eager and compiled on the CPU", columns, rows, caption=machine))
+bars = {"x": list(cases), "series": {"compiled": speed_up}, "style": "bar"}
+tclab.show(tclab.Chart("Speed-up over eager on the CPU", **bars, y_label="eager / compiled time"))
+slower = [name for (name, *_), s in zip(rows, speed_up) if s < 1]
+tclab.show(
+    "Slower when compiled here: " + (", ".join(slower) or "none of them") + ".", name="summary"
+)
