@@ -1,0 +1,63 @@
+"""What pages call in their executable blocks; never imports torch.
+
+    ```python exec="1" html="1"
+    from tclab.page import snippet
+    snippet("graph_breaks/print_breaks_the_graph")
+    ```
+
+Each function puts HTML on the page. The runs were made, or read from recordings,
+before the page is rendered; a name that is not there is a PageError with the
+page's line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tclab.page import blocks, outputs, overviews, state
+
+__all__ = ["code", "overview", "show", "snippet", "stdout"]
+
+
+def snippet(name: str, fold: bool = False) -> None:
+    """Title and caption, code with downloads, then every artifact of the chosen runs."""
+    block, found, runs = _find(name)
+    block.emit(outputs.whole(block, found, runs, fold))
+
+
+def code(name: str, lines: tuple[int, int] | None = None, fold: bool = False) -> None:
+    """The snippet's source with its downloads; `lines` (first, last) shows a part."""
+    block, found, _ = _find(name)
+    block.emit(outputs.source(block, found, lines, fold))
+
+
+def show(
+    name: str,
+    artifact: str | Sequence[str] | None = None,
+    fold: bool = False,
+    as_: str | None = None,
+) -> None:
+    """One artifact of the chosen runs, several, or all (None), each stamped.
+
+    `as_` is the view of a graph: picture, table or text; by default all three, in tabs.
+    """
+    block, found, runs = _find(name)
+    wanted = [artifact] if isinstance(artifact, str) else artifact
+    block.emit(outputs.artifacts(block, found, runs, wanted, fold, as_))
+
+
+def stdout(name: str, fold: bool = False) -> None:
+    """What the snippet printed in the chosen runs, each stamped."""
+    block, found, runs = _find(name)
+    block.emit(outputs.printed(block, found, runs, fold))
+
+
+def overview() -> None:
+    """A table of every snippet of the site: what it needs, which runs are shown, their cost."""
+    blocks.current().emit(overviews.table(state.build().book))
+
+
+def _find(name: str):
+    block, book = blocks.current(), state.build().book
+    found = book.snippet(name, block.place)
+    return block, found, book.shown(name, block.place)

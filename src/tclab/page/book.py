@@ -1,0 +1,167 @@
+"""Everything the pages of one build can show: the snippets, where each is used, its runs.
+
+`open_book` is what happens before a page is rendered: find what the pages use, run
+what is stale, choose the runs. It raises `Problems` with all that is wrong at once.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tclab import environment, recording, runner, snippets
+from tclab.errors import PageError, RunFailed, StoreError, TclabError
+from tclab.model import Provenance, Run, Snippet
+from tclab.page import uses
+from tclab.store import Store
+
+
+class Problems(Exception):
+    """All that is wrong with a site, each with place, cause and next step."""
+
+    def __init__(self, problems: Iterable[TclabError]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+@dataclass
+class Book:
+    """What the pages of one build can show. `runs` has the chosen runs of each snippet."""
+
+    root: Path
+    docs: Path
+    store: Store
+    here: Provenance
+    snippets: dict[str, Snippet] = field(default_factory=dict)
+    uses: list[uses.Use] = field(default_factory=list)
+    runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
+    ran: tuple[str, ...] = ()  # what was stale and ran for this build
+
+    @property
+    def store_path(self) -> Path:
+        """The folder of what builds keep; nothing in it is needed for a correct build."""
+        return self.root / ".tclab"
+
+    def snippet(self, name: str, place: str) -> Snippet:
+        """The snippet called `name`; a PageError at `place` suggests near names."""
+        try:
+            return self.snippets[name]
+        except KeyError:
+            raise missing(name, place, self.snippets) from None
+
+    def shown(self, name: str, place: str) -> tuple[Run, ...]:
+        """The runs to show of snippet `name`: never stale, never failed, never none."""
+        snippet = self.snippet(name, place)
+        if not self.runs.get(name):
+            raise no_run(snippet, place, environment.missing_needs(snippet))
+        return self.runs[name]
+
+
+def missing(name: str, place: str, known: Iterable[str]) -> PageError:
+    """The error of a page that names a snippet there is not."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else "tclab list shows what there is"
+    return PageError(place, f"there is no snippet {name!r}", f"{hint} Or write snippets/{name}.py")
+
+
+def no_run(snippet: Snippet, place: str, needs: Iterable[str]) -> RunFailed:
+    """The error of a snippet that can neither run here nor be shown from a recording."""
+    cause = f"snippets/{snippet.name}.py needs {', '.join(sorted(needs)) or 'a run'}"
+    step = f"record it on a machine that has it: tclab record ENVIRONMENT {snippet.name}"
+    return RunFailed(place, f"{cause}, which is not here, and has no fresh recording", step)
+
+
+# --------------------------------------------------------------------------- opening
+
+
+def open_book(
+    root: Path, docs: Path, run: Callable[[Book, list[Snippet]], dict[str, Run]] | None = None
+) -> Book:
+    """Read pages and snippets, run what is stale (with `run`), choose. Problems if any."""
+    book = Book(root, docs, Store(root / ".tclab"), environment.here())
+    problems = _read(book)
+    if problems:
+        raise Problems(problems)
+    live = _live(book, run or run_here)
+    problems = [p for s in book.snippets.values() for p in _choose(book, s, live.get(s.name))]
+    if problems:
+        raise Problems(problems)
+    return book
+
+
+def _read(book: Book) -> list[TclabError]:
+    """Fill in snippets and uses; what is wrong with them."""
+    problems: list[TclabError] = []
+    try:
+        book.snippets = {s.name: s for s in snippets.find(book.root)}
+        book.uses = uses.in_folder(book.docs, book.root)
+    except TclabError as error:
+        return [error]
+    problems += [
+        missing(use.snippet, str(use), book.snippets)
+        for use in book.uses
+        if use.snippet not in book.snippets
+    ]
+    used = {use.snippet for use in book.uses}
+    problems += [_orphan(name) for name in book.snippets if name not in used]
+    return problems
+
+
+def _orphan(name: str) -> PageError:
+    cause = "no page uses this snippet"
+    return PageError(f"snippets/{name}.py:1", cause, f'show it: snippet("{name}"), or remove it')
+
+
+def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
+    """Run `stale` without progress."""
+    return runner.run(stale, root=book.root, store=book.store)
+
+
+def _live(
+    book: Book, run: Callable[[Book, list[Snippet]], dict[str, Run]]
+) -> dict[str, Run]:
+    """The local runs of what can run here: fresh ones from the store, the others run now."""
+    able = [s for s in book.snippets.values() if not environment.missing_needs(s)]
+    stored = {s.name: _stored(book, s) for s in able}
+    fresh = {name: run for name, run in stored.items() if run is not None and run.ok}
+    stale = [s for s in able if s.name not in fresh]
+    book.ran = tuple(s.name for s in stale)
+    return fresh | (run(book, stale) if stale else {})
+
+
+def _stored(book: Book, snippet: Snippet) -> Run | None:
+    """The stored run that still holds; a damaged one counts as none."""
+    try:
+        return book.store.fresh(snippet, book.here)
+    except StoreError:
+        return None
+
+
+def _choose(book: Book, snippet: Snippet, live: Run | None) -> list[TclabError]:
+    """Choose the runs of one snippet into the book; what stands against it."""
+    problems: list[TclabError] = list(recording.problems(book.root, snippet))
+    if live is not None and not live.ok:
+        problems.append(_failed(book, snippet, live))
+    recorded = recording.load_all(book.root, snippet) if not problems else []
+    book.runs[snippet.name] = tuple(([live] if live else []) + list(recorded))
+    if not problems and not book.runs[snippet.name]:
+        needs = environment.missing_needs(snippet)
+        problems.append(no_run(snippet, _first_use(book, snippet.name), needs))
+    return problems
+
+
+def _failed(book: Book, snippet: Snippet, run: Run) -> RunFailed:
+    """A failed run, with the page that wanted it, the line it failed on and why."""
+    failure = run.failure
+    assert failure is not None
+    where = failure.location or f"snippets/{snippet.name}.py"
+    cause = f"{where}: {failure.cause}: {failure.message}"
+    step = f"correct the snippet, then see it alone: tclab run {snippet.name}"
+    return RunFailed(_first_use(book, snippet.name), cause, step)
+
+
+def _first_use(book: Book, name: str) -> str:
+    return next((str(use) for use in book.uses if use.snippet == name), f"snippets/{name}.py:1")

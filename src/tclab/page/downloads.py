@@ -1,0 +1,90 @@
+"""A snippet as the files a reader downloads: the .py as it is, and an .ipynb."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from tclab.model import Snippet
+
+#: Folder of the downloads within the site.
+FOLDER = "downloads"
+
+_INSTALL = (
+    "# Once, if PyTorch and tclab are not there yet:\n"
+    "# %pip install torch {triton}\n"
+    "# %pip install -e .        # in a clone of the project: tclab itself"
+)
+
+
+def script_path(snippet: Snippet) -> str:
+    """Where the .py lies in the site."""
+    return f"{FOLDER}/{snippet.name}.py"
+
+
+def notebook_path(snippet: Snippet) -> str:
+    """Where the .ipynb lies in the site."""
+    return f"{FOLDER}/{snippet.name}.ipynb"
+
+
+def files(snippet: Snippet, torch: str, triton: str) -> Iterator[tuple[str, str]]:
+    """(path in the site, content) of each file: script, notebook, and local files they import."""
+    yield script_path(snippet), snippet.source
+    yield notebook_path(snippet), notebook(snippet, torch, triton)
+    for include in snippet.includes:
+        yield f"{FOLDER}/{snippet.topic}/{_include_path(snippet, include)}", _text(include)
+
+
+def _include_path(snippet: Snippet, include: Path) -> str:
+    return include.relative_to(snippet.path.parent).as_posix()
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
+    """The snippet as a notebook (nbformat 4.5): its caption, the install lines, its code.
+
+    Cell ids are digests of the cells, so that the same snippet gives the same file.
+    """
+    pins = f"torch=={torch.split('+')[0]}" if torch else "torch"
+    install = _INSTALL.replace("torch {triton}", f"{pins} {_pin('triton', triton)}")
+    caption = f"# {snippet.title}\n\n{snippet.caption}".strip()
+    cells = [_cell("markdown", caption), _cell("code", install)]
+    for include in snippet.includes:
+        head = f"%%writefile {_include_path(snippet, include)}\n"
+        cells.append(_cell("code", head + _text(include)))
+    cells.append(_cell("code", body(snippet)))
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    data = {
+        "cells": cells,
+        "metadata": {"kernelspec": kernel, "language_info": {"name": "python"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+
+def body(snippet: Snippet) -> str:
+    """The snippet's source without its docstring."""
+    tree = ast.parse(snippet.source)
+    lines = snippet.source.splitlines()
+    if ast.get_docstring(tree) is not None:
+        lines = lines[tree.body[0].end_lineno or 0 :]
+    return "\n".join(lines).strip() + "\n"
+
+
+def _pin(package: str, version: str) -> str:
+    return f"{package}=={version}" if version else package
+
+
+def _cell(kind: str, source: str) -> dict[str, object]:
+    digest = hashlib.sha256(f"{kind}\n{source}".encode()).hexdigest()[:12]
+    cell: dict[str, object] = {"cell_type": kind, "id": digest, "metadata": {}}
+    if kind == "code":
+        cell |= {"execution_count": None, "outputs": []}
+    return cell | {"source": source.strip("\n").splitlines(keepends=True)}

@@ -1,0 +1,95 @@
+"""Rendered pieces of HTML, kept on disk between builds.
+
+A piece is named by a digest of everything it depends on: the run it shows, the
+options, and the version of the renderer. So nothing is ever invalidated; a piece
+that no key asks for any more is only forgotten (`sweep`).
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from tclab import render
+from tclab.model import Artifact, Run, Snippet, encode
+from tclab.page import state
+
+
+def figure(
+    run: Run,
+    shown: Artifact,
+    prefix: str,
+    anchors: Mapping[str, str],
+    fold: bool,
+    view: str | None,
+) -> str:
+    """One artifact of `run` with title and stamp; its source lines link into `anchors`."""
+
+    def make() -> str:
+        return render.figure(
+            shown, run, prefix=prefix, view=view, fold=fold or None, sources=anchors
+        )
+
+    made = [encode(run.provenance), run.environment, run.seconds]
+    options = [prefix, sorted(anchors.items()), fold, view]
+    return _kept(make, "figure", encode(shown), made, options)
+
+
+def source(snippet: Snippet, lines: tuple[int, int], prefix: str, fold: bool) -> str:
+    """Lines (first, last) of a snippet's file as HTML."""
+
+    def make() -> str:
+        return render.source(snippet, lines=lines, prefix=prefix, fold=fold)
+
+    return _kept(make, "source", snippet.name, snippet.source, lines, prefix, fold)
+
+
+def code_start(snippet: Snippet) -> int:
+    """The first line after the docstring and the header: what a page shows."""
+    tree = ast.parse(snippet.source)
+    lines = snippet.source.splitlines()
+    number = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
+    while number < len(lines) - 1 and (
+        not lines[number].strip() or lines[number].startswith("# tclab:")
+    ):
+        number += 1
+    return number + 1
+
+
+# --------------------------------------------------------------------------- memory on disk
+
+
+def folder() -> Path:
+    """Where the pieces of this version of the renderer are kept."""
+    return state.build().book.store_path / "rendered" / render.version()[:16]
+
+
+def _kept(make: Callable[[], str], *key: object) -> str:
+    """What `make` returns, from disk where an earlier build made it."""
+    path = folder() / f"{_digest(key)}.html"
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        html = make()
+    _write(path, html)
+    return html
+
+
+def _write(path: Path, text: str) -> None:
+    """Write atomically; a store that cannot be written costs time only."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+def _digest(data: object) -> str:
+    text = json.dumps(data, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,138 @@
+"""MkDocs events: run what is stale before rendering, add assets and downloads, check.
+
+Any problem ends the build with all problems listed and exit code 1, with or without
+``--strict`` and ``-q``. Problems found before rendering leave the last site as it was.
+"""
+
+from __future__ import annotations
+
+import calendar
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import BuildError
+from mkdocs.structure.files import File, Files
+
+from tclab import render
+from tclab.errors import TclabError
+from tclab.page import book, downloads, engine, progress, references, state
+
+log = logging.getLogger("mkdocs.plugins.tclab")
+
+_ASSETS = "assets/tclab"
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """Under `serve` the process that snippets are forked from stays."""
+    if command == "serve":
+        progress.start_serving()
+
+
+def on_shutdown() -> None:
+    """End what `on_startup` began."""
+    progress.stop_serving()
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Route markdown-exec through this package; link the assets of the outputs."""
+    engine.install()
+    config.extra_css.extend(f"{_ASSETS}/{p.name}" for p in _assets(".css"))
+    config.extra_javascript.extend(f"{_ASSETS}/{p.name}" for p in _assets(".js"))
+    return config
+
+
+def on_pre_build(config: MkDocsConfig) -> None:
+    """Run what is stale and choose the runs; nothing has been written yet."""
+    root = Path(config.config_file_path).parent
+    try:
+        opened = book.open_book(root, Path(config.docs_dir), progress.run)
+    except book.Problems as error:
+        raise failed(error.problems) from None
+    except TclabError as error:
+        raise failed([error]) from None
+    state.begin(opened)
+    references.remember(opened.store_path / "sources.json")
+    os.environ.setdefault("SOURCE_DATE_EPOCH", str(newest_day(opened)))
+
+
+def newest_day(opened: book.Book) -> int:
+    """The newest date of a shown run, in seconds: the site's date, whenever it is built."""
+    days = [run.provenance.date[:10] for runs in opened.runs.values() for run in runs]
+    return calendar.timegm(time.strptime(max(days, default="2026-01-01"), "%Y-%m-%d"))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the outputs' assets, and every snippet as .py and .ipynb."""
+    for path in _assets(".css", ".js"):
+        files.append(File.generated(config, f"{_ASSETS}/{path.name}", abs_src_path=str(path)))
+    opened = state.build().book
+    made = (downloads.files(s, opened.here.torch, opened.here.triton)
+            for s in opened.snippets.values())  # fmt: skip
+    for path, content in dict(file for each in made for file in each).items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
+    """Resolve source references; tell each executable fence where it stands."""
+    build = state.build()
+    path = Path(config.docs_dir, page.file.src_uri)
+    name = path.relative_to(build.book.root).as_posix()
+    first = first_line(path, markdown)
+    try:
+        marked = engine.mark(markdown, name, page.url, first)
+        linked, problems = references.link(marked, name, first)
+    except TclabError as error:
+        build.failures.append(error)
+        return ""
+    build.failures.extend(problems)
+    return linked
+
+
+def first_line(path: Path, markdown: str) -> int:
+    """The line of the file on which `markdown` (without its metadata) begins."""
+    text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
+    start = text.find(markdown.rstrip("\n"))
+    return text.count("\n", 0, start) + 1 if start > 0 else 1
+
+
+def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
+    """Every page has been rendered, none written: end here if any block failed."""
+    build = state.build()
+    problems = [*build.failures, *build.uncounted()]
+    if problems:
+        raise failed(problems)
+    references.save(build.book.store_path / "sources.json")
+    return env
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Hold the promise that the site's process never imports torch."""
+    if "torch" in sys.modules:
+        raise BuildError("the process of the site generator has imported torch")
+
+
+def on_serve(server: Any, config: MkDocsConfig, builder: Any) -> Any:
+    """Rebuild when a snippet, the package or a recording is saved; only what is stale runs."""
+    root = Path(config.config_file_path).parent
+    for folder in ("snippets", "src", "records"):
+        if (root / folder).is_dir():
+            server.watch(str(root / folder))
+    return server
+
+
+def failed(problems: Any) -> BuildError:
+    """The end of a build: every problem once, each with place, cause and next step."""
+    texts = list(dict.fromkeys(str(problem) for problem in problems))
+    head = "1 problem" if len(texts) == 1 else f"{len(texts)} problems"
+    return BuildError("\n".join([f"{head}; the site is not built.", *texts]))
+
+
+def _assets(*suffixes: str) -> list[Path]:
+    """The files that the pages' outputs link."""
+    return [path for path in (render.CSS_FILE, render.JS_FILE) if path.suffix in suffixes]

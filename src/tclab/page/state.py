@@ -1,0 +1,62 @@
+"""What one build of the site knows while it renders its pages."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tclab.errors import PageError, TclabError
+from tclab.model import slug
+from tclab.page.blocks import Page
+from tclab.page.book import Book
+
+
+@dataclass
+class Build:
+    """The book, and what went wrong or was counted while its pages were rendered."""
+
+    book: Book
+    failures: list[TclabError] = field(default_factory=list)
+    expected: Counter[str] = field(default_factory=Counter)  # executable fences, by page
+    executed: Counter[str] = field(default_factory=Counter)
+    pages: dict[str, Page] = field(default_factory=dict)
+
+    def page(self, path: str, url: str = "") -> Page:
+        """The page at `path`; its listings' anchors are known before its blocks run."""
+        if path not in self.pages:
+            self.pages[path] = Page(path, url, self.anchors(path))
+        return self.pages[path]
+
+    def anchors(self, path: str) -> dict[str, str]:
+        """File of each snippet whose code stands on the page, and the prefix of its ids."""
+        listed = (u.snippet for u in self.book.uses if u.page == path and u.lists_code)
+        return {f"snippets/{name}.py": f"src-{slug(name)}" for name in listed}
+
+    def uncounted(self) -> list[TclabError]:
+        """Pages of which some executable fence did not run."""
+        return [
+            PageError(
+                f"{page}:1",
+                f"{self.executed[page]} of {number} executable fences ran",
+                "a fence must stand at the margin of its paragraph, list item or tab",
+            )
+            for page, number in self.expected.items()
+            if self.executed[page] != number
+        ]
+
+
+_build: Build | None = None
+
+
+def begin(book: Book) -> Build:
+    """Start a build; forgets the last one."""
+    global _build
+    _build = Build(book)
+    return _build
+
+
+def build() -> Build:
+    """The build that is going on."""
+    if _build is None:
+        raise PageError("tclab.page", "no build has begun", "build the site with mkdocs build")
+    return _build

@@ -1,0 +1,20 @@
+"""Loaded by MkDocs: makes the package importable from a checkout, and passes its events on."""
+
+import sys
+from pathlib import Path
+
+SOURCE = str(Path(__file__).resolve().parents[1] / "src")
+if SOURCE not in sys.path:
+    sys.path.append(SOURCE)  # an installed tclab comes first
+
+from tclab.page.hooks import (  # noqa: E402, F401
+    on_config,
+    on_env,
+    on_files,
+    on_page_markdown,
+    on_post_build,
+    on_pre_build,
+    on_serve,
+    on_shutdown,
+    on_startup,
+)
