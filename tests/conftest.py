@@ -39,4 +39,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                 continue
             (skipped if outcome == "skipped" else ran[kind(report)]).add(report.nodeid)
     counts = ", ".join(plural(len(ids), name) for name, ids in ran.items())
-    terminalreporter.write_line(f"Ran {counts}; {len(skipped)} skipped (reasons above).")
+    terminalreporter.write_line(f"Ran {counts}; {len(skipped)} skipped (reasons below).")

@@ -1,0 +1,6 @@
+"""The figures tclab is held to. ``python -m benchmarks`` measures them; nothing asserts them.
+
+A figure is made of parts; each measured part is kept in benchmarks/work/ and not measured
+again unless asked, so that a long run can be stopped and go on. The table is RESULTS.md, the
+numbers behind it results.json; both are committed.
+"""

@@ -1,0 +1,127 @@
+"""A build with nothing to run, against the same pages with the outputs pasted in.
+
+The pasted pages are what a build of the site made of them: references resolved, every
+executable fence replaced by its HTML. They are built with the same theme and extensions,
+without markdown-exec and without tclab's hooks.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import statistics
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus import fresh, write
+from benchmarks.measure import measure
+from benchmarks.results import HERE, ROOT, WORK, Figure, Parts
+
+FOLDER = WORK / "nothing-stale"
+REPEATS = 5
+MAX_MIB = 300
+
+
+def figures(parts: Parts) -> Iterable[Figure]:
+    """The ratio, and the memory of MkDocs when everything and when nothing is stale."""
+    first = parts.get("nothing-stale/first-build", first_build)
+    times = parts.get("nothing-stale/repeated", repeated)
+    ours, pasted = (statistics.median(times[name]) for name in ("ours", "pasted"))
+    yield Figure(
+        name="c nothing stale",
+        what="nothing stale: `mkdocs build` ÷ the same pages with outputs pasted in",
+        value=ours / pasted,
+        limit="<=1.2",
+        unit="×",
+        note=f"medians of {REPEATS}: {ours:.2f} s against {pasted:.2f} s",
+    )
+    yield Figure(
+        name="d memory",
+        what="peak memory of the MkDocs process, everything stale",
+        value=first["peak"],
+        limit=f"<={MAX_MIB}",
+        unit=" MiB",
+        note="nothing else in it",
+    )
+    yield Figure(
+        name="d torch",
+        what="times that the MkDocs process imported torch",
+        value=int(first["torch"]) + sum(times["torch"]),
+        limit="<=0",
+        note=f"{1 + REPEATS} builds",
+    )
+
+
+# ------------------------------------------------------------------------------ our build
+
+
+def first_build() -> dict[str, Any]:
+    """Build the site with an empty store, recording what each page became."""
+    fresh(FOLDER)
+    config(FOLDER / "first.yml", hooks=[str(ROOT / "theme/hook.py"), str(HERE / "record_pages.py")])
+    return probe("first.yml", FOLDER)
+
+
+def probe(name: str, folder: Path) -> dict[str, Any]:
+    """Build with the configuration `name`: seconds, MiB, whether torch was imported."""
+    report = folder / "report.json"
+    command: list[str | Path] = [sys.executable, HERE / "mkdocs_probe.py", report]
+    command += ["build", "--config-file", folder / name, "--site-dir", folder / f"{name}-site"]
+    done = measure(command, cwd=folder, env=variables())
+    found: dict[str, Any] = json.loads(report.read_text()) | {"seconds": round(done.seconds, 3)}
+    return found
+
+
+def variables() -> dict[str, str]:
+    path = f"{ROOT}:{ROOT / 'src'}"
+    store = str(FOLDER / "store")
+    return {"PYTHONPATH": path, "TCLAB_ROOT": str(ROOT), "TCLAB_STORE": store,
+            "RECORD_PAGES": str(FOLDER / "pages")}  # fmt: skip
+
+
+def config(path: Path, *, hooks: list[str], docs: Path = ROOT / "docs", more: str = "") -> None:
+    """A configuration that inherits the site's."""
+    lines = [f"INHERIT: {ROOT / 'mkdocs.yml'}", f"docs_dir: {docs}", f"hooks: {json.dumps(hooks)}"]
+    lines += [f"theme: {{custom_dir: {ROOT / 'theme'}}}", more]
+    write(path, "\n".join(lines) + "\n")
+
+
+# ------------------------------------------------------------------------------ pasted
+
+
+def repeated() -> dict[str, list[Any]]:
+    """Build both `REPEATS` times, in turn."""
+    config(FOLDER / "ours.yml", hooks=[str(ROOT / "theme/hook.py")])
+    paste()
+    config(
+        FOLDER / "pasted.yml",
+        hooks=[],
+        docs=FOLDER / "docs",
+        more="plugins: [search]\nstrict: false",
+    )
+    found: dict[str, list[Any]] = {"ours": [], "pasted": [], "torch": []}
+    for name in ("ours", "pasted"):
+        probe(f"{name}.yml", FOLDER)  # once for the file system's cache
+    for _ in range(REPEATS):
+        ours = probe("ours.yml", FOLDER)
+        found["ours"].append(ours["seconds"])
+        found["torch"].append(ours["torch"])
+        found["pasted"].append(probe("pasted.yml", FOLDER)["seconds"])
+    return found
+
+
+def paste() -> None:
+    """Make the pasted project's docs/ from what `record_pages` kept, and the built files."""
+    docs = FOLDER / "docs"
+    shutil.rmtree(docs, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", docs)
+    for page in (FOLDER / "pages").rglob("*.md"):
+        write(docs / page.relative_to(FOLDER / "pages"), page.read_text(encoding="utf-8"))
+    site = FOLDER / "first.yml-site"
+    made = [p for p in site.rglob("*") if p.suffix in (".py", ".ipynb") or "assets/tclab" in str(p)]
+    for path in filter(Path.is_file, made):
+        target = docs / path.relative_to(site)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)

@@ -1,0 +1,67 @@
+"""Which snippets the words of a command line mean. Standard library only."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
+
+from tclab.errors import SnippetError
+from tclab.model import Snippet
+
+
+def select(words: Sequence[str], known: Iterable[Snippet]) -> list[Snippet]:
+    """The snippets that `words` name, each once, in the order of the words; all for no words.
+
+    A word is a snippet's name, the path of its file, a topic, or any beginning of a name
+    (with or without its topic) that only one snippet has. SnippetError otherwise.
+    """
+    snippets = {s.name: s for s in known}
+    if not words:
+        return list(snippets.values())
+    chosen = [name for word in words for name in _named(word, snippets)]
+    return [snippets[name] for name in dict.fromkeys(chosen)]
+
+
+def one(word: str, known: Iterable[Snippet]) -> Snippet:
+    """The only snippet that `word` names; SnippetError if it names none or several."""
+    found = select([word], known)
+    if len(found) > 1:
+        raise _several(word, [s.name for s in found])
+    return found[0]
+
+
+def _named(word: str, names: Iterable[str]) -> list[str]:
+    name = _without_path(word)
+    names = list(names)
+    if name in names:
+        return [name]
+    in_topic = [n for n in names if n.split("/", 1)[0] == name.rstrip("/")]
+    if in_topic:
+        return in_topic
+    begun = [n for n in names if n.startswith(name) or n.split("/", 1)[-1].startswith(name)]
+    if len(begun) == 1:
+        return begun
+    raise _several(word, begun) if begun else _unknown(word, names)
+
+
+def _without_path(word: str) -> str:
+    """``topic/what`` of a path to its file, else the word itself."""
+    path = PurePath(word)
+    if path.suffix == ".py":
+        return "/".join(path.with_suffix("").parts[-2:])
+    parts = Path(word).parts
+    return "/".join(parts[parts.index("snippets") + 1 :]) if "snippets" in parts[:-1] else word
+
+
+def _several(word: str, names: Sequence[str]) -> SnippetError:
+    listed = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+    return SnippetError(word, f"{len(names)} snippets begin so: {listed}", "write more of the name")
+
+
+def _unknown(word: str, names: Sequence[str]) -> SnippetError:
+    short = {n.split("/", 1)[-1]: n for n in names}
+    close = difflib.get_close_matches(word, [*names, *short], n=3, cutoff=0.5)
+    meant = list(dict.fromkeys(short.get(c, c) for c in close))
+    step = f"did you mean {' or '.join(meant)}?" if meant else "tclab list shows them all"
+    return SnippetError(word, "there is no such snippet", step)

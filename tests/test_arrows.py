@@ -1,0 +1,297 @@
+"""Imports point one way: docs of the rooms are in docs/contributing.md.
+
+Read from the syntax of every module, so that an import inside a function counts too, and then
+tried in a process of its own where the forbidden packages cannot be imported at all.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SRC = ROOT / "src"
+
+#: Who may import what is not standard library. The longest matching module decides.
+THIRD_PARTY: dict[str, set[str]] = {
+    "tclab": set(),
+    "tclab.stages": {"torch", "triton", "sympy"},
+    "tclab.child": {"torch"},
+    "tclab.render": {"pygments", "igraph", "matplotlib"},
+    "tclab.page": {"mkdocs", "markdown_exec", "markdown", "pymdownx", "jupytext", "nbformat",
+                   "pygments", "jinja2", "yaml", "rich"},
+    "tclab.terminal": {"rich"},
+    "tclab.cli": {"click", "rich"},
+}  # fmt: skip
+
+#: Rooms that may be reached from elsewhere only by the rooms named.
+ENTRANCES: dict[str, set[str]] = {
+    "tclab.stages": {"tclab", "tclab.stages", "tclab.child", "tclab.display", "tclab.targets"},
+    "tclab.page": {"tclab.page"},
+    "tclab.cli": {"tclab.__main__"},
+    "tclab.terminal": {"tclab.cli", "tclab.page"},
+    "tclab.child": {"tclab.child", "tclab.runner"},
+    "tclab.runner": {"tclab.runner", "tclab.cli", "tclab.page", "tclab.recording",
+                     "tclab.__main__"},
+}  # fmt: skip
+
+#: The rooms that stand at the bottom, and all they may know of tclab.
+BOTTOM: dict[str, set[str]] = {
+    "tclab.errors": set(),
+    "tclab.model": {"tclab.errors"},
+    "tclab.scrub": {"tclab.errors", "tclab.model"},
+    "tclab.render": {"tclab.errors", "tclab.model", "tclab.scrub", "tclab.render"},
+    "tclab.stages": {"tclab.errors", "tclab.model", "tclab.scrub", "tclab.stages"},
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    module: str  # who imports
+    name: str  # what, with full dots
+    line: int
+    lazy: bool  # inside a function
+    typing: bool  # only under TYPE_CHECKING
+
+    def __str__(self) -> str:
+        return f"{self.module}:{self.line} imports {self.name}"
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(SRC).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(p): p for p in sorted(SRC.rglob("*.py"))}
+
+
+def names(node: ast.Import | ast.ImportFrom, module: str, package: bool) -> Iterator[str]:
+    """What an import statement imports: modules where they are known, else their parent."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    base = node.module or ""
+    if node.level:
+        up = module.split(".") if package else module.split(".")[:-1]
+        up = up[: len(up) - node.level + 1]
+        base = ".".join([*up, base] if base else up)
+    for alias in node.names:
+        full = f"{base}.{alias.name}"
+        yield full if full in MODULES or not base.startswith("tclab") else base
+
+
+def imports(module: str) -> list[Import]:
+    """Every import of a module, with where it stands."""
+    path = MODULES[module]
+    found: list[Import] = []
+
+    def visit(node: ast.AST, lazy: bool, typing: bool) -> None:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            imported = names(node, module, path.name == "__init__.py")
+            found.extend(Import(module, name, node.lineno, lazy, typing) for name in imported)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            lazy = True
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            typing = True
+        for child in ast.iter_child_nodes(node):
+            visit(child, lazy, typing)
+
+    visit(ast.parse(path.read_text(encoding="utf-8")), lazy=False, typing=False)
+    return found
+
+
+def room(module: str, rooms: dict[str, set[str]]) -> str | None:
+    """The longest key of `rooms` that is the module or a package around it."""
+    hits = [r for r in rooms if module == r or module.startswith(r + ".")]
+    return max(hits, key=len) if hits else None
+
+
+def within(name: str, rooms: set[str]) -> bool:
+    return any(name == r or name.startswith(r + ".") for r in rooms)
+
+
+def is_third_party(name: str) -> bool:
+    top = name.split(".")[0]
+    return top != "tclab" and top not in sys.stdlib_module_names
+
+
+def test_every_module_is_looked_at() -> None:
+    assert {"tclab", "tclab.model", "tclab.errors"} <= set(MODULES)
+    assert any(i.name in {"re", "dataclasses"} for i in imports("tclab.model"))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_third_party_packages_stay_in_their_rooms(module: str) -> None:
+    allowed = THIRD_PARTY[room(module, THIRD_PARTY) or "tclab"]
+    wrong = [
+        str(i)
+        for i in imports(module)
+        if is_third_party(i.name) and i.name.split(".")[0] not in allowed and not i.typing
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_rooms_are_entered_from_above_only(module: str) -> None:
+    wrong = []
+    for i in imports(module):
+        entered = room(i.name, ENTRANCES)
+        if entered is None or i.typing or within(module, {entered}):
+            continue
+        doors = ENTRANCES[entered]
+        if module not in doors and not within(module, doors - {"tclab"}):
+            wrong.append(str(i))
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m, BOTTOM)])
+def test_the_bottom_rooms_know_nothing_above(module: str) -> None:
+    allowed = BOTTOM[room(module, BOTTOM) or ""] | {room(module, BOTTOM) or ""}
+    wrong = [
+        str(i)
+        for i in imports(module)
+        if i.name.startswith("tclab") and not i.typing and not within(i.name, allowed)
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if not within(m, {"tclab.stages"})])
+def test_torch_is_imported_lazily_outside_stages(module: str) -> None:
+    wrong = [
+        str(i)
+        for i in imports(module)
+        if i.name.split(".")[0] in {"torch", "triton"} or within(i.name, {"tclab.stages"})
+        if not i.lazy and not i.typing
+    ]
+    assert not wrong
+
+
+def private_names(path: Path) -> Iterator[str]:
+    """Uses of ``torch._x…`` or of Triton beyond its front page, as ``line: name``."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = ""
+        if isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+        elif isinstance(node, ast.ImportFrom):
+            text = ".".join([node.module or "", node.names[0].name])
+        elif isinstance(node, ast.Import):
+            text = node.names[0].name
+        if re.match(r"torch(\.\w+)*\._[a-z]|triton\.(backends|compiler|runtime|_C)\b", text):
+            yield f"{getattr(node, 'lineno', 0)}: {text}"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_private_torch_names_live_in_private_modules_of_stages(module: str) -> None:
+    private_home = within(module, {"tclab.stages"}) and module.split(".")[-1].startswith("_")
+    if private_home and not module.endswith("__init__"):
+        return
+    assert not list(private_names(MODULES[module]))
+
+
+# ------------------------------------------------------------------- tried, not only read
+
+BLOCKER = """
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        top = name.split(".")[0]
+        if {condition}:
+            raise ImportError(f"{{name}} is not allowed here")
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def run_blocked(condition: str, code: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a fresh interpreter in which the modules of `condition` do not import."""
+    program = BLOCKER.format(condition=condition) + code
+    env = {**os.environ, "PYTHONPATH": str(SRC)}
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=env,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if not within(m, {"tclab.stages"})])
+def test_every_other_module_imports_without_torch(module: str) -> None:
+    if module == "tclab.__main__":
+        pytest.skip("importing it runs the command; tests/cli does that")
+    done = run_blocked("top in ('torch', 'triton')", f"import {module}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_blocker_blocks() -> None:
+    done = run_blocked("top in ('torch', 'triton')", "import torch")
+    assert done.returncode == 1
+    assert "torch is not allowed here" in done.stderr
+
+
+STDLIB_ONLY = [
+    m
+    for m in ("model", "errors", "scrub", "snippets", "environment", "store", "runner",
+              "recording", "display", "child", "render")
+    if f"tclab.{m}" in MODULES
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", STDLIB_ONLY)
+def test_recording_needs_only_the_standard_library(module: str) -> None:
+    condition = "top != 'tclab' and top not in sys.stdlib_module_names"
+    done = run_blocked(condition, f"import tclab.{module}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_text_is_rendered_with_the_standard_library() -> None:
+    code = (
+        "from tclab import model, render\n"
+        "made = [cls(title='t') for cls in model._KINDS.values()\n"
+        "        if issubclass(cls, model.Artifact)]\n"
+        "assert len(made) >= 8\n"
+        "[render.text(a) for a in made]\n"
+    )
+    done = run_blocked("top != 'tclab' and top not in sys.stdlib_module_names", code)
+    assert done.returncode == 0, done.stderr
+
+
+# ------------------------------------------------------------------------- committed files
+
+
+def committed() -> list[Path]:
+    """The text files of the repository's index."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout: there are no committed files to look at")
+    paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    binary = {".png", ".jpg", ".ico", ".woff2", ".gz", ".zip", ".cubin"}
+    return [p for p in paths if p.is_file() and p.suffix not in binary]
+
+
+#: Content that is shown, or was made by a machine: no place on a disk may be in it.
+SHOWN = ("records/", "docs/", "snippets/", "benchmarks/")
+MACHINE_PATH = re.compile(r"(?<![\w.~}/-])/(?:home|root|Users|tmp|var/folders|private)/[\w.-]+/?")
+
+
+def test_no_committed_file_names_a_place_on_a_disk() -> None:
+    here = {str(ROOT) + "/", sys.prefix + "/"} - {"//"}
+    wrong = []
+    for path in committed():
+        text = path.read_text(encoding="utf-8", errors="replace")
+        name = path.relative_to(ROOT).as_posix()
+        hits = [place for place in here if place in text]
+        if name.startswith(SHOWN):
+            hits += MACHINE_PATH.findall(text)
+        wrong += [f"{name}: {hit}" for hit in hits]
+    assert not wrong
