@@ -330,6 +330,7 @@ class Snippet:
     timeout: float = 120.0  # seconds
     memory: int = 4096  # MiB of resident memory, with child processes
     includes: tuple[Path, ...] = ()  # local files it imports, besides itself
+    alone: bool = False  # timed: a cold process, empty caches, nothing else running
 
     @property
     def topic(self) -> str:
@@ -369,6 +370,7 @@ class Failure:
     message: str
     location: SourceLine | None = None
     traceback: str = ""
+    next_step: str = ""
 
 
 #: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;

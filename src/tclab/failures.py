@@ -1,0 +1,135 @@
+"""From how a process ended to a `Failure`: the cause, where, and what to do."""
+
+from __future__ import annotations
+
+import re
+import signal
+from typing import Any
+
+from tclab.errors import RunFailed
+from tclab.model import Failure, Run, Snippet, SourceLine
+from tclab.scrub import plain, scrub
+
+#: Most bytes of stdout, and of stderr.
+OUTPUT_LIMIT = 8 * 2**20
+
+
+def of_job(
+    snippet: Snippet, ended: dict[str, Any], end: dict[str, Any] | None, fault: str
+) -> Failure | None:
+    """The failure of one finished process, None where it did as it should.
+
+    `ended` is the supervisor's report, `end` what the process said of itself at its end
+    (None: nothing), `fault` the Python stack faulthandler wrote.
+    """
+    if ended["limit"]:
+        return _failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
+    if end is None:
+        return _vanished(snippet, ended["status"], fault)
+    if end["ended"] == "as declared":
+        return None
+    if end["ended"] == "returned":
+        return _did_not_raise(snippet) if snippet.raises else None
+    message = end["message"]
+    if snippet.raises:
+        message = f"it should end with {snippet.raises}, and ended with {message}"
+    location = _at(snippet, end["line"])
+    if end["ended"] == "assertion" and message.strip() == "AssertionError" and location:
+        message = f"AssertionError: {location.code}"
+    step = end["hint"] or _STEPS[end["ended"]].format(name=snippet.name)
+    return Failure(end["ended"], message, location, end["traceback"], step)
+
+
+def lost(snippet: Snippet, log: str) -> Failure:
+    """The engine's own process died under the snippet."""
+    message = "the process that starts snippets died while this one ran"
+    return _failure(snippet, "worker", message, traceback=scrub(plain(log[-2000:])))
+
+
+def error(run: Run) -> RunFailed:
+    """A failed run as the error to raise: place, cause, next step."""
+    failure = run.failure
+    if failure is None:
+        raise ValueError(f"{run.snippet} did not fail")
+    place = str(failure.location) if failure.location else f"snippets/{run.snippet}.py"
+    return RunFailed(place, f"{failure.cause}: {failure.message}", failure.next_step)
+
+
+def missing(snippet: Snippet, needs: set[str], environments: tuple[str, ...] = ()) -> RunFailed:
+    """A snippet that cannot run here and has no fresh recording."""
+    where = environments[0] if environments else "ENVIRONMENT"
+    return RunFailed(
+        f"snippets/{snippet.name}.py",
+        f"needs {', '.join(sorted(needs))}, which this machine lacks; no fresh recording",
+        f"record it on a machine that has it: tclab record {where} {snippet.name}",
+    )
+
+
+# --------------------------------------------------------------------------- each cause
+
+_STEPS = {
+    "raised": "run it alone: python snippets/{name}.py",
+    "assertion": "what it claims no longer holds: mend the claim or the code",
+    "exit": "let the file end by itself; raise an error, declared with raises=, to show one",
+    "signal": "run it alone: python -X faulthandler snippets/{name}.py",
+    "timeout": "make it quicker, or give it more in its header: # tclab: timeout=SECONDS",
+    "memory": "make it smaller, or give it more in its header: # tclab: memory=MIB",
+    "output": "print less: the limit is 8 MiB of stdout and of stderr",
+    "did_not_raise": "mend the snippet, or take raises= out of its header",
+    "worker": "run it again; should it repeat, look for what it does to its parent process",
+}
+
+
+def _failure(
+    snippet: Snippet, cause: str, message: str, *, fault: str = "", traceback: str = ""
+) -> Failure:
+    stack = traceback or scrub(plain(fault)).strip()
+    step = _STEPS[cause].format(name=snippet.name)
+    return Failure(cause, message, _in_fault(snippet, fault), stack, step)
+
+
+def _limit_text(snippet: Snippet, ended: dict[str, Any]) -> str:
+    return {
+        "timeout": f"still running after its {snippet.timeout:g} s",
+        "memory": f"held {ended['peak'] / 2**20:.0f} MiB, over its {snippet.memory} MiB",
+        "output": f"wrote more than {OUTPUT_LIMIT // 2**20} MiB of output",
+    }[ended["limit"]]
+
+
+def _vanished(snippet: Snippet, status: int, fault: str) -> Failure:
+    """The process ended without a word."""
+    if status < 0:
+        return _failure(snippet, "signal", f"killed by {_signal_name(-status)}", fault=fault)
+    if status == 70:
+        return _failure(snippet, "worker", "its process could not be started", fault=fault)
+    return _failure(snippet, "exit", f"its process left with os._exit({status})", fault=fault)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
+    except ValueError:
+        return f"signal {number}"
+
+
+def _did_not_raise(snippet: Snippet) -> Failure:
+    message = f"it should end with {snippet.raises}, and ended without an error"
+    return _failure(snippet, "did_not_raise", message)
+
+
+# --------------------------------------------------------------------------- places
+
+
+def _in_fault(snippet: Snippet, fault: str) -> SourceLine | None:
+    """The snippet's innermost line in a stack that faulthandler wrote."""
+    file = re.escape(f"snippets/{snippet.name}.py")
+    match = re.search(rf'File ".*{file}", line (\d+)', fault)
+    return _at(snippet, int(match[1])) if match else None
+
+
+def _at(snippet: Snippet, line: int | None) -> SourceLine | None:
+    if not line:
+        return None
+    lines = snippet.source.splitlines()
+    code = lines[line - 1].strip() if line <= len(lines) else ""
+    return SourceLine(f"snippets/{snippet.name}.py", line, code)

@@ -1,0 +1,63 @@
+"""Keys: digests that say whether a stored run still tells the truth. No torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tclab.model import Provenance, Snippet
+
+# What decides what a run shows, given its snippet and its environment.
+_CAPTURE_CODE = (
+    "child.py", "display.py", "model.py", "scrub.py", "run_environment.py",
+    "stages/**/*.py", "targets/**/*.py",
+)  # fmt: skip
+
+
+def digest(data: Any) -> str:
+    """SHA-256 of JSON-able data, independent of the order of keys."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def source_key(snippet: Snippet) -> str:
+    """Of the snippet and the local files it imports. Line endings do not count."""
+    includes = [(p.name, _lines(p.read_bytes())) for p in snippet.includes]
+    return digest([snippet.name, _lines(snippet.source.encode()), includes])
+
+
+def _lines(content: bytes) -> str:
+    return content.replace(b"\r\n", b"\n").decode("utf-8", "backslashreplace")
+
+
+def environment_key(provenance: Provenance) -> str:
+    """Of all that can change what a run shows: everything but the day."""
+    fields = ("torch", "torch_git", "python", "cpu", "system", "triton", "cuda", "gpu", "driver")
+    values = {name: getattr(provenance, name) for name in (*fields, "cores")}
+    return digest(values | {"variables": dict(provenance.variables)})
+
+
+def run_key(snippet: Snippet, provenance: Provenance) -> str:
+    """Of the snippet, the code that captures, and the environment."""
+    return digest([source_key(snippet), capture_key(), environment_key(provenance)])
+
+
+def capture_key() -> str:
+    """Of the part of tclab that decides what a run shows."""
+    package = Path(__file__).parent
+    files = sorted(path for pattern in _CAPTURE_CODE for path in package.glob(pattern))
+    return _capture_key(tuple((path, path.stat().st_mtime_ns) for path in files))
+
+
+@lru_cache(maxsize=4)
+def _capture_key(files: Iterable[tuple[Path, int]]) -> str:
+    return digest([(path.name, file_digest(path)) for path, _ in files])

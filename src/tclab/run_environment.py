@@ -1,0 +1,55 @@
+"""The variables a snippet's process runs under, so that every run shows all of its compile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+#: A hit in a graph cache would hide the stages that a run is there to show.
+GRAPH_CACHES_OFF = {
+    "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+    "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+}
+
+#: Same hashes, same text, no colours, no files beside the snippet.
+SAME_EVERY_TIME = {
+    "PYTHONHASHSEED": "0",
+    "PYTHONIOENCODING": "utf-8:backslashreplace",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "NO_COLOR": "1",
+    "TERM": "dumb",
+    "COLUMNS": "100",
+}
+
+#: Snippets run side by side, and a process with a pool of compile workers cannot be forked.
+ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
+
+_DROPPED = ("FORCE_COLOR", "CLICOLOR_FORCE", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPATH")
+
+
+def variables(cache: Path, job: Path | None = None) -> dict[str, str]:
+    """All variables of a run. `cache` keeps compiled objects, `job` is the run's own folder."""
+    env = {name: value for name, value in os.environ.items() if name not in _DROPPED}
+    env |= GRAPH_CACHES_OFF | SAME_EVERY_TIME | cache_folders(cache) | ONE_COMPILE_THREAD
+    env["PYTHONPATH"] = _python_path(os.environ)
+    return env | (job_variables(job) if job else {})
+
+
+def cache_folders(cache: Path) -> dict[str, str]:
+    """Where Inductor and Triton keep what they compiled: shared, it only saves time."""
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(cache / "inductor"),
+        "TRITON_CACHE_DIR": str(cache / "triton"),
+    }
+
+
+def job_variables(job: Path) -> dict[str, str]:
+    """What belongs to one run: its temporary folder goes with it."""
+    return {"TMPDIR": str(job / "tmp"), "TCLAB_JOB": str(job)}
+
+
+def _python_path(env: Mapping[str, str]) -> str:
+    """tclab as this process found it, then what the caller had."""
+    package = str(Path(__file__).resolve().parents[1])
+    return os.pathsep.join(filter(None, [package, env.get("PYTHONPATH", "")]))

@@ -1,0 +1,111 @@
+"""Remove what only this machine and this minute know: paths, addresses, user names.
+
+`scrub` is deterministic and idempotent, and leaves short hex literals of code alone.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from tclab.snippets import project_root
+
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_]|[ -/][0-~])"
+)
+# Patterns and what stands for them. What they leave behind matches none of them.
+_PATHS = (
+    # …/site-packages/torch/x.py → torch/x.py
+    (re.compile(r"(?:/[^\s\"'`:;,()<>|=]*)?/(?:site|dist)-packages/"), ""),
+    # /usr/lib/python3.11/contextlib.py → python3.11/contextlib.py
+    (re.compile(r"(?:/[\w.+~-]+)*/lib(?:64)?/(python3\.\d+/)"), r"\1"),
+    (re.compile(r"(?:/[\w.+~-]+)*/torchinductor_[^\s/\"':]+"), "<inductor-cache>"),
+)
+_REST = (
+    (re.compile(r"\btorchinductor_(?!<)[\w.-]+"), "torchinductor_<user>"),
+    (re.compile(r"<tmp>/(?:tmp[a-z0-9_]{8}|tclab-\w{8}(?:/\d+/(?:tmp|work))?)(?![\w.-])"), "<tmp>"),
+    # Dynamo's compiled functions carry a random UUID since 2.9
+    (re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}(?![0-9a-f])"), ""),
+    # addresses: "at 0x…" of a repr, and the range Linux maps libraries, stacks and heaps into
+    (re.compile(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b"), "0x…"),
+    (re.compile(r"\b0x(?:7[ef]|5[56])[0-9a-fA-F]{10}\b"), "0x…"),
+    # guards name objects by id()
+    (re.compile(r"(___check_(?:obj|type)_id\([^\n]*?, )\d{6,}(?=\))"), r"\1…"),
+)
+
+
+def plain(text: str) -> str:
+    """`text` without terminal control: no ANSI escapes, no NUL, no unpaired surrogate.
+
+    Colours mean nothing on a page; the characters themselves stay.
+    """
+    text = _ANSI.sub("", text).replace("\x00", "\\x00").replace("\x1b", "\\x1b")
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def scrub(text: str) -> str:
+    """`text` as any machine would have printed it."""
+    text = _apply(_PATHS, text)
+    for prefix, replacement in _prefixes(os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")):
+        if prefix in text:
+            text = re.sub(_bounded(prefix), lambda _, r=replacement: r, text)  # type: ignore[misc]
+    return _apply(_REST, text)
+
+
+def _apply(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:
+    for pattern, replacement in rules:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def scrub_data(data: object, clean: Callable[[str], str] = scrub) -> object:
+    """Every text inside JSON-like data, cleaned; the keys of mappings too."""
+    if isinstance(data, str):
+        return clean(data)
+    if isinstance(data, list):
+        return [scrub_data(item, clean) for item in data]
+    if isinstance(data, dict):
+        return {clean(key): scrub_data(value, clean) for key, value in data.items()}
+    return data
+
+
+def _bounded(prefix: str) -> str:
+    """The path itself or what is below it, never a longer name that starts the same."""
+    if prefix.endswith("/"):
+        return r"(?<![\w.~-])" + re.escape(prefix)
+    return r"(?<![\w.~-])" + re.escape(prefix) + r"(?![\w.-])"
+
+
+@lru_cache(maxsize=8)
+def _prefixes(cache: str) -> tuple[tuple[str, str], ...]:
+    """Folders of this machine and what stands for them; the longest first."""
+    found: dict[str, str] = {}
+    for prefix, replacement in _folders(cache):
+        for spelling in {prefix, os.path.realpath(prefix)}:
+            if len(spelling.strip("/")) > 0:
+                found.setdefault(spelling + ("/" if not replacement else ""), replacement)
+    return tuple(sorted(found.items(), key=lambda item: (-len(item[0]), item[0])))
+
+
+def _folders(cache: str) -> Iterator[tuple[str, str]]:
+    if cache:
+        yield cache, "<inductor-cache>"
+    if job := os.environ.get("TCLAB_JOB", ""):
+        yield f"{job}/work", ""
+        yield f"{job}/tmp", "<tmp>"
+    yield str(Path(__file__).resolve().parents[1]), ""
+    try:
+        yield str(project_root()), ""
+    except LookupError:
+        pass
+    for name in ("purelib", "platlib"):
+        yield sysconfig.get_path(name), ""
+    yield sysconfig.get_path("stdlib"), f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    yield tempfile.gettempdir(), "<tmp>"
+    yield os.path.expanduser("~"), "~"

@@ -1,0 +1,154 @@
+"""Warm a process that snippets are forked from, without a trace in what they show.
+
+What isolation costs is not the import but the first compile: Inductor's modules, its
+lowerings, its C++ prefix header. So the process compiles once, forward and backward,
+and then everything that numbering hangs on is put back.
+
+The process must stay safe to fork: one thread (no OpenMP pool, no compile workers) and
+no CUDA. `unsafe` looks. Where a GPU is visible compiling would touch CUDA, so there
+the process only imports.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+_MODULES = (
+    "torch", "torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.lowering",
+    "torch._inductor.graph", "torch._inductor.scheduler", "torch._inductor.codecache",
+    "torch._inductor.async_compile", "torch._inductor.codegen.cpp",
+    "torch._inductor.codegen.triton", "torch._inductor.codegen.wrapper",
+    "torch._inductor.fx_passes.joint_graph", "torch._inductor.fx_passes.post_grad",
+    "torch._inductor.select_algorithm", "torch._inductor.kernel.mm",
+    "torch._functorch.aot_autograd", "torch._functorch.partitioners",
+    "torch.fx.experimental.symbolic_shapes", "torch._higher_order_ops",
+)  # fmt: skip
+
+_threads = 1
+
+
+def warm_up() -> str:
+    """Import, compile where that is safe, restore; '' or why this process must not fork."""
+    global _threads
+    for module in _MODULES:
+        importlib.import_module(module)
+    import torch
+
+    _threads = torch.get_num_threads()
+    if not _gpu_visible():
+        state = _State()
+        _compile_once()
+        state.restore()
+    gc.collect()
+    gc.freeze()
+    return unsafe()
+
+
+def in_child() -> None:
+    """In a forked process, before the snippet: as many threads as a fresh process has."""
+    import torch
+
+    torch.set_num_threads(_threads)
+
+
+def unsafe() -> str:
+    """Why a fork of this process could not work; '' where it can."""
+    import torch
+
+    if torch.cuda.is_initialized():
+        return "CUDA was initialised"
+    try:
+        threads = len(os.listdir("/proc/self/task"))
+    except OSError:
+        return ""
+    return f"it has {threads} threads" if threads > 1 else ""
+
+
+def _gpu_visible() -> bool:
+    from tclab.environment import has_cuda
+
+    return has_cuda()
+
+
+def _compile_once() -> None:
+    """One small compile, forward and backward, in one thread."""
+    import torch
+    import torch._inductor.config as config
+
+    torch.set_num_threads(1)
+    backend = "inductor" if _has_compiler() else "aot_eager"
+
+    def small(x: Any, w: Any) -> Any:
+        return torch.nn.functional.layer_norm(torch.relu(x @ w) + x, (8,)).sum()
+
+    with config.patch(compile_threads=1):
+        x = torch.ones(8, 8, requires_grad=True)
+        w = torch.ones(8, 8, requires_grad=True)
+        torch.compile(small, backend=backend)(x, w).backward()
+    torch._dynamo.reset()
+
+
+def _has_compiler() -> bool:
+    from tclab.environment import has_cxx
+
+    return has_cxx()
+
+
+# --------------------------------------------------------------------------- restoring
+
+
+class _State:
+    """The global counters and random numbers of PyTorch, to be put back."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self.counters = {(id(o), n): _position(c) for o, n, c in _counters()}
+        self.random = torch.get_rng_state()
+
+    def restore(self) -> None:
+        """Every counter as it was; one that came since starts at 0."""
+        import torch
+        import torch._dynamo.utils as dynamo_utils
+        import torch._inductor.metrics as metrics
+        import torch.fx.graph_module as graph_module
+
+        fresh: dict[int, Any] = {}
+        for owner, name, counter in list(_counters()):
+            start = self.counters.get((id(owner), name), 0)
+            new = fresh.setdefault(id(counter), itertools.count(start))
+            fresh[id(new)] = new
+            setattr(owner, name, new)
+        torch.set_rng_state(self.random)
+        dynamo_utils.counters.clear()
+        metrics.reset()
+        graph_module._loader.next_id = 0
+
+
+def _counters() -> Iterator[tuple[Any, str, Any]]:
+    """Every `itertools.count` that a torch module, or a class in one, holds by a name."""
+    for module in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch"]:
+        for owner in [module, *_classes(module)]:
+            for name, value in list(vars(owner).items()):
+                if type(value) is itertools.count:
+                    yield owner, name, value
+
+
+def _classes(module: Any) -> list[type]:
+    name = getattr(module, "__name__", "")
+    return [
+        value
+        for value in list(vars(module).values())
+        if isinstance(value, type) and value.__module__ == name
+    ]
+
+
+def _position(counter: Any) -> int:
+    """The number the counter gives next, without taking it."""
+    return int(repr(counter).partition("(")[2].rstrip(")").split(",")[0])
