@@ -25,6 +25,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab": set(),
     "tclab.stages": {"torch", "triton", "sympy"},
     "tclab.child": {"torch"},
+    "tclab.limits": {"psutil"},  # where there is no /proc
+    "tclab.display": {"IPython"},  # in a notebook, where it is already there
     "tclab.render": {"pygments", "igraph", "matplotlib"},
     "tclab.page": {"mkdocs", "markdown_exec", "markdown", "pymdownx", "jupytext", "nbformat",
                    "pygments", "jinja2", "yaml", "rich"},
@@ -34,11 +36,12 @@ THIRD_PARTY: dict[str, set[str]] = {
 
 #: Rooms that may be reached from elsewhere only by the rooms named.
 ENTRANCES: dict[str, set[str]] = {
-    "tclab.stages": {"tclab", "tclab.stages", "tclab.child", "tclab.display", "tclab.targets"},
+    "tclab.stages": {"tclab", "tclab.stages", "tclab.child", "tclab.display", "tclab.supervisor",
+                     "tclab.targets"},
     "tclab.page": {"tclab.page"},
     "tclab.cli": {"tclab.__main__"},
     "tclab.terminal": {"tclab.cli", "tclab.page"},
-    "tclab.child": {"tclab.child", "tclab.runner"},
+    "tclab.child": {"tclab.supervisor"},
     "tclab.runner": {"tclab.runner", "tclab.cli", "tclab.page", "tclab.recording",
                      "tclab.__main__"},
 }  # fmt: skip
@@ -47,9 +50,10 @@ ENTRANCES: dict[str, set[str]] = {
 BOTTOM: dict[str, set[str]] = {
     "tclab.errors": set(),
     "tclab.model": {"tclab.errors"},
-    "tclab.scrub": {"tclab.errors", "tclab.model"},
+    "tclab.scrub": {"tclab.errors", "tclab.model", "tclab.snippets"},
     "tclab.render": {"tclab.errors", "tclab.model", "tclab.scrub", "tclab.render"},
-    "tclab.stages": {"tclab.errors", "tclab.model", "tclab.scrub", "tclab.stages"},
+    "tclab.stages": {"tclab.errors", "tclab.model", "tclab.scrub", "tclab.stages",
+                     "tclab.environment", "tclab.targets"},
 }
 
 
