@@ -59,14 +59,21 @@ def _stack(item: Break, options: Options) -> str:
     return parts.fold(title, tag("ol", rows, class_="tclab-stack"))
 
 
+def _more(item: Break) -> str:
+    """The reason, where the break's type and the explanation do not say it already."""
+    said = ("", item.gb_type or item.reason, item.explanation)
+    return "" if item.reason.strip() in [text.strip() for text in said] else item.reason
+
+
 def _break(item: Break, options: Options) -> str:
     what = "The frame is skipped" if item.skipped else ""
+    reason = _more(item)
     hints = "".join(tag("li", parts.prose(h)) for h in item.hints)
     pieces = [
         tag("p", f"{tag('strong', parts.prose(item.gb_type or item.reason))} {_gb(item)}".rstrip()),
         tag("p", _line(item.location, options), class_="tclab-where") if item.location else "",
         tag("p", f"{what}: it runs without compiling.", class_="tclab-skipped") if what else "",
-        tag("p", parts.prose(item.reason), class_="tclab-reason") if item.gb_type else "",
+        tag("p", parts.prose(reason), class_="tclab-reason") if reason else "",
         tag("p", parts.prose(item.explanation)) if item.explanation else "",
         tag("ul", hints, class_="tclab-hints") if hints else "",
         _stack(item, options),
@@ -88,8 +95,8 @@ def _text(number: int, item: Break) -> Iterator[str]:
         yield columns.paragraph(f"{item.location}  {item.location.code.strip()}".rstrip(), "   at ")
     if item.skipped:
         yield "   The frame is skipped: it runs without compiling."
-    if item.gb_type:
-        yield columns.paragraph(item.reason, "   ", "   ")
+    if _more(item):
+        yield columns.paragraph(_more(item), "   ", "   ")
     if item.explanation:
         yield columns.paragraph(item.explanation, "   ", "   ")
     for hint in item.hints:

@@ -6,6 +6,7 @@ import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
+from tclab.model import SourceLine
 from tclab.render.escape import clean
 
 if TYPE_CHECKING:
@@ -108,6 +109,11 @@ def heading(title: str, note: str = "") -> str:
     title = " ".join(clean(title).split())
     line = f"{title}: {note}" if title and note else title or note
     return paragraph(line) if line else ""
+
+
+def place(line: SourceLine | None) -> str:
+    """A source line as short as it is still found: the file's own name."""
+    return f"{line.file.rsplit('/', 1)[-1]}:{line.line}" if line else "–"
 
 
 def join(*parts: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
-from tclab.render import columns, highlight, parts, picture
+from tclab.render import columns, highlight, layout, parts, picture
 from tclab.render.escape import esc
 from tclab.render.options import Options, place
 
@@ -85,13 +85,17 @@ def html(artifact: Graph, options: Options) -> str:
     return parts.tabs("View of the graph", panels, options, chosen=first, keep=True)
 
 
+def _called(node: Node) -> str:
+    return "" if layout.is_input(node) or node.op == "output" else picture.short_target(node)
+
+
 def text(artifact: Graph) -> str:
     """The table of nodes; the code where there are none."""
     head = columns.heading(artifact.title, summary(artifact))
     if not artifact.nodes:
         return columns.join(head, artifact.code and columns.indent(artifact.code.rstrip(), ""))
     rows = [
-        (n.name, n.op, picture.short_target(n), picture.type_of(n) or "–", str(n.source or "–"))
+        (n.name, n.op, _called(n), picture.type_of(n) or "–", columns.place(n.source))
         for n in artifact.nodes
     ]
     return columns.join(head, columns.table(("node", "op", "target", "type", "source"), rows))

@@ -68,7 +68,7 @@ def text(artifact: Guards) -> str:
         return head
     kinds = columns.paragraph(", ".join(f"{n} {kind}" for kind, n in counts(artifact)), "  ")
     rows = [
-        (g.type, g.source, "\n".join(clean(c) for c in g.checks) or "–", str(g.location or "–"))
+        (g.type, g.source, "\n".join(clean(c) for c in g.checks) or "–", columns.place(g.location))
         for g in _sorted(artifact)
     ]
     return columns.join(head, kinds, columns.table(("kind", "source", "check", "because of"), rows))

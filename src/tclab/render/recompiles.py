@@ -45,7 +45,12 @@ def text(artifact: Recompiles) -> str:
     if not artifact.recompiles:
         return head
     rows = [
-        (r.compile_id, r.function, "\n".join(map(clean, r.reasons)) or "–", str(r.location or "–"))
+        (
+            r.compile_id,
+            r.function,
+            "\n".join(map(clean, r.reasons)) or "–",
+            columns.place(r.location),
+        )
         for r in artifact
     ]
     names = ("compile", "function", "guard that failed", "code")

@@ -33,6 +33,8 @@ def text(artifact: Symbols) -> str:
     """The same, for a terminal."""
     if not artifact.symbols:
         return columns.heading(artifact.title, "No symbols: every size is a constant.")
-    rows = [(s.name, s.value, s.source, s.bounds or "–", str(s.location or "–")) for s in artifact]
+    rows = [
+        (s.name, s.value, s.source, s.bounds or "–", columns.place(s.location)) for s in artifact
+    ]
     head = ("symbol", "example", "stands for", "range", "code")
     return columns.join(columns.heading(artifact.title), columns.table(head, rows))
