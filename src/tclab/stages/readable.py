@@ -18,6 +18,7 @@ from tclab.scrub import scrub
 
 _FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: (?P<code>.*)")
 _NO_FILE = "No stacktrace found"
+_UNNAMED = re.compile(r"^class <(\w+)>\(", re.MULTILINE)  # an inference graph: `class <lambda>(`
 _VALUE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<sizes>[^\]]*)\](?:\[[^\]]*\])?(?P<device>.*)$")
 
 #: How FX prints operators; the function it stands for.
@@ -42,7 +43,7 @@ def parse(code: str) -> Parsed:
     """Nodes of a graph printed by ``print_readable``. Text that is not Python gives no nodes."""
     sources = dict(_sources(code))
     try:
-        forward = _forward(ast.parse(code))
+        forward = _forward(ast.parse(_UNNAMED.sub(r"class \1_(", code)))
     except SyntaxError:
         forward = None
     if forward is None:
