@@ -8,6 +8,7 @@ stopped) and at the very end ``end.json``. Without the last it did not end by it
 from __future__ import annotations
 
 import atexit
+import contextlib
 import faulthandler
 import importlib
 import json
@@ -49,7 +50,8 @@ def _run(folder: Path) -> NoReturn:
     job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     fault = open(folder / "fault", "w")  # noqa: SIM115 - open for as long as we live
     faulthandler.enable(fault)
-    faulthandler.register(signal.SIGUSR2, fault, all_threads=True)
+    _answer_where(folder / "where", job["file"])
+    faulthandler.register(signal.SIGUSR2, fault, all_threads=True, chain=True)
     display.collect(Collector(folder / "artifacts.jsonl"))
     end = _execute(job)
     _finish_threads()
@@ -60,6 +62,22 @@ def _run(folder: Path) -> NoReturn:
 def _write(path: Path, data: Any) -> None:
     path.with_suffix(".new").write_text(json.dumps(data), encoding="utf-8")
     os.replace(path.with_suffix(".new"), path)
+
+
+def _answer_where(path: Path, file: str) -> None:
+    """On SIGUSR2 write the snippet's current line.
+
+    faulthandler writes the stack even where Python no longer runs, but only the last 100
+    frames of it, and a compile is deeper than that.
+    """
+
+    def handler(_signal: int, frame: types.FrameType | None) -> None:
+        while frame is not None and frame.f_code.co_filename != file:
+            frame = frame.f_back
+        if frame is not None:
+            path.write_text(str(frame.f_lineno))
+
+    signal.signal(signal.SIGUSR2, handler)
 
 
 # --------------------------------------------------------------------------- running
@@ -93,15 +111,11 @@ def _as_main(job: dict[str, Any]) -> types.ModuleType:
 
 def _finish_threads() -> None:
     """What the interpreter does at its end, before C++ is torn down."""
-    for thread in threading.enumerate():
-        if thread is not threading.main_thread() and not thread.daemon:
-            thread.join()
+    threading._shutdown()  # joins threads; ends the idle ones of thread pools first
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(OSError, ValueError):
             stream.flush()
-        except (OSError, ValueError):
-            pass
 
 
 # --------------------------------------------------------------------------- errors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from tclab.model import Artifact, Listing, Table, Text, slug
 
@@ -44,11 +44,8 @@ def artifacts(x: Any, title: str | None = None, name: str | None = None) -> Iter
 
 def _named(artifact: Artifact, title: str | None, name: str | None) -> Artifact:
     title = artifact.title if title is None else title
-    return replace(artifact, title=title, name=slug(name or artifact.name or title or _kind(artifact)))
-
-
-def _kind(artifact: Artifact) -> str:
-    return str(artifact.kind)
+    name = slug(name or artifact.name or title or artifact.kind)
+    return replace(artifact, title=title, name=name)
 
 
 def artifact_of(x: Any) -> Artifact:
@@ -58,7 +55,7 @@ def artifact_of(x: Any) -> Artifact:
     if isinstance(x, str):
         return Text(text=x)
     if hasattr(type(x), "overview"):  # a Capture
-        return x.overview()
+        return cast(Artifact, x.overview())
     if any(cls.__name__ == "GraphModule" for cls in type(x).__mro__):
         return _graph_module(x)
     return _table(x) or Text(text=str(x))
@@ -75,7 +72,8 @@ def _table(x: Any) -> Table | None:
         return Table(columns=("key", "value"), rows=tuple((str(k), _cell(v)) for k, v in x.items()))
     if isinstance(x, list) and all(isinstance(row, Mapping) for row in x):
         columns = tuple(dict.fromkeys(str(key) for row in x for key in row))
-        return Table(columns=columns, rows=tuple(tuple(_cell(r.get(c)) for c in columns) for r in x))
+        rows = tuple(tuple(_cell(row.get(column)) for column in columns) for row in x)
+        return Table(columns=columns, rows=rows)
     if hasattr(x, "itertuples") and hasattr(x, "columns"):
         rows = tuple(tuple(map(_cell, row)) for row in x.itertuples(index=False))
         return Table(columns=tuple(map(str, x.columns)), rows=rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import datetime
+import datetime as dt
 import importlib.util
 import os
 import platform
@@ -39,7 +39,7 @@ def here() -> Provenance:
         python=".".join(map(str, sys.version_info[:2])),
         cpu=cpu(),
         system=f"{platform.system()} {platform.machine()}",
-        date=datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+        date=dt.datetime.now(dt.timezone.utc).date().isoformat(),
         triton=triton_version(),
         cuda=torch.get("cuda", ""),
         gpu=gpu,
@@ -93,11 +93,9 @@ def _assignments(path: Path) -> dict[str, str]:
 @lru_cache(maxsize=8)
 def _read_assignments(path: Path, _changed: int) -> tuple[tuple[str, str], ...]:
     """Top-level ``name = "text"`` lines, read and not run."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if match := re.match(r"(\w+)(?:: [^=]+)? = (['\"].*['\"])\s*$", line):
-            found.append((match[1], str(ast.literal_eval(match[2]))))
-    return tuple(found)
+    pattern = r"^(\w+)(?:: [^=\n]+)? = (['\"].*['\"])[ \t]*$"
+    found = re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
+    return tuple((name, str(ast.literal_eval(value))) for name, value in found)
 
 
 def check_torch() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+from dataclasses import replace
 from typing import Any
 
 from tclab.errors import RunFailed
@@ -15,15 +16,17 @@ OUTPUT_LIMIT = 8 * 2**20
 
 
 def of_job(
-    snippet: Snippet, ended: dict[str, Any], end: dict[str, Any] | None, fault: str
+    snippet: Snippet, ended: dict[str, Any], end: dict[str, Any] | None, fault: str, line: int = 0
 ) -> Failure | None:
     """The failure of one finished process, None where it did as it should.
 
     `ended` is the supervisor's report, `end` what the process said of itself at its end
-    (None: nothing), `fault` the Python stack faulthandler wrote.
+    (None: nothing), `fault` the Python stack faulthandler wrote, `line` where it was when
+    it was stopped (0: unknown).
     """
     if ended["limit"]:
-        return _failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
+        failure = _failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
+        return replace(failure, location=_at(snippet, line) or failure.location)
     if end is None:
         return _vanished(snippet, ended["status"], fault)
     if end["ended"] == "as declared":

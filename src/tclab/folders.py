@@ -52,7 +52,7 @@ def _exchange(a: Path, b: Path) -> bool:
     if renameat2 is None:
         return False
     at_cwd, exchange = -100, 2
-    return renameat2(at_cwd, os.fsencode(a), at_cwd, os.fsencode(b), exchange) == 0
+    return 0 == renameat2(at_cwd, os.fsencode(a), at_cwd, os.fsencode(b), exchange)
 
 
 def recover(target: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tclab import failures, keys, run_environment
 from tclab.model import Artifact, Provenance, Run, Snippet, decode
@@ -36,9 +36,10 @@ def remove(folder: Path) -> None:
 
 def request(number: int, folder: Path, snippet: Snippet, cache: Path) -> dict[str, Any]:
     """What the supervisor is told. A timed snippet is cold, and shares no compiled objects."""
-    variables = run_environment.job_variables(folder)
+    variables: dict[str, str | None] = dict(run_environment.job_variables(folder))
     if snippet.alone:
         variables |= run_environment.cache_folders(folder / "cache")
+        variables |= run_environment.undone()
     else:
         variables |= run_environment.cache_folders(cache)
     return {
@@ -57,8 +58,9 @@ def collect(
 ) -> Run:
     """The run, from what its process left and how it ended."""
     end = _end(folder)
+    where = _text(folder / "where", 20)
     fault = _text(folder / "fault", 1 << 20)
-    failure = failures.of_job(snippet, ended, end, fault)
+    failure = failures.of_job(snippet, ended, end, fault, int(where or 0))
     return _run(
         snippet,
         provenance,
@@ -92,7 +94,7 @@ def _run(snippet: Snippet, provenance: Provenance, environment: str, **rest: Any
 
 def _end(folder: Path) -> dict[str, Any] | None:
     try:
-        return json.loads((folder / "end.json").read_bytes())
+        return cast("dict[str, Any]", json.loads((folder / "end.json").read_bytes()))
     except (OSError, ValueError):
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -77,7 +78,8 @@ class Pool:
 
     def send(self, request: dict[str, Any]) -> None:
         """Ask for a job. `Lost` where nobody is there."""
-        assert self._process is not None and self._process.stdin is not None
+        assert self._process is not None, "start the pool first"
+        assert self._process.stdin is not None
         try:
             self._process.stdin.write((json.dumps(request) + "\n").encode())
             self._process.stdin.flush()
@@ -86,7 +88,8 @@ class Pool:
 
     def reports(self, seconds: float) -> list[dict[str, Any]]:
         """What happened within `seconds`, as soon as something did. `Lost` where it died."""
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None, "start the pool first"
+        assert self._process.stdout is not None
         out = self._process.stdout.fileno()
         if not select.select([out], [], [], seconds)[0]:
             return []
@@ -115,10 +118,8 @@ class Pool:
 
 
 def _close_quietly(stream: Any) -> None:
-    try:
+    with contextlib.suppress(OSError):
         stream.close()
-    except OSError:
-        pass
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -25,13 +25,22 @@ SAME_EVERY_TIME = {
 #: Snippets run side by side, and a process with a pool of compile workers cannot be forked.
 ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 
+#: numpy would start a pool of threads when it is imported.
+NO_BLAS_POOL = {"OPENBLAS_NUM_THREADS": "1"}
+
 _DROPPED = ("FORCE_COLOR", "CLICOLOR_FORCE", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPATH")
+
+
+def undone() -> dict[str, str | None]:
+    """What gives a timed snippet, in its own process, the threads a plain Python has."""
+    return {name: os.environ.get(name) for name in ONE_COMPILE_THREAD | NO_BLAS_POOL}
 
 
 def variables(cache: Path, job: Path | None = None) -> dict[str, str]:
     """All variables of a run. `cache` keeps compiled objects, `job` is the run's own folder."""
     env = {name: value for name, value in os.environ.items() if name not in _DROPPED}
-    env |= GRAPH_CACHES_OFF | SAME_EVERY_TIME | cache_folders(cache) | ONE_COMPILE_THREAD
+    env |= GRAPH_CACHES_OFF | SAME_EVERY_TIME | cache_folders(cache)
+    env |= ONE_COMPILE_THREAD | NO_BLAS_POOL
     env["PYTHONPATH"] = _python_path(os.environ)
     return env | (job_variables(job) if job else {})
 
@@ -50,6 +59,6 @@ def job_variables(job: Path) -> dict[str, str]:
 
 
 def _python_path(env: Mapping[str, str]) -> str:
-    """tclab as this process found it, then what the caller had."""
+    """Put tclab first, as this process found it; then what the caller had."""
     package = str(Path(__file__).resolve().parents[1])
     return os.pathsep.join(filter(None, [package, env.get("PYTHONPATH", "")]))

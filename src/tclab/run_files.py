@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tclab.errors import StoreError
 from tclab.keys import digest, file_digest
@@ -87,7 +87,7 @@ def read(folder: Path, name: str, error: type[StoreError] = StoreError) -> Run:
         run[stream] = _text(folder / f"{stream}.txt") if f"{stream}.txt" in data["files"] else ""
     run["artifacts"] = [_join(folder, file, name, error) for file in run["artifacts"]]
     try:
-        return decode(run)
+        return cast(Run, decode(run))
     except (ValueError, TypeError) as problem:
         raise _damaged(folder / "run.json", name, f"cannot be read: {problem}", error) from None
 
@@ -102,7 +102,7 @@ def _join(folder: Path, file: str, name: str, error: type[StoreError]) -> dict[s
 
 def _json(path: Path, name: str, error: type[StoreError]) -> dict[str, Any]:
     try:
-        return json.loads(path.read_bytes())
+        return cast("dict[str, Any]", json.loads(path.read_bytes()))
     except FileNotFoundError:
         raise _damaged(path, name, "is missing", error) from None
     except (OSError, ValueError) as problem:

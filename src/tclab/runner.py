@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tclab import environment as machine
 from tclab import events, keys
@@ -53,7 +55,7 @@ def run(
     work = _Work(root, store, environment, on_event, force, keep or store.save)
     todo = [snippet for snippet in snippets if work.needs_run(snippet)]
     if todo:
-        work.width = jobs or machine.cores()
+        work.width = jobs or int(os.environ.get("TCLAB_JOBS") or 0) or machine.cores()
         on_event(events.Planned(total=len(todo), jobs=work.width))
         with _workers(store, warm, pool) as workers:
             work.run(todo, workers)
@@ -203,7 +205,7 @@ class _Work:
         job_files.prepare(task.folder, task.snippet, self.root.absolute())
         pool.send(job_files.request(number, task.folder, task.snippet, pool.cache))
 
-    def _hear(self, report: dict) -> None:
+    def _hear(self, report: dict[str, Any]) -> None:
         if report["event"] == "ready":
             self.ready = True
             self.on_event(events.Warm(seconds=report["seconds"], note=report["note"]))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
@@ -100,10 +101,8 @@ def _folders(cache: str) -> Iterator[tuple[str, str]]:
         yield f"{job}/work", ""
         yield f"{job}/tmp", "<tmp>"
     yield str(Path(__file__).resolve().parents[1]), ""
-    try:
+    with contextlib.suppress(LookupError):
         yield str(project_root()), ""
-    except LookupError:
-        pass
     for name in ("purelib", "platlib"):
         yield sysconfig.get_path(name), ""
     yield sysconfig.get_path("stdlib"), f"python{sys.version_info[0]}.{sys.version_info[1]}"

@@ -1,9 +1,9 @@
 """The store: the last good run of every snippet, and beside it the last failed one.
 
-    .tclab/runs/<topic>/<snippet>/     the last run that succeeded
-    .tclab/failed/<topic>/<snippet>/   the last run, where it failed
-    .tclab/locks/                      one file a snippet, held while it runs
-    .tclab/cache/                      objects Inductor and Triton compiled; only saves time
+- ``.tclab/runs/<topic>/<snippet>/``: the last run that succeeded
+- ``.tclab/failed/<topic>/<snippet>/``: the last run, where it failed
+- ``.tclab/locks/``: one file a snippet, held while it runs
+- ``.tclab/cache/``: objects Inductor and Triton compiled; only saves time
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 from tclab import folders, keys, run_files
 from tclab.errors import StoreError
@@ -62,7 +63,7 @@ class Store:
             data = self._head(snippet.name)
         except StoreError:
             return False
-        return bool(data) and data["run"]["key"] == keys.run_key(snippet, env)
+        return data is not None and data["run"]["key"] == keys.run_key(snippet, env)
 
     def save(self, run: Run) -> None:
         """Keep `run`; a failed one beside the last good one. StoreError where it cannot be."""
@@ -90,7 +91,7 @@ class Store:
         """The right to run a snippet; None while another process has it."""
         return Lock.take(self.path / "locks" / (name.replace("/", "--") + ".lock"))
 
-    def _head(self, name: str) -> dict | None:
+    def _head(self, name: str) -> dict[str, Any] | None:
         folder = self.folder(name)
         if not (folder / "run.json").exists() and not self._recovered(folder):
             return None

@@ -14,6 +14,7 @@ Warm, it has imported torch and compiled once, and forks; cold, it forks and exe
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -73,7 +74,7 @@ class Job:
         except OSError:
             return
         deadline = time.monotonic() + _LAST_WORDS
-        while time.monotonic() < deadline and not _size(self.folder / "fault"):
+        while time.monotonic() < deadline and not _size(self.folder / "where"):
             time.sleep(0.005)
 
 
@@ -142,7 +143,7 @@ class Supervisor:
                 os.environ.update(request["variables"])
                 self.fork(folder)
             command = [sys.executable, "-m", "tclab.child", str(folder)]
-            os.execve(sys.executable, command, {**os.environ, **request["variables"]})
+            os.execve(sys.executable, command, _environment(request["variables"]))
         finally:
             os._exit(70)
 
@@ -182,10 +183,14 @@ class Supervisor:
         )
 
     def _report(self, **what: Any) -> None:
-        try:
+        with contextlib.suppress(BrokenPipeError):  # the runner left: stdin says so too
             os.write(self.reports, (json.dumps(what) + "\n").encode())
-        except BrokenPipeError:
-            pass  # the runner left: stdin says so too
+
+
+def _environment(changes: dict[str, str | None]) -> dict[str, str]:
+    """This process's variables with `changes`; None removes one."""
+    merged = {**os.environ, **changes}
+    return {name: value for name, value in merged.items() if value is not None}
 
 
 def _size(path: Path) -> int:
@@ -204,7 +209,7 @@ def _reset_signals() -> None:
 
 
 def _redirect(folder: Path) -> None:
-    """stdin empty; stdout and stderr into the job's own files, for this and all it starts."""
+    """Empty stdin; stdout and stderr into the job's files, for all this process starts."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     for target, path, mode in (
         (0, Path(os.devnull), os.O_RDONLY),
@@ -216,7 +221,7 @@ def _redirect(folder: Path) -> None:
         os.close(descriptor)
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str]) -> None:
     """``python -m tclab.supervisor BASE warm|cold``; BASE is removed at the end."""
     base, mode = Path(argv[0]), argv[1]
     reports = os.dup(1)
@@ -228,7 +233,7 @@ def main(argv: list[str]) -> int:
     supervisor = Supervisor(reports, base, fork)
     supervisor._report(event="ready", seconds=time.monotonic() - began, note=note)
     supervisor.serve()
-    return 0
+    os._exit(0)  # tearing torch down would take its time
 
 
 def _warm_up() -> tuple[Any, str]:
@@ -244,4 +249,4 @@ def _warm_up() -> tuple[Any, str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -51,10 +51,11 @@ def warm_up() -> str:
 
 
 def in_child() -> None:
-    """In a forked process, before the snippet: as many threads as a fresh process has."""
+    """In a forked process, before the snippet: threads and random numbers of a fresh one."""
     import torch
 
     torch.set_num_threads(_threads)
+    torch.default_generator.seed()
 
 
 def unsafe() -> str:
@@ -79,7 +80,7 @@ def _gpu_visible() -> bool:
 def _compile_once() -> None:
     """One small compile, forward and backward, in one thread."""
     import torch
-    import torch._inductor.config as config
+    from torch._inductor import config
 
     torch.set_num_threads(1)
     backend = "inductor" if _has_compiler() else "aot_eager"
@@ -104,20 +105,16 @@ def _has_compiler() -> bool:
 
 
 class _State:
-    """The global counters and random numbers of PyTorch, to be put back."""
+    """The global counters of PyTorch, to be put back."""
 
     def __init__(self) -> None:
-        import torch
-
         self.counters = {(id(o), n): _position(c) for o, n, c in _counters()}
-        self.random = torch.get_rng_state()
 
     def restore(self) -> None:
         """Every counter as it was; one that came since starts at 0."""
-        import torch
         import torch._dynamo.utils as dynamo_utils
-        import torch._inductor.metrics as metrics
-        import torch.fx.graph_module as graph_module
+        from torch._inductor import metrics
+        from torch.fx import graph_module
 
         fresh: dict[int, Any] = {}
         for owner, name, counter in list(_counters()):
@@ -125,7 +122,6 @@ class _State:
             new = fresh.setdefault(id(counter), itertools.count(start))
             fresh[id(new)] = new
             setattr(owner, name, new)
-        torch.set_rng_state(self.random)
         dynamo_utils.counters.clear()
         metrics.reset()
         graph_module._loader.next_id = 0
