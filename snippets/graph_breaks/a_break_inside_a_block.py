@@ -1,0 +1,81 @@
+"""Where the break stands decides what it costs.
+
+After a break Dynamo must resume in the middle of your function. In straight code and inside
+`with torch.no_grad()` it can. Inside a `for` loop, a `try`, or a context manager that it does
+not know, it cannot: it gives the whole function up, and **no** graph is left, not even
+of the operations before the break. Put the loop's body into a function: then that function
+is split, not the loop.
+"""
+
+import contextlib
+
+import torch
+
+import tclab
+
+
+def straight(x):
+    x = x.sin()
+    print("break")
+    return x.cos()
+
+
+def known_manager(x):
+    with torch.no_grad():
+        x = x.sin()
+        print("break")
+    return x.cos()
+
+
+def in_loop(x):
+    for _ in range(3):
+        x = x.sin()
+        print("break")
+    return x.cos()
+
+
+def in_try(x):
+    try:
+        x = x.sin()
+        print("break")
+    except ValueError:
+        pass
+    return x.cos()
+
+
+@contextlib.contextmanager
+def section():
+    yield
+
+
+def own_manager(x):
+    with section():
+        x = x.sin()
+        print("break")
+    return x.cos()
+
+
+def loop_of_calls(x):
+    for _ in range(3):
+        x = straight(x)
+    return x
+
+
+x = torch.randn(8)
+rows = []
+for fn in (straight, known_manager, in_loop, in_try, own_manager, loop_of_calls):
+    c = tclab.capture(fn, backend="eager")(x)
+    torch.testing.assert_close(c.result, fn(x))
+    operations = sum(len(g) for g in c.graphs)
+    rows.append((fn.__name__, len(c.graphs), operations, any(b.skipped for b in c.breaks)))
+    tclab.show(c.breaks, name=f"{fn.__name__}-breaks".replace("_", "-"))
+assert [row[1] for row in rows] == [2, 2, 0, 0, 0, 2]
+
+tclab.show(
+    tclab.Table(
+        title="What is left of each function",
+        columns=("function", "graphs", "operations in them", "function given up"),
+        rows=rows,
+    ),
+    name="what-is-left",
+)

@@ -1,0 +1,70 @@
+"""What the function itself changes recompiles on every call.
+
+None of these break the graph. But each reads something, so Dynamo guards on it, and then
+changes it, so its own guard fails at the next call. The list is guarded on its length. Every
+call compiles until the limit ends it; from there every call is eager. A tensor
+is the cure: it is an input of the graph, and its value is not guarded.
+"""
+
+import torch
+from torch._dynamo.testing import CompileCounter
+
+import tclab
+
+counts, history = {"n": 0}, []
+
+
+class Model(torch.nn.Module):
+    def __init__(self, start):
+        super().__init__()
+        self.register_buffer("n", start) if torch.is_tensor(start) else setattr(self, "n", start)
+
+    def forward(self, x):
+        self.n += 1
+        return x.sin()
+
+
+def count_in_dict(x):
+    counts["n"] += 1
+    return x.sin()
+
+
+def append_to_list(x):
+    history.append(x.shape[0])
+    return x.sin()
+
+
+def pure(x):
+    return x.sin()
+
+
+def compiles(fn, after_call=lambda: None):
+    """Compiles so far, after each of twelve calls."""
+    torch._dynamo.reset()
+    counter, made = CompileCounter(), []
+    compiled = torch.compile(fn, backend=counter)
+    for _ in range(12):
+        compiled(torch.ones(4))
+        after_call()
+        made.append(counter.frame_count)
+    return made
+
+
+rows = [
+    ("a dictionary's int += 1", *compiles(count_in_dict)),
+    ("a list's append", *compiles(append_to_list)),
+    ("a module's int += 1", *compiles(Model(0))),
+    ("a module's buffer += 1", *compiles(Model(torch.tensor(0)))),
+    ("append by the caller", *compiles(pure, lambda: history.append(4))),
+]
+limit = torch._dynamo.config.recompile_limit
+assert [row[-1] for row in rows] == [limit, limit, limit, 1, 1]
+assert counts["n"] == 12 and history == [4] * 24  # every count is right, compiled or eager
+tclab.show(
+    tclab.Table(
+        title="Compiles so far, after each of twelve calls",
+        columns=("what is changed", *(f"{n}." for n in range(1, 13))),
+        rows=rows,
+    ),
+    name="compiles",
+)
