@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib
 import logging
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any
@@ -34,7 +35,7 @@ class Private:
 
 
 _ALL = "2.11 2.13 2.15"
-NAMES = (
+NAMES = (  # fmt: skip
     Private("torch._logging._internal", "trace_log", _ALL, "the structured trace"),
     Private("torch._logging._internal", "log_registry", _ALL, "names of the log artifacts"),
     Private("torch._logging.structured", "INTERN_TABLE", _ALL, "file names in traced stacks"),
@@ -43,6 +44,7 @@ NAMES = (
     Private("torch._dynamo.convert_frame", "input_codes.seen", _ALL, "code Dynamo has met"),
     Private("torch._dynamo.eval_frame", "reset_code", _ALL, "forget one code object"),
     Private("torch._dynamo.eval_frame", "OptimizedModule", _ALL, "a compiled module"),
+    Private("torch.utils._traceback", "shorten_filename", _ALL, "files in comments of guards"),
     Private("torch._dynamo.pgo", "_CODE_STATE", _ALL, "sizes seen before, by file and line"),
     Private("torch._dynamo.pgo", "_INIT_CODE_STATE", _ALL, "the same, as first read"),
     Private("torch._dynamo.pgo", "CodeState", _ALL, "an entry of it"),
@@ -51,6 +53,9 @@ NAMES = (
     Private("torch._functorch.config", "enable_autograd_cache", _ALL, "a hit hides stages"),
     Private("torch._inductor.config", "fx_graph_cache", _ALL, "a hit hides stages"),
     Private("torch._inductor.config", "fx_graph_remote_cache", _ALL, "a hit hides stages"),
+    Private("torch._inductor.config", "trace.provenance_tracking_level", _ALL, "kernel origins"),
+    Private("torch._inductor.debug", "_inductor_triton_kernel_to_post_grad_node_info", _ALL,
+            "the nodes each kernel computes; the trace has them for forward graphs only"),
 )
 
 #: Log artifacts that the structured trace lacks, with the logger each one is written to.
@@ -119,16 +124,16 @@ def trace_handler(handler: logging.Handler) -> Iterator[None]:
     """
     from torch._logging._internal import trace_log
 
-    level, disabled = trace_log.level, trace_log.disabled
+    level, propagate, disabled = trace_log.level, trace_log.propagate, trace_log.disabled
     trace_log.handlers.insert(0, handler)
     trace_log.setLevel(logging.DEBUG)
-    trace_log.disabled = False
+    trace_log.propagate = trace_log.disabled = False
     try:
         yield
     finally:
         trace_log.removeHandler(handler)
         trace_log.setLevel(level)
-        trace_log.disabled = disabled
+        trace_log.propagate, trace_log.disabled = propagate, disabled
 
 
 @contextmanager
@@ -179,19 +184,41 @@ def file_of(interned: int) -> str:
     return ""
 
 
+def shortened(files: set[str]) -> dict[str, str]:
+    """What PyTorch prints for a file in guards → the file, for `files` and imported modules."""
+    from torch.utils._traceback import shorten_filename
+
+    imported = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    known = [file for file in imported if isinstance(file, str)] + sorted(files)
+    return {shorten_filename(file): file for file in known}
+
+
 # ------------------------------------------------------------------------------ state
 
 
 @contextmanager
-def caches_off() -> Iterator[None]:
-    """No FX graph cache, no AOTAutograd cache: a hit would skip the stages after it."""
+def observable() -> Iterator[None]:
+    """No FX graph cache and no AOTAutograd cache, since a hit would skip the stages after it;
+    and Inductor keeps note of the nodes each kernel computes."""
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
 
-    with ExitStack() as stack:
-        stack.enter_context(functorch.patch(enable_autograd_cache=False))
-        stack.enter_context(inductor.patch(fx_graph_cache=False, fx_graph_remote_cache=False))
+    level = inductor.trace.provenance_tracking_level or 2  # 2: without the pre-grad passes
+    settings = {
+        "fx_graph_cache": False,
+        "fx_graph_remote_cache": False,
+        "trace.provenance_tracking_level": level,
+    }
+    with functorch.patch(enable_autograd_cache=False), inductor.patch(settings):
         yield
+
+
+def kernel_nodes() -> dict[str, tuple[str, ...]]:
+    """``kernel:handle`` → post-grad nodes it computes, for the graph Inductor just compiled."""
+    from torch._inductor import debug
+
+    found = debug._inductor_triton_kernel_to_post_grad_node_info
+    return {kernel: tuple(dict.fromkeys(nodes)) for kernel, nodes in found.items()}
 
 
 @contextmanager

@@ -8,7 +8,6 @@ own. Both are one break. A frame that Dynamo gave up as a whole is one break wit
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from tclab.model import Break, Breaks, SourceLine
 from tclab.scrub import scrub
@@ -19,41 +18,29 @@ _GB = re.compile(r"/gb/gb(\d+)\.html")
 _ANOTHER = "*** While handling this graph break, another graph break occurred: ***"
 _STACK = "User code traceback:"
 _SKIPS = ("Skipping the function and falling back to eager", "which results in a skip")
-_PREAMBLE = ("Encountered graph break when attempting", "Failed to handle graph break gracefully")
-
-
-@dataclass(frozen=True)
-class _Seen:
-    """What tells two reasons apart: text, stack (carets included), frame, depth in the stack."""
-
-    break_: Break
-    frame: str
-    stack: str
-    depth: int
+_REST = "then skipping the rest of the function"
+_PREAMBLE = ("Encountered graph break", "Failed to handle graph break gracefully")
 
 
 def breaks(trace: Trace) -> Breaks:
     """All graph breaks, and the number of graphs of distinct code (recompiles not counted)."""
     of = frames(trace)
     lost = _lost(trace)
-    kept: list[_Seen] = []
+    kept: list[tuple[str, Break]] = []  # the frame's number, the break
     for event in trace.named("dynamo_graph_break_reason"):
-        seen = _read(event, of.get(event.compile_id), event.compile_id in lost)
-        if not any(_same(seen, other) for other in kept):
-            kept.append(seen)
-    found = [s.break_ for s in kept] + _unannounced(trace, of, lost)
+        new = event.frame, _read(event, of.get(event.compile_id), event.compile_id in lost)
+        if not any(_same(new, old) for old in kept):
+            kept.append(new)
+    found = [found for _, found in kept] + _unannounced(trace, of, lost)
     graphs = len({e.frame for e in trace.named("dynamo_output_graph")})
     return Breaks("Graph breaks", "breaks", tuple(found), graphs)
 
 
-def _read(event: Event, frame: Frame | None, lost: bool) -> _Seen:
+def _read(event: Event, frame: Frame | None, lost: bool) -> Break:
     message, _, rest = event.payload.partition(_STACK)
-    stack_text = rest.split("\nTraceback (most recent call last)")[0].split("\nNoneType: None")[0]
-    stack = printed_stack(stack_text)
-    depth = _depth(stack, frame)
+    stack = printed_stack(rest.split("\nTraceback (most recent call last)")[0])
     skipped = lost or any(mark in message for mark in _SKIPS)
-    found = _break(message, stack[depth:], skipped)
-    return _Seen(found, event.frame, stack_text, depth)
+    return _break(message, stack[_depth(stack, frame) :], skipped)
 
 
 def _depth(stack: tuple[SourceLine, ...], frame: Frame | None) -> int:
@@ -65,13 +52,16 @@ def _depth(stack: tuple[SourceLine, ...], frame: Frame | None) -> int:
     return own[-1] if own else 0
 
 
-def _same(new: _Seen, old: _Seen) -> bool:
-    if new.break_.skipped != old.break_.skipped:
+def _same(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
+    """Whether a reason repeats an older one. Stacks start at the frame that was compiled."""
+    (frame, after), (other, before) = new, old
+    if (after.gb_type, after.skipped) != (before.gb_type, before.skipped):
         return False
-    if new.frame == old.frame:  # a recompile
-        return (new.break_.reason, new.break_.stack) == (old.break_.reason, old.break_.stack)
+    if frame == other:  # a recompile
+        return (after.reason, after.stack) == (before.reason, before.stack)
     # the function that was being inlined, now compiled on its own
-    return new.stack == old.stack and new.depth > old.depth
+    inner = before.stack[1:]
+    return bool(after.stack) and inner[-len(after.stack) :] == after.stack
 
 
 def _break(message: str, stack: tuple[SourceLine, ...], skipped: bool) -> Break:
@@ -80,6 +70,8 @@ def _break(message: str, stack: tuple[SourceLine, ...], skipped: bool) -> Break:
     reason = fields["gb_type"]
     if skipped and second:
         reason += f"; frame skipped: {_fields(second)['gb_type']}"
+    elif _REST in first:
+        reason += "; the rest of the function is not compiled"
     return Break(
         reason=scrub(reason),
         gb_id=fields["gb_id"],

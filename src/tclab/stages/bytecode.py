@@ -11,46 +11,35 @@ from tclab.scrub import scrub
 from tclab.stages.frames import original
 from tclab.stages.trace import Event, Trace
 
-_COUNTED = re.compile(r"\b(__compiled_fn|__resume_at_\d+)_(\d+)\b")
-
-
 def bytecode(trace: Trace) -> tuple[Listing, ...]:
     """Two listings a compile: what Python compiled, and what Dynamo made of it."""
-    numbers: dict[str, dict[str, int]] = {}
     found: list[Listing] = []
     for index, event in enumerate(trace.named("bytecode")):
         old, new = event.data
         for which, code in (("original", old), ("rewritten", new)):
             name = f"{which}-bytecode-{index}" if index else f"{which}-bytecode"
-            found.append(_listing(code, old, which, name, event, numbers))
+            found.append(_listing(trace.stable(scrub(_dis(code))), code, old, name, event))
     return tuple(found)
 
 
-def _listing(code: CodeType, old: CodeType, which: str, name: str, event: Event,
-             numbers: dict[str, dict[str, int]]) -> Listing:  # fmt: skip
-    text = dis.Bytecode(code).dis()
+def _dis(code: CodeType) -> str:
+    return dis.Bytecode(code).dis()
+
+
+def _listing(text: str, code: CodeType, old: CodeType, name: str, event: Event) -> Listing:
+    which = "Original" if code is old else "Rewritten"
     file = scrub(old.co_filename)
     kind = "resume function of " if original(old.co_name) != old.co_name else ""
     return Listing(
-        title=f"{which.capitalize()} bytecode of {kind}{original(old.co_name)}"
+        title=f"{which} bytecode of {kind}{original(old.co_name)}"
         f" ({event.compile_id})",
         name=name,
-        code=_stable(scrub(text), numbers),
+        code=text,
         language="text",
         stage="bytecode",
         filename=file,
         links=_links(text, code, file),
     )
-
-
-def _stable(text: str, numbers: dict[str, dict[str, int]]) -> str:
-    """Names Dynamo counts through the whole process, counted through this capture instead."""
-
-    def own(match: re.Match[str]) -> str:
-        seen = numbers.setdefault(match[1], {})
-        return f"{match[1]}_{seen.setdefault(match[2], len(seen) + 1)}"
-
-    return _COUNTED.sub(own, text)
 
 
 def _links(text: str, code: CodeType, file: str) -> dict[int, tuple[str, ...]]:

@@ -182,7 +182,7 @@ class Request:
             return self._for_target(calls)
         _torch.require()
         results = []
-        with fresh(self.fn), _torch.caches_off(), listen() as trace:
+        with fresh(self.fn), _torch.observable(), listen() as trace:
             compiled = torch.compile(self.fn, **self.options)
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
@@ -208,7 +208,7 @@ class Watch:
         _torch.require()
         self.capture = Capture()
         self.stack = ExitStack()
-        self.stack.enter_context(_torch.caches_off())
+        self.stack.enter_context(_torch.observable())
         self.heard = self.stack.enter_context(listen())
         return self.capture
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tclab.model import Guard, Guards, SourceLine
 from tclab.scrub import scrub
+from tclab.stages import _torch
 from tclab.stages.frames import Frame, frames
 from tclab.stages.trace import Event, Trace
 
@@ -19,37 +20,48 @@ _WHERE = re.compile(
 )
 
 
+_COMMENT = re.compile(r"# (?P<file>[^#\s]+\.py):(?P<line>\d+) in ", re.MULTILINE)
+
+
 def guards(trace: Trace) -> tuple[Guards, ...]:
     """One Guards for each cache entry made, in order."""
     of = frames(trace)
-    files = {frame.file for frame in of.values()}
+    files = _torch.shortened({frame.file for frame in of.values()})
     return tuple(
-        _guards(event, index, of.get(event.compile_id), files)
+        _guards(trace.stable(event.payload), index, event, of.get(event.compile_id), files)
         for index, event in enumerate(trace.named("dynamo_cpp_guards_str"))
     )
 
 
-def _guards(event: Event, index: int, frame: Frame | None, files: set[str]) -> Guards:
+def _guards(payload: str, index: int, event: Event, frame: Frame | None,
+            files: dict[str, str]) -> Guards:  # fmt: skip
     function = frame.function if frame else ""
     title = f"Guards of {function} ({event.compile_id})" if function else "Guards"
-    tree = _tree(event.payload)
+    tree = _tree(payload, files)
     return Guards(
         title=title,
         name=f"guards-{index}",
-        guards=tuple(_leaves(tree, files)),
+        guards=tuple(_leaves(tree)),
         compile_id=event.compile_id,
         function=function,
         tree=scrub(tree),
     )
 
 
-def _tree(payload: str) -> str:
-    """The tree without the measured latency, which differs from run to run."""
+def _tree(payload: str, files: dict[str, str]) -> str:
+    """The tree without the measured latency, which differs from run to run, and with the
+    files of comments, which PyTorch cuts at the left, named like everywhere else."""
     kept = [line for line in payload.splitlines() if not line.startswith("Guard latency")]
-    return "\n".join(kept).strip("\n") + "\n"
+    tree = "\n".join(kept).strip("\n") + "\n"
+
+    def whole(match: re.Match[str]) -> str:
+        file = scrub(files.get(match["file"], match["file"]))
+        return f"# {file}:{match['line']} in "
+
+    return _COMMENT.sub(whole, tree)
 
 
-def _leaves(tree: str, files: set[str]) -> Iterator[Guard]:
+def _leaves(tree: str) -> Iterator[Guard]:
     sources: dict[int, str] = {}  # depth → source of the manager there
     for line in tree.splitlines():
         match = _LINE.match(line)
@@ -63,25 +75,16 @@ def _leaves(tree: str, files: set[str]) -> Iterator[Guard]:
         elif leaf := _LEAF.match(text):
             above = max((d for d in sources if d < depth), default=None)
             source = "" if above is None else sources[above]
-            yield _guard(leaf["type"], source, leaf["check"] or "", files)
+            yield _guard(leaf["type"], source, leaf["check"] or "")
         sources = {d: s for d, s in sources.items() if d <= depth}
 
 
-def _guard(type_: str, source: str, check: str, files: set[str]) -> Guard:
+def _guard(type_: str, source: str, check: str) -> Guard:
     where = _WHERE.match(check)
     location = None
     if where:
         check = where["check"]
         location = SourceLine(
-            _full(where["file"], files), int(where["line"]), scrub(where["code"] or ""),
-            where["function"],
+            scrub(where["file"]), int(where["line"]), scrub(where["code"] or ""), where["function"]
         )  # fmt: skip
     return Guard(type_, scrub(source), (scrub(check.strip()),) if check else (), location)
-
-
-def _full(short: str, files: set[str]) -> str:
-    """PyTorch prints the last two parts of a path; the one file of this capture that ends so."""
-    matches = {file for file in files if file == short or file.endswith("/" + short)}
-    if len(matches) == 1:
-        return scrub(matches.pop())
-    return f"torch/{short}" if short.startswith(("_dynamo/", "_inductor/")) else short

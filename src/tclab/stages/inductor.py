@@ -14,6 +14,10 @@ from tclab.stages.trace import Event, Trace
 _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.M)
 
 
+#: What belongs to the graph whose post-grad graph came before it.
+_EVENTS = "ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code", "kernel_nodes"
+
+
 @dataclass
 class Unit:
     """One graph that Inductor compiled. `direction` is forward, backward or inference."""
@@ -25,6 +29,7 @@ class Unit:
     post_fusion: str = ""
     fusion: list[str] = field(default_factory=list)
     code: str = ""
+    nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # kernel:handle → FX nodes
 
     @property
     def done(self) -> bool:
@@ -34,16 +39,11 @@ class Unit:
 def units(trace: Trace) -> list[Unit]:
     """The events of each Inductor compile together, in order. Compiles do not nest."""
     found: list[Unit] = []
-    for event in trace.named("inductor_post_grad_graph", *kernels_events()):
+    for event in trace.named("inductor_post_grad_graph", *_EVENTS):
         if event.name == "inductor_post_grad_graph" or not found:
             found.append(Unit(len(found), event.compile_id))
         _take(found[-1], event)
     return found
-
-
-def kernels_events() -> tuple[str, ...]:
-    """Names of the events that belong to a unit."""
-    return "ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code"
 
 
 def _take(unit: Unit, event: Event) -> None:
@@ -53,6 +53,8 @@ def _take(unit: Unit, event: Event) -> None:
         unit.post_fusion += event.payload.removeprefix("AFTER FUSION\n")
     elif event.name == "fusion":
         unit.fusion.append(event.payload)
+    elif event.name == "kernel_nodes":
+        unit.nodes = event.data
     elif event.name == "inductor_output_code":
         unit.code = _own_ids(event.payload, unit.index)
         match = _AOT_ID.search(event.payload)
@@ -96,10 +98,10 @@ def wrapper(trace: Trace) -> tuple[Listing, ...]:
         Listing(
             title=f"Output code{_of(unit)}",
             name=names(unit),
-            code=scrub(unit.code),
+            code=scrub(kernels.without_handles(unit.code)),
             language="python",
             stage="wrapper",
-            links=kernels.wrapper_links(unit.code, _at(post, unit.index)),
+            links=kernels.wrapper_links(unit.code, unit.nodes, _at(post, unit.index)),
         )
         for unit in units(trace)
         if unit.done
@@ -112,7 +114,7 @@ def all_kernels(trace: Trace) -> tuple[Kernel, ...]:
     seen: dict[str, int] = {}
     found: list[Kernel] = []
     for unit in units(trace):
-        for kernel in kernels.kernels(unit.code, _at(post, unit.index), _of(unit)):
+        for kernel in kernels.kernels(unit.code, unit.nodes, _at(post, unit.index), _of(unit)):
             found.append(kernels.renamed(kernel, seen))
     return tuple(found)
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import CodeType
 from typing import Any
 
@@ -15,6 +16,14 @@ from tclab.stages import _torch
 
 _CONTEXT = {"frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack",
             "compiled_autograd_id", "subgraph_name"}  # fmt: skip
+
+
+#: Names made unique by a counter of the process, and names made unique by id().
+_COUNTED = re.compile(
+    r"\b(__compiled_fn|__builtins_dict__|__resume_at_\d+|___context_manager_\d+"
+    r"|__comprehension_\w+?_at_\d+)_(\d+)(?=\b|_[0-9a-f]{8}_)"
+)
+_BY_ID = re.compile(r"(?<=\w)_\d{9,}_c\d+(?:_\d+)?\b")
 
 
 @dataclass(frozen=True)
@@ -58,10 +67,31 @@ class Trace:
 
         return re.sub(r"^(\d+)/(\d+):", own, text, flags=re.M)
 
+    def stable(self, text: str) -> str:
+        """`text` with names that Dynamo counts through the whole process counted through this
+        trace instead, and without id() in names."""
+        text = _BY_ID.sub("_…", text)
+        return _COUNTED.sub(lambda m: f"{m[1]}_{self._counts[m[1]].index(int(m[2])) + 1}", text)
+
+    @cached_property
+    def _counts(self) -> dict[str, list[int]]:
+        """Each counted prefix → the numbers seen with it, in order."""
+        found: dict[str, set[int]] = {}
+        for event in self.events:
+            for prefix, number in _COUNTED.findall(_names_in(event)):
+                found.setdefault(prefix, set()).add(int(number))
+        return {prefix: sorted(numbers) for prefix, numbers in found.items()}
+
     def _compile_id(self, frame: int | None, number: int | None) -> str:
         if frame is None or number is None:
             return ""
         return f"{self.frames.setdefault(frame, len(self.frames))}/{number}"
+
+
+def _names_in(event: Event) -> str:
+    if event.name != "bytecode":
+        return event.payload
+    return " ".join(name for code in event.data for name in (*code.co_names, code.co_name))
 
 
 @contextmanager
@@ -98,6 +128,8 @@ class _Structured(logging.Handler):
             data = json.loads(payload)
         ids = meta.get("frame_id"), meta.get("frame_compile_id")
         self.trace.add(name, data, payload, ids, meta.get("attempt", 0))
+        if name == "inductor_provenance_tracking_kernel_stack_traces":
+            self.trace.add("kernel_nodes", _torch.kernel_nodes(), "", ids)
 
 
 class _Log(logging.Handler):
