@@ -111,7 +111,8 @@ def _as_main(job: dict[str, Any]) -> types.ModuleType:
 
 def _finish_threads() -> None:
     """What the interpreter does at its end, before C++ is torn down."""
-    threading._shutdown()  # joins threads; ends the idle ones of thread pools first
+    # Joins threads, and first ends the idle ones of thread pools.
+    threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

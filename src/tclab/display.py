@@ -95,7 +95,7 @@ def in_notebook() -> bool:
 
 
 def _display(artifact: Artifact) -> None:
-    from IPython.display import HTML, display
+    from IPython.display import HTML, display  # type: ignore[import-not-found]
 
     from tclab import render
 

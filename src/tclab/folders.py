@@ -52,7 +52,8 @@ def _exchange(a: Path, b: Path) -> bool:
     if renameat2 is None:
         return False
     at_cwd, exchange = -100, 2
-    return 0 == renameat2(at_cwd, os.fsencode(a), at_cwd, os.fsencode(b), exchange)
+    status: int = renameat2(at_cwd, os.fsencode(a), at_cwd, os.fsencode(b), exchange)
+    return status == 0
 
 
 def recover(target: Path) -> None:

@@ -54,7 +54,12 @@ def request(number: int, folder: Path, snippet: Snippet, cache: Path) -> dict[st
 
 
 def collect(
-    folder: Path, snippet: Snippet, provenance: Provenance, environment: str, ended: dict[str, Any]
+    folder: Path,
+    ended: dict[str, Any],
+    snippet: Snippet,
+    provenance: Provenance,
+    environment: str,
+    key: str,
 ) -> Run:
     """The run, from what its process left and how it ended."""
     end = _end(folder)
@@ -65,6 +70,7 @@ def collect(
         snippet,
         provenance,
         environment,
+        key,
         seconds=ended["seconds"],
         peak_memory=ended["peak"],
         artifacts=_artifacts(folder / "artifacts.jsonl"),
@@ -75,18 +81,18 @@ def collect(
     )
 
 
-def lost(snippet: Snippet, provenance: Provenance, environment: str, log: str) -> Run:
+def lost(log: str, snippet: Snippet, provenance: Provenance, environment: str, key: str) -> Run:
     """The run of a snippet under which the engine's process died."""
     failure = failures.lost(snippet, log)
-    return _run(snippet, provenance, environment, seconds=0.0, peak_memory=0, failure=failure)
+    return _run(snippet, provenance, environment, key, seconds=0, peak_memory=0, failure=failure)
 
 
-def _run(snippet: Snippet, provenance: Provenance, environment: str, **rest: Any) -> Run:
+def _run(snippet: Snippet, provenance: Provenance, environment: str, key: str, **rest: Any) -> Run:
     return Run(
         snippet=snippet.name,
         environment=environment,
         source_key=keys.source_key(snippet),
-        key=keys.run_key(snippet, provenance),
+        key=key,
         provenance=provenance,
         **rest,
     )

@@ -14,7 +14,7 @@ from tclab.model import Provenance, Snippet
 # What decides what a run shows, given its snippet and its environment.
 _CAPTURE_CODE = (
     "child.py", "display.py", "model.py", "scrub.py", "run_environment.py",
-    "stages/**/*.py", "targets/**/*.py",
+    "stages/**/*.py", "targets*.py",
 )  # fmt: skip
 
 
@@ -46,9 +46,10 @@ def environment_key(provenance: Provenance) -> str:
     return digest(values | {"variables": dict(provenance.variables)})
 
 
-def run_key(snippet: Snippet, provenance: Provenance) -> str:
-    """Of the snippet, the code that captures, and the environment."""
-    return digest([source_key(snippet), capture_key(), environment_key(provenance)])
+def run_key(snippet: Snippet, provenance: Provenance, capture: str = "") -> str:
+    """Of the snippet, the code that captures (`capture_key`), and the environment."""
+    capture = capture or capture_key()
+    return digest([source_key(snippet), capture, environment_key(provenance)])
 
 
 def capture_key() -> str:

@@ -20,7 +20,7 @@ FORMAT = 1
 _LONG = {"code", "text", "tree"}  # fields of artifacts that get a file of their own
 _SUFFIXES = {
     "python": ".py", "pycon": ".txt", "cpp": ".cpp", "c++": ".cpp", "c": ".c", "llvm": ".ll",
-    "json": ".json", "yaml": ".yaml", "bash": ".sh", "markdown": ".md", "ptx": ".ptx",
+    "yaml": ".yaml", "bash": ".sh", "markdown": ".md", "ptx": ".ptx",
     "mlir": ".mlir", "nasm": ".s", "sass": ".sass",
 }  # fmt: skip
 

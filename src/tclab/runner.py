@@ -20,6 +20,7 @@ from tclab.model import Provenance, Run, Snippet
 from tclab.pool import Lost, Pool
 from tclab.store import Lock, Store
 
+_WORTH_WARMING = 3  # snippets; warming takes as long as one cold snippet and a half
 _POLL = 0.1  # seconds between two looks at a lock that another build holds
 
 
@@ -38,7 +39,7 @@ def run(
     on_event: OnEvent = events.silent,
     environment: str = "here",
     force: bool = False,
-    warm: bool = True,
+    warm: bool | None = None,
     pool: Pool | None = None,
     keep: Callable[[Run], None] | None = None,
 ) -> dict[str, Run]:
@@ -46,9 +47,10 @@ def run(
 
     A snippet whose needs this machine lacks is skipped, with an event, and not in the
     result. Failed runs are in the result: look at `run.ok`. StoreFailed at the end, with
-    every run in its `runs`, where one could not be kept. `warm=False` starts each snippet
-    as a new Python. A `pool` of the caller's stays open for the next call. `keep` saves
-    a run elsewhere than in the store. Raises UnsupportedTorch before anything runs.
+    every run in its `runs`, where one could not be kept. `warm`: fork the snippets from a
+    process that has compiled once, or start each as a new Python; None: whichever is
+    quicker. A `pool` of the caller's stays open for the next call. `keep` saves a run
+    elsewhere than in the store. Raises UnsupportedTorch before anything runs.
     """
     machine.check_torch()
     store = store or Store.of(root)
@@ -57,6 +59,8 @@ def run(
     if todo:
         work.width = jobs or int(os.environ.get("TCLAB_JOBS") or 0) or machine.cores()
         on_event(events.Planned(total=len(todo), jobs=work.width))
+        warmable = sum(not snippet.alone for snippet in todo)
+        warm = warmable >= _WORTH_WARMING if warm is None else warm
         with _workers(store, warm, pool) as workers:
             work.run(todo, workers)
     return work.results()
@@ -83,6 +87,7 @@ class _Task:
 
     snippet: Snippet
     solo: bool
+    key: str = ""
     waited: bool = False
     lock: Lock | None = None
     folder: Path = field(default_factory=Path)
@@ -107,6 +112,8 @@ class _Work:
 
     def __post_init__(self) -> None:
         self.here: Provenance = machine.here()
+        # Fixed at the start: an edit of tclab while it runs makes these runs stale, not wrong.
+        self.capture = keys.capture_key()
 
     # ------------------------------------------------------------------ planning
 
@@ -195,11 +202,12 @@ class _Work:
     # ------------------------------------------------------------------ one task
 
     def _start(self, task: _Task, pool: Pool) -> None:
-        key = keys.digest([keys.capture_key(), keys.environment_key(self.here)])
+        key = keys.digest([self.capture, keys.environment_key(self.here)])
         if not pool.running or pool.key != key:
             self.on_event(events.Warming())
             pool.start(key)
             self.ready = False
+        task.key = keys.run_key(task.snippet, self.here, self.capture)
         number, task.folder = pool.new_folder()
         self.running[number] = task
         job_files.prepare(task.folder, task.snippet, self.root.absolute())
@@ -214,8 +222,8 @@ class _Work:
             self.on_event(events.Started(name, pid=report["pid"]))
         elif report["event"] == "ended":
             task = self.running.pop(report["job"])
-            arguments = (task.folder, task.snippet, self.here, self.environment, report)
-            self._finish(task, job_files.collect(*arguments))
+            made = (task.snippet, self.here, self.environment, task.key)
+            self._finish(task, job_files.collect(task.folder, report, *made))
 
     def _finish(self, task: _Task, run: Run) -> None:
         self.done[run.snippet] = run
@@ -242,8 +250,9 @@ class _Work:
         if not self.ready:
             self._never_ready(pool, log)
         elif len(victims) == 1:
-            lost = job_files.lost(victims[0].snippet, self.here, self.environment, log)
-            self._finish(victims[0], lost)
+            task = victims[0]
+            made = (task.snippet, self.here, self.environment, task.key)
+            self._finish(task, job_files.lost(log, *made))
             return
         for task in victims:
             self._release(task)
