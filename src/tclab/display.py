@@ -55,7 +55,7 @@ def artifact_of(x: Any) -> Artifact:
     if isinstance(x, str):
         return Text(text=x)
     if hasattr(type(x), "overview"):  # a Capture
-        return cast(Artifact, x.overview())
+        return cast(Artifact, x.overview)
     if any(cls.__name__ == "GraphModule" for cls in type(x).__mro__):
         return _graph_module(x)
     return _table(x) or Text(text=str(x))
