@@ -1,0 +1,131 @@
+"""One artifact of each kind and more, built by hand; `nasty` puts one text everywhere."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tclab.model import (
+    Artifact,
+    Break,
+    Breaks,
+    Chart,
+    Graph,
+    Guard,
+    Guards,
+    Kernel,
+    Listing,
+    Node,
+    Provenance,
+    Recompile,
+    Recompiles,
+    Run,
+    Snippet,
+    SourceLine,
+    Symbol,
+    Symbols,
+    Table,
+    Text,
+)
+
+FILE = "snippets/start/relu.py"
+SOURCE = "import torch\n\n\ndef f(x, w):\n    y = x @ w\n    y = y + 1\n    return y.relu()\n"
+SNIPPET = Snippet("start/relu", Path(FILE), "Relu", "", SOURCE)
+
+
+def line(number: int) -> SourceLine:
+    return SourceLine(FILE, number, SOURCE.split("\n")[number - 1].strip(), "f")
+
+
+def node(name: str, target: str, *inputs: str, at: int = 0, op: str = "call_function") -> Node:
+    source = line(at) if at else None
+    return Node(name, op, target, ", ".join(inputs), inputs, ("8", "s77"), "f32", "cpu", source)
+
+
+NODES = (
+    node("x", "x", op="placeholder"),
+    node("w", "w", op="placeholder"),
+    node("mm", "aten.mm.default", "x", "w", at=5),
+    replace(node("add", "aten.add.Tensor", "mm", at=6), keys=("fx:forward:add",)),
+    node("relu", "aten.relu.default", "add", at=7),
+    replace(node("output", "output", "relu", "mm", op="output"), shape=None, dtype=""),
+)
+GRAPH_CODE = "def forward(self, x, w):\n    mm = x @ w\n    add = mm + 1\n    return (add, mm)\n"
+GRAPH = Graph(
+    "Forward graph", "forward", "forward", GRAPH_CODE, NODES, "0/0", {3: ("fx:forward:add",)}
+)
+BREAK = Break(
+    "call to `print`", "GB0059", "Failed to trace builtin operator", "Dynamo cannot trace `print`.",
+    ("Do not print.", "Or set `reorderable_logging_functions`."), line(6), (line(5), line(6)),
+)  # fmt: skip
+SKIPPED = Break("torch.jit was called", "", "", "", (), line(7), (), skipped=True)
+BREAKS = Breaks("Graph breaks", "breaks", (BREAK, SKIPPED), 2)
+NO_BREAKS = Breaks("No breaks", "no-breaks", (), 1)
+GUARDS = Guards(
+    "Guards of f", "guards",
+    (Guard("TENSOR_MATCH", "L['x']", ("check_tensor(L['x'], size=[8, 16])",), line(5)),
+     Guard("ID_MATCH", "G['torch']", ("___check_obj_id(G['torch'], 139)", "x is y")),
+     Guard("ID_MATCH", "G['a']", ())),
+    "0/0", "f", "TREE_GUARD_MANAGER:\n+- RootGuardManager\n",
+)  # fmt: skip
+RECOMPILES = Recompiles(
+    "Recompiles", "recompiles", (Recompile("0/1", "f", ("expected 8, actual 9",), line(4)),)
+)
+SYMBOLS = Symbols("Symbols", "symbols", (Symbol("s77", "8", "L['x'].size()[0]", "", line(4)),))
+LISTING = Listing("Bytecode", "bytecode", "  5  LOAD_FAST  0\n  6  RETURN\n", "text", "bytecode")
+KERNEL = Kernel(
+    "Triton kernel", "kernel", "@triton.jit\ndef k(p):\n    t = tl.load(p)\n", "python", "kernel",
+    links={3: ("fx:forward:add", "py:a b:6")}, kernel_name="k", category="pointwise",
+    device="cuda:0", origins=("aten.add", "aten.relu"), source_lines=(line(6), line(7)),
+    facts={"grid": "(1,)", "num_warps": "4"},
+)  # fmt: skip
+LONG = Kernel(
+    "C++ kernel", "long", "".join(f"auto tmp{i} = in[{i}];\n" for i in range(60)), "cpp", "cpp"
+)
+TTIR = Listing(
+    "TTIR", "ttir", 'module {\n  %0 = tt.load %p : f32 loc("x":1:2)\n}\n', "mlir", "ttir"
+)
+SASS = Listing("SASS", "sass", "\t/*0010*/  @!P0 LDG.E R4, [R2.64+0x10] ;\n", "sass", "sass")
+TABLE = Table(
+    "Times", "times", ("batch", "mode", "time", "ok"),
+    ((1, "eager", 0.25, True), (4096, "compiled", 0.0571, False), (8, None, None, None)),
+    ("", "", "ms", ""), ("", "", ".2f", ""), "Median of 100 calls.",
+)  # fmt: skip
+CHART = Chart(
+    "Speed-up", "speed-up", (1, 8, 64), {"compiled": (0.5, 1.0, 2.0), "graphs": (3.0, None, 2.5)},
+    "batch", "eager ÷ this", log_x=True, caption="Higher is better.",
+)  # fmt: skip
+BARS = Chart("Seconds", "bars", ("dynamo", "inductor"), {"cold": (1, 8)}, "", "s", style="bar")
+TEXT = Text("Log", "log", "one\ntwo\n")
+ARTIFACTS: tuple[Artifact, ...] = (
+    GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
+    TABLE, CHART, BARS, TEXT,
+)  # fmt: skip
+
+MADE = Provenance(
+    "2.13.0+cpu", "cf30153" + "0" * 33, "3.11.2", "EPYC", "Linux", "2026-11-20", "3.7.1", cores=2
+)
+RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")
+
+
+def nasty(value: Any, text: str) -> Any:
+    """`value` with `text` in place of each text in it; ids, ops and numbers stay."""
+    if isinstance(value, str):
+        return text
+    if isinstance(value, tuple):
+        return tuple(nasty(v, text) for v in value)
+    if isinstance(value, dict):
+        return {
+            k if isinstance(k, int) else f"{text}{i}": nasty(v, text)
+            for i, (k, v) in enumerate(value.items())
+        }
+    if is_dataclass(value) and not isinstance(value, type):
+        kept = {"op", "style", "formats", "language", "name", "x" if value.kind == "chart" else ""}
+        changed = {
+            f.name: nasty(getattr(value, f.name), text)
+            for f in fields(value)
+            if f.name not in kept or (f.name == "name" and value.kind == "node")
+        }
+        return replace(value, **changed)
+    return value

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from artifacts_by_hand import (
+    ARTIFACTS,
+    BREAKS,
+    FILE,
+    GRAPH,
+    GUARDS,
+    KERNEL,
+    LISTING,
+    LONG,
+    NO_BREAKS,
+    RUN,
+    SNIPPET,
+    SOURCE,
+    TABLE,
+)
+from read_html import Page
+
+from tclab import model, render
+from tclab.errors import TclabError
+from tclab.render import highlight, kinds
+from tclab.render.options import Options, commit_url
+
+SOURCES = {FILE: "code"}
+
+
+def whole_page():
+    pieces = [render.source(SNIPPET, prefix="code"), render.run(RUN, prefix="a", sources=SOURCES)]
+    recorded = replace(RUN, environment="h200-torch2.11")
+    return "".join([*pieces, render.run(recorded, prefix="b", sources=SOURCES)])
+
+
+def test_every_artifact_kind_has_both_renderers():
+    wanted = {k for k, c in model._KINDS.items() if issubclass(c, model.Artifact)}
+    assert wanted == set(kinds.RENDERERS)
+    for module in kinds.RENDERERS.values():
+        assert callable(module.html) and callable(module.text)
+    assert {a.kind for a in ARTIFACTS} == wanted
+
+
+def test_what_is_no_artifact_is_named():
+    with pytest.raises(TclabError, match="no renderer for"):
+        render.html(model.Artifact())
+
+
+def test_ids_are_unique_in_a_page():
+    ids = Counter(Page(whole_page()).ids)
+    assert [i for i, n in ids.items() if n > 1] == []
+    assert all(i.startswith(("a-", "b-", "code-")) for i in ids)
+
+
+def test_links_within_the_page_lead_somewhere():
+    page = Page(whole_page())
+    inner = {link[1:] for link in page.links if link.startswith("#")}
+    assert {"code-L5", "code-L6", "code-L7"} <= inner <= set(page.ids)
+    labels = {str(a["for"]) for a in page.named("label")}
+    assert labels <= set(page.ids)
+
+
+def test_lines_that_are_not_on_the_page_are_not_linked():
+    page = Page(render.run(RUN, prefix="a"))
+    assert not [link for link in page.links if re.search(r"-L\d+$", link)]
+    assert f"{FILE}:6" in page.text
+
+
+def test_lines_of_pytorch_link_to_the_commit():
+    at = model.SourceLine("torch/nn/functional.py", 12)
+    graph = replace(GRAPH, nodes=(replace(GRAPH.nodes[2], source=at),))
+    git = RUN.provenance.torch_git
+    assert commit_url(git, at.file, 12) in Page(render.figure(graph, RUN)).links
+    assert commit_url("not a hash") == ""
+
+
+def test_source_lines_have_anchors_and_text():
+    page = Page(render.source(SNIPPET, prefix="s"))
+    assert page.ids == [f"s-L{n}" for n in range(1, 8)]
+    assert page.text == SOURCE
+    part = Page(render.source(SNIPPET, prefix="s", lines=(4, 6)))
+    assert part.ids == ["s-L4", "s-L5", "s-L6"]
+    assert part.text == "def f(x, w):\n    y = x @ w\n    y = y + 1\n"
+
+
+def test_links_of_a_line_are_kept():
+    lines = [a for a in Page(render.html(KERNEL, prefix="k")).named("span") if "data-line" in a]
+    assert [(a["data-line"], a["data-keys"]) for a in lines] == [("3", "fx:forward:add py:ab:6")]
+
+
+def test_long_listings_fold_and_say_how_long():
+    html = render.html(LONG, prefix="k")
+    assert "C++ kernel, 60 lines" in Page(html).text
+    assert "<details" in html
+    assert "<details" not in render.html(LONG, prefix="k", fold=False)
+    assert "<details" in render.html(LISTING, prefix="k", fold=True)
+
+
+@pytest.mark.parametrize("language", ["python", "cpp", "llvm", "mlir", "ttgir", "ptx", "sass", "?"])
+@pytest.mark.parametrize(
+    "code", ["", "\n", "a", "a\n", "\n\na\n\n", "x = '''a\nb'''\n", "%0 @ é\n"]
+)
+def test_highlighting_keeps_every_line(language, code):
+    expected = code.removesuffix("\n").split("\n") if code not in ("", "\n") else [""]
+    assert [Page(h).text for h in highlight.lines(code, language)] == expected
+
+
+def test_no_breaks_is_said_plainly():
+    assert "No graph breaks: one graph." in Page(render.html(NO_BREAKS)).text
+    page = Page(render.html(BREAKS, sources=SOURCES))
+    assert "2 graph breaks, 2 graphs." in page.text
+    assert any(link.endswith("/gb/gb0059.html") for link in page.links)
+    assert "skipped" in page.text
+
+
+def test_guards_are_sorted_and_counted():
+    text = Page(render.html(GUARDS)).text
+    assert text.index("G['a']") < text.index("G['torch']") < text.index("check_tensor")
+    assert "ID_MATCH 2" in text and "TENSOR_MATCH 1" in text
+
+
+def test_cells_of_a_table():
+    html = render.html(TABLE)
+    text = Page(html).text
+    assert "0.25" in text and "0.06" in text and "0.0571" not in text
+    assert "yes" in text and "–" in text and "Median of 100 calls." in text
+    wrong = replace(TABLE, formats=("", "", "zzz", ""))
+    with pytest.raises(TclabError, match="format 'zzz' does not fit"):
+        render.html(wrong)
+
+
+def test_tabs_need_no_script():
+    page = Page(render.html(GRAPH, prefix="g"))
+    radios = page.named("input")
+    assert [r["type"] for r in radios] == ["radio"] * 3
+    assert ["checked" in r for r in radios] == [True, False, False]
+    assert len({r["name"] for r in radios}) == 1
+    assert "<script" not in render.html(GRAPH, prefix="g")
+
+
+def test_a_stamp_says_what_made_the_run():
+    page = Page(render.stamp(RUN))
+    for part in ("PyTorch 2.13.0+cpu (cf30153)", "Triton 3.7.1", "EPYC", "2026-11-20", "0.7 s"):
+        assert part in page.text
+    assert page.links == [commit_url(RUN.provenance.torch_git)]
+    gpu = replace(RUN.provenance, gpu="NVIDIA H200", cuda="12.8")
+    recorded = replace(RUN, provenance=gpu, environment="h200-torch2.11", seconds=12.3)
+    text = Page(render.stamp(recorded)).text
+    assert "NVIDIA H200" in text and "EPYC" not in text and "12 s" in text
+    assert "recorded as h200-torch2.11" in text
+
+
+def test_a_failed_run_says_so():
+    failure = model.Failure("raised", "ValueError: x", model.SourceLine(FILE, 6), "Traceback: <x>")
+    failed = replace(RUN, failure=failure)
+    assert f"{FILE}:6: raised: ValueError: x" in Page(render.run(failed, prefix="r")).text
+    assert f"{FILE}:6: raised: ValueError: x" in render.run_text(failed)
+
+
+def test_no_request_leaves_the_site():
+    page = Page(whole_page())
+    names = {name for _, attrs in page.tags for name in attrs}
+    assert not names & {"src", "srcset", "data", "poster", "action"}
+    for asset in (render.css(), render.js()):
+        assert "http" not in asset and "@import" not in asset and "url(" not in asset
+
+
+PROGRAM = """
+import sys
+sys.path.insert(0, {here!r})
+from test_html import whole_page
+from tclab import render
+import artifacts_by_hand
+shown = whole_page() + render.version() + render.run_text(artifacts_by_hand.RUN)
+sys.stdout.buffer.write(shown.encode())
+"""
+
+
+def _in_a_process(program, seed):
+    environment = os.environ | {"PYTHONHASHSEED": seed}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, check=True
+    )
+    return done.stdout
+
+
+def test_the_same_input_gives_the_same_bytes():
+    program = PROGRAM.format(here=str(Path(__file__).parent))
+    first, second = _in_a_process(program, "1"), _in_a_process(program, "2")
+    assert first == second
+    assert len(first) > 50_000
+    assert whole_page() == whole_page()
+
+
+LAZY = """
+import sys
+sys.path.insert(0, {here!r})
+import artifacts_by_hand as examples
+from tclab import render
+for artifact in examples.ARTIFACTS:
+    render.text(artifact)
+render.run_text(examples.RUN)
+late = [m for m in ("torch", "pygments", "igraph", "matplotlib", "numpy") if m in sys.modules]
+for artifact in examples.ARTIFACTS:
+    if artifact.kind != "chart":
+        render.html(artifact, prefix="p", view="table")
+late += [m for m in ("torch", "matplotlib.figure", "igraph") if m in sys.modules]
+render.run(examples.RUN, prefix="r")
+late += [m for m in ("torch", "tclab.stages", "tclab.runner") if m in sys.modules]
+print(late)
+"""
+
+
+def test_libraries_come_only_when_needed_and_torch_never():
+    assert _in_a_process(LAZY.format(here=str(Path(__file__).parent)), "0").split() == [b"[]"]
+
+
+def test_the_version_follows_the_code(tmp_path, monkeypatch):
+    before = render.version()
+    assert len(before) == 16
+    monkeypatch.setattr(render, "_installed", lambda package: "0")
+    render.version.cache_clear()
+    assert render.version() != before
+    render.version.cache_clear()
+
+
+def test_options_make_ids():
+    assert Options(prefix="a").under("b c", 3).id("L1") == "a-b-c-3-L1"
