@@ -42,7 +42,7 @@ class Book:
     @property
     def store_path(self) -> Path:
         """The folder of what builds keep; nothing in it is needed for a correct build."""
-        return self.root / ".tclab"
+        return self.store.path
 
     def snippet(self, name: str, place: str) -> Snippet:
         """The snippet called `name`; a PageError at `place` suggests near names."""
@@ -81,7 +81,7 @@ def open_book(
     root: Path, docs: Path, run: Callable[[Book, list[Snippet]], dict[str, Run]] | None = None
 ) -> Book:
     """Read pages and snippets, run what is stale (with `run`), choose. Problems if any."""
-    book = Book(root, docs, Store(root / ".tclab"), environment.here())
+    book = Book(root, docs, Store.of(root), environment.here())
     problems = _read(book)
     if problems:
         raise Problems(problems)

@@ -1,0 +1,130 @@
+"""What a page gets for bad input: one clear error, exit code 1, nothing lost."""
+
+from __future__ import annotations
+
+import pytest
+
+CALL = 'snippet("start/hello")'
+
+
+def error_at(output: str, place: str) -> str:
+    """The error of `place`, up to the next one; it must have a next step."""
+    assert f"{place}: " in output, output
+    text = output.split(f"{place}: ", 1)[1]
+    assert "\n  next: " in text, output
+    return text
+
+
+def test_a_missing_snippet_is_named_with_those_near_it(project) -> None:
+    project.page(CALL, 'snippet("start/helo")')
+    text = error_at(project.fails(), "docs/index.md:6")
+    assert "there is no snippet 'start/helo'" in text
+    assert "did you mean start/hello?" in text
+
+
+def test_a_snippet_that_no_page_uses(project) -> None:
+    project.write("snippets/start/alone.py", '"""Alone."""\nimport tclab\ntclab.show("x")\n')
+    text = error_at(project.fails(), "snippets/start/alone.py:1")
+    assert "no page uses this snippet" in text
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise ValueError('broken on purpose')", "broken on purpose"),
+        ("assert 1 == 2, 'not so'", "not so"),
+        ("import sys; sys.exit(0)", "exit"),
+        ("import os; os._exit(0)", "exit"),
+    ],
+)
+def test_a_failing_snippet_names_page_and_line(project, code: str, said: str) -> None:
+    project.write("snippets/start/hello.py", f'"""Hello."""\nimport tclab\n\n{code}\n')
+    project.page(CALL)
+    text = error_at(project.fails(), "docs/index.md:5")
+    assert "snippets/start/hello.py" in text
+    assert said in text
+
+
+def test_a_failure_leaves_the_last_site_as_it_was(project) -> None:
+    assert project.build().returncode == 0
+    before = project.html()
+    project.write("snippets/start/hello.py", '"""Hello."""\nimport tclab\nraise ValueError\n')
+    project.fails()
+    assert project.html() == before
+
+
+@pytest.mark.parametrize("flags", [(), ("--no-strict",), ("--strict",)])
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("1 / 0", "ZeroDivisionError"),
+        ("import sys; sys.exit(0)", "sys.exit(0)"),
+        ("import sys; sys.exit(3)", "sys.exit(3)"),
+        ("x = 1", None),  # no failure of its own: the block still shows the snippet
+    ],
+)
+def test_a_block_that_fails_ends_the_build(project, flags, code: str, said: str | None) -> None:
+    project.page(CALL, code)
+    if said is None:
+        assert project.build(*flags).returncode == 0
+    else:
+        assert said in error_at(project.fails(*flags), "docs/index.md:6")
+
+
+def test_a_block_that_shows_nothing(project) -> None:
+    project.write("docs/index.md", '# Home\n\n```python exec="1" html="1"\nx = 1\n```\n')
+    project.write("docs/other.md", "")
+    project.page(CALL)
+    page = (project.root / "docs/index.md").read_text(encoding="utf-8")
+    project.write("docs/index.md", page + '\n```python exec="1" html="1"\nx = 1\n```\n')
+    (project.root / "docs/other.md").unlink()
+    assert "puts nothing on the page" in error_at(project.fails(), "docs/index.md:8")
+
+
+@pytest.mark.parametrize(
+    ("info", "said"),
+    [
+        ('python exec="1"', 'without html="1"'),
+        ('bash exec="1" html="1"', "must be python, not bash"),
+        ("python exec=1 html=1", "cannot read the fence's info string"),
+    ],
+)
+def test_a_fence_that_would_not_run_or_would_be_garbled(project, info: str, said: str) -> None:
+    project.page(CALL)
+    page = (project.root / "docs/index.md").read_text(encoding="utf-8")
+    project.write("docs/index.md", f"{page}\n```{info}\nprint(1)\n```\n")
+    assert said in error_at(project.fails(), "docs/index.md:8")
+
+
+def test_a_name_that_is_not_literal(project) -> None:
+    project.page(CALL, 'snippet("start/" + "hello")')
+    assert "as a literal" in error_at(project.fails(), "docs/index.md:6")
+
+
+def test_an_artifact_that_is_not_there(project) -> None:
+    project.page(CALL, 'show("start/hello", "greetings")')
+    text = error_at(project.fails(), "docs/index.md:6")
+    assert "shows no 'greetings'" in text and "it shows: greeting" in text
+
+
+def test_a_source_reference_that_no_longer_exists(project) -> None:
+    page = (project.root / "docs/index.md").read_text(encoding="utf-8")
+    project.write("docs/index.md", f"---\ntitle: x\n---\n{page}\nSee `src:torch.compil`.\n")
+    text = error_at(project.fails(), "docs/index.md:13")
+    assert "src:torch.compil does not exist" in text and "compile" in text
+
+
+def test_every_problem_is_listed_at_once(project) -> None:
+    project.page(CALL, 'show("start/hello", "nope")')
+    page = (project.root / "docs/index.md").read_text(encoding="utf-8")
+    project.write("docs/index.md", f"{page}\n`src:torch.nope`\n")
+    output = project.fails()
+    assert "2 problems; the site is not built." in output
+
+
+def test_a_snippet_that_needs_a_gpu_without_recording(project) -> None:
+    source = '"""Needs a GPU."""\n# tclab: needs=cuda\nimport tclab\ntclab.show("x")\n'
+    project.write("snippets/start/gpu.py", source)
+    project.page(CALL, 'snippet("start/gpu")')
+    text = error_at(project.fails(CUDA_VISIBLE_DEVICES=""), "docs/index.md:6")
+    assert "needs cuda" in text and "tclab record" in text
