@@ -50,7 +50,7 @@ def output(run: Run, options: Options) -> str:
             body = parts.folded(body, name, parts.line_count(said), options)
             head = tag("p", name, class_="tclab-filename")
             pieces.append(head + body)
-    return "".join(pieces)
+    return tag("div", "".join(pieces), class_="tclab tclab-output") if pieces else ""
 
 
 def failure(run: Run) -> str:
