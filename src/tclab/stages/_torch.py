@@ -43,6 +43,7 @@ NAMES = (  # fmt: skip
     Private("torch._dynamo.convert_frame", "register_bytecode_hook", _ALL, "bytecode"),
     Private("torch._dynamo.convert_frame", "input_codes.seen", _ALL, "code Dynamo has met"),
     Private("torch._dynamo.eval_frame", "reset_code", _ALL, "forget one code object"),
+    Private("torch._dynamo.eval_frame", "_debug_get_cache_entry_list", _ALL, "what is compiled"),
     Private("torch._dynamo.eval_frame", "OptimizedModule", _ALL, "a compiled module"),
     Private("torch.utils._traceback", "shorten_filename", _ALL, "files in comments of guards"),
     Private("torch._dynamo.pgo", "_CODE_STATE", _ALL, "sizes seen before, by file and line"),
@@ -243,6 +244,13 @@ def known_codes() -> list[CodeType]:
     from torch._dynamo.convert_frame import input_codes
 
     return [code for ref in list(input_codes.seen) if (code := ref()) is not None]
+
+
+def is_cached(code: CodeType) -> bool:
+    """Whether Dynamo holds compiled code for this code object."""
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    return bool(_debug_get_cache_entry_list(code))
 
 
 def forget(code: CodeType) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
@@ -24,7 +25,7 @@ from tclab.stages import _torch
 def fresh(fn: Callable[..., Any]) -> Iterator[None]:
     """Hide what Dynamo knows of `fn` and of everything else, for the length of the block."""
     before = _torch.known_codes()
-    functions = _functions_on({id(c) for c in before}, function_of(fn))
+    functions = _functions_on([c for c in before if _matters(c)], function_of(fn))
     codes = [f.__code__ for f in functions]
     for function, code in zip(functions, codes):
         function.__code__ = copy_code(code)
@@ -35,6 +36,12 @@ def fresh(fn: Callable[..., Any]) -> Iterator[None]:
         for function, code in zip(functions, codes):
             function.__code__ = code
         _forget_since(before)
+
+
+def _matters(code: CodeType) -> bool:
+    """Code with cache entries; other code of PyTorch's own is skipped whatever its past."""
+    torch_folder = os.path.dirname(torch.__file__) + os.sep
+    return _torch.is_cached(code) or not code.co_filename.startswith(torch_folder)
 
 
 def copy_code(code: CodeType) -> CodeType:
@@ -55,14 +62,22 @@ def function_of(fn: Any) -> FunctionType | None:
     return fn if isinstance(fn, FunctionType) else None
 
 
-def _functions_on(codes: set[int], top: FunctionType | None) -> list[FunctionType]:
-    """The functions that run one of these code objects, and `top`."""
+def _functions_on(codes: list[CodeType], top: FunctionType | None) -> list[FunctionType]:
+    """`top`, the functions that run one of these code objects, and those that define one."""
     found = {id(top): top} if top is not None else {}
-    if codes:
-        for thing in gc.get_objects():
-            if type(thing) is FunctionType and id(thing.__code__) in codes:
+    ids, files = {id(code) for code in codes}, {code.co_filename for code in codes}
+    for thing in gc.get_objects() if codes else ():
+        if type(thing) is FunctionType and thing.__code__.co_filename in files:
+            if _has(thing.__code__, ids):
                 found[id(thing)] = thing
     return list(found.values())
+
+
+def _has(code: CodeType, codes: set[int]) -> bool:
+    """Whether this code, or that of a function it defines, is one of `codes`."""
+    return id(code) in codes or any(
+        type(constant) is CodeType and _has(constant, codes) for constant in code.co_consts
+    )
 
 
 def _forget_since(before: list[CodeType]) -> None:
