@@ -43,9 +43,23 @@
     });
   }
 
-  function start() { restore(); reveal(); }
+  // A drawing wider than its box begins where its first row is.
+  function centre() {
+    document.querySelectorAll(".tclab-canvas").forEach(function (box) {
+      if (box.scrollWidth <= box.clientWidth || box.scrollLeft) return;
+      var tops = Array.prototype.map.call(box.querySelectorAll(".tclab-node"), function (node) {
+        return node.getBoundingClientRect();
+      });
+      var first = tops.sort(function (a, b) { return a.top - b.top || a.left - b.left; })[0];
+      if (!first || !first.width) return;
+      var middle = first.left + first.width / 2 - box.getBoundingClientRect().left;
+      box.scrollLeft = Math.max(0, middle - box.clientWidth / 2);
+    });
+  }
 
-  document.addEventListener("change", remember);
+  function start() { restore(); centre(); reveal(); }
+
+  document.addEventListener("change", function (event) { remember(event); centre(); });
   window.addEventListener("hashchange", reveal);
   // Material replaces pages without loading them: it tells of each through document$.
   if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
