@@ -1,0 +1,160 @@
+"""`capture(fn, target="h200")`: what a compile on a named GPU goes through, without that GPU.
+
+Exact or refused: the graphs, IR, wrapper and kernels are those the same PyTorch makes on the
+device, or a TargetError says which operator cannot be known and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from tclab.errors import CaptureError, TclabError
+from tclab.model import Listing
+from tclab.stages import (
+    _torch,
+    _torch_target,
+    target_choices,
+    target_compile,
+    target_constants,
+    target_kernels,
+    target_trace,
+)  # fmt: skip
+from tclab.stages.capture import Capture, run_backward
+from tclab.stages.fresh import fresh
+from tclab.stages.trace import Trace, listen
+from tclab.targets import Target, TargetError, get
+
+_OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
+
+
+class TargetCapture(Capture):
+    """A Capture for a GPU that is not there. `result` was computed on the CPU, without Inductor."""
+
+    def __init__(self, trace: Trace, results: tuple[Any, ...], target: Target,
+                 wrappers: target_compile.Wrappers) -> None:  # fmt: skip
+        super().__init__(trace, results)
+        self.target = target
+        self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
+
+    @cached_property
+    def compiled(self) -> tuple[target_kernels.CompiledKernel, ...]:
+        """Each Triton kernel with its stages down to SASS; compiled when first asked for."""
+        with _torch_target.standing_in(self.target):
+            return target_kernels.compile_all(self.wrapper_code, self.target)
+
+    def stages(self, kernel_name: str) -> dict[str, Listing]:
+        """ttir, ttgir, llir, ptx and sass of one kernel. KeyError names the kernels there are."""
+        for kernel in self.compiled:
+            if kernel.name == kernel_name:
+                return kernel.stages
+        there = ", ".join(k.name for k in self.compiled) or "none"
+        raise KeyError(f"no Triton kernel {kernel_name!r}; there are: {there}")
+
+
+def capture_for(
+    fn: Any,
+    target: str | Target,
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
+    *,
+    backward: bool = False,
+    options: dict[str, Any] | None = None,
+) -> TargetCapture:
+    """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
+
+    The process is afterwards as it was, also after an error. Raises TargetError for an unknown
+    target and for what cannot be known without the GPU.
+    """
+    found, options = get(target), dict(options or {})
+    _torch.require()
+    _torch_target.require()
+    patches = _checked_options(options)
+    wrappers = target_compile.Wrappers()
+    results: list[Any] = []
+    with fresh(fn), _torch.observable(), listen() as trace, standing_in(found, wrappers, backward):
+        compiled = torch.compile(
+            fn, backend=target_compile.backend(patches), dynamic=options.get("dynamic"),
+            fullgraph=options.get("fullgraph", False),
+        )  # fmt: skip
+        with plain_errors():
+            for args, kwargs in calls:
+                results.append(compiled(*args, **kwargs))
+                if backward:
+                    run_backward(results[-1])
+    return TargetCapture(trace, tuple(results), found, wrappers)
+
+
+@contextmanager
+def standing_in(
+    target: Target, wrappers: target_compile.Wrappers, backward: bool
+) -> Iterator[None]:
+    """Everything that makes a compile one for the target."""
+    with ExitStack() as stack:
+        stack.enter_context(_torch_target.standing_in(target))
+        stack.enter_context(target_trace.on_target())
+        stack.enter_context(target_constants.folded_on_cpu())
+        stack.enter_context(target_choices.decided(target))
+        stack.enter_context(target_compile.stop_after_code(wrappers))
+        stack.enter_context(target_compile.settings(backward))
+        yield
+
+
+def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
+    if options.get("backend", "inductor") != "inductor":
+        raise CaptureError("tclab.capture", f"target= with backend={options['backend']!r}",
+                           "targets are Inductor's: leave backend out")  # fmt: skip
+    if unknown := set(options) - _OPTIONS - {"backend"}:
+        raise CaptureError("tclab.capture", f"target= with {', '.join(sorted(unknown))}",
+                           f"known: {', '.join(sorted(_OPTIONS))}")  # fmt: skip
+    patches = target_compile.config_patches(options)
+    target_choices.check_settings(patches)
+    return patches
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Raise our own error where Dynamo wrapped it, and name code that needs the GPU itself."""
+    try:
+        yield
+    except Exception as error:
+        if own := _own(error):
+            raise own from None
+        if needs := _needs_device(error):
+            raise needs from error
+        raise
+
+
+def _own(error: BaseException | None) -> TclabError | None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, TclabError):
+            return error
+        inner = getattr(error, "inner_exception", None)
+        error = inner or error.__cause__ or error.__context__
+    return None
+
+
+_NO_DEVICE = ("not compiled with CUDA", "Found no NVIDIA driver", "not linked with support for cuda",
+              "from the 'CUDA' backend", "CUDA driver version is insufficient",
+              "code for a target cannot run here")  # fmt: skip
+
+
+def _needs_device(error: BaseException) -> TargetError | None:
+    if not any(text in str(error) for text in _NO_DEVICE):
+        return None
+    place = "the function"
+    frame = error.__traceback__
+    while frame is not None:
+        name = frame.tb_frame.f_code.co_filename
+        if "site-packages" not in name and "tclab" not in name:
+            place = f"{name.rpartition('/')[2]}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    first = str(error).splitlines()[0]
+    return TargetError(place, f"this line wants the GPU itself ({first[:120]})",
+                       "keep it inside one graph (fullgraph=True shows why it is not), or move "
+                       "it out of the function")  # fmt: skip

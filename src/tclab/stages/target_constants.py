@@ -1,0 +1,67 @@
+"""Constants that Inductor works out while it compiles, worked out on the CPU instead.
+
+Inductor folds tensors of one value (``torch.zeros(n) + 1``) by running the operators on the
+device. Those whose result IEEE 754 fixes give the same bits on the CPU; others are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tclab.stages import target_trace
+from tclab.targets import TargetError
+
+#: Operators with one right answer: data movement, comparisons, and what IEEE 754 rounds exactly.
+_EXACT = {
+    "full", "full_like", "scalar_tensor", "zeros", "ones", "zeros_like", "ones_like", "empty",
+    "new_zeros", "new_ones", "new_full", "fill", "clone", "_to_copy", "to", "lift_fresh_copy",
+    "lift_fresh", "detach", "alias", "view", "reshape", "expand", "permute", "squeeze",
+    "unsqueeze", "flatten", "select", "slice", "t", "as_strided", "device_put",
+    "convert_element_type", "_local_scalar_dense", "item", "equal", "view_as", "iota",
+    "add", "sub", "mul", "div", "neg", "abs", "sqrt", "reciprocal", "sign", "maximum", "minimum",
+    "clamp", "clamp_min", "clamp_max", "where", "eq", "ne", "lt", "le", "gt", "ge",
+    "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or",
+    "bitwise_not", "bitwise_xor", "floor", "ceil", "trunc", "round", "relu", "isnan", "isinf",
+    "fmod", "remainder", "rsub", "masked_fill", "_unsafe_view", "copy", "broadcast_in_dim",
+    "copy_", "positive", "square", "is_same_size", "empty_strided", "set_",
+}  # fmt: skip
+
+
+class _OnCPU(TorchDispatchMode):
+    """Runs what was meant for the target on the CPU."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        if name not in _EXACT:
+            raise TargetError(
+                f"aten.{name}", "Inductor folds this into a constant on the GPU itself, and its "
+                "last bit may differ there",
+                "pass the constant in as an argument",
+            )  # fmt: skip
+        move = target_trace.devices_to_cpu
+        return func(*move(args), **move(kwargs or {}))
+
+
+@contextmanager
+def folded_on_cpu() -> Iterator[None]:
+    """For the length of the block, Inductor's folding of uniform values runs on the CPU."""
+    from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder as Folder
+
+    with ExitStack() as stack:
+        for name in ("__init__", "run"):
+            patch = mock.patch.object(Folder, name, _within(getattr(Folder, name)))
+            stack.enter_context(patch)
+        yield
+
+
+def _within(original: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _OnCPU():
+            return original(*args, **kwargs)
+
+    return run

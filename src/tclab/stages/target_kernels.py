@@ -1,0 +1,152 @@
+"""From Inductor's Triton kernels to TTIR, TTGIR, LLVM IR, PTX and SASS, without a GPU.
+
+A kernel's source builds the same autotuner it builds on the GPU, so its configurations are
+Inductor's own. Where there are several, the GPU would time them; the first is compiled, and
+the kernel's facts say so.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from tclab.errors import CaptureError
+from tclab.model import Listing, slug
+from tclab.scrub import scrub
+from tclab.targets import Target
+
+#: Stage → (how Triton calls it, Pygments lexer, title).
+STAGES = {
+    "ttir": ("ttir", "mlir", "Triton IR"),
+    "ttgir": ("ttgir", "mlir", "Triton GPU IR"),
+    "llir": ("llir", "llvm", "LLVM IR"),
+    "ptx": ("ptx", "ptx", "PTX"),
+}
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """One Triton kernel, compiled for the target. `facts`: configuration, registers, spills,
+    shared memory; `candidates`: every configuration Inductor would try.
+    """
+
+    name: str
+    source: str
+    stages: dict[str, Listing] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    candidates: tuple[str, ...] = ()
+
+
+def compile_all(wrappers: list[str], target: Target) -> tuple[CompiledKernel, ...]:
+    """Every Triton kernel of these wrappers, in order. To be called while the target stands in."""
+    return tuple(
+        compile_kernel(name, source, target)
+        for wrapper in wrappers
+        for name, source in sources(wrapper)
+    )
+
+
+def sources(wrapper: str) -> Iterator[tuple[str, str]]:
+    """Name and source of each ``name = async_compile.triton('name', '''…''')``."""
+    for statement in ast.parse(wrapper).body:
+        call = getattr(statement, "value", None)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "async_compile.triton":
+            name, source = (ast.literal_eval(a) for a in call.args[:2])
+            yield name, source
+
+
+def compile_kernel(name: str, source: str, target: Target) -> CompiledKernel:
+    """Compile one kernel with the first of its configurations."""
+    autotuner = build(name, source)
+    configs = list(autotuner.configs)
+    try:
+        binary = _compile(autotuner, configs[0])
+    except Exception as error:
+        raise CaptureError(
+            f"kernel {name}", f"Triton cannot compile it for {target.device} "
+            f"(sm_{target.arch}): {scrub(str(error)).strip().splitlines()[0][:200]}",
+            "see the kernel's source in Capture.kernels",
+        ) from error  # fmt: skip
+    text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
+    listings = {s: _listing(name, s, code) for s, code in text.items()}
+    if cubin := binary.asm.get("cubin"):
+        listings["sass"] = _listing(name, "sass", disassemble(cubin))
+    candidates = tuple(_config(c) for c in configs)
+    facts = _choice(candidates) | (resources(cubin) if cubin else {})
+    return CompiledKernel(name, source, listings, facts, candidates)
+
+
+def build(name: str, source: str) -> Any:
+    """The CachingAutotuner the source makes; nothing is compiled yet."""
+    from torch._inductor.codecache import PyCodeCache
+
+    return getattr(PyCodeCache.load(source), name)
+
+
+def _compile(autotuner: Any, config: Any) -> Any:
+    """As Inductor compiles it (CachingAutotuner._precompile_config), kept off the static launcher,
+    which would load the binary.
+    """
+    from torch._inductor.runtime import triton_heuristics
+
+    launcher = getattr(triton_heuristics, "StaticTritonCompileResult", None)
+    never = mock.patch.object(launcher, "can_statically_launch", lambda *a, **k: None)
+    with never:
+        return autotuner._precompile_config(config).kernel
+
+
+def _choice(candidates: tuple[str, ...]) -> dict[str, str]:
+    facts = {"config": candidates[0]}
+    if len(candidates) > 1:
+        facts["config"] += f" (first of {len(candidates)} candidates; the GPU would time them)"
+        facts["candidates"] = "; ".join(candidates)
+    return facts
+
+
+def _config(config: Any) -> str:
+    values = dict(config.kwargs) | {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    return ", ".join(f"{k}={v}" for k, v in values.items())
+
+
+def _listing(name: str, stage: str, code: str) -> Listing:
+    language, title = ("text", "SASS") if stage == "sass" else STAGES[stage][1:]
+    return Listing(f"{title} of {name}", f"{stage}-{slug(name)}", scrub(code).rstrip() + "\n",
+                   language, stage)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ the binary
+
+
+def disassemble(cubin: bytes) -> str:
+    """SASS with the kernel's source lines between the instructions (``//## File …, line N``)."""
+    return _tool("nvdisasm", "-g", "-c", cubin=cubin)
+
+
+def resources(cubin: bytes) -> dict[str, str]:
+    """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
+    text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
+    found = dict(re.findall(r"\b(REG|STACK|SHARED|LOCAL):(\d+)", text))
+    names = {"REG": "registers per thread", "STACK": "stack bytes", "SHARED": "shared memory bytes",
+             "LOCAL": "spilled bytes"}  # fmt: skip
+    return {names[key]: value for key, value in found.items()}
+
+
+def _tool(name: str, *options: str, cubin: bytes) -> str:
+    import triton.backends.nvidia as backend
+
+    tool = Path(backend.__path__[0]) / "bin" / name
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.cubin"
+        file.write_bytes(cubin)
+        done = subprocess.run([tool, *options, file], capture_output=True, text=True)
+    if done.returncode:
+        raise CaptureError(name, f"cannot read the binary: {done.stderr.strip()[:200]}",
+                           "is Triton installed completely?")  # fmt: skip
+    return done.stdout

@@ -1,0 +1,137 @@
+"""Trace ordinary CPU code as if it ran on the target: every input a fake tensor on ``cuda:0``.
+
+Dynamo sees tensors of the target from the start, so `x.device`, decompositions, autograd and
+Inductor's passes take the way they take there. Functions that make tensors without saying
+where make them on the target, as under ``torch.set_default_device("cuda")``.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import dataclasses
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import fx
+
+DEVICE = torch.device("cuda", 0)
+_moving: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", default=False)
+
+
+@contextmanager
+def on_target() -> Iterator[None]:
+    """For the length of the block, what Dynamo traces is on the target."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch._subclasses.meta_utils import MetaTensorDescriber
+
+    with ExitStack() as stack:
+        for cls, name, wrap in (
+            (FakeTensorMode, "from_tensor", _from_tensor),
+            (MetaTensorDescriber, "describe_tensor", _describe_tensor),
+        ):
+            patch = mock.patch.object(cls, name, wrap(getattr(cls, name)))
+            stack.enter_context(patch)
+        stack.enter_context(factories_on_target())
+        yield
+
+
+@contextmanager
+def factories_on_target() -> Iterator[None]:
+    """For the length of the block, tensors made without ``device=`` are made on the target."""
+    from torch._dynamo.output_graph import SubgraphTracer
+
+    own = _create_proxy(SubgraphTracer.create_proxy)
+    with mock.patch.object(SubgraphTracer, "create_proxy", own):
+        yield
+
+
+def _from_tensor(original: Any) -> Any:
+    """Inputs, parameters and buffers: these move. Constants made while tracing do not."""
+
+    def from_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        token = _moving.set(True)
+        try:
+            return original(self, tensor, *args, **kwargs)
+        finally:
+            _moving.reset(token)
+
+    return from_tensor
+
+
+def _describe_tensor(original: Any) -> Any:
+    def describe_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        description = original(self, tensor, *args, **kwargs)
+        if _moving.get() and description.device.type == "cpu":
+            return dataclasses.replace(description, device=DEVICE)
+        return description
+
+    return describe_tensor
+
+
+def _create_proxy(original: Any) -> Any:
+    from torch.utils._device import _device_constructors
+
+    constructors = _device_constructors()
+
+    def create_proxy(self: Any, kind: str, target: Any, args: Any, kwargs: Any,
+                     *rest: Any, **options: Any) -> Any:  # fmt: skip
+        if kind == "call_method" and target == "cuda":
+            target, args, kwargs = "to", (args[0], DEVICE), {}
+        if kind == "call_function" and target in constructors and kwargs.get("device") is None:
+            kwargs = {**kwargs, "device": DEVICE}
+        return original(self, kind, target, args, kwargs, *rest, **options)
+
+    return create_proxy
+
+
+# ------------------------------------------------------------------------------ back again
+
+
+def on_cpu(module: fx.GraphModule) -> fx.GraphModule:
+    """A copy of a Dynamo graph that runs on the CPU: every mention of the target rewritten."""
+    copy = fx.GraphModule(module, _copy(module.graph))
+    for node in copy.graph.nodes:
+        node.args = devices_to_cpu(node.args)
+        node.kwargs = devices_to_cpu(node.kwargs)
+        if node.op == "call_method" and node.target == "cuda":
+            node.target, node.args, node.kwargs = "cpu", node.args[:1], {}
+        if node.op == "get_attr":
+            inner = getattr(copy, str(node.target), None)
+            if isinstance(inner, fx.GraphModule):
+                setattr(copy, str(node.target), on_cpu(inner))
+    copy.recompile()
+    return copy
+
+
+def _copy(graph: fx.Graph) -> fx.Graph:
+    copy = fx.Graph()
+    values: dict[fx.Node, fx.Node] = {}
+    output = copy.graph_copy(graph, values)
+    copy.output(output)
+    return copy
+
+
+def devices_to_cpu(value: Any) -> Any:
+    """The same argument with the CPU in the place of the target."""
+    if isinstance(value, torch.device):
+        return torch.device("cpu") if value.type == "cuda" else value
+    if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
+        return "cpu"
+    if isinstance(value, (list, tuple)):
+        items = [devices_to_cpu(v) for v in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    if isinstance(value, dict):
+        return {k: devices_to_cpu(v) for k, v in value.items()}
+    return value
+
+
+def fake_inputs(module: fx.GraphModule, inputs: list[Any]) -> list[Any]:
+    """The graph's inputs as Dynamo traced them: fake tensors of the target, symbols as given."""
+    placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
+    return [
+        node.meta["example_value"] if isinstance(real, torch.Tensor) else real
+        for node, real in zip(placeholders, inputs)
+    ]

@@ -1,0 +1,153 @@
+"""Devices that code can be generated for without having one: what Inductor and Triton read of them.
+
+The numbers are those of NVIDIA's own documents, as the CUDA driver reports them:
+
+- capability tables: CUDA C++ Programming Guide, "Compute Capabilities", tables of technical
+  specifications (registers, threads, warp size and shared memory of a multiprocessor);
+- a device's multiprocessors, L2 and memory: its architecture white paper or datasheet.
+
+Only the standard library is used here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, replace
+
+from tclab.errors import TclabError
+
+_KIB, _MIB, _GIB = 2**10, 2**20, 2**30
+
+
+class TargetError(TclabError):
+    """A target that does not exist, or code that cannot be generated exactly for one."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What all devices of one compute capability share (CUDA C++ Programming Guide)."""
+
+    capability: tuple[int, int]
+    max_threads_per_sm: int
+    shared_memory_per_sm: int  # bytes
+    shared_memory_per_block_optin: int  # bytes; the most one block can ask for
+    registers_per_sm: int = 65536  # 32-bit registers
+    shared_memory_per_block: int = 48 * _KIB  # bytes, without asking
+    max_threads_per_block: int = 1024
+    warp_size: int = 32
+    source: str = "CUDA C++ Programming Guide, Compute Capabilities"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A named GPU. `device` is the name the CUDA driver gives it.
+
+    `dram_gbps` (GB/s) and `tflops` (dense, by dtype name) are None or absent where no source
+    was found: what depends on them is then refused, not guessed.
+    """
+
+    name: str
+    device: str
+    architecture: Architecture
+    sm_count: int
+    l2_bytes: int
+    memory_bytes: int
+    source: str
+    note: str = ""
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """Compute capability, (9, 0) for an H100."""
+        return self.architecture.capability
+
+    @property
+    def arch(self) -> int:
+        """The capability as Triton writes it: 90 for (9, 0)."""
+        return self.capability[0] * 10 + self.capability[1]
+
+    def facts(self) -> dict[str, str]:
+        """What is known of the device, as text, in reading order."""
+        a = self.architecture
+        return {
+            "device": self.device,
+            "compute capability": f"{a.capability[0]}.{a.capability[1]}",
+            "multiprocessors": str(self.sm_count),
+            "registers per multiprocessor": str(a.registers_per_sm),
+            "threads per multiprocessor": str(a.max_threads_per_sm),
+            "shared memory per block": f"{a.shared_memory_per_block_optin // _KIB} KiB",
+            "L2": f"{self.l2_bytes / _MIB:g} MiB",
+            "memory": f"{self.memory_bytes / _GIB:.0f} GiB",
+            "source": self.source,
+        }
+
+
+_SM75 = Architecture((7, 5), 1024, 64 * _KIB, 64 * _KIB)
+_SM80 = Architecture((8, 0), 2048, 164 * _KIB, 163 * _KIB)
+_SM86 = Architecture((8, 6), 1536, 100 * _KIB, 99 * _KIB)
+_SM89 = Architecture((8, 9), 1536, 100 * _KIB, 99 * _KIB)
+_SM90 = Architecture((9, 0), 2048, 228 * _KIB, 227 * _KIB)
+_SM100 = Architecture((10, 0), 2048, 228 * _KIB, 227 * _KIB)
+
+TARGETS: dict[str, Target] = {
+    t.name: t
+    for t in (
+        Target("h200", "NVIDIA H200", _SM90, 132, 60 * _MIB, 141 * 10**9,
+               "read from the device with torch.cuda.get_device_properties; H200 datasheet"),
+        Target("h100", "NVIDIA H100 80GB HBM3", _SM90, 132, 50 * _MIB, 80 * _GIB,
+               "NVIDIA H100 Tensor Core GPU Architecture white paper, SXM5"),
+        Target("a100", "NVIDIA A100-SXM4-80GB", _SM80, 108, 40 * _MIB, 80 * _GIB,
+               "NVIDIA A100 Tensor Core GPU Architecture white paper; 80 GB datasheet"),
+        Target("b200", "NVIDIA B200", _SM100, 148, 126 * _MIB, 180 * 10**9,
+               "NVIDIA Blackwell tuning guide (L2) and DGX B200 datasheet (memory)"),
+        Target("l40s", "NVIDIA L40S", _SM89, 142, 96 * _MIB, 48 * 10**9,
+               "NVIDIA Ada GPU Architecture white paper (AD102, 142 SMs)"),
+        Target("l4", "NVIDIA L4", _SM89, 58, 48 * _MIB, 24 * 10**9,
+               "NVIDIA Ada GPU Architecture white paper (AD104, 58 SMs)"),
+        Target("rtx4090", "NVIDIA GeForce RTX 4090", _SM89, 128, 72 * _MIB, 24 * _GIB,
+               "NVIDIA Ada GPU Architecture white paper, GeForce RTX 4090"),
+        Target("a10", "NVIDIA A10", _SM86, 72, 6 * _MIB, 24 * 10**9,
+               "NVIDIA A10 datasheet; GA102 white paper"),
+        Target("t4", "Tesla T4", _SM75, 40, 4 * _MIB, 16 * 10**9,
+               "NVIDIA Turing GPU Architecture white paper, Tesla T4"),
+    )
+}  # fmt: skip
+
+#: The device whose numbers stand for a bare capability.
+_OF_CAPABILITY = {"sm_75": "t4", "sm_80": "a100", "sm_86": "a10", "sm_89": "l40s",
+                  "sm_90": "h100", "sm_100": "b200"}  # fmt: skip
+
+
+def names() -> tuple[str, ...]:
+    """Every name `get` knows."""
+    return (*TARGETS, *_OF_CAPABILITY)
+
+
+def get(name: str | Target) -> Target:
+    """The target of this name (``h200``, ``NVIDIA A100``, ``sm_90``, ``sm90a``).
+
+    TargetError, with the nearest names, if there is none.
+    """
+    if isinstance(name, Target):
+        return name
+    key = _normal(name)
+    if key in _OF_CAPABILITY:
+        device = TARGETS[_OF_CAPABILITY[key]]
+        note = f"{key} names no device: the numbers are those of the {device.device}"
+        return replace(device, name=key, note=note)
+    if key in TARGETS:
+        return TARGETS[key]
+    raise TargetError(f"target {name!r}", "no such target", _suggestion(key))
+
+
+def _normal(name: str) -> str:
+    key = re.sub(r"^(nvidia|geforce|tesla)[ _-]*", "", str(name).strip().lower())
+    if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d+)\.?(\d)a?", key):
+        return f"sm_{match[1]}{match[2]}"
+    return re.sub(r"[ _-]+", "", key)
+
+
+def _suggestion(key: str) -> str:
+    near = difflib.get_close_matches(key, names(), n=3, cutoff=0.5)
+    nearest = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{nearest}Known targets: {', '.join(names())}"
