@@ -126,7 +126,7 @@ TEXT = """Intro `src:torch.compile` and
 x = "`src:torch.not_looked_at`"
 ```
 
-`src:torch compile`
+`src:torch compile`, and `src:` alone is no reference
 """
 
 

@@ -14,7 +14,7 @@ from tclab.errors import PageError, TclabError
 from tclab.page import fences, sources
 
 _REFERENCE = re.compile(r"(?P<ticks>`+) ?src:(?P<name>[\w.]+) ?(?P=ticks)")
-_MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]*`?")
+_MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")
 
 
 def link(text: str, page: str, first_line: int = 1) -> tuple[str, list[TclabError]]:
