@@ -57,10 +57,11 @@
     });
   }
 
-  function start() { restore(); centre(); reveal(); }
+  function start() { restore(); reveal(); requestAnimationFrame(centre); }
 
   document.addEventListener("change", function (event) { remember(event); centre(); });
   window.addEventListener("hashchange", reveal);
+  window.addEventListener("load", centre);
   // Material replaces pages without loading them: it tells of each through document$.
   if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
   else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
