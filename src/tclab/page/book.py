@@ -86,7 +86,9 @@ def open_book(
     if problems:
         raise Problems(problems)
     live = _live(book, run or run_here)
-    problems = [p for s in book.snippets.values() for p in _choose(book, s, live.get(s.name))]
+    problems = list(recording.orphans(root, book.snippets.values()))
+    for snippet in book.snippets.values():
+        problems += _choose(book, snippet, live.get(snippet.name))
     if problems:
         raise Problems(problems)
     return book
@@ -146,11 +148,22 @@ def _choose(book: Book, snippet: Snippet, live: Run | None) -> list[TclabError]:
     if live is not None and not live.ok:
         problems.append(_failed(book, snippet, live))
     recorded = recording.load_all(book.root, snippet) if not problems else []
-    book.runs[snippet.name] = tuple(([live] if live else []) + list(recorded))
+    book.runs[snippet.name] = _shown(live, recorded)
     if not problems and not book.runs[snippet.name]:
         needs = environment.missing_needs(snippet)
         problems.append(no_run(snippet, _first_use(book, snippet.name), needs))
     return problems
+
+
+def _shown(live: Run | None, recorded: Iterable[Run]) -> tuple[Run, ...]:
+    """The live run first, then each recording that was made on anything else."""
+    runs = [live] if live else []
+    seen = {_made_on(run) for run in runs}
+    return (*runs, *(run for run in recorded if _made_on(run) not in seen))
+
+
+def _made_on(run: Run) -> tuple[str, str]:
+    return run.provenance.gpu, run.provenance.torch
 
 
 def _failed(book: Book, snippet: Snippet, run: Run) -> RunFailed:
