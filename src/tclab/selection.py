@@ -10,11 +10,15 @@ from tclab.errors import SnippetError
 from tclab.model import Snippet
 
 
+class NotOne(SnippetError):
+    """A word that names no snippet, or several."""
+
+
 def select(words: Sequence[str], known: Iterable[Snippet]) -> list[Snippet]:
     """The snippets that `words` name, each once, in the order of the words; all for no words.
 
     A word is a snippet's name, the path of its file, a topic, or any beginning of a name
-    (with or without its topic) that only one snippet has. SnippetError otherwise.
+    (with or without its topic) that only one snippet has. NotOne otherwise.
     """
     snippets = {s.name: s for s in known}
     if not words:
@@ -24,7 +28,7 @@ def select(words: Sequence[str], known: Iterable[Snippet]) -> list[Snippet]:
 
 
 def one(word: str, known: Iterable[Snippet]) -> Snippet:
-    """The only snippet that `word` names; SnippetError if it names none or several."""
+    """The only snippet that `word` names; NotOne if it names none or several."""
     found = select([word], known)
     if len(found) > 1:
         raise _several(word, [s.name for s in found])
@@ -54,14 +58,14 @@ def _without_path(word: str) -> str:
     return "/".join(parts[parts.index("snippets") + 1 :]) if "snippets" in parts[:-1] else word
 
 
-def _several(word: str, names: Sequence[str]) -> SnippetError:
+def _several(word: str, names: Sequence[str]) -> NotOne:
     listed = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-    return SnippetError(word, f"{len(names)} snippets begin so: {listed}", "write more of the name")
+    return NotOne(word, f"{len(names)} snippets begin so: {listed}", "write more of the name")
 
 
-def _unknown(word: str, names: Sequence[str]) -> SnippetError:
+def _unknown(word: str, names: Sequence[str]) -> NotOne:
     short = {n.split("/", 1)[-1]: n for n in names}
     close = difflib.get_close_matches(word, [*names, *short], n=3, cutoff=0.5)
     meant = list(dict.fromkeys(short.get(c, c) for c in close))
     step = f"did you mean {' or '.join(meant)}?" if meant else "tclab list shows them all"
-    return SnippetError(word, "there is no such snippet", step)
+    return NotOne(word, "there is no such snippet", step)

@@ -60,7 +60,7 @@ def test_each_snippet_comes_once_in_the_order_of_the_words() -> None:
 
 
 def test_a_beginning_of_several_names_lists_them() -> None:
-    with pytest.raises(SnippetError, match="2 snippets begin so: .*print_breaks.*print_is") as e:
+    with pytest.raises(SnippetError, match=r"2 snippets begin so: .*print_breaks.*print_is") as e:
         select(["print"], KNOWN)
     assert e.value.next_step == "write more of the name"
 

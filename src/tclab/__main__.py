@@ -1,0 +1,23 @@
+"""``python -m tclab``: the whole command, or `record` alone where click and rich are missing."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """Run the command; the exit status."""
+    try:
+        import click  # noqa: F401
+        import rich  # noqa: F401
+    except ImportError:
+        from tclab import recording
+
+        return recording.main(sys.argv[1:])
+    from tclab import cli
+
+    return cli.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

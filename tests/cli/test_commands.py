@@ -1,0 +1,250 @@
+"""The commands, on a small project whose snippets really run, once for this module."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tclab import cli, environment
+
+SRC = Path(cli.__file__).resolve().parents[1]
+
+HELLO = '''"""Say hello."""
+
+import tclab
+
+tclab.show("hello from a run", title="Greeting", name="greeting")
+tclab.show("[bold]not markup[/bold]", title="Brackets", name="brackets")
+print("printed by hello")
+'''
+WRONG = '"""An assert that does not hold."""\n\nassert 1 + 1 == 3, "one and one"\n'
+NEEDY = '"""Needs a GPU."""\n# tclab: needs=cuda\n\nimport torch\n\ntorch.empty(1, device="cuda")\n'
+
+
+@dataclass
+class Ran:
+    """How a command ended."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass
+class Project:
+    """A folder with snippets; `tclab` runs the command on it in a process of its own."""
+
+    root: Path
+
+    def tclab(self, *words: str, **variables: str) -> Ran:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TCLAB_")}
+        env |= {"PYTHONPATH": str(SRC), "TCLAB_ROOT": str(self.root)} | variables
+        command = [sys.executable, "-m", "tclab", *words]
+        done = subprocess.run(
+            command,
+            env=env,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    root = tmp_path_factory.mktemp("project")
+    (root / "mkdocs.yml").write_text("site_name: test\n")
+    for name, source in (("hello", HELLO), ("wrong", WRONG), ("needy", NEEDY)):
+        path = root / "snippets" / "start" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(source)
+    return Project(root)
+
+
+@pytest.fixture(scope="module")
+def first_run(project: Project) -> Ran:
+    """`tclab run` of everything, once."""
+    return project.tclab("run")
+
+
+no_gpu = pytest.mark.skipif(environment.has_cuda(), reason="this machine has a GPU")
+
+
+@pytest.mark.snippet
+def test_a_failing_snippet_ends_run_with_1_and_names_place_cause_and_next_step(
+    first_run: Ran,
+) -> None:
+    assert first_run.status == 1
+    assert "snippets/start/wrong.py:3: assertion" in first_run.err
+    assert "one and one" in first_run.err
+    assert "next: correct" in first_run.err
+    assert "Traceback" not in first_run.err
+
+
+@pytest.mark.snippet
+def test_the_table_has_seconds_memory_and_result(first_run: Ran) -> None:
+    rows = {line.split()[0]: line.split() for line in first_run.out.splitlines() if line.strip()}
+    assert rows["snippet"][1:4] == ["seconds", "MiB", "result"]
+    _, seconds, mib, result, *_ = rows["start/hello"]
+    assert float(seconds) > 0
+    assert float(mib) > 10
+    assert result == "ok"
+    assert rows["start/wrong"][3:5] == ["failed", "assertion"]
+
+
+def test_a_failure_leaves_the_others_fresh_and_is_run_again(
+    project: Project, first_run: Ran
+) -> None:
+    states = {line.split()[0]: line.split() for line in project.tclab("list").out.splitlines()}
+    assert states["start/hello"][2] == "fresh"
+    assert states["start/wrong"][2] == "failed"
+
+
+def test_what_is_fresh_is_not_run(project: Project, first_run: Ran) -> None:
+    again = project.tclab("run", "hello")
+    assert again.status == 0
+    assert again.out == ""
+    assert "Nothing is stale" in again.err
+
+
+@no_gpu
+def test_a_named_snippet_that_cannot_run_here_is_an_error(project: Project) -> None:
+    ran = project.tclab("run", "needy")
+    assert ran.status == 1
+    assert "snippets/start/needy.py: needs cuda, which is not here" in ran.err
+
+
+@no_gpu
+def test_what_cannot_run_here_is_left_out_and_said(project: Project, first_run: Ran) -> None:
+    assert "start/needy" not in first_run.out
+    assert "1 needs what is not here" in first_run.err
+    assert "needs cuda" in project.tclab("list").out
+
+
+def test_show_prints_artifacts_output_and_stamp(project: Project, first_run: Ran) -> None:
+    shown = project.tclab("show", "hello")
+    assert shown.status == 0
+    assert "hello from a run" in shown.out
+    assert "[bold]not markup[/bold]" in shown.out
+    assert "printed by hello" in shown.out
+    assert f"PyTorch {environment.here().torch}" in shown.out
+
+
+def test_show_one_artifact(project: Project, first_run: Ran) -> None:
+    shown = project.tclab("show", "hello", "--artifact", "greeting")
+    assert "hello from a run" in shown.out
+    assert "printed by hello" not in shown.out
+
+
+def test_show_an_artifact_that_is_not_there_names_those_that_are(
+    project: Project, first_run: Ran
+) -> None:
+    shown = project.tclab("show", "hello", "--artifact", "kernel")
+    assert shown.status == 1
+    assert "greeting" in shown.err
+
+
+def test_show_a_failed_run_says_how_it_failed(project: Project, first_run: Ran) -> None:
+    shown = project.tclab("show", "wrong")
+    assert "one and one" in shown.out
+
+
+def test_show_without_a_recording_says_how_to_make_one(project: Project, first_run: Ran) -> None:
+    shown = project.tclab("show", "needy", "--env", "h200")
+    assert shown.status == 1
+    assert "tclab record h200 start/needy" in shown.err
+
+
+@pytest.mark.snippet
+def test_record_keeps_good_runs_only_and_list_shows_them(project: Project, first_run: Ran) -> None:
+    recorded = project.tclab("record", "test-machine", "hello", "wrong")
+    assert recorded.status == 1
+    assert (project.root / "records/test-machine/start/hello/run.json").is_file()
+    assert not (project.root / "records/test-machine/start/wrong").exists()
+    lines = project.tclab("list").out.splitlines()
+    assert lines[0].split()[:4] == ["snippet", "needs", "here", "test-machine"]
+    states = {line.split()[0]: line.split() for line in lines}
+    assert states["start/hello"][3] == "fresh"
+    assert states["start/wrong"][3] == "-"
+    shown = project.tclab("show", "hello", "--env", "test-machine")
+    assert "hello from a run" in shown.out
+
+
+def test_an_unknown_name_is_a_usage_error_with_a_suggestion(project: Project) -> None:
+    ran = project.tclab("run", "start/helo")
+    assert ran.status == 2
+    assert "did you mean start/hello" in ran.err
+
+
+def test_an_unknown_option_is_a_usage_error(project: Project) -> None:
+    ran = project.tclab("run", "--frobnicate")
+    assert ran.status == 2
+    assert "--frobnicate" in ran.err
+
+
+def test_a_broken_snippet_is_named_with_its_line(project: Project) -> None:
+    broken = project.root / "snippets" / "start" / "broken.py"
+    broken.write_text('"""Title."""\n# tclab: colour=red\n')
+    try:
+        ran = project.tclab("list")
+    finally:
+        broken.unlink()
+    assert ran.status == 1
+    assert "snippets/start/broken.py:2: unknown setting 'colour=red'" in ran.err
+    assert "next: the settings are" in ran.err
+
+
+def test_no_project_here(project: Project, tmp_path: Path) -> None:
+    ran = project.tclab("--root", str(tmp_path), "list")
+    assert ran.status == 2
+    assert "mkdocs.yml" in ran.err
+
+
+@pytest.mark.parametrize("word", ["list", "run", "record", "show"])
+def test_every_command_has_examples_and_its_exit_status(project: Project, word: str) -> None:
+    ran = project.tclab(word, "--help")
+    assert ran.status == 0
+    assert ran.out.startswith(f"Usage: tclab {word} ")
+    assert f"\n    tclab {word} " in ran.out
+    assert "Exit status:" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 92
+
+
+def test_help_names_every_command(project: Project) -> None:
+    ran = project.tclab("--help")
+    assert ran.status == 0
+    assert {f"  {word} " for word in ("list", "run", "record", "show")} <= {
+        line[: line.index(" ", 2) + 1] for line in ran.out.splitlines() if line.startswith("  ")
+        if " " in line[2:]
+    }  # fmt: skip
+
+
+def test_a_pipe_gets_no_colours_and_no_cut_lines(project: Project, first_run: Ran) -> None:
+    for ran in (first_run, project.tclab("list", FORCE_COLOR="")):
+        assert "\x1b" not in ran.out + ran.err
+        assert "…" not in ran.out
+
+
+def test_names_for_scripts(project: Project) -> None:
+    assert project.tclab("list", "--names").out.split() == [
+        "start/hello",
+        "start/needy",
+        "start/wrong",
+    ]
+
+
+def test_without_click_and_rich_record_is_still_there(project: Project) -> None:
+    blocked = project.root / "blocked"
+    for name in ("click", "rich"):
+        (blocked / name).mkdir(parents=True, exist_ok=True)
+        (blocked / name / "__init__.py").write_text("raise ImportError('not here')\n")
+    ran = project.tclab("record", "--help", PYTHONPATH=os.pathsep.join([str(blocked), str(SRC)]))
+    assert ran.status == 0
+    assert "environment" in ran.out
