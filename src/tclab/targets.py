@@ -92,7 +92,7 @@ _SM100 = Architecture((10, 0), 2048, 228 * _KIB, 227 * _KIB)
 TARGETS: dict[str, Target] = {
     t.name: t
     for t in (
-        Target("h200", "NVIDIA H200", _SM90, 132, 60 * _MIB, 141 * 10**9,
+        Target("h200", "NVIDIA H200", _SM90, 132, 60 * _MIB, 150_109_880_320,
                "read from the device with torch.cuda.get_device_properties; H200 datasheet"),
         Target("h100", "NVIDIA H100 80GB HBM3", _SM90, 132, 50 * _MIB, 80 * _GIB,
                "NVIDIA H100 Tensor Core GPU Architecture white paper, SXM5"),

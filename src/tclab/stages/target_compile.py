@@ -11,7 +11,7 @@ from unittest import mock
 import torch
 from torch import fx
 
-from tclab.stages import target_choices, target_trace
+from tclab.stages import target_choices, target_constants, target_trace
 
 
 class Wrappers(list[str]):
@@ -61,6 +61,7 @@ def backend(patches: dict[str, Any]) -> Callable[..., Any]:
 
         target_choices.check_dynamo_graph(module)
         plain = target_trace.on_cpu(module)
+        target_constants.constants_on_target(module)
         compile_fx(module, target_trace.fake_inputs(module, inputs), config_patches=patches)
         return plain.forward
 

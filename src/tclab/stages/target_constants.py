@@ -1,7 +1,8 @@
-"""Constants that Inductor works out while it compiles, worked out on the CPU instead.
+"""Values that a compile on the GPU makes there: made on the CPU, and called the target's.
 
 Inductor folds tensors of one value (``torch.zeros(n) + 1``) by running the operators on the
 device. Those whose result IEEE 754 fixes give the same bits on the CPU; others are refused.
+``torch.tensor([1.0, 2.0])`` in a function becomes a constant of the graph on the device.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
 
+import torch
+from torch import fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tclab.stages import target_trace
@@ -51,8 +54,11 @@ class _OnCPU(TorchDispatchMode):
 def folded_on_cpu() -> Iterator[None]:
     """For the length of the block, Inductor's folding of uniform values runs on the CPU."""
     from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder as Folder
+    from torch._inductor.graph import GraphLowering
 
     with ExitStack() as stack:
+        own = _get_attr(GraphLowering.get_attr)
+        stack.enter_context(mock.patch.object(GraphLowering, "get_attr", own))
         for name in ("__init__", "run"):
             patch = mock.patch.object(Folder, name, _within(getattr(Folder, name)))
             stack.enter_context(patch)
@@ -65,3 +71,45 @@ def _within(original: Any) -> Any:
             return original(*args, **kwargs)
 
     return run
+
+
+# ------------------------------------------------------------------------------ torch.tensor
+
+
+def constants_on_target(module: fx.GraphModule) -> None:
+    """Let ``torch.tensor(numbers)`` make a constant of the target's when the graph is traced."""
+    for inner in module.modules():
+        for node in inner.graph.nodes if isinstance(inner, fx.GraphModule) else ():
+            literal = node.op == "call_function" and not node.all_input_nodes
+            if literal and node.target in (torch.tensor, torch.as_tensor):
+                if (device := node.kwargs.get("device")) and torch.device(device).type == "cuda":
+                    node.target = constant
+        if isinstance(inner, fx.GraphModule):
+            inner.recompile()
+
+
+def constant(data: Any, *, dtype: torch.dtype | None = None, device: Any = None,
+             requires_grad: bool = False, pin_memory: bool = False) -> torch.Tensor:  # fmt: skip
+    """``torch.tensor`` as it goes where the device exists: made at once, then lifted."""
+    with torch.utils._python_dispatch._disable_current_modes():
+        value = torch.tensor(data, dtype=dtype)
+    target_trace.mark(value)
+    return torch.ops.aten.lift_fresh.default(value).requires_grad_(requires_grad)
+
+
+class _There(torch.Tensor):
+    """A constant on the CPU that says it is on the target."""
+
+    device = target_trace.DEVICE  # type: ignore[assignment]
+
+
+def _get_attr(original: Any) -> Any:
+    def get_attr(self: Any, target: str, args: Any, kwargs: Any) -> Any:
+        owner, _, name = target.rpartition(".")
+        owner = self.module.get_submodule(owner)
+        value = getattr(owner, name)
+        if target_trace.marked(value) and not isinstance(value, _There):
+            setattr(owner, name, value.as_subclass(_There))
+        return original(self, target, args, kwargs)
+
+    return get_attr

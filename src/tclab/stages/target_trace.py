@@ -30,6 +30,7 @@ def on_target() -> Iterator[None]:
     with ExitStack() as stack:
         for cls, name, wrap in (
             (FakeTensorMode, "from_tensor", _from_tensor),
+            (FakeTensorMode, "dispatch", _dispatch),
             (MetaTensorDescriber, "describe_tensor", _describe_tensor),
         ):
             patch = mock.patch.object(cls, name, wrap(getattr(cls, name)))
@@ -61,14 +62,36 @@ def _from_tensor(original: Any) -> Any:
     return from_tensor
 
 
+def _dispatch(original: Any) -> Any:
+    """A marked constant is lifted to the target; PyTorch would lift a copy without the mark."""
+    lifts = (torch.ops.aten.lift_fresh.default, torch.ops.aten.lift_fresh_copy.default)
+
+    def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in lifts and marked(args[0]):
+            return self.fake_tensor_converter.from_real_tensor(self, args[0])
+        return original(self, func, types, args, kwargs)
+
+    return dispatch
+
+
 def _describe_tensor(original: Any) -> Any:
     def describe_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         description = original(self, tensor, *args, **kwargs)
-        if _moving.get() and description.device.type == "cpu":
+        if description.device.type == "cpu" and (_moving.get() or marked(tensor)):
             return dataclasses.replace(description, device=DEVICE)
         return description
 
     return describe_tensor
+
+
+def mark(constant: torch.Tensor) -> None:
+    """Let a tensor of the CPU become one of the target where it is traced."""
+    constant._tclab_on_target = True  # type: ignore[attr-defined]
+
+
+def marked(value: Any) -> bool:
+    """Whether `mark` was called for it."""
+    return getattr(value, "_tclab_on_target", False)
 
 
 def _create_proxy(original: Any) -> Any:

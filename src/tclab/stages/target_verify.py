@@ -131,6 +131,7 @@ def on_gpu(example: Any, target: str) -> list[str]:
 
     from tclab.stages import _torch, target_compile, target_trace
     from tclab.stages.capture import run_backward
+    from tclab.stages.fresh import fresh
 
     torch.manual_seed(0)
     fn, args = example.make()
@@ -139,7 +140,7 @@ def on_gpu(example: Any, target: str) -> list[str]:
     wrappers = target_compile.Wrappers()
     patches = target_compile.config_patches(example.options)
     with (
-        _torch.observable(), target_compile.settings(example.backward),
+        fresh(fn), _torch.observable(), target_compile.settings(example.backward),
         target_trace.factories_on_target(), target_compile.stop_after_code(wrappers),
     ):  # fmt: skip
         compiled = torch.compile(fn, backend=real_backend(patches),
