@@ -191,11 +191,8 @@ class Request:
         return Capture(trace, tuple(results))
 
     def _for_target(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> Capture:
-        try:
-            from tclab.stages import target
-        except ImportError:
-            raise CaptureError("tclab.capture", "this tclab has no targets",
-                               "leave target= out") from None  # fmt: skip
+        from tclab.stages import target
+
         return target.capture_for(self.fn, self.target, calls, backward=self.backward,
                                   options=self.options)  # fmt: skip
 

@@ -65,7 +65,7 @@ def graph_from_text(
 def graph_from_module(
     module: torch.fx.GraphModule, stage: str = "dynamo", title: str = ""
 ) -> Graph:
-    """A Graph of a GraphModule at hand; op and target come from its nodes, not from text."""
+    """A Graph of a GraphModule at hand; op, inputs and names come from its nodes, not from text."""
     text = module.print_readable(
         print_output=False, include_stride=True, include_device=True, expanded_def=False
     )
@@ -76,15 +76,11 @@ def graph_from_module(
 
 
 def _exact(node: torch.fx.Node, printed: Node | None) -> Node:
-    known = printed or Node(node.name, node.op, "")
+    """The printed node with what the real one says for certain."""
+    known = printed or Node(node.name, node.op, getattr(node.target, "__name__", ""))
+    target = node.target if isinstance(node.target, str) else known.target
     names = tuple(n.name for n in node.all_input_nodes)
-    return replace(known, op=node.op, target=_target(node), inputs=names)
-
-
-def _target(node: torch.fx.Node) -> str:
-    if isinstance(node.target, str):
-        return node.target
-    return str(torch.fx.Node._pretty_print_target(node, node.target))
+    return replace(known, op=node.op, target=target, inputs=names)
 
 
 def _clean(text: str) -> str:

@@ -16,8 +16,11 @@ from tclab.model import Graph, Kernel, Node, slug
 from tclab.scrub import scrub
 
 _HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
-_NUMBER = re.compile(r"'?(num_warps|num_stages|kernel_num_gb|num_load|num_store|num_reduction"
-                     r"|autotune_hints)'?\s*[:=]\s*([\d.]+)")  # fmt: skip
+_FACT = re.compile(
+    r"'?(num_warps|num_stages|kernel_num_gb|num_load|num_store|num_reduction|grid_type)'?\s*[:=]\s*"
+    r"'?([\w.]+)'?"
+)
+_HINT = re.compile(r"reduction_hint=ReductionHint\.(\w+)")
 _HINTS = re.compile(r"size_hints=(\{[^}]*\}|\[[^\]]*\])")
 _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
 _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
@@ -28,13 +31,14 @@ _PLUMBING = ("torch.ops.inductor.",)
 
 def kernels(code: str, record: Mapping[str, tuple[str, ...]], graph: Graph | None,
             where: str = "") -> list[Kernel]:  # fmt: skip
-    """The kernels of one output file. `record` maps handles to names of nodes of `graph`, the
+    """The kernels of one output file, in the order of the first call to each. `record` maps handles to names of nodes of `graph`, the
     post-grad graph the file was made from; `where` is added to titles."""
     file = _File.read(code, record, graph)
     if file is None:
         return []
     found = [_generated(file, definition, where) for definition in file.definitions]
-    return found + [_extern(file, call, where) for call in file.calls if _is_extern(call)]
+    found += [_extern(file, call, where) for call in file.externs()]
+    return [kernel for _, kernel in sorted(found, key=lambda pair: pair[0])]
 
 
 def renamed(kernel: Kernel, seen: dict[str, int]) -> Kernel:
@@ -50,15 +54,15 @@ def without_handles(code: str) -> str:
 
 def wrapper_links(code: str, record: Mapping[str, tuple[str, ...]],
                   graph: Graph | None) -> dict[int, tuple[str, ...]]:  # fmt: skip
-    """Lines of the output code, handles removed, that call a kernel → keys of its nodes."""
+    """Lines of the output code, handles removed, that define or call a kernel → keys of its
+    nodes."""
     file = _File.read(code, record, graph)
     links: dict[int, tuple[str, ...]] = {}
-    for call in file.calls if file else ():
+    for place, nodes in file.places() if file else ():
         assert file is not None
-        removed = sum(bool(_HANDLE.search(line)) for line in file.lines[: call.lineno])
-        keys = [key for node in file.nodes(call.lineno) for key in node.keys]
-        if keys:
-            links[call.lineno - removed] = tuple(dict.fromkeys(keys))
+        removed = sum(bool(_HANDLE.search(line)) for line in file.lines[:place])
+        if keys := tuple(dict.fromkeys(key for node in nodes for key in node.keys)):
+            links[place - removed] = keys
     return links
 
 
@@ -96,15 +100,36 @@ class _File:
             return None
         return cls(code.splitlines(), list(_definitions(tree)), _calls(tree), record, graph)
 
-    def nodes(self, line: int) -> list[Node]:
-        """The nodes named in the comment right above `line`, in the order of the graph."""
-        block = self.comment(line)
-        names = {n for text in block if (m := _HANDLE.search(text)) for n in self._of(m[1])}
-        names = names or {m[1] for text in block if (m := _FRAGMENT.match(text))}
+    def places(self) -> Iterator[tuple[int, list[Node]]]:
+        """Each line that defines or calls a kernel, with the nodes the kernel computes."""
+        for definition in self.definitions:
+            calls = self.calls_of(definition.name)
+            yield definition.line, self.nodes(definition, calls)
+            yield from ((call.lineno, self.nodes(definition, [call])) for call in calls)
+        for call in self.externs():
+            yield call.lineno, self.nodes(None, [call])
+
+    def nodes(self, definition: _Definition | None, calls: list[ast.Call]) -> list[Node]:
+        """What these calls compute, by Inductor's record, else by the comment above the
+        definition; in the order of the graph."""
+        names = {name for call in calls for name in self.record.get(self._handle(call), ())}
+        if not names and definition:
+            block = self.comment(definition.line)
+            names = {m[1] for text in block if (m := _FRAGMENT.match(text))}
         return [n for n in (self.graph.nodes if self.graph else ()) if n.name in names]
 
-    def _of(self, handle: str) -> tuple[str, ...]:
-        return self.record.get(handle, ())
+    def _handle(self, call: ast.Call) -> str:
+        """The nearest handle above a call, if it is of the kernel that is called."""
+        for text in reversed(self.lines[: call.lineno - 1]):
+            if match := _HANDLE.search(text):
+                same = match[1].rpartition(":")[0] == _called(call)
+                return match[1] if same else ""
+        return ""
+
+    def externs(self) -> list[ast.Call]:
+        """Calls into libraries and back into PyTorch's operators."""
+        names = ((_called(call), call) for call in self.calls)
+        return [c for n, c in names if n.startswith(_EXTERN) and not n.startswith(_PLUMBING)]
 
     def comment(self, line: int) -> list[str]:
         """The lines of comment right above `line` (from 1)."""
@@ -116,7 +141,7 @@ class _File:
         return block
 
     def calls_of(self, name: str) -> list[ast.Call]:
-        return [c for c in self.calls if _dotted(c.func).removesuffix(".run") == name]
+        return [c for c in self.calls if _called(c) == name]
 
 
 def _definitions(tree: ast.Module) -> Iterator[_Definition]:
@@ -153,9 +178,9 @@ def _calls(tree: ast.Module) -> list[ast.Call]:
     return [found[place] for place in sorted(found)]
 
 
-def _is_extern(call: ast.Call) -> bool:
-    name = _dotted(call.func)
-    return name.startswith(_EXTERN) and not name.startswith(_PLUMBING)
+def _called(call: ast.Call) -> str:
+    """The kernel's name, of ``name(…)`` and ``name.run(…)``."""
+    return _dotted(call.func).removesuffix(".run")
 
 
 def _dotted(value: ast.expr) -> str:
@@ -165,12 +190,15 @@ def _dotted(value: ast.expr) -> str:
 # ------------------------------------------------------------------------------ describing
 
 
-def _generated(file: _File, found: _Definition, where: str) -> Kernel:
+def _generated(file: _File, found: _Definition, where: str) -> tuple[int, Kernel]:
+    """The line of its first call, and the kernel."""
     calls = file.calls_of(found.name)
-    places = [found.line, *(call.lineno for call in calls)]
     heuristic = _HEURISTIC.search(found.code)
-    facts = (_facts(found.code) if found.triton else {}) | _call_facts(calls)
-    return Kernel(
+    facts = _facts(found.code) if found.triton else {}
+    comment = "\n".join(file.comment(found.line)) if found.triton else ""
+    if (written := _ATEN.search(comment)) and written[1]:
+        facts["original_aten"] = written[1]
+    kernel = Kernel(
         title=f"{'Triton' if found.triton else 'C++'} kernel {found.name}{where}",
         name=f"kernel-{slug(found.name)}",
         code=scrub(found.code.strip("\n")) + "\n",
@@ -179,15 +207,17 @@ def _generated(file: _File, found: _Definition, where: str) -> Kernel:
         kernel_name=found.name,
         category=heuristic[1] if heuristic else "",
         device=found.device,
-        **_origin(file, places, facts),
+        facts=facts | _call_facts(calls),
+        **_origin(file.nodes(found, calls)),
     )
+    return calls[0].lineno if calls else found.line, kernel
 
 
-def _extern(file: _File, call: ast.Call, where: str) -> Kernel:
+def _extern(file: _File, call: ast.Call, where: str) -> tuple[int, Kernel]:
     name = _dotted(call.func)
     last = call.end_lineno or call.lineno
     text = "\n".join(line.strip() for line in file.lines[call.lineno - 1 : last])
-    return Kernel(
+    kernel = Kernel(
         title=f"Library call {name}{where}",
         name=f"kernel-{slug(name)}",
         code=scrub(text) + "\n",
@@ -196,27 +226,17 @@ def _extern(file: _File, call: ast.Call, where: str) -> Kernel:
         kernel_name=name,
         category="extern",
         device=_graph_device(file.graph),
-        **_origin(file, [call.lineno], None),
+        **_origin(file.nodes(None, [call])),
     )
+    return call.lineno, kernel
 
 
-def _origin(file: _File, places: list[int], facts: dict[str, str] | None) -> dict[str, Any]:
-    """Where a kernel comes from: ATen operators and the user's lines.
-
-    Above a library call Inductor also writes the operators of the C++ kernel before it, so its
-    comment is not passed on as a fact there.
-    """
-    nodes = list({n.name: n for line in places for n in file.nodes(line)}.values())
-    comments = "\n".join(text for line in places for text in file.comment(line))
-    written = _ATEN.search(comments)
-    original = [o.strip() for o in written[1].split(",") if o.strip()] if written else []
-    if facts is not None and original:
-        facts = facts | {"original_aten": ", ".join(original)}
+def _origin(nodes: list[Node]) -> dict[str, Any]:
+    """Where a kernel comes from: ATen operators and the user's lines."""
     lines = {n.source for n in nodes if n.source}
     return {
-        "origins": tuple(dict.fromkeys(map(_operator, nodes))) or tuple(original),
+        "origins": tuple(dict.fromkeys(map(_operator, nodes))),
         "source_lines": tuple(sorted(lines, key=lambda s: (s.file, s.line))),
-        "facts": facts or {},
     }
 
 
@@ -233,7 +253,9 @@ def _graph_device(graph: Graph | None) -> str:
 
 
 def _facts(code: str) -> dict[str, str]:
-    facts = dict(_NUMBER.findall(code))
+    facts = dict(_FACT.findall(code))
+    if hint := _HINT.search(code):
+        facts["reduction_hint"] = hint[1]
     if hints := _HINTS.search(code):
         facts["size_hints"] = hints[1]
     return facts
@@ -242,6 +264,4 @@ def _facts(code: str) -> dict[str, str]:
 def _call_facts(calls: list[ast.Call]) -> dict[str, str]:
     if not calls:
         return {}
-    facts = {"calls": str(len(calls)), "call": scrub(ast.unparse(calls[0]))}
-    grids = [ast.unparse(k.value) for k in calls[0].keywords if k.arg == "grid"]
-    return facts | ({"grid": grids[0]} if grids else {})
+    return {"calls": str(len(calls)), "call": scrub(ast.unparse(calls[0]))}

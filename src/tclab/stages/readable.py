@@ -114,6 +114,8 @@ class _Reader:
             self._assign(statement.targets[0].id, statement, statement.value, None)
         elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
             self._in_place(statement)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+            self._set_item(statement, statement.targets[0])
         elif isinstance(statement, ast.Assign):
             self._leftover()  # the joint graph unpacks its arguments here
         elif isinstance(statement, ast.Return) and statement.value is not None:
@@ -140,6 +142,12 @@ class _Reader:
         assert isinstance(statement.target, ast.Name)
         operands = [statement.target, statement.value]
         self._add(f"{statement.target.id} in place", statement, "call_function", target, operands)
+
+    def _set_item(self, statement: ast.Assign, target: ast.Subscript) -> None:
+        """`x[i] = y`, which FX follows with `name = x`."""
+        operands = [target.value, target.slice, statement.value]
+        name = f"{_dotted(target.value)} in place"
+        self._add(name, statement, "call_function", "operator.setitem", operands)
 
     def _rename(self, value: str, name: str, annotation: ast.expr | None) -> None:
         node = self.nodes.pop(f"{value} in place", None)

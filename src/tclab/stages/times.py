@@ -28,11 +28,16 @@ _PHASES = {
     "Scheduler.__init__": "Inductor: scheduling and fusion",
     "GraphLowering.codegen": "Inductor: code generation",
     "compile_file": "C++ compiler",
+    "async_compile.precompile": "Triton compiler",
     "async_compile.wait": "Waiting for kernels to compile",
-    "compile_triton": "Triton compiler",
-    "triton_compile": "Triton compiler",
-    "_compile.compile_inner": "Dynamo",
+    "CachingAutotuner.slow_precompile_config": "Triton compiler",
+    "CachingAutotuner.benchmark_all_configs": "Autotuning",
+    "CachingAutotuner.coordinate_descent_tuning": "Autotuning",
+    "benchmark_fused_nodes": "Autotuning",
+    "CacheBase.get_system.triton_key": "Hashing Triton's sources, once a process",
+    "inductor_codecache_torch_key": "Hashing PyTorch's sources, once a process",
 }
+_TUNING = ("_template_autotuning", "_template_precompiling")
 
 
 def times(trace: Trace) -> Table:
@@ -51,10 +56,9 @@ def times(trace: Trace) -> Table:
             seconds[stack[-1][1]] += now - last[thread]
         last[thread] = now
         _move(stack, data, counts)
-    rows = [(phase, counts[phase], seconds[phase]) for phase in seconds]
-    rows.append(("Total", sum(e.data.get("ph") == "B" and e.data["name"] in ("dynamo",
-                 "entire_backward_compile") for e in trace.named("chromium_event")),
-                 sum(seconds.values())))  # fmt: skip
+    order = [phase for phase in dict.fromkeys(_PHASES.values()) if phase in seconds]
+    rows = [(phase, counts[phase], seconds[phase]) for phase in order]
+    rows.append(("Total", _compiles(trace), sum(seconds.values())))
     return Table(
         title="Compile time by phase",
         name="times",
@@ -65,12 +69,19 @@ def times(trace: Trace) -> Table:
     )
 
 
+def _compiles(trace: Trace) -> int:
+    """Frames and backward graphs that were compiled."""
+    begun = [e.data["name"] for e in trace.named("chromium_event") if e.data.get("ph") == "B"]
+    return begun.count("dynamo") + begun.count("entire_backward_compile")
+
+
 def _move(stack: list[tuple[str, str]], data: dict, counts: dict[str, int]) -> None:
     """Enter or leave an event; one that ends takes those left open inside it along."""
     name = data["name"]
     if data["ph"] == "B":
-        phase = _PHASES.get(name, stack[-1][1] if stack else "")
-        counts[phase] += name in _PHASES
+        own = "Autotuning" if name.endswith(_TUNING) else _PHASES.get(name, "")
+        phase = own or (stack[-1][1] if stack else "")
+        counts[phase] += bool(own)
         stack.append((name, phase))
         return
     if name in [open_ for open_, _ in stack]:

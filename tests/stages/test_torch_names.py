@@ -1,0 +1,43 @@
+"""What capture needs of PyTorch is there, and its absence is named."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+import tclab
+from tclab.errors import UnsupportedTorch
+from tclab.stages import _torch
+
+
+def test_this_torch_is_supported():
+    assert _torch.check() == []
+
+
+def test_every_name_says_what_it_is_for():
+    assert all(p.use and p.seen for p in _torch.NAMES)
+    assert len({(p.module, p.name) for p in _torch.NAMES}) == len(_torch.NAMES)
+
+
+@pytest.mark.parametrize("version", ["2.10.1", "2.2.0", "2.16.0+cu132", "3.0.0"])
+def test_a_version_outside_the_range_is_refused(monkeypatch, version):
+    monkeypatch.setattr(torch, "__version__", version)
+    with pytest.raises(UnsupportedTorch, match=r"2\.11 <= torch < 2\.16"):
+        tclab.capture(lambda x: x)(torch.ones(1))
+
+
+def test_a_name_that_moved_is_named(monkeypatch):
+    moved = dataclasses.replace(_torch.NAMES[0], name="trace_log_2")
+    monkeypatch.setattr(_torch, "NAMES", (moved, *_torch.NAMES[1:]))
+    with (
+        pytest.raises(UnsupportedTorch, match=r"torch\._logging\._internal\.trace_log_2 is gone"),
+        tclab.capture(),
+    ):
+        pass
+
+
+def test_a_log_that_moved_is_named(monkeypatch):
+    monkeypatch.setitem(_torch.LOGS, "no_such_log", "torch._inductor.debug.__no_such_log")
+    assert _torch.check() == ["log artifact no_such_log is gone"]
