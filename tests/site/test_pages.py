@@ -1,0 +1,136 @@
+"""Every executable fence of every page, found by sybil and run by the engine of the build.
+
+The build finds fences with `tclab.page.fences`; sybil's own lexer is the second opinion.
+A snippet that a page shows must have run, well, for what the page shows of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from sybil import Document, Region
+from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
+
+from tclab.page import blocks, book, fences, references, state, uses
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+
+#: Executable fences of each page. A fence that comes or goes is a change of the site.
+EXPECTED = {
+    "contributing.md": 0,
+    "how-this-site-is-made.md": 1,
+    "pipeline/dynamo.md": 7,
+    "pipeline/guards.md": 9,
+}
+
+_INFO = re.compile(r"[ \t]*(?P<language>python|py)\b(?P<options>[^\n]*)\n")
+
+
+class ExecutableFences:
+    """A sybil parser: Python fences, whatever attributes follow the language."""
+
+    def __init__(self, *, executed: bool) -> None:
+        self.lexer = RawFencedCodeBlockLexer(_INFO)
+        self.executed = executed
+
+    def __call__(self, document: Document) -> Iterable[Region]:
+        for region in self.lexer(document):
+            if ("exec=" in region.lexemes["options"]) is self.executed:
+                region.parsed = region.lexemes["source"]
+                region.evaluator = evaluate
+                yield region
+
+
+def evaluate(example) -> None:
+    """Run one fence as the build does."""
+    page = Path(example.path).relative_to(ROOT).as_posix()
+    block = blocks.Block(state.build().page(page), example.line)
+    example.namespace["output"] = blocks.execute(str(example.parsed), block)
+
+
+def examples(page: str, *, executed: bool = True) -> list:
+    document = Document.parse(str(DOCS / page), ExecutableFences(executed=executed))
+    return sorted(document.examples(), key=lambda example: example.line)
+
+
+FENCES = [
+    pytest.param(page, number, id=f"{page}:{example.line}", marks=pytest.mark.fence)
+    for page in PAGES
+    for number, example in enumerate(examples(page))
+]
+
+
+@pytest.fixture(scope="session")
+def build() -> state.Build:
+    """The site's book: what is stale runs here, as in a build."""
+    return state.begin(book.open_book(ROOT, DOCS))
+
+
+# --------------------------------------------------------------------------- what is there
+
+
+def test_the_number_of_fences_on_each_page() -> None:
+    assert {page: len(examples(page)) for page in PAGES} == EXPECTED
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_build_finds_the_same_fences(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    mine = [(f.line, f.code.strip()) for f in fences.find(text, page) if f.executed]
+    assert mine == [(e.line, str(e.parsed).strip()) for e in examples(page)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_other_python_fence_runs(page: str) -> None:
+    """A plain example in prose is a claim too: it must at least run on its own."""
+    for example in examples(page, executed=False):
+        code = compile(str(example.parsed), f"{page}:{example.line}", "exec")
+        exec(code, {"__name__": "__example__"})
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_source_references_resolve(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    _, problems = references.link(text, page)
+    assert not problems, "\n".join(map(str, problems))
+
+
+# --------------------------------------------------------------------------- what it shows
+
+
+@pytest.mark.parametrize(("page", "number"), FENCES)
+def test_fence(page: str, number: int, build: state.Build) -> None:
+    example = examples(page)[number]
+    evaluate(example)
+    html = example.namespace["output"]
+    assert html.strip()
+    assert "/tmp/" not in html and str(ROOT) not in html and str(Path.home()) + "/" not in html
+    for use in uses.in_fence(_fence(page, example.line), f"docs/{page}"):
+        _shows(html, use, build)
+
+
+def _fence(page: str, line: int) -> fences.Fence:
+    found = fences.find((DOCS / page).read_text(encoding="utf-8"), page)
+    return next(fence for fence in found if fence.line == line)
+
+
+def _shows(html: str, use: uses.Use, build: state.Build) -> None:
+    """The chosen runs are good and not stale, and an output of one of them is stamped."""
+    runs = build.book.runs[use.snippet]
+    assert runs and all(run.ok and run.snippet == use.snippet for run in runs)
+    if use.function != "code":
+        assert "tclab-stamp" in html
+
+
+@pytest.mark.snippet
+def test_every_snippet_has_a_run_to_show(build: state.Build) -> None:
+    assert set(build.book.runs) == set(build.book.snippets)
+    for name, runs in build.book.runs.items():
+        assert runs, name
+        for run in runs:
+            assert run.artifacts or run.stdout or run.raised, name
