@@ -25,7 +25,7 @@ class Timings(logging.Handler):
         self.rows = []
 
     def emit(self, record):
-        if record.msg.startswith(("%s: %f, nreg", "COORDESC: %s: %f, nreg")):
+        if isinstance(record.msg, str) and record.msg.startswith(("%s: %f, nreg", "COORDESC: %s: %f, nreg")):
             self.rows.append(record.args)
 
 
