@@ -25,7 +25,8 @@ class Timings(logging.Handler):
         self.rows = []
 
     def emit(self, record):
-        if isinstance(record.msg, str) and record.msg.startswith(("%s: %f, nreg", "COORDESC: %s: %f, nreg")):
+        # Inductor also logs objects, so the message need not be text.
+        if str(record.msg).startswith(("%s: %f, nreg", "COORDESC: %s: %f, nreg")):
             self.rows.append(record.args)
 
 
