@@ -17,6 +17,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import types
 from pathlib import Path
@@ -53,6 +54,7 @@ def _run(folder: Path) -> NoReturn:
     _answer_where(folder / "where", job["file"])
     faulthandler.register(signal.SIGUSR2, fault, all_threads=True, chain=True)
     display.collect(Collector(folder / "artifacts.jsonl"))
+    _write(folder / "began", time.monotonic())  # one clock for all processes
     end = _execute(job)
     _finish_threads()
     _write(folder / "end.json", end)

@@ -58,16 +58,6 @@ def error(run: Run) -> RunFailed:
     return RunFailed(place, f"{failure.cause}: {failure.message}", failure.next_step)
 
 
-def missing(snippet: Snippet, needs: set[str], environments: tuple[str, ...] = ()) -> RunFailed:
-    """A snippet that cannot run here and has no fresh recording."""
-    where = environments[0] if environments else "ENVIRONMENT"
-    return RunFailed(
-        f"snippets/{snippet.name}.py",
-        f"needs {', '.join(sorted(needs))}, which this machine lacks; no fresh recording",
-        f"record it on a machine that has it: tclab record {where} {snippet.name}",
-    )
-
-
 # --------------------------------------------------------------------------- each cause
 
 _STEPS = {

@@ -128,6 +128,7 @@ class _Work:
         found = self.store.fresh(snippet, self.here)
         if found is not None:
             self.done[snippet.name] = found
+            self.store.forget_failure(snippet.name)
         return found is not None
 
     def results(self) -> dict[str, Run]:

@@ -49,7 +49,7 @@ class Store:
 
     def failed(self, snippet: Snippet | str) -> Run | None:
         """The last run, if it failed."""
-        return self._read(self.path / "failed" / _name(snippet), _name(snippet))
+        return self._read(self._failed_folder(_name(snippet)), _name(snippet))
 
     def fresh(self, snippet: Snippet, env: Provenance) -> Run | None:
         """The last good run, if it still holds. A damaged one is stale: it is run again."""
@@ -67,15 +67,21 @@ class Store:
 
     def save(self, run: Run) -> None:
         """Keep `run`; a failed one beside the last good one. StoreError where it cannot be."""
-        failed = self.path / "failed" / run.snippet
-        target = self.folder(run.snippet) if run.ok else failed
+        target = self.folder(run.snippet) if run.ok else self._failed_folder(run.snippet)
         try:
             folders.sweep(target)
             folders.replace(target, lambda folder: run_files.write(run, folder))
             if run.ok:
-                shutil.rmtree(failed, ignore_errors=True)
+                self.forget_failure(run.snippet)
         except OSError as error:
             raise self._unwritable(run.snippet, error) from None
+
+    def forget_failure(self, name: str) -> None:
+        """The snippet has a good run that is later, or holds again."""
+        shutil.rmtree(self._failed_folder(name), ignore_errors=True)
+
+    def _failed_folder(self, name: str) -> Path:
+        return self.path / "failed" / name
 
     def check_writable(self) -> None:
         """StoreError unless the store can be written."""

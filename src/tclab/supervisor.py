@@ -29,7 +29,10 @@ from typing import Any
 from tclab import limits
 
 _TICK = 0.025  # seconds between two looks at the limits
-_LAST_WORDS = 0.3  # seconds a snippet gets to say where it is before it is killed
+_START = 60.0  # seconds a process gets to reach the snippet's first line
+_LAST_WORDS = 2.0  # seconds a snippet gets to say where it is before it is killed
+_FEW_WORDS = 0.2  # … once its stack is written, and only Python's own answer is missing
+_FAR_OVER = 1.5  # times its memory limit: no more words
 
 
 @dataclass
@@ -43,6 +46,7 @@ class Job:
     memory: int
     output: int
     started: float = field(default_factory=time.monotonic)
+    began: bool = False  # it has reached the snippet's first line: since then its time counts
     peak: int = 0
     family: set[int] = field(default_factory=set)
     limit: str = ""  # which limit it broke
@@ -56,7 +60,14 @@ class Job:
             return "memory"
         if self.written() > self.output:
             return "output"
-        return "timeout" if time.monotonic() - self.started > self.timeout else ""
+        allowed = self.timeout if self.began else self.timeout + _START
+        return "timeout" if self.seconds() > allowed else ""
+
+    def seconds(self) -> float:
+        """How long the snippet has run, without the start of its process."""
+        if not self.began and (text := _read(self.folder / "began")):
+            self.began, self.started = True, float(text)
+        return time.monotonic() - self.started
 
     def _adopted(self) -> set[int]:
         """Descendants whose parent died: they became children of this process."""
@@ -73,8 +84,12 @@ class Job:
             os.kill(self.pid, signal.SIGUSR2)
         except OSError:
             return
-        deadline = time.monotonic() + _LAST_WORDS
-        while time.monotonic() < deadline and not _size(self.folder / "where"):
+        spoken, end = False, time.monotonic() + _LAST_WORDS
+        while time.monotonic() < end and not _size(self.folder / "where"):
+            if limits.resident(self.family) > _FAR_OVER * self.memory:
+                return
+            if not spoken and _size(self.folder / "fault"):
+                spoken, end = True, time.monotonic() + _FEW_WORDS
             time.sleep(0.005)
 
 
@@ -168,7 +183,7 @@ class Supervisor:
                 self._ended(job, status, usage.ru_maxrss)
 
     def _ended(self, job: Job, status: int, maxrss: int) -> None:
-        seconds = time.monotonic() - job.started
+        seconds = job.seconds()
         limits.kill(job.pid, job._adopted())
         if not job.limit and job.written() > job.output:
             job.limit = "output"
@@ -191,6 +206,13 @@ def _environment(changes: dict[str, str | None]) -> dict[str, str]:
     """This process's variables with `changes`; None removes one."""
     merged = {**os.environ, **changes}
     return {name: value for name, value in merged.items() if value is not None}
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def _size(path: Path) -> int:

@@ -1,0 +1,232 @@
+"""What bad snippets get: a failed run with a cause, a place and a next step, and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tclab import events, failures
+from tclab.model import CAUSES, Run
+from tclab.snippets import read
+
+GOOD = """
+import tclab
+print("fine")
+tclab.show("kept", name="kept")
+"""
+
+
+def failure(run: Run):
+    assert run.failure is not None, run
+    assert run.failure.cause in CAUSES
+    assert run.failure.next_step
+    return run.failure
+
+
+@pytest.mark.parametrize(
+    ("code", "header", "cause", "line", "says"),
+    [
+        ("def f():\n    1 / 0\nf()", "", "raised", 3, "ZeroDivisionError: division by zero"),
+        ("x = 1\nassert x == 2", "", "assertion", 3, "AssertionError: assert x == 2"),
+        ("assert 1 > 2, 'one is less'", "", "assertion", 2, "one is less"),
+        ("import sys\nsys.exit(0)", "", "exit", 3, "sys.exit(0)"),
+        ("raise SystemExit('bye')", "", "exit", 2, "sys.exit('bye')"),
+        ("import os\nos._exit(0)", "", "exit", None, "os._exit(0)"),
+        ("import os\nos._exit(3)", "", "exit", None, "os._exit(3)"),
+        ("import ctypes\nctypes.string_at(0)", "", "signal", 3, "SIGSEGV"),
+        ("import os\nos.abort()", "", "signal", 3, "SIGABRT"),
+        ("import os\nos.kill(os.getpid(), 9)", "", "signal", None, "SIGKILL"),
+        ("while True:\n    pass", "timeout=0.5", "timeout", (3, 4), "after its 0.5 s"),
+        ("import time\ntime.sleep(60)", "timeout=0.5", "timeout", 4, "0.5 s"),
+        ("k = []\nwhile True:\n    k.append(b'x' * 10**7)", "memory=200", "memory", (4, 5), "200"),
+        ("for _ in range(50):\n    print('x' * 2**20)", "", "output", None, "8 MiB"),
+        ("x = 1", "raises=ValueError", "did_not_raise", None, "ended without an error"),
+        ("1 / 0", "raises=ValueError", "raised", 3, "should end with ValueError"),
+        ("raise KeyboardInterrupt", "", "raised", 2, "KeyboardInterrupt"),
+        ("import _gone", "", "raised", 2, "No module named '_gone'"),
+    ],
+)  # fmt: skip
+def test_each_fault_has_its_cause_place_and_next_step(lab, code, header, cause, line, says):
+    run = lab.one(code, header)
+    found = failure(run)
+    assert found.cause == cause
+    assert says in found.message
+    if isinstance(line, tuple):
+        assert found.location.line in line
+    elif line:
+        assert str(found.location) == f"snippets/t/one.py:{line}"
+    error = str(failures.error(run))
+    assert error.startswith("snippets/t/one.py")
+    assert "next: " in error
+
+
+def test_a_deep_hang_is_located(lab):
+    code = """
+    import time
+    def f(n):
+        return f(n - 1) if n else time.sleep(60)
+    f(300)
+    """
+    run = lab.one(code, "timeout=0.5")
+    assert failure(run).location.code == "return f(n - 1) if n else time.sleep(60)"
+
+
+def test_a_hang_that_holds_the_interpreter_is_stopped(lab):
+    code = "import ctypes\nctypes.PyDLL(None).sleep(60)"  # PyDLL keeps the GIL
+    run = lab.one(code, "timeout=0.5")
+    assert failure(run).cause == "timeout"
+    assert failure(run).location.line == 4
+
+
+def test_a_snippet_that_kills_the_engine_takes_no_other_with_it(lab):
+    killer = lab.write("t/killer", "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
+    others = [lab.write(f"t/good_{i}", "import time\ntime.sleep(0.2)" + GOOD) for i in range(3)]
+    runs = lab.run(killer, *others, jobs=4)
+    assert failure(runs["t/killer"]).cause == "worker"
+    assert [runs[s.name].ok for s in others] == [True] * 3
+
+
+def test_faults_leave_the_others_and_the_earlier_run(lab):
+    bad = lab.write("t/bad", GOOD)
+    earlier = lab.run(bad)["t/bad"]
+    bad = lab.write("t/bad", "1 / 0")
+    good = lab.write("t/good", GOOD)
+    runs = lab.run(bad, good)
+    assert not runs["t/bad"].ok
+    assert runs["t/good"].ok
+    assert lab.store.load("t/bad") == earlier
+    assert lab.store.failed("t/bad") == runs["t/bad"]
+    lab.run(lab.write("t/bad", GOOD))
+    assert lab.store.failed("t/bad") is None
+
+
+def test_output_is_data(lab):
+    code = r"""
+    import os, subprocess, sys
+    print("</script> ``` --8<-- 'x.md' \x1b[31mred\x1b[0m \x1b]8;;http://x\x1b\\link", flush=True)
+    os.write(1, b"bad \xff\xfe utf-8\n")
+    subprocess.run([sys.executable, "-c", "print('from below')"])
+    print("to stderr", file=sys.stderr)
+    """
+    run = lab.one(code)
+    assert run.ok
+    assert run.stdout == (
+        "</script> ``` --8<-- 'x.md' red link\nbad \\xff\\xfe utf-8\nfrom below\n"
+    )
+    assert run.stderr == "to stderr\n"
+    assert lab.store.load("t/one") == run
+
+
+def test_artifacts_are_data(lab):
+    code = r"""
+    import tclab
+    tclab.show("</script>\n```\n\x1b[1mbold\x1b[0m \ud800 \x00")
+    """
+    run = lab.one(code)
+    assert run.artifacts[0].text == "</script>\n```\nbold \\ud800 \\x00"
+    assert lab.store.load("t/one") == run
+
+
+def test_what_was_shown_before_a_crash_is_kept(lab):
+    run = lab.one("import tclab, os\ntclab.show('first')\nos.abort()")
+    assert [a.text for a in run.artifacts] == ["first"]
+    assert not run.ok
+
+
+def test_processes_left_behind_are_ended(lab):
+    code = """
+    import subprocess, sys
+    wait = "import time; time.sleep(60)"
+    for session in (False, True):
+        child = subprocess.Popen([sys.executable, "-c", wait], start_new_session=session)
+        print(child.pid)
+    import time
+    time.sleep(0.3)  # the supervisor looks every 25 ms
+    """
+    run = lab.one(code)
+    assert run.ok
+    assert [pid for pid in run.stdout.split() if alive(int(pid))] == []
+
+
+def alive(pid: int) -> bool:
+    import time
+
+    for _ in range(100):  # killed is not yet reaped
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+        except OSError:
+            return False
+        if state == "Z":
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def test_a_declared_error_is_the_result(lab):
+    run = lab.one("1 / 0", "raises=ArithmeticError")  # a base class will do
+    assert run.ok
+    assert run.raised == "ZeroDivisionError: division by zero"
+
+
+def test_threads_and_exit_handlers_end_as_in_python(lab):
+    code = """
+    import atexit, threading, time
+    from concurrent.futures import ThreadPoolExecutor
+    pool = ThreadPoolExecutor()
+    pool.submit(print, "pooled").result()
+    atexit.register(print, "at exit")
+    threading.Thread(target=lambda: (time.sleep(0.1), print("thread"))).start()
+    print("main")
+    """
+    assert lab.one(code).stdout == "pooled\nmain\nthread\nat exit\n"
+
+
+def test_a_missing_need_is_skipped_and_said(lab, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    snippet = lab.write("t/gpu", "1 / 0", "needs=cuda")
+    assert lab.run(snippet) == {}
+    assert lab.heard(events.Skipped) == [events.Skipped("t/gpu", missing=frozenset({"cuda"}))]
+
+
+def test_no_triton_is_one_clear_error(lab, tmp_path, monkeypatch):
+    (tmp_path / "triton.py").write_text(
+        "raise ModuleNotFoundError(\"No module named 'triton'\", name='triton')"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    found = failure(lab.one("import triton"))
+    assert found.message == "ModuleNotFoundError: No module named 'triton'"
+    assert "pip install the Triton" in found.next_step
+
+
+def test_an_unsupported_torch_stops_before_anything_runs(lab, tmp_path):
+    lab.write("t/one", GOOD)
+    fake = tmp_path / "fake" / "torch"
+    fake.mkdir(parents=True)
+    (fake / "__init__.py").touch()
+    (fake / "version.py").write_text("__version__ = '2.3.1+cpu'\n")
+    code = f"""
+    import sys
+    from pathlib import Path
+    sys.path.insert(0, {str(fake.parent)!r})
+    from tclab import runner, snippets
+    root = Path.cwd()
+    runner.run(snippets.find(root), root=root)
+    """
+    process = lab.python(code)
+    _, err = process.communicate()
+    assert process.returncode == 1
+    assert "UnsupportedTorch: torch 2.3.1+cpu: this tclab knows PyTorch 2.11 to 2.15" in err
+    assert "next: " in err
+    assert not lab.store.path.exists()
+
+
+def test_a_broken_file_is_one_clear_error(lab):
+    from tclab.errors import SnippetError
+
+    with pytest.raises(SnippetError, match=r"snippets/t/x\.py:2: not valid Python"):
+        lab.write("t/x", "def (:")
+    path = lab.root / "snippets/t/x.py"
+    path.write_bytes(b'"""\xff"""')
+    with pytest.raises(SnippetError, match=r"snippets/t/x\.py: cannot be read"):
+        read(path, lab.root)

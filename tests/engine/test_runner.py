@@ -1,0 +1,244 @@
+"""Running many: what is stale, who waits, what is left when the runner dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tclab import environment, events, keys, runner
+from tclab.errors import StoreError
+from tclab.store import Store
+
+
+def counting(lab, name: str = "t/counting", extra: str = "") -> tuple:
+    """A snippet that adds a line to a file each time it runs, and that file."""
+    log = lab.root / f"{name.replace('/', '-')}.log"
+    code = f"open({str(log)!r}, 'a').write('ran\\n')\n{extra}"
+    return lab.write(name, code), log
+
+
+def times(log: Path) -> int:
+    return log.read_text().count("ran") if log.exists() else 0
+
+
+def test_only_what_is_stale_runs(lab):
+    snippet, log = counting(lab)
+    first = lab.run(snippet)
+    assert lab.run(snippet) == first
+    assert times(log) == 1
+    lab.run(snippet, force=True)
+    assert times(log) == 2
+    snippet, _ = counting(lab, extra="x = 1")
+    lab.run(snippet)
+    assert times(log) == 3
+
+
+def test_nothing_stale_starts_nothing(lab):
+    snippet, _ = counting(lab)
+    lab.run(snippet)
+    lab.told.clear()
+    lab.run(snippet)
+    assert lab.told == []
+
+
+def test_an_include_makes_stale(lab):
+    (lab.root / "snippets/t").mkdir()
+    include = lab.root / "snippets/t/_shared.py"
+    include.write_text("value = 1\n")
+    code = "from _shared import value\nprint(value)"
+    assert lab.one(code).stdout == "1\n"
+    include.write_text("value = 2\n")
+    assert lab.one(code).stdout == "2\n"
+
+
+@pytest.mark.parametrize("name", ["TORCH_LOGS", "TRITON_INTERPRET", "OMP_NUM_THREADS"])
+def test_variables_make_stale(lab, monkeypatch, name):
+    snippet, log = counting(lab)
+    lab.run(snippet)
+    monkeypatch.setenv(name, "7")
+    lab.run(snippet)
+    assert times(log) == 2
+
+
+def test_a_damaged_run_is_run_again(lab):
+    snippet, log = counting(lab, extra="print('hello')")
+    first = lab.run(snippet)["t/counting"]
+    (lab.store.folder("t/counting") / "stdout.txt").write_text("edited")
+    with pytest.raises(StoreError, match=r"t/counting/stdout\.txt: was truncated or edited"):
+        lab.store.load("t/counting")
+    assert lab.run(snippet)["t/counting"].stdout == first.stdout
+    assert times(log) == 2
+
+
+def test_two_builds_at_once_run_each_snippet_once(lab):
+    logs = [counting(lab, f"t/n{i}", "import time; time.sleep(0.3)")[1] for i in range(3)]
+    build = """
+    from pathlib import Path
+    from tclab import runner, snippets
+    from tclab.store import Store
+    root = Path.cwd()
+    found = snippets.find(root)
+    runs = runner.run(found, root=root, store=Store(root / ".tclab"), jobs=2, warm=False)
+    assert len(runs) == 3 and all(run.ok for run in runs.values())
+    """
+    builds = [lab.python(build), lab.python(build)]
+    errors = [process.communicate()[1] for process in builds]
+    assert [process.returncode for process in builds] == [0, 0], errors
+    assert [times(log) for log in logs] == [1, 1, 1]
+
+
+def test_the_parent_killed_leaves_nothing_behind(lab):
+    code = """
+    import os, subprocess, sys, time
+    wait = "import time; time.sleep(100)"
+    below = [subprocess.Popen([sys.executable, "-c", wait], start_new_session=s) for s in (0, 1)]
+    pids = [os.getppid(), os.getpid(), *(p.pid for p in below)]
+    time.sleep(0.2)
+    open("{0}.new", "w").write(" ".join(map(str, pids)))
+    os.rename("{0}.new", "{0}")
+    time.sleep(100)
+    """.replace("{0}", str(lab.root / "pids"))
+    kept = lab.write("t/kept", "print('kept')")
+    lab.run(kept)
+    lab.write("t/stuck", code)
+    parent = lab.python("""
+    from pathlib import Path
+    from tclab import runner, snippets
+    from tclab.store import Store
+    root = Path.cwd()
+    runner.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
+    """)
+    assert wait_for((lab.root / "pids").exists)
+    pids = [int(pid) for pid in (lab.root / "pids").read_text().split()]
+    parent.send_signal(signal.SIGKILL)
+    parent.communicate()
+    assert wait_for(lambda: not any(map(running, pids)))
+    assert lab.store.load("t/kept").stdout == "kept\n"
+    assert lab.store.load("t/stuck") is None
+    assert lab.run(lab.write("t/stuck", "print('now')"))["t/stuck"].ok  # its lock is free
+
+
+def wait_for(condition, seconds: float = 20) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return condition()
+
+
+def running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_store_that_cannot_be_written_is_one_error_and_the_runs_are_there(lab):
+    (lab.root / "file").touch()
+    store = Store(lab.root / "file" / "below")
+    a, b = lab.write("t/a", "print('a')"), lab.write("t/b", "print('b')")
+    with pytest.raises(runner.StoreFailed) as caught:
+        lab.run(a, b, store=store)
+    assert "Not a directory" in caught.value.cause
+    assert caught.value.next_step
+    assert {name: run.stdout for name, run in caught.value.runs.items()} == {
+        "t/a": "a\n",
+        "t/b": "b\n",
+    }
+    assert len(lab.heard(events.StoreTrouble)) == 2
+
+
+def test_snippets_run_side_by_side_and_timed_ones_alone(lab):
+    code = """
+    import time
+    print(time.monotonic())
+    time.sleep(0.4)
+    print(time.monotonic())
+    """
+    chosen = [
+        lab.write("t/timed", code, "alone=true"),
+        lab.write("t/x", code),
+        lab.write("t/y", code),
+    ]
+    runs = lab.run(*chosen, jobs=3)
+    spans = {name: tuple(map(float, run.stdout.split())) for name, run in runs.items()}
+    (timed, x, y) = (spans[snippet.name] for snippet in chosen)
+    assert overlap(x, y)
+    assert not overlap(timed, x)
+    assert not overlap(timed, y)
+
+
+def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
+    return max(a[0], b[0]) < min(a[1], b[1])
+
+
+def test_events_tell_the_story(lab):
+    lab.one("pass")
+    kinds = [type(event) for event in lab.told]
+    assert kinds == [
+        events.Planned, events.Warming, events.Warm, events.Started, events.Finished,
+    ]  # fmt: skip
+    assert lab.told[-1].run.ok
+    assert lab.told[-2].pid > 0
+
+
+def test_a_snippet_runs_as_main_in_the_project_and_leaves_it_clean(lab):
+    before = sorted(p for p in lab.root.rglob("*") if ".tclab" not in p.parts)
+    code = """
+    import inspect, os, sys, tempfile
+    def f():
+        return 1
+    assert __name__ == "__main__" and sys.argv == [__file__] == ["snippets/t/one.py"]
+    assert inspect.getsource(f) == "def f():\\n    return 1\\n"
+    os.chdir("/")
+    assert inspect.getsource(sys.modules["__main__"].f).startswith("def f()")
+    open(tempfile.mkstemp()[1], "w").write("x")
+    print(f.__code__.co_filename, tempfile.gettempdir())
+    """
+    lab.root.joinpath("x").mkdir()
+    run = lab.one(code)
+    assert run.ok, run.failure
+    assert run.stdout == "snippets/t/one.py <tmp>\n"
+    after = [p for p in lab.root.rglob("*") if ".tclab" not in p.parts and p.name != "x"]
+    assert sorted(after) == sorted(
+        [*before, lab.root / "snippets/t", lab.root / "snippets/t/one.py"]
+    )
+
+
+def test_a_run_says_what_made_it(lab):
+    snippet = lab.write("t/one", "print(1)")
+    run = lab.run(snippet)["t/one"]
+    here = environment.here()
+    assert run.provenance == here
+    assert run.key == keys.run_key(snippet, here)
+    assert run.source_key == keys.source_key(snippet)
+    assert run.seconds > 0
+    assert run.peak_memory > 2**20
+
+
+def test_the_runner_never_imports_torch(lab):
+    lab.write("t/one", "print(1)")
+    process = lab.python("""
+    import sys
+    from pathlib import Path
+    from tclab import recording, runner, snippets
+    from tclab.store import Store
+    root = Path.cwd()
+    runner.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
+    print("torch" in sys.modules)
+    """)
+    assert process.communicate()[0] == "False\n", process.stderr
+
+
+def test_nothing_of_a_run_stays_in_the_temporary_folder(lab, tmp_path, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    lab.one("pass")
+    assert wait_for(lambda: not list(tmp_path.glob("tclab-*")))
+    assert os.path.isdir(lab.root)

@@ -1,0 +1,109 @@
+"""Reading snippets: what the file says, and what is wrong with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tclab import keys, snippets
+from tclab.errors import SnippetError
+
+
+def put(lab, text: str, name: str = "t/x"):
+    path = lab.root / "snippets" / f"{name}.py"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_snippet_is_what_its_file_says(lab):
+    path = put(
+        lab,
+        '"""A title.\n\nA *caption*.\n"""\n'
+        "# tclab: needs=cuda,triton timeout=300 memory=8192 raises=a.b.C alone=true\nx = 1\n",
+    )
+    found = snippets.read(path, lab.root)
+    assert (found.name, found.topic) == ("t/x", "t")
+    assert (found.title, found.caption) == ("A title.", "A *caption*.")
+    assert found.needs == {"cuda", "triton"}
+    assert (found.timeout, found.memory, found.raises, found.alone) == (300, 8192, "a.b.C", True)
+    assert found.source == path.read_text()
+
+
+def test_the_header_is_optional(lab):
+    found = snippets.read(put(lab, '"""T."""'), lab.root)
+    assert (found.needs, found.timeout, found.raises, found.alone) == (set(), 120, "", False)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ("x = 1", ":1", "no docstring"),
+        ('"""  """', ":1", "no docstring"),
+        ('"""T."""\nx = (', ":2", "not valid Python"),
+        ('"""T."""\n# tclab: needs=tpu', ":2", "tpu is none of cuda, cxx, triton"),
+        ('"""T."""\n# tclab: colour=red', ":2", "unknown setting 'colour=red'"),
+        ('"""T."""\n# tclab: timeout', ":2", "unknown setting 'timeout'"),
+        ('"""T."""\n# tclab: timeout=soon', ":2", "could not convert"),
+        ('"""T."""\n# tclab: memory=-1', ":2", "positive"),
+        ('"""T."""\n# tclab: timeout=nan', ":2", "positive"),
+        ('"""T."""\n# tclab: raises=1x', ":2", "dotted name"),
+        ('"""T."""\n# tclab: alone=yes', ":2", "true or false"),
+        ('"""T."""\n# tclab: timeout=1\n# tclab: memory=1', ":3", "second"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(lab, text, place, says):
+    with pytest.raises(SnippetError) as caught:
+        snippets.read(put(lab, text), lab.root)
+    assert caught.value.place == f"snippets/t/x.py{place}"
+    assert says in caught.value.cause
+    assert caught.value.next_step
+
+
+def test_finding_leaves_includes_out(lab):
+    put(lab, '"""T."""', "b/one")
+    put(lab, '"""T."""', "a/two")
+    put(lab, "x = 1", "a/_shared")
+    assert [s.name for s in snippets.find(lab.root)] == ["a/two", "b/one"]
+
+
+def test_a_name_that_is_not_there_is_an_error_with_a_near_one(lab):
+    put(lab, '"""T."""', "a/print_breaks")
+    assert snippets.get("a/print_breaks", lab.root).name == "a/print_breaks"
+    with pytest.raises(SnippetError, match="did you mean a/print_breaks"):
+        snippets.get("a/print_brakes", lab.root)
+    for name in ("../a/print_breaks", "a/_x", "", "/etc/passwd"):
+        with pytest.raises(SnippetError):
+            snippets.get(name, lab.root)
+
+
+def test_includes_are_followed(lab):
+    put(lab, "import _b\n", "t/_a")
+    put(lab, "from os import path\nimport json", "t/_b")
+    (lab.root / "snippets/t/_pkg").mkdir()
+    put(lab, "", "t/_pkg/__init__")
+    put(lab, "import _a", "t/_pkg/deep")
+    found = snippets.read(put(lab, '"""T."""\ndef f():\n    from _pkg import deep'), lab.root)
+    names = [p.relative_to(lab.root / "snippets/t").as_posix() for p in found.includes]
+    assert names == ["_a.py", "_b.py", "_pkg/__init__.py", "_pkg/deep.py"]
+
+
+def test_the_key_follows_the_snippet_and_its_includes(lab):
+    include = put(lab, "x = 1", "t/_a")
+    path = put(lab, '"""T."""\nimport _a')
+    key = keys.source_key(snippets.read(path, lab.root))
+    include.write_bytes(b"x = 2")
+    assert keys.source_key(snippets.read(path, lab.root)) != key
+    include.write_bytes(b"x = 1")
+    assert keys.source_key(snippets.read(path, lab.root)) == key
+    path.write_bytes(b'"""T."""\r\nimport _a')
+    assert keys.source_key(snippets.read(path, lab.root)) == key
+
+
+def test_the_project_is_found_upwards(lab, monkeypatch, tmp_path):
+    monkeypatch.delenv("TCLAB_ROOT", raising=False)
+    put(lab, '"""T."""')
+    assert snippets.project_root(lab.root / "snippets" / "t") == lab.root
+    with pytest.raises(snippets.NoProject):
+        snippets.project_root(tmp_path)
+    monkeypatch.setenv("TCLAB_ROOT", str(tmp_path))
+    assert snippets.project_root() == tmp_path

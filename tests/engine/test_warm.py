@@ -1,0 +1,131 @@
+"""The warm process: safe to fork, and without a trace in what a snippet shows."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tclab import environment, events, run_environment
+from tclab.model import encode
+
+from .conftest import SRC
+
+# Of `tclab.stages.warmup`, which imports torch.
+LASTING = {
+    "torch._dynamo.logging._step_counter",
+    "torch.autograd.function.AUTOGRAD_FUNCTION_COUNTER",
+}
+
+# What hangs on numbering: names of compiled functions, of graphs, of kernels; the stream of
+# random numbers; threads, which generated C++ names. Forward and backward.
+COMPILES = """
+import itertools, logging, sys
+import torch
+import tclab
+
+class Keep(logging.Handler):
+    def emit(self, record):
+        got.append(str(getattr(record, "metadata", "")))
+        got.append(str(getattr(record, "payload", "")))
+
+got = []
+
+@torch.compile(backend="aot_eager")
+def f(x):
+    y = torch.relu(x) * 2
+    torch._dynamo.graph_break()
+    return y.sum()
+
+x = torch.ones(4, requires_grad=True)
+f(x).backward()
+f(torch.ones(5, requires_grad=True)).backward()
+counters = {
+    f"{owner.__name__}.{name}": repr(value)
+    for owner in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch" and m]
+    for name, value in sorted(vars(owner).items())
+    if type(value) is itertools.count
+}
+from torch._dynamo import convert_frame, utils
+from torch.fx.graph_module import _loader
+tclab.show(counters, name="counters")
+tclab.show({
+    "frames": convert_frame.FRAME_COUNTER,
+    "fx": _loader.next_id,
+    "threads": torch.get_num_threads(),
+    "dynamo": {k: dict(v) for k, v in utils.counters.items()},
+    "grad": x.grad.tolist(),
+}, name="state")
+print(torch.initial_seed() != 0)
+"""
+
+
+def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monkeypatch, tmp_path):
+    """One warm process for three checks, since warming takes seconds.
+
+    No C++ compiler is on PATH: warming does without, and so do snippets that need none;
+    one that needs it gets one clear error.
+    """
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    assert not environment.has_cxx()
+    same = lab.write("t/same", COMPILES)
+    needs_cxx = lab.write(
+        "t/cxx", "import torch\ntorch.compile(lambda x: x.sin() + 1)(torch.ones(4))"
+    )
+    declared = lab.write("t/declared", "pass", "needs=cxx")
+    warm = lab.run(same, needs_cxx, declared, warm=True)
+    (ready,) = lab.heard(events.Warm)
+    assert ready.note == ""  # it is safe to fork
+    cold = lab.run(same, warm=False, force=True)["t/same"]
+    assert warm["t/same"].ok, warm["t/same"].failure
+    assert state(warm["t/same"]) == state(cold)
+    ours, theirs = counters(warm["t/same"]), counters(cold)
+    assert len(theirs) > 5
+    # The warm process has imported more; what both have stands where it should.
+    numbers = theirs.keys() - LASTING
+    assert {name: ours.get(name) for name in numbers} == {name: theirs[name] for name in numbers}
+
+    failure = warm["t/cxx"].failure
+    assert failure.location.line == 3
+    assert "install a C++ compiler" in failure.next_step
+    assert lab.heard(events.Skipped) == [events.Skipped("t/declared", missing=frozenset({"cxx"}))]
+
+
+def state(run):
+    return encode(run.artifact("state")), run.stdout
+
+
+def counters(run) -> dict[str, str]:
+    return dict(run.artifact("counters").rows)
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")
+def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
+    """After its full warm-up, Inductor's compile included."""
+    code = """
+    import json, os, sys, threading
+    from tclab.stages import warmup
+    import torch
+    note = warmup.warm_up()
+    tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
+    files = [os.path.realpath(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")]
+    print(json.dumps([note, tasks, threading.active_count(), torch.cuda.is_initialized(),
+                      [f for f in files if "nvidia" in f]]))
+    """
+    env = run_environment.variables(cache(tmp_path))
+    command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
+    out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    assert json.loads(out.stdout.splitlines()[-1]) == ["", 1, 1, False, []]
+
+
+def cache(tmp_path: Path) -> Path:
+    """The project's cache of compiled objects where there is one: it only saves time."""
+    project = Path(os.environ.get("TCLAB_STORE") or SRC.parent / ".tclab") / "cache"
+    return project if os.access(project, os.W_OK) else tmp_path
