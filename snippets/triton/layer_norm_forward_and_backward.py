@@ -1,9 +1,9 @@
-"""Layer norm: one kernel forward, several backward.
+"""Layer norm: sums along each row, and sums down all rows.
 
-Forward, mean and variance come from one load of the row (a Welford reduction), and scaling by
-the weight fuses in. Backward has two kinds of sums: along each row for the input's gradient,
-and down all rows for the gradients of weight and bias. Sums in two directions rarely share one
-kernel: compare what each backward kernel reduces over.
+Forward, mean and variance come from one load of the row, and scaling by the weight fuses in:
+one kernel. Backward needs sums in two directions: along each row for the input's gradient, down
+all rows for the gradients of weight and bias. See in the backward's wrapper and kernels how this
+version combines them; partial sums of blocks of rows are added at the end.
 """
 # tclab: needs=cuda timeout=120
 
@@ -28,7 +28,7 @@ c = tclab.capture(f, backward=True)(x, w, b)
 assert len(c.breaks) == 0
 forward, *backward = c.kernels
 assert forward.category == "persistent_reduction", forward.category
-assert len(backward) >= 1 and all("reduction" in k.category for k in backward)
+assert any("reduction" in k.category for k in backward)
 
 compiled = torch.compile(f)
 upstream = torch.randn_like(x)
@@ -58,5 +58,6 @@ tclab.show(
     name="kernels",
 )
 tclab.show(forward, title="Layer norm, forward", name="forward")
+tclab.show(c.wrapper[-1], title="The backward's wrapper", name="backward-wrapper")
 for number, kernel in enumerate(backward, 1):
     tclab.show(kernel, title=f"Layer norm, backward {number}", name=f"backward-{number}")
