@@ -35,5 +35,8 @@ assert not any("mul_" in t or "add_" in t for t in targets)
 assert any("slice_scatter" in t for t in targets)  # the write through the view
 assert sum("copy_" in t for t in targets) == 1  # the only mutation left, at the end
 
+fused = tclab.capture(update)(start.clone(), x)
+assert len(fused.kernels) == 1  # Inductor fuses the copy with the rest: it costs no kernel
+
 tclab.show(dynamo, name="dynamo")
 tclab.show(aten, name="aten")

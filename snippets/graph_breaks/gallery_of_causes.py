@@ -30,7 +30,7 @@ def logger(x):
 
 def warning(x):
     y = x.sin()
-    warnings.warn("half way")
+    warnings.warn("half way", stacklevel=2)
     return y.cos()
 
 

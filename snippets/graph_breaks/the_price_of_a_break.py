@@ -5,7 +5,7 @@ intermediate result goes through memory; and each piece has its own guards and i
 small tensor shows the cost of the calls, the large one the cost of the memory.
 Every result is compared with eager before anything is timed.
 """
-# tclab: timeout=300
+# tclab: alone=true timeout=300
 
 import statistics
 import time

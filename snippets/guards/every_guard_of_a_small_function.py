@@ -22,7 +22,7 @@ class Config:
 config = Config()
 
 
-def f(x, times):
+def f(x, times, unused=None):
     y = x * SCALE + options["shift"]
     if config.clip:
         y = y.clamp(-1, 1)
@@ -39,16 +39,16 @@ sources = " ".join(g.source for g in guards)
 assert kinds["TENSOR_MATCH"] == 1  # x, and only x, is a tensor
 for name in ("x", "times", "SCALE", "options", "config"):
     assert name in sources, name  # everything f looked at is guarded
+assert "unused" not in sources  # and what it did not look at is not
 
-rows = sorted(
-    (g.type, g.source, "\n".join(g.checks), g.location.code.strip() if g.location else "")
-    for g in guards
-)
+of = {
+    kind: ", ".join(dict.fromkeys(g.source for g in guards if g.type == kind)) for kind in kinds
+}
 tclab.show(
     tclab.Table(
         title="Guards by kind",
-        columns=("kind", "what", "check", "because of"),
-        rows=rows,
+        columns=("kind", "guards", "of what"),
+        rows=[(kind, kinds[kind], of[kind] or None) for kind in sorted(kinds)],
     ),
     name="by-kind",
 )

@@ -1,60 +1,66 @@
 """What guards cost, measured.
 
-The same tiny sum over more and more parameters. Compiled with the `eager` backend, the
-compiled call runs the same operations as plain Python. What it adds is
-finding the cache entry and checking its guards. `skip_guard_eval_unsafe` runs the same compiled
-code without most of the checks. It is what the name says: only for calls that cannot differ.
+The same block, stacked deeper and deeper. Each layer brings parameters, and each
+parameter brings checks. The table times the check of one cache entry by itself, and a
+whole compiled call around it. (The backend is `eager`, so the call runs the graph's operations
+one by one.) Before anything is timed, the result is compared with eager.
 """
+# tclab: alone=true
 
 import statistics
 import time
 
 import torch
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
 import tclab
 
 
-class Bag(torch.nn.Module):
-    def __init__(self, size):
+class Stack(torch.nn.Module):
+    def __init__(self, depth):
         super().__init__()
-        self.items = torch.nn.ParameterList(torch.ones(1) for _ in range(size))
+        self.layers = torch.nn.Sequential()
+        for _ in range(depth):
+            self.layers.extend([torch.nn.Linear(8, 8), torch.nn.LayerNorm(8)])
 
     def forward(self, x):
-        for item in self.items:
-            x = x + item
-        return x
+        return self.layers(x)
 
 
-def microseconds(fn, x, repeats=200):
+def microseconds(fn, repeats=200):
     """Median, 20th and 80th percentile of one call."""
     for _ in range(20):
-        fn(x)
+        fn()
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        fn(x)
+        fn()
         times.append((time.perf_counter() - start) * 1e6)
     cut = statistics.quantiles(times, n=5)
     return statistics.median(times), cut[0], cut[3]
 
 
-rows, x = [], torch.ones(1)
-for size in (1, 10, 100):
-    bag = Bag(size)
-    with torch.no_grad(), tclab.capture() as c:
-        compiled = torch.compile(bag, backend="eager")
-        torch.testing.assert_close(compiled(x), bag(x))
-    with torch.no_grad():
-        checked = microseconds(compiled, x)
-        with torch.compiler.set_stance("default", skip_guard_eval_unsafe=True):
-            unchecked = microseconds(compiled, x)
-    rows.append((size, len(c.guards[0]), *checked, *unchecked))
+torch.manual_seed(0)
+torch.set_grad_enabled(False)
+rows, x = [], torch.randn(1, 8)
+for depth in (1, 8, 32):
+    torch._dynamo.reset()
+    model = Stack(depth)
+    with tclab.capture() as c:
+        compiled = torch.compile(model, backend="eager")
+        torch.testing.assert_close(compiled(x), model(x))
+    (entry,) = _debug_get_cache_entry_list(Stack.forward.__code__)
+    frame = {"self": model, "x": x}  # what the guards look at: the local variables
+    assert entry.guard_manager.check(frame)
+    check = microseconds(lambda e=entry, f=frame: e.guard_manager.check(f))
+    call = microseconds(lambda fn=compiled: fn(x))
+    rows.append((depth, len(c.guards[0]), *check, *call))
 
 assert rows[0][1] < rows[1][1] < rows[2][1]  # guards grow with what the code reads
 tclab.show(
     tclab.Table(
-        title="One call, with and without its checks",
-        columns=("parameters", "guards", "checked", "20 %", "80 %", "unchecked", "20 %", "80 %"),
+        title="The check, and the call around it",
+        columns=("layers", "guards", "check", "20 %", "80 %", "call", "20 %", "80 %"),
         units=("", "", *("µs",) * 6),
         formats=("", "", *(".1f",) * 6),
         rows=rows,
