@@ -121,16 +121,79 @@ def residual_block() -> Made:
     return Residual(32), (torch.randn(2, 32, 16, 16),)
 
 
+def _qkv(dtype: torch.dtype, *shape: int, grad: bool = False) -> tuple[torch.Tensor, ...]:
+    return tuple(torch.randn(*shape, dtype=dtype, requires_grad=grad) for _ in range(3))
+
+
 @example()
-def attention_fused() -> Made:
-    q = torch.randn(2, 4, 64, 32, dtype=torch.float16)
-    return lambda q, k, v: F.scaled_dot_product_attention(q, k, v), (q, q.clone(), q.clone())
+def attention_fp16() -> Made:
+    return lambda q, k, v: F.scaled_dot_product_attention(q, k, v), (
+        _qkv(torch.float16, 2, 4, 64, 32))  # fmt: skip
+
+
+@example(backward=True)
+def attention_bf16_causal() -> Made:
+    return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), (
+        _qkv(torch.bfloat16, 2, 4, 128, 64, grad=True))  # fmt: skip
+
+
+@example(backward=True)
+def attention_fp32() -> Made:
+    return lambda q, k, v: F.scaled_dot_product_attention(q * 2, k, v).relu(), (
+        _qkv(torch.float32, 2, 4, 128, 64, grad=True))  # fmt: skip
+
+
+@example()
+def attention_masked() -> Made:
+    mask = torch.ones(64, 64, dtype=torch.bool).tril()
+    return lambda q, k, v: F.scaled_dot_product_attention(q, k, v, mask), (
+        _qkv(torch.float16, 2, 4, 64, 32))  # fmt: skip
 
 
 @example()
 def attention_written_out() -> Made:
-    q = torch.randn(2, 4, 64, 32)
-    return lambda q, k, v: (q @ k.mT * 0.125).softmax(-1) @ v, (q, q.clone(), q.clone())
+    return lambda q, k, v: (q @ k.mT * 0.125).softmax(-1) @ v, _qkv(torch.float32, 2, 4, 64, 32)
+
+
+@example()
+def attention_written_out_bf16() -> Made:
+    return lambda q, k, v: (q @ k.mT * 0.125).softmax(-1) @ v, _qkv(torch.bfloat16, 2, 4, 64, 32)
+
+
+class FusedAttention(nn.Module):
+    """Multi-head causal self-attention with PyTorch's fused operator, as in nanoGPT."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        batch, time, width = x.shape
+        parts = self.qkv(x).split(width, dim=2)
+        q, k, v = (p.view(batch, time, self.heads, -1).transpose(1, 2) for p in parts)
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).reshape(batch, time, width))
+
+
+@example(backward=True)
+def fused_attention_module() -> Made:
+    return FusedAttention(128, 4), (torch.randn(2, 64, 128),)
+
+
+@example(backward=True)
+def fused_attention_module_bf16() -> Made:
+    return FusedAttention(128, 4).bfloat16(), (torch.randn(2, 64, 128, dtype=torch.bfloat16),)
+
+
+@example(backward=True)
+def multi_head_attention() -> Made:
+    attention = nn.MultiheadAttention(64, 4, batch_first=True)
+    return lambda x: attention(x, x, x, need_weights=False)[0], (torch.randn(2, 32, 64),)
+
+
+@example(backward=True)
+def transformer_encoder_layer() -> Made:
+    return nn.TransformerEncoderLayer(64, 4, 128, 0.0, batch_first=True), (torch.randn(2, 32, 64),)
 
 
 class CausalAttention(nn.Module):

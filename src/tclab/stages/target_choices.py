@@ -14,6 +14,7 @@ import torch
 from torch import fx
 
 from tclab.scrub import scrub
+from tclab.stages import target_attention
 from tclab.targets import Target, TargetError
 
 #: Settings that make Inductor time candidates on the GPU, or write code of another kind.
@@ -35,8 +36,8 @@ _TIMED = {
 
 #: Functions of Dynamo's graph whose operator is picked by looking at the GPU.
 _PICKED = {
-    "scaled_dot_product_attention": "PyTorch picks flash, memory-efficient, cuDNN or plain "
-    "attention by the GPU, its libraries and the inputs",
+    "_sdpa_kernel": "which attention kernels are allowed changes inside the function",
+    "_sdpa_kernel_variadic": "which attention kernels are allowed changes inside the function",
     "_transformer_encoder_layer_fwd": "it picks an attention kernel by the GPU",
     "_native_multi_head_attention": "it picks an attention kernel by the GPU",
     "lstm": "cuDNN runs it on a GPU", "gru": "cuDNN runs it on a GPU",
@@ -51,28 +52,21 @@ _FOREIGN = ("_for_cpu", "mkldnn", "onednn", "mkl.", "mkl_", "quantized_lstm")
 _LIBRARY = {
     "_cudnn_rnn", "_cudnn_rnn_backward", "_scaled_mm", "_scaled_grouped_mm", "_grouped_mm",
     "miopen_batch_norm", "_cudnn_ctc_loss", "_flash_attention_forward",
-    "_efficient_attention_forward", "_scaled_dot_product_flash_attention",
-    "_scaled_dot_product_efficient_attention", "_scaled_dot_product_cudnn_attention",
-    "_scaled_dot_product_fused_attention_overrideable", "_cslt_sparse_mm", "_weight_int4pack_mm",
+    "_efficient_attention_forward", "_cslt_sparse_mm", "_weight_int4pack_mm",
     "_fft_r2c", "_fft_c2c", "_fft_c2r",
 }  # fmt: skip
-
-_ADVICE = {
-    "scaled_dot_product_attention": "write the attention out (softmax(q @ k.mT) @ v) with "
-    "options={'fuse_attention': False}, or capture on the GPU",
-}
 
 
 @contextmanager
 def decided(target: Target) -> Iterator[None]:
     """For the length of the block, no choice is left to a GPU that is not there."""
-    from torch._inductor.fx_passes import fuse_attention, pad_mm
+    from torch._inductor.fx_passes import pad_mm
     from torch._inductor.graph import GraphLowering
     from torch._inductor.runtime import benchmarking
 
     with ExitStack() as stack:
         patch = stack.enter_context
-        patch(mock.patch.object(fuse_attention, "_scaled_dot_product_attention", _attention))
+        patch(target_attention.chosen_for(target))
         patch(mock.patch.object(pad_mm, "_should_pad", _should_pad(target)))
         patch(mock.patch.object(GraphLowering, "run", _checked(GraphLowering.run)))
         for cls in _benchmarkers(benchmarking):
@@ -129,7 +123,7 @@ def check_dynamo_graph(module: fx.GraphModule) -> None:
             if node.op in ("call_function", "call_method") and name in _PICKED:
                 raise TargetError(
                     f"{name}, {_line(node)}", f"not known for a GPU that is not there: "
-                    f"{_PICKED[name]}", _ADVICE.get(name, "capture on the GPU"),
+                    f"{_PICKED[name]}", "capture on the GPU",
                 )  # fmt: skip
 
 
@@ -179,14 +173,6 @@ def _line(node: fx.Node) -> str:
             code = trace[number + 1].strip() if number + 1 < len(trace) else ""
             return f"{scrub(path)}:{line}" + (f" ({code})" if code else "")
     return "line unknown"
-
-
-def _attention(*args: Any, **kwargs: Any) -> Any:
-    raise TargetError(
-        "softmax(q @ k.mT) @ v", "Inductor fuses this into scaled_dot_product_attention, for "
-        "which PyTorch picks a kernel by the GPU",
-        "options={'fuse_attention': False}, or capture on the GPU",
-    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------ padding, timing

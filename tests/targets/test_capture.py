@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import tclab
+from tclab.errors import CaptureError
+from tclab.targets import TargetError
+
+
+def names(capture: Any) -> list[str]:
+    return [k.kernel_name for k in capture.kernels if k.category != "extern"]
+
+
+def test_a_pointwise_chain_is_one_triton_kernel_for_the_target(pointwise_h200: Any) -> None:
+    kernel, = pointwise_h200.kernels
+    assert kernel.kernel_name == "triton_poi_fused_add_mul_relu_0"
+    assert "multi_processor_count=132, cc=90, major=9" in kernel.code
+    assert kernel.device == "cuda"
+
+
+def test_every_stage_is_there(pointwise_h200: Any) -> None:
+    c = pointwise_h200
+    assert [len(s) for s in (c.graphs, c.forward, c.post_grad, c.ir_pre_fusion, c.ir, c.wrapper)] == [1] * 6
+    assert {n.device for n in c.forward[0].nodes if n.device} == {"cuda:0"}
+
+
+def test_the_result_is_that_of_eager_on_the_cpu() -> None:
+    x = torch.randn(64)
+    c = tclab.capture(lambda x: torch.sin(x) + torch.ones(64), target="h200")(x)
+    assert torch.equal(c.result, torch.sin(x) + 1)
+
+
+def test_a_kernel_goes_down_to_sass(pointwise_h200: Any) -> None:
+    kernel, = pointwise_h200.compiled
+    assert list(kernel.stages) == ["ttir", "ttgir", "llir", "ptx", "sass"]
+    assert ".target sm_90a" in kernel.stages["ptx"].code
+    assert "//## File" in kernel.stages["sass"].code
+    assert "STG" in kernel.stages["sass"].code
+    assert 4 <= int(kernel.facts["registers per thread"]) <= 64
+    assert kernel.facts["spilled bytes"] == "0"
+    assert len(kernel.candidates) > 1
+    assert "first of" in kernel.facts["config"]
+    assert pointwise_h200.stages(kernel.name) == kernel.stages
+
+
+def test_training_step_forward_and_backward() -> None:
+    model = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 8))
+    wanted = torch.randint(0, 8, (32,))
+    before = [p.device for p in model.parameters()]
+    c = tclab.capture(
+        lambda x: nn.functional.cross_entropy(model(x), wanted), target="a100", backward=True
+    )(torch.randn(32, 64))
+    assert (len(c.joint), len(c.forward), len(c.backward)) == (1, 1, 1)
+    assert sum("layer_norm" in n for n in names(c)) >= 2
+    assert "multi_processor_count=108, cc=80" in next(k.code for k in c.kernels if k.category != "extern")
+    assert [p.device for p in model.parameters()] == before
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_softmax_differs_where_the_devices_differ() -> None:
+    def columns(x: torch.Tensor) -> torch.Tensor:
+        return x.sum(0)
+
+    x = torch.randn(8192, 256)
+    codes = {t: tclab.capture(columns, target=t)(x).kernels[0].code for t in ("h200", "t4")}
+    assert "cc=75" in codes["t4"]
+    assert codes["h200"] != codes["t4"]
+
+
+def test_code_that_says_cuda() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        y = torch.ones(x.shape[0], device="cuda")
+        return x.cuda() * 2 + y if x.is_cuda else x
+
+    x = torch.randn(32)
+    c = tclab.capture(fn, target="h200")(x)
+    assert len(names(c)) == 1
+    assert torch.equal(c.result, x * 2 + 1)
+
+
+def test_a_graph_break_gives_two_graphs(capsys: Any) -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x)
+        print("between")
+        return torch.sigmoid(y)
+
+    c = tclab.capture(fn, target="h200")(torch.randn(32))
+    assert len(c.graphs) == len(names(c)) == 2
+    assert len(c.breaks) == 1
+
+
+def test_dropout_uses_the_targets_generator() -> None:
+    c = tclab.capture(lambda x: nn.functional.dropout(x, 0.5), target="h200")(torch.randn(512))
+    assert "rand" in c.kernels[0].code
+    assert "inductor_seeds" in c.wrapper[0].code
+
+
+REFUSED = {
+    "attention with a mask": (
+        lambda q, m: nn.functional.scaled_dot_product_attention(q, q, q, m),
+        lambda: (torch.randn(1, 2, 16, 64), torch.ones(16, 16, dtype=torch.bool)),
+        "scaled_dot_product_attention",
+    ),
+    "attention inside a function of PyTorch": (
+        lambda q, w: nn.functional.multi_head_attention_forward(
+            q, q, q, 16, 2, w, None, None, None, False, 0.0, w[:16], None, need_weights=False,
+            training=False, attn_mask=torch.ones(4, 4, dtype=torch.bool).tril())[0],
+        lambda: (torch.randn(4, 1, 16), torch.randn(48, 16)),
+        "scaled_dot_product_attention",
+    ),
+    "padding that would be timed": (
+        lambda x, w: x @ w, lambda: (torch.randn(65, 67), torch.randn(67, 69)), r"test_capture.py:\d+",
+    ),
+    "a Fourier transform": (torch.fft.rfft, lambda: (torch.randn(16),), "_fft_r2c"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_only_the_gpu_can_say_is_refused_by_name(case: str) -> None:
+    fn, make, named = REFUSED[case]
+    with pytest.raises(TargetError, match=named) as error:
+        tclab.capture(lambda *a: fn(*a), target="h200")(*make())
+    assert error.value.next_step
+
+
+@pytest.mark.parametrize("mode", ["max-autotune", "max-autotune-no-cudagraphs"])
+def test_autotuning_is_refused(mode: str) -> None:
+    with pytest.raises(TargetError, match="max_autotune"):
+        tclab.capture(torch.relu, target="h200", mode=mode)(torch.randn(8))
+
+
+def test_other_backends_are_refused() -> None:
+    with pytest.raises(CaptureError, match="eager"):
+        tclab.capture(torch.relu, target="h200", backend="eager")(torch.randn(8))
+
+
+def test_an_error_of_the_function_goes_through() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        tclab.capture(fn, target="h200")(torch.randn(8))
