@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
@@ -111,7 +112,8 @@ def does_not_break(x):
     return x.relu() + 1
 
 
-def run(fn, calls=((torch.ones(3),),)) -> tclab.Capture:
+def run(fn, calls=None) -> tclab.Capture:
+    calls = calls or [(torch.ones(3),)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return tclab.capture(fn, backend="eager").over(calls)
@@ -151,7 +153,7 @@ def test_each_break_says_what_where_and_what_to_do(fn):
         assert b.location is not None
         assert b.location.file == "tests/stages/test_breaks.py"
         assert b.location.function == fn.__name__
-        assert b.location.code in open(__file__).read()  # noqa: PTH123, SIM115
+        assert b.location.code in Path(__file__).read_text()
         assert b.stack[-1] == b.location
         assert b.reason.startswith(b.gb_type)
         assert b.explanation

@@ -173,12 +173,14 @@ def test_settings_are_back_after_an_error(watch):
         raise ZeroDivisionError("from the function")
 
     before, code = settings(), f.__code__
+
+    def watching(x):
+        with tclab.capture():
+            return torch.compile(f, backend="eager")(x)
+
+    run = watching if watch else tclab.capture(f, backend="eager")
     with pytest.raises(ZeroDivisionError, match="from the function"):
-        if watch:
-            with tclab.capture():
-                torch.compile(f, backend="eager")(torch.ones(3))
-        else:
-            tclab.capture(f, backend="eager")(torch.ones(3))
+        run(torch.ones(3))
     assert settings() == before
     assert f.__code__ is code
 

@@ -35,7 +35,7 @@ class Private:
 
 
 _ALL = "2.11 2.13 2.15"
-NAMES = (  # fmt: skip
+NAMES = (
     Private("torch._logging._internal", "trace_log", _ALL, "the structured trace"),
     Private("torch._logging._internal", "log_registry", _ALL, "names of the log artifacts"),
     Private("torch._logging.structured", "INTERN_TABLE", _ALL, "file names in traced stacks"),
@@ -57,7 +57,7 @@ NAMES = (  # fmt: skip
     Private("torch._inductor.config", "trace.provenance_tracking_level", _ALL, "kernel origins"),
     Private("torch._inductor.debug", "_inductor_triton_kernel_to_post_grad_node_info", _ALL,
             "the nodes each kernel computes; the trace has them for forward graphs only"),
-)
+)  # fmt: skip
 
 #: Log artifacts that the structured trace lacks, with the logger each one is written to.
 LOGS = {
@@ -200,7 +200,8 @@ def shortened(files: set[str]) -> dict[str, str]:
 @contextmanager
 def observable() -> Iterator[None]:
     """No FX graph cache and no AOTAutograd cache, since a hit would skip the stages after it;
-    and Inductor keeps note of the nodes each kernel computes."""
+    and Inductor keeps note of the nodes each kernel computes.
+    """
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
 
@@ -225,7 +226,8 @@ def kernel_nodes() -> dict[str, tuple[str, ...]]:
 @contextmanager
 def no_profile() -> Iterator[None]:
     """An empty record of sizes seen before, so that an earlier compile does not make this one
-    dynamic; the old record comes back, and nothing is written to disk."""
+    dynamic; the old record comes back, and nothing is written to disk.
+    """
     import torch._dynamo.config as dynamo
     from torch._dynamo import pgo
 

@@ -14,6 +14,9 @@ from tclab.scrub import scrub
 from tclab.stages.frames import Frame, frames, printed_stack
 from tclab.stages.trace import Event, Trace
 
+_FIELD = r"(.*?)(?=^  Hint: |^  Developer debug context:|\Z)"
+_EXPLANATION = re.compile(rf"^  Explanation: {_FIELD}", re.DOTALL | re.MULTILINE)
+_HINT = re.compile(rf"^  Hint: {_FIELD}", re.DOTALL | re.MULTILINE)
 _GB = re.compile(r"/gb/gb(\d+)\.html")
 _ANOTHER = "*** While handling this graph break, another graph break occurred: ***"
 _STACK = "User code traceback:"
@@ -86,9 +89,7 @@ def _break(message: str, stack: tuple[SourceLine, ...], skipped: bool) -> Break:
 
 def _fields(message: str) -> dict[str, str]:
     gb = _GB.search(message)
-    explanation = re.search(
-        r"^  Explanation: (.*?)(?=^  Hint: |^  Developer debug context:|\Z)", message, re.S | re.M
-    )
+    explanation = _EXPLANATION.search(message)
     return {
         "gb_id": f"GB{gb[1]}" if gb else "",
         "gb_type": _headline(message),
@@ -106,10 +107,7 @@ def _headline(message: str) -> str:
 
 
 def _hints(message: str) -> list[str]:
-    found = re.findall(
-        r"^  Hint: (.*?)(?=^  Hint: |^  Developer debug context:|\Z)", message, re.S | re.M
-    )
-    return [_dedent(hint) for hint in found]
+    return [_dedent(hint) for hint in _HINT.findall(message)]
 
 
 def _dedent(text: str) -> str:

@@ -11,6 +11,7 @@ from tclab.scrub import scrub
 from tclab.stages.frames import original
 from tclab.stages.trace import Event, Trace
 
+
 def bytecode(trace: Trace) -> tuple[Listing, ...]:
     """Two listings a compile: what Python compiled, and what Dynamo made of it."""
     found: list[Listing] = []
@@ -31,8 +32,7 @@ def _listing(text: str, code: CodeType, old: CodeType, name: str, event: Event) 
     file = scrub(old.co_filename)
     kind = "resume function of " if original(old.co_name) != old.co_name else ""
     return Listing(
-        title=f"{which} bytecode of {kind}{original(old.co_name)}"
-        f" ({event.compile_id})",
+        title=f"{which} bytecode of {kind}{original(old.co_name)} ({event.compile_id})",
         name=name,
         code=text,
         language="text",
@@ -42,8 +42,8 @@ def _listing(text: str, code: CodeType, old: CodeType, name: str, event: Event) 
     )
 
 
-def _links(text: str, code: CodeType, file: str) -> dict[int, tuple[str, ...]]:
-    """Each printed instruction's Python line; nothing if lines and instructions do not pair up."""
+def shown_instructions(text: str, code: CodeType) -> list[tuple[int, dis.Instruction]]:
+    """Each printed line (from 1) with its instruction; nothing if they do not pair up."""
     shown = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("ExceptionTable"):
@@ -51,10 +51,14 @@ def _links(text: str, code: CodeType, file: str) -> dict[int, tuple[str, ...]]:
         if line.strip() and not re.fullmatch(r"\s*L\d+:", line):
             shown.append(number)
     instructions = list(dis.get_instructions(code))
-    if len(shown) != len(instructions):
-        return {}
-    lines = _source_lines(instructions)
-    return {n: (f"py:{file}:{line}",) for n, line in zip(shown, lines) if line}
+    return list(zip(shown, instructions)) if len(shown) == len(instructions) else []
+
+
+def _links(text: str, code: CodeType, file: str) -> dict[int, tuple[str, ...]]:
+    """Each printed instruction's Python line."""
+    pairs = shown_instructions(text, code)
+    lines = _source_lines([instruction for _, instruction in pairs])
+    return {n: (f"py:{file}:{line}",) for (n, _), line in zip(pairs, lines) if line}
 
 
 def _source_lines(instructions: list[dis.Instruction]) -> list[int | None]:

@@ -199,7 +199,8 @@ class Request:
 
 class Watch:
     """``with capture() as c``: observe whatever compiles in the block, and change nothing but
-    the graph caches, which are off: a hit would hide the stages after it."""
+    the graph caches, which are off: a hit would hide the stages after it.
+    """
 
     def __enter__(self) -> Capture:
         _torch.require()
@@ -233,8 +234,11 @@ def capture(fn: Callable[..., Any] | None = None, *, backward: bool = False, tar
     """
     if fn is None:
         if backward or target is not None or compile_options:
-            raise CaptureError("tclab.capture", "options without a function",
-                               "with capture() only watches; pass options to torch.compile")  # fmt: skip
+            raise CaptureError(
+                "tclab.capture",
+                "options without a function",
+                "with capture() only watches; pass options to torch.compile",
+            )
         return Watch()
     return Request(fn, backward, target, compile_options)
 

@@ -68,3 +68,9 @@ def printed_stack(text: str) -> tuple[SourceLine, ...]:
                            original(match["function"]))
             )  # fmt: skip
     return tuple(entries)
+
+
+def printed_places(text: str) -> list[tuple[str, int]]:
+    """Files, not scrubbed, and lines of a printed traceback, outermost first."""
+    matches = (_ENTRY.match(line) for line in text.splitlines())
+    return [(match["file"], int(match["line"])) for match in matches if match]

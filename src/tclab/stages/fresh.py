@@ -57,7 +57,7 @@ def function_of(fn: Any) -> FunctionType | None:
     if isinstance(fn, torch.nn.Module):
         fn = fn.forward
     if not isinstance(fn, (FunctionType, MethodType)) and not isinstance(fn, type):
-        fn = getattr(type(fn), "__call__", fn)
+        fn = getattr(type(fn), "__call__", fn)  # noqa: B004
     fn = getattr(fn, "__func__", fn)
     return fn if isinstance(fn, FunctionType) else None
 
@@ -67,9 +67,10 @@ def _functions_on(codes: list[CodeType], top: FunctionType | None) -> list[Funct
     found = {id(top): top} if top is not None else {}
     ids, files = {id(code) for code in codes}, {code.co_filename for code in codes}
     for thing in gc.get_objects() if codes else ():
-        if type(thing) is FunctionType and thing.__code__.co_filename in files:
-            if _has(thing.__code__, ids):
-                found[id(thing)] = thing
+        if type(thing) is not FunctionType or thing.__code__.co_filename not in files:
+            continue
+        if _has(thing.__code__, ids):
+            found[id(thing)] = thing
     return list(found.values())
 
 

@@ -46,7 +46,8 @@ def graph_from_text(
     text: str, stage: str, index: int = 0, *, title: str = "", compile_id: str = ""
 ) -> Graph:
     """A Graph from what ``GraphModule.print_readable`` prints. Its lines and nodes carry keys:
-    ``py:<file>:<line>`` for the user's line, ``fx:<stage>:<index>:<node>`` for the node."""
+    ``py:<file>:<line>`` for the user's line, ``fx:<stage>:<index>:<node>`` for the node.
+    """
     text = _clean(text)
     parsed = readable.parse(text)
     prefix = f"fx:{stage}:{index}:"

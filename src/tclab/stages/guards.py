@@ -50,7 +50,8 @@ def _guards(payload: str, index: int, event: Event, frame: Frame | None,
 
 def _tree(payload: str, files: dict[str, str]) -> str:
     """The tree without the measured latency, which differs from run to run, and with the
-    files of comments, which PyTorch cuts at the left, named like everywhere else."""
+    files of comments, which PyTorch cuts at the left, named like everywhere else.
+    """
     kept = [line for line in payload.splitlines() if not line.startswith("Guard latency")]
     tree = "\n".join(kept).strip("\n") + "\n"
 

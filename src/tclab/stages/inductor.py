@@ -11,7 +11,7 @@ from tclab.scrub import scrub
 from tclab.stages import graphs, kernels
 from tclab.stages.trace import Event, Trace
 
-_AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.M)
+_AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
 
 
 #: What belongs to the graph whose post-grad graph came before it.
@@ -64,7 +64,7 @@ def _take(unit: Unit, event: Event) -> None:
 def _own_ids(code: str, index: int) -> str:
     """Output code without the process's counter of AOT graphs and without cache file names."""
     code = _AOT_ID.sub(lambda m: f"# AOT ID: ['{index}_{m[2]}']", code)
-    return re.sub(r"^# kernel path: .*\n", "", code, flags=re.M)
+    return re.sub(r"^# kernel path: .*\n", "", code, flags=re.MULTILINE)
 
 
 def ir(trace: Trace, *, fused: bool) -> tuple[Listing, ...]:
@@ -83,10 +83,11 @@ def ir(trace: Trace, *, fused: bool) -> tuple[Listing, ...]:
 
 def fusion(trace: Trace) -> Listing:
     """What the scheduler looked at, fused or did not, and why, for all graphs together."""
-    parts = []
-    for unit in units(trace):
-        if unit.fusion:
-            parts.append(f"# graph {unit.index}{_of(unit)}\n" + "\n".join(unit.fusion))
+    parts = [
+        f"# graph {unit.index}{_of(unit)}\n" + "\n".join(unit.fusion)
+        for unit in units(trace)
+        if unit.fusion
+    ]
     return Listing("Fusion decisions", "fusion", scrub("\n\n".join(parts)), "text", "ir")
 
 
@@ -112,11 +113,11 @@ def all_kernels(trace: Trace) -> tuple[Kernel, ...]:
     """Every kernel of every graph, in the order of the calls to them; names made unique."""
     post = graphs.graphs(trace, "post_grad")
     seen: dict[str, int] = {}
-    found: list[Kernel] = []
-    for unit in units(trace):
-        for kernel in kernels.kernels(unit.code, unit.nodes, _at(post, unit.index), _of(unit)):
-            found.append(kernels.renamed(kernel, seen))
-    return tuple(found)
+    return tuple(
+        kernels.renamed(kernel, seen)
+        for unit in units(trace)
+        for kernel in kernels.kernels(unit.code, unit.nodes, _at(post, unit.index), _of(unit))
+    )
 
 
 def post_grad(trace: Trace) -> Iterator[tuple[Unit, Graph]]:

@@ -31,8 +31,11 @@ _PLUMBING = ("torch.ops.inductor.",)
 
 def kernels(code: str, record: Mapping[str, tuple[str, ...]], graph: Graph | None,
             where: str = "") -> list[Kernel]:  # fmt: skip
-    """The kernels of one output file, in the order of the first call to each. `record` maps handles to names of nodes of `graph`, the
-    post-grad graph the file was made from; `where` is added to titles."""
+    """The kernels of one output file, in the order of the first call to each.
+
+    `record` maps handles to names of nodes of `graph`, the post-grad graph the file was made
+    from; `where` is added to titles.
+    """
     file = _File.read(code, record, graph)
     if file is None:
         return []
@@ -55,7 +58,8 @@ def without_handles(code: str) -> str:
 def wrapper_links(code: str, record: Mapping[str, tuple[str, ...]],
                   graph: Graph | None) -> dict[int, tuple[str, ...]]:  # fmt: skip
     """Lines of the output code, handles removed, that define or call a kernel → keys of its
-    nodes."""
+    nodes.
+    """
     file = _File.read(code, record, graph)
     links: dict[int, tuple[str, ...]] = {}
     for place, nodes in file.places() if file else ():
@@ -111,7 +115,8 @@ class _File:
 
     def nodes(self, definition: _Definition | None, calls: list[ast.Call]) -> list[Node]:
         """What these calls compute, by Inductor's record, else by the comment above the
-        definition; in the order of the graph."""
+        definition; in the order of the graph.
+        """
         names = {name for call in calls for name in self.record.get(self._handle(call), ())}
         if not names and definition:
             block = self.comment(definition.line)
@@ -215,6 +220,8 @@ def _generated(file: _File, found: _Definition, where: str) -> tuple[int, Kernel
 
 def _extern(file: _File, call: ast.Call, where: str) -> tuple[int, Kernel]:
     name = _dotted(call.func)
+    nodes = file.nodes(None, [call])
+    keys = tuple(dict.fromkeys(key for node in nodes for key in node.keys))
     last = call.end_lineno or call.lineno
     text = "\n".join(line.strip() for line in file.lines[call.lineno - 1 : last])
     kernel = Kernel(
@@ -226,7 +233,8 @@ def _extern(file: _File, call: ast.Call, where: str) -> tuple[int, Kernel]:
         kernel_name=name,
         category="extern",
         device=_graph_device(file.graph),
-        **_origin(file.nodes(None, [call])),
+        links=dict.fromkeys(range(1, text.count("\n") + 2), keys) if keys else {},
+        **_origin(nodes),
     )
     return call.lineno, kernel
 

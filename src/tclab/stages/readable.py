@@ -30,6 +30,7 @@ _BINARY = {
 _COMPARE = {ast.Lt: "lt", ast.Gt: "gt", ast.LtE: "le", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 _UNARY = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
 
+
 @dataclass(frozen=True)
 class Parsed:
     """The nodes of the outermost graph, and the line (from 1) each one is printed on."""

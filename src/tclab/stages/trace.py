@@ -12,7 +12,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from tclab.stages import _torch
+from tclab.stages import _torch, _torch_links
 
 _CONTEXT = {"frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack",
             "compiled_autograd_id", "subgraph_name"}  # fmt: skip
@@ -45,7 +45,8 @@ class Event:
 @dataclass
 class Trace:
     """The events of a capture. Frames are numbered from 0 in the order they are met, so that
-    an id does not depend on what the process compiled before."""
+    an id does not depend on what the process compiled before.
+    """
 
     events: list[Event] = field(default_factory=list)
     frames: dict[int, int] = field(default_factory=dict)
@@ -65,11 +66,12 @@ class Trace:
         def own(match: re.Match[str]) -> str:
             return self._compile_id(int(match[1]), int(match[2])) + ":"
 
-        return re.sub(r"^(\d+)/(\d+):", own, text, flags=re.M)
+        return re.sub(r"^(\d+)/(\d+):", own, text, flags=re.MULTILINE)
 
     def stable(self, text: str) -> str:
         """`text` with names that Dynamo counts through the whole process counted through this
-        trace instead, and without id() in names."""
+        trace instead, and without id() in names.
+        """
         text = _BY_ID.sub("_…", text)
         return _COUNTED.sub(lambda m: f"{m[1]}_{self._counts[m[1]].index(int(m[2])) + 1}", text)
 
@@ -107,6 +109,7 @@ def listen() -> Iterator[Trace]:
         for name in _torch.LOGS:
             stack.enter_context(_torch.log_tap(name, _Log(trace, name)))
         stack.enter_context(_torch.bytecode_hook(bytecode))
+        stack.enter_context(_torch_links.recording(trace))
         yield trace
 
 
