@@ -1,0 +1,39 @@
+"""A Python loop is unrolled, and how to write it instead.
+
+Dynamo runs a loop while it traces: every round leaves its own operations in the graph. The
+compiler then works through all of them, and the kernel grows with the number of rounds. The same
+sum, written as one operation, is a loop in the generated code.
+"""
+
+import torch
+
+import tclab
+
+ROUNDS = 64
+
+
+def looped(x):
+    total = torch.zeros_like(x[0])
+    for i in range(x.shape[0]):  # before
+        total = total + torch.tanh(x[i]) * i
+    return total
+
+
+def batched(x):
+    weights = torch.arange(x.shape[0], device=x.device, dtype=x.dtype)
+    return (torch.tanh(x) * weights[:, None]).sum(0)  # after
+
+
+x = torch.randn(ROUNDS, 512)
+rows, found = [], {}
+for f in (looped, batched):
+    c = tclab.capture(f, dynamic=False)(x)
+    assert torch.allclose(c.result.double(), f(x.double()), atol=1e-3)
+    lines = sum(len(k.code.splitlines()) for k in c.kernels)
+    found[f.__name__] = (len(c.graphs[0]), lines)
+    rows.append((f.__name__, len(c.graphs[0]), len(c.forward[0]), len(c.kernels), lines))
+
+assert found["looped"][0] > ROUNDS > found["batched"][0]
+assert found["looped"][1] > 3 * found["batched"][1]
+columns = ("function", "operations in Dynamo's graph", "in ATen", "kernels", "lines of C++")
+tclab.show(tclab.Table(title=f"{ROUNDS} rounds of a loop", columns=columns, rows=rows))
