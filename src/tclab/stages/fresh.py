@@ -11,6 +11,8 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import CodeType, FunctionType, MethodType
@@ -20,26 +22,43 @@ import torch
 
 from tclab.stages import _torch
 
+#: One capture at a time swaps code; a capture inside a capture is fine.
+_LOCK = threading.RLock()
+#: Copies that may still be alive, by id(): code objects compare by value.
+_COPIES: dict[int, weakref.ref[CodeType]] = {}
+
 
 @contextmanager
 def fresh(fn: Callable[..., Any]) -> Iterator[None]:
     """Hide what Dynamo knows of `fn` and of everything else, for the length of the block."""
-    before = _torch.known_codes()
-    functions = _functions_on([c for c in before if _matters(c)], function_of(fn))
-    codes = [f.__code__ for f in functions]
-    for function, code in zip(functions, codes):
-        function.__code__ = copy_code(code)
-    try:
-        with _torch.no_profile():
-            yield
-    finally:
-        for function, code in zip(functions, codes):
-            function.__code__ = code
-        _forget_since(before)
+    with _LOCK:
+        before = _torch.known_codes()
+        functions = _functions_on([c for c in before if _matters(c)], function_of(fn))
+        codes = [f.__code__ for f in functions]
+        try:
+            for function, code in zip(functions, codes):
+                function.__code__ = _remember(copy_code(code))
+            with _torch.no_profile():
+                yield
+        finally:
+            for function, code in zip(functions, codes):
+                function.__code__ = code
+            _forget_since(before)
+
+
+def _remember(copy: CodeType) -> CodeType:
+    for number in [n for n, ref in _COPIES.items() if ref() is None]:
+        del _COPIES[number]
+    _COPIES[id(copy)] = weakref.ref(copy)
+    return copy
 
 
 def _matters(code: CodeType) -> bool:
-    """Code with cache entries; other code of PyTorch's own is skipped whatever its past."""
+    """Code with cache entries, or that Dynamo may have given up on. Not our own copies, which
+    no function runs any more; nor other code of PyTorch's, which is skipped whatever its past.
+    """
+    if (copy := _COPIES.get(id(code))) is not None and copy() is code:
+        return False
     torch_folder = os.path.dirname(torch.__file__) + os.sep
     return _torch.is_cached(code) or not code.co_filename.startswith(torch_folder)
 
