@@ -78,6 +78,9 @@ class Project:
         assert "Traceback" not in done.stdout
         return done.stdout
 
+    def environment(self) -> dict[str, str]:
+        return environment()
+
     def html(self, page: str = "index.html") -> str:
         return (self.root / "site" / page).read_text(encoding="utf-8")
 

@@ -11,7 +11,16 @@ import pytest
 from tclab.model import Snippet
 from tclab.page import downloads
 
-SOURCE = '"""Title.\n\nCaption *here*.\n"""\n# tclab: timeout=5\n\nfrom _shared import two\n\nx = two()\n'
+SOURCE = '''"""Title.
+
+Caption *here*.
+"""
+# tclab: timeout=5
+
+from _shared import two
+
+x = two()
+'''
 
 
 @pytest.fixture

@@ -78,7 +78,7 @@ def test_an_info_string_that_superfences_would_ignore_is_an_error(info: str) -> 
         fences.find(f"```{info}\nx\n```", "docs/x.md")
 
 
-@pytest.mark.parametrize(("value", "on"), [("1", True), ("true", True), ("0", False), ("no", False)])
+@pytest.mark.parametrize(("value", "on"), [("1", True), ("on", True), ("0", False), ("no", False)])
 def test_exec_is_read_as_markdown_exec_reads_it(value: str, on: bool) -> None:
     (fence,) = fences.find(f'```python exec="{value}"\n```')
     assert fence.executed is on

@@ -22,7 +22,7 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
 #: Executable fences of each page. A fence that comes or goes is a change of the site.
 EXPECTED = {
-    "contributing.md": 0,
+    "contributing.md": 1,
     "how-this-site-is-made.md": 1,
     "pipeline/dynamo.md": 7,
     "pipeline/guards.md": 9,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tclab.model import Run, Snippet
 from tclab.page import blocks, outputs, overviews, state
 
 __all__ = ["code", "overview", "show", "snippet", "stdout"]
@@ -57,7 +58,7 @@ def overview() -> None:
     blocks.current().emit(overviews.table(state.build().book))
 
 
-def _find(name: str):
+def _find(name: str) -> tuple[blocks.Block, Snippet, tuple[Run, ...]]:
     block, book = blocks.current(), state.build().book
     found = book.snippet(name, block.place)
     return block, found, book.shown(name, block.place)

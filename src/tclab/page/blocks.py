@@ -110,7 +110,9 @@ def execute(code: str, block: Block) -> str:
 def _own_print(block: Block) -> Iterator[dict[str, Any]]:
     """A fresh namespace whose `print` writes to the page."""
 
-    def to_page(*values: object, sep: str = " ", end: str = "\n", file: Any = None, **_: Any):
+    def to_page(
+        *values: object, sep: str = " ", end: str = "\n", file: Any = None, **_: Any
+    ) -> None:
         (file or block.output).write(sep.join(str(v) for v in values) + end)
 
     yield {"__name__": f"block_{block.line}", "print": to_page}

@@ -122,9 +122,7 @@ def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
     return runner.run(stale, root=book.root, store=book.store)
 
 
-def _live(
-    book: Book, run: Callable[[Book, list[Snippet]], dict[str, Run]]
-) -> dict[str, Run]:
+def _live(book: Book, run: Callable[[Book, list[Snippet]], dict[str, Run]]) -> dict[str, Run]:
     """The local runs of what can run here: fresh ones from the store, the others run now."""
     able = [s for s in book.snippets.values() if not environment.missing_needs(s)]
     stored = {s.name: _stored(book, s) for s in able}

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from markdown import Markdown
+from markdown import Markdown  # type: ignore[import-untyped, unused-ignore]
 
 from tclab.model import Snippet
-from tclab.page import references
+from tclab.page import fragments, installed, references
 
 _EXTENSIONS = ["tables", "attr_list", "def_list", "pymdownx.superfences"]
 
 
-@cache
 def caption_html(snippet: Snippet) -> str:
     """The caption as HTML; its source references are links. PageError for one that is wrong."""
     if not snippet.caption.strip():
         return ""
-    text, problems = references.link(snippet.caption, f"snippets/{snippet.name}.py", 3)
-    if problems:
-        raise problems[0]
-    return Markdown(extensions=_EXTENSIONS).convert(text)
+
+    def make() -> str:
+        place = f"snippets/{snippet.name}.py"
+        text, problems = references.link(snippet.caption, place, _first_line(snippet))
+        if problems:
+            raise problems[0]
+        return str(Markdown(extensions=_EXTENSIONS).convert(text))
+
+    return fragments.kept(make, "caption", snippet.name, snippet.source, installed.versions())
+
+
+def _first_line(snippet: Snippet) -> int:
+    """The line of the file on which the caption begins."""
+    first = snippet.caption.split("\n", 1)[0]
+    lines = snippet.source.splitlines()
+    return next((n for n, line in enumerate(lines, 1) if line.strip() == first.strip()), 1)

@@ -1,8 +1,8 @@
 """Rendered pieces of HTML, kept on disk between builds.
 
 A piece is named by a digest of everything it depends on: the run it shows, the
-options, and the version of the renderer. So nothing is ever invalidated; a piece
-that no key asks for any more is only forgotten (`sweep`).
+options, and the version of the renderer. So nothing is ever invalidated; what older
+versions of the renderer made is swept away after a build.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import ast
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def figure(
 
     made = [encode(run.provenance), run.environment, run.seconds]
     options = [prefix, sorted(anchors.items()), fold, view]
-    return _kept(make, "figure", encode(shown), made, options)
+    return kept(make, "figure", encode(shown), made, options)
 
 
 def source(snippet: Snippet, lines: tuple[int, int], prefix: str, fold: bool) -> str:
@@ -45,7 +46,7 @@ def source(snippet: Snippet, lines: tuple[int, int], prefix: str, fold: bool) ->
     def make() -> str:
         return render.source(snippet, lines=lines, prefix=prefix, fold=fold)
 
-    return _kept(make, "source", snippet.name, snippet.source, lines, prefix, fold)
+    return kept(make, "source", snippet.name, snippet.source, lines, prefix, fold)
 
 
 def code_start(snippet: Snippet) -> int:
@@ -68,8 +69,16 @@ def folder() -> Path:
     return state.build().book.store_path / "rendered" / render.version()[:16]
 
 
-def _kept(make: Callable[[], str], *key: object) -> str:
-    """What `make` returns, from disk where an earlier build made it."""
+def sweep() -> None:
+    """Remove the pieces that other versions of the renderer made."""
+    used = folder()
+    others = [p for p in used.parent.glob("*") if p != used] if used.exists() else []
+    for other in others:
+        shutil.rmtree(other, ignore_errors=True)
+
+
+def kept(make: Callable[[], str], *key: object) -> str:
+    """What `make` returns, from disk where an earlier build made it from the same `key`."""
     path = folder() / f"{_digest(key)}.html"
     try:
         return path.read_text(encoding="utf-8")

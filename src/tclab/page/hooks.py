@@ -20,7 +20,7 @@ from mkdocs.structure.files import File, Files
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.page import book, downloads, engine, progress, references, state
+from tclab.page import book, downloads, engine, fragments, progress, references, state
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -73,8 +73,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     opened = state.build().book
     made = (downloads.files(s, opened.here.torch, opened.here.triton)
             for s in opened.snippets.values())  # fmt: skip
-    for path, content in dict(file for each in made for file in each).items():
-        files.append(File.generated(config, path, content=content))
+    for name, content in dict(file for each in made for file in each).items():
+        files.append(File.generated(config, name, content=content))
     return files
 
 
@@ -115,6 +115,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     """Hold the promise that the site's process never imports torch."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
+    fragments.sweep()
 
 
 def on_serve(server: Any, config: MkDocsConfig, builder: Any) -> Any:

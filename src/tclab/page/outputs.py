@@ -21,7 +21,9 @@ def whole(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool) -> st
     title = tag("p", esc(snippet.title) + anchor, class_="tclab-title")
     caption = caption_html(snippet)
     body = [title, caption, source(block, snippet, None, fold), *_outputs(block, snippet, runs)]
-    return tag("section", "\n".join(body), class_="tclab-snippet", id=ident, aria_label=snippet.title)
+    return tag(
+        "section", "\n".join(body), class_="tclab-snippet", id=ident, aria_label=snippet.title
+    )
 
 
 def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run]) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tclab.errors import PageError, TclabError
-from tclab.page import fences, sources
+from tclab.page import fences, installed, sources
 
 _REFERENCE = re.compile(r"(?P<ticks>`+) ?src:(?P<name>[\w.]+) ?(?P=ticks)")
 _MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")
@@ -85,5 +85,5 @@ def save(path: Path) -> None:
 
 def _key() -> str:
     """Changes with the installed versions and with the code that looks names up."""
-    code = Path(sources.__file__).read_bytes()
-    return hashlib.sha256(f"{sources.versions()}".encode() + code).hexdigest()
+    code = b"".join(Path(str(m.__file__)).read_bytes() for m in (installed, sources))
+    return hashlib.sha256(f"{installed.versions()}".encode() + code).hexdigest()

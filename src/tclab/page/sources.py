@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import ast
 import difflib
-import importlib.util
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeGuard
 
 from tclab.errors import PageError
+from tclab.page import installed
+from tclab.page.installed import Module, NotFound
 
 #: How many re-exports are followed before a name counts as circular.
 MAX_HOPS = 12
@@ -32,14 +33,6 @@ class Location:
     url: str
 
 
-class NotFound(LookupError):
-    """No such name. `known` are the names there are where the search ended."""
-
-    def __init__(self, name: str, where: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"{where} defines no {name!r}")
-        self.name, self.where, self.known = name, where, known
-
-
 #: What was found, by name. A build keeps it for the next one.
 known: dict[str, Location] = {}
 
@@ -53,9 +46,11 @@ def locate(name: str) -> Location:
 
 def _locate(name: str) -> Location:
     package, *rest = name.split(".")
-    module, line = _resolve(_package(package), tuple(rest), MAX_HOPS)
-    file = module.path.relative_to(_package(package).path.parent.parent).as_posix()
-    return Location(name, file, line, f"{_repository(package)}/{_in_repository(file)}#L{line}")
+    module, line = _resolve(installed.top_level(package), tuple(rest), MAX_HOPS)
+    file = module.path.relative_to(installed.top_level(package).path.parent.parent).as_posix()
+    return Location(
+        name, file, line, f"{installed.repository(package)}/{installed.in_repository(file)}#L{line}"
+    )
 
 
 def link(name: str, place: str) -> Location:
@@ -70,43 +65,6 @@ def link(name: str, place: str) -> Location:
 
 
 # --------------------------------------------------------------------------- modules
-
-
-@dataclass(frozen=True)
-class _Module:
-    """A module's file, its dotted name, and the first line of each name it binds."""
-
-    name: str
-    path: Path
-
-    @property
-    def is_package(self) -> bool:
-        return self.path.name == "__init__.py"
-
-    def child(self, name: str) -> _Module | None:
-        """The submodule `name`, if this is a package that has it."""
-        if not self.is_package:
-            return None
-        for path in (self.path.parent / name / "__init__.py", self.path.parent / f"{name}.py"):
-            if path.is_file():
-                return _Module(f"{self.name}.{name}", path)
-        return None
-
-
-@cache
-def _package(name: str) -> _Module:
-    spec = importlib.util.find_spec(name)  # a top-level name: nothing is imported
-    if spec is None or spec.origin is None:
-        raise NotFound(name, "this environment", ())
-    return _Module(name, Path(spec.origin))
-
-
-def _module(dotted: str) -> _Module | None:
-    package, *rest = dotted.split(".")
-    module: _Module | None = _package(package)
-    for part in rest:
-        module = module.child(part) if module else None
-    return module
 
 
 @lru_cache(maxsize=6)  # a tree of PyTorch's larger modules takes tens of MB
@@ -163,7 +121,7 @@ def _bound(statement: ast.stmt) -> Iterator[str]:
 # --------------------------------------------------------------------------- resolving
 
 
-def _resolve(module: _Module, parts: tuple[str, ...], hops: int) -> tuple[_Module, int]:
+def _resolve(module: Module, parts: tuple[str, ...], hops: int) -> tuple[Module, int]:
     """(module, line) of the dotted `parts` within `module`."""
     if not parts:
         return module, 1
@@ -179,7 +137,7 @@ def _resolve(module: _Module, parts: tuple[str, ...], hops: int) -> tuple[_Modul
     return _starred(module, parts, hops)
 
 
-def _imports_submodule(module: _Module, statement: ast.stmt) -> bool:
+def _imports_submodule(module: Module, statement: ast.stmt) -> bool:
     """Whether it is ``import a.b`` or ``from . import b``: what it binds is a module."""
     if isinstance(statement, ast.ImportFrom):
         return _absolute(module, statement) == module.name
@@ -187,8 +145,8 @@ def _imports_submodule(module: _Module, statement: ast.stmt) -> bool:
 
 
 def _submodule(
-    module: _Module, child: _Module, first: str, rest: tuple[str, ...], hops: int
-) -> tuple[_Module, int]:
+    module: Module, child: Module, first: str, rest: tuple[str, ...], hops: int
+) -> tuple[Module, int]:
     """Look in the submodule; a class or function of the same name is the second choice."""
     try:
         return _resolve(child, rest, hops)
@@ -202,8 +160,8 @@ def _submodule(
 
 
 def _bound_name(
-    module: _Module, statement: ast.stmt, name: str, rest: tuple[str, ...], hops: int
-) -> tuple[_Module, int]:
+    module: Module, statement: ast.stmt, name: str, rest: tuple[str, ...], hops: int
+) -> tuple[Module, int]:
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return _imported(module, statement, name, rest, hops)
     if isinstance(statement, ast.ClassDef) and rest:
@@ -216,24 +174,24 @@ def _bound_name(
 
 
 def _imported(
-    module: _Module, statement: ast.stmt, name: str, rest: tuple[str, ...], hops: int
-) -> tuple[_Module, int]:
+    module: Module, statement: ast.stmt, name: str, rest: tuple[str, ...], hops: int
+) -> tuple[Module, int]:
     """Follow ``from .x import y as name`` or ``import x.y as name``."""
     for alias in statement.names:  # type: ignore[attr-defined]
         if (alias.asname or alias.name.split(".")[0]) != name:
             continue
         if isinstance(statement, ast.ImportFrom):
-            source = _module(_absolute(module, statement))
+            source = installed.module(_absolute(module, statement))
             parts = (alias.name, *rest)
         else:
-            source = _module(alias.name if alias.asname else name)
+            source = installed.module(alias.name if alias.asname else name)
             parts = rest
         if source is not None:
             return _resolve(source, parts, hops - 1)
     return module, statement.lineno  # from C++ or another package: the import is what we have
 
 
-def _absolute(module: _Module, statement: ast.ImportFrom) -> str:
+def _absolute(module: Module, statement: ast.ImportFrom) -> str:
     if not statement.level:
         return statement.module or ""
     base = module.name.split(".")
@@ -241,7 +199,7 @@ def _absolute(module: _Module, statement: ast.ImportFrom) -> str:
     return ".".join([*base, *([statement.module] if statement.module else [])])
 
 
-def _member(module: _Module, cls: ast.ClassDef, parts: tuple[str, ...]) -> int:
+def _member(module: Module, cls: ast.ClassDef, parts: tuple[str, ...]) -> int:
     """Line of a method, class attribute or nested class."""
     names = dict(_bindings(cls.body)) | _instance_attributes(cls)
     statement = names.get(parts[0])
@@ -257,18 +215,26 @@ def _instance_attributes(cls: ast.ClassDef) -> dict[str, ast.stmt]:
     found: dict[str, ast.stmt] = {}
     for node in ast.walk(cls):
         for target in getattr(node, "targets", [getattr(node, "target", None)]):
-            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-                if target.value.id == "self" and isinstance(node, ast.stmt):
-                    found.setdefault(target.attr, node)
+            if _of_self(target) and isinstance(node, ast.stmt):
+                found.setdefault(target.attr, node)
     return found
 
 
-def _starred(module: _Module, parts: tuple[str, ...], hops: int) -> tuple[_Module, int]:
+def _of_self(target: ast.expr | None) -> TypeGuard[ast.Attribute]:
+    """Whether a target is ``self.name``."""
+    return (
+        isinstance(target, ast.Attribute)
+        and isinstance(target.value, ast.Name)
+        and target.value.id == "self"
+    )
+
+
+def _starred(module: Module, parts: tuple[str, ...], hops: int) -> tuple[Module, int]:
     """Try each ``from .x import *`` of the module."""
     known = set(_names(module.path))
     for statement in _flatten(_tree(module.path).body):
         if isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
-            source = _module(_absolute(module, statement))
+            source = installed.module(_absolute(module, statement))
             try:
                 if source is not None:
                     return _resolve(source, parts, hops - 1)
@@ -278,49 +244,3 @@ def _starred(module: _Module, parts: tuple[str, ...], hops: int) -> tuple[_Modul
         known |= {path.stem for path in module.path.parent.glob("*.py")}
         known |= {path.parent.name for path in module.path.parent.glob("*/__init__.py")}
     raise NotFound(parts[0], module.name, tuple(sorted(known)))
-
-
-# --------------------------------------------------------------------------- repositories
-
-
-def versions() -> dict[str, str]:
-    """The repository's URL at the installed version, for each known package that is there."""
-    found = {}
-    for package in ("torch", "triton"):
-        try:
-            found[package] = _repository(package)
-        except NotFound:
-            continue
-    return found
-
-
-@cache
-def _repository(package: str) -> str:
-    """URL of the repository's files at the installed version."""
-    if package == "torch":
-        return f"https://github.com/pytorch/pytorch/blob/{_constant('torch', 'git_version')}"
-    if package == "triton":
-        return f"https://github.com/triton-lang/triton/blob/v{_triton_version()}"
-    raise NotFound(package, "the list of known repositories", ("torch", "triton"))
-
-
-def _in_repository(file: str) -> str:
-    """A file of the installed package as the repository names it."""
-    return f"python/{file}" if file.startswith("triton/") else file
-
-
-def _constant(package: str, name: str) -> str:
-    """A string assigned in ``<package>/version.py``."""
-    text = (_package(package).path.parent / "version.py").read_text(encoding="utf-8")
-    match = re.search(rf"^{name}\b[^=]*=\s*['\"]([^'\"]+)", text, re.MULTILINE)
-    if match is None:
-        raise NotFound(name, f"{package}/version.py", ())
-    return match[1]
-
-
-def _triton_version() -> str:
-    text = _package("triton").path.read_text(encoding="utf-8")
-    match = re.search(r"^__version__\s*=\s*['\"]([\d.]+)", text, re.MULTILINE)
-    if match is None:
-        raise NotFound("__version__", "triton", ())
-    return match[1]
