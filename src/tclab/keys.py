@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from typing import Any
 from tclab.model import Provenance, Snippet
 
 # What decides what a run shows, given its snippet and its environment.
-_CAPTURE_CODE = (
-    "child.py", "display.py", "model.py", "scrub.py", "run_environment.py",
-    "stages/**/*.py", "targets*.py",
-)  # fmt: skip
+# With all of stages/.
+_CAPTURE_CODE = {
+    "child.py", "display.py", "model.py", "scrub.py", "run_environment.py", "targets.py",
+}  # fmt: skip
 
 
 def digest(data: Any) -> str:
@@ -24,9 +24,10 @@ def digest(data: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def file_digest(path: Path) -> str:
+def file_digest(path: str | Path) -> str:
     """SHA-256 of a file's bytes."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
 
 
 def source_key(snippet: Snippet) -> str:
@@ -54,11 +55,16 @@ def run_key(snippet: Snippet, provenance: Provenance, capture: str = "") -> str:
 
 def capture_key() -> str:
     """Of the part of tclab that decides what a run shows."""
-    package = Path(__file__).parent
-    files = sorted(path for pattern in _CAPTURE_CODE for path in package.glob(pattern))
-    return _capture_key(tuple((path, path.stat().st_mtime_ns) for path in files))
+    package = os.path.dirname(os.path.abspath(__file__))
+    files = [
+        (entry.path, entry.stat().st_mtime_ns)
+        for folder in (package, os.path.join(package, "stages"))
+        for entry in os.scandir(folder)
+        if entry.name in _CAPTURE_CODE or (folder != package and entry.name.endswith(".py"))
+    ]
+    return _capture_key(tuple(sorted(files)))
 
 
 @lru_cache(maxsize=4)
-def _capture_key(files: Iterable[tuple[Path, int]]) -> str:
-    return digest([(path.name, file_digest(path)) for path, _ in files])
+def _capture_key(files: tuple[tuple[str, int], ...]) -> str:
+    return digest([(os.path.basename(path), file_digest(path)) for path, _ in files])

@@ -28,19 +28,24 @@ ONE_COMPILE_THREAD = {"TORCHINDUCTOR_COMPILE_THREADS": "1"}
 #: numpy would start a pool of threads when it is imported.
 NO_BLAS_POOL = {"OPENBLAS_NUM_THREADS": "1"}
 
+#: Whether there is a GPU is asked of NVML: asking CUDA would initialise it before the fork.
+NO_CUDA_BEFORE_THE_FORK = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
+
+FOR_THE_FORK = ONE_COMPILE_THREAD | NO_BLAS_POOL | NO_CUDA_BEFORE_THE_FORK
+
 _DROPPED = ("FORCE_COLOR", "CLICOLOR_FORCE", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPATH")
 
 
 def undone() -> dict[str, str | None]:
     """What gives a timed snippet, in its own process, the threads a plain Python has."""
-    return {name: os.environ.get(name) for name in ONE_COMPILE_THREAD | NO_BLAS_POOL}
+    return {name: os.environ.get(name) for name in FOR_THE_FORK}
 
 
 def variables(cache: Path, job: Path | None = None) -> dict[str, str]:
     """All variables of a run. `cache` keeps compiled objects, `job` is the run's own folder."""
     env = {name: value for name, value in os.environ.items() if name not in _DROPPED}
     env |= GRAPH_CACHES_OFF | SAME_EVERY_TIME | cache_folders(cache)
-    env |= ONE_COMPILE_THREAD | NO_BLAS_POOL
+    env |= FOR_THE_FORK
     env["PYTHONPATH"] = _python_path(os.environ)
     return env | (job_variables(job) if job else {})
 

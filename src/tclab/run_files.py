@@ -36,10 +36,10 @@ def write(run: Run, folder: Path) -> None:
     ]
     for name, text in files.items():
         (folder / name).write_bytes(text.encode("utf-8", "backslashreplace"))
-    whole = {"format": FORMAT, "run": data}
-    whole["files"] = {name: file_digest(folder / name) for name in sorted(files)}
-    whole["digest"] = digest(whole)
-    (folder / "run.json").write_text(_pretty(whole), encoding="utf-8", newline="\n")
+    top = {"format": FORMAT, "run": data}
+    top["files"] = {name: file_digest(folder / name) for name in sorted(files)}
+    top["digest"] = digest(top)
+    (folder / "run.json").write_bytes(_pretty(top).encode())
 
 
 def _pretty(data: Any) -> str:
@@ -81,7 +81,13 @@ def head(folder: Path, name: str, error: type[StoreError] = StoreError) -> dict[
 
 def read(folder: Path, name: str, error: type[StoreError] = StoreError) -> Run:
     """The run in a folder, every digest checked."""
-    data = head(folder, name, error)
+    return whole(folder, head(folder, name, error), name, error)
+
+
+def whole(
+    folder: Path, data: dict[str, Any], name: str, error: type[StoreError] = StoreError
+) -> Run:
+    """The run that `data`, the folder's `head`, begins."""
     run = data["run"]
     for stream in ("stdout", "stderr"):
         run[stream] = _text(folder / f"{stream}.txt") if f"{stream}.txt" in data["files"] else ""

@@ -53,17 +53,23 @@ class Store:
 
     def fresh(self, snippet: Snippet, env: Provenance) -> Run | None:
         """The last good run, if it still holds. A damaged one is stale: it is run again."""
-        if not self.is_fresh(snippet, env):
+        data = self._fresh_head(snippet, env)
+        if data is None:
             return None
-        return self.load(snippet)
+        return run_files.whole(self.folder(snippet.name), data, snippet.name)
 
     def is_fresh(self, snippet: Snippet, env: Provenance) -> bool:
         """As `fresh`, without reading the artifacts."""
+        return self._fresh_head(snippet, env) is not None
+
+    def _fresh_head(self, snippet: Snippet, env: Provenance) -> dict[str, Any] | None:
         try:
             data = self._head(snippet.name)
         except StoreError:
-            return False
-        return data is not None and data["run"]["key"] == keys.run_key(snippet, env)
+            return None
+        if data is None or data["run"]["key"] != keys.run_key(snippet, env):
+            return None
+        return data
 
     def save(self, run: Run) -> None:
         """Keep `run`; a failed one beside the last good one. StoreError where it cannot be."""

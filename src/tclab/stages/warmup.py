@@ -5,8 +5,8 @@ lowerings, its C++ prefix header. So the process compiles once, forward and back
 and then everything that numbering hangs on is put back.
 
 The process must stay safe to fork: one thread (no OpenMP pool, no compile workers) and
-no CUDA. `unsafe` looks. Where a GPU is visible compiling would touch CUDA, so there
-the process only imports.
+no CUDA. `unsafe` looks. Where a GPU is visible compiling would initialise CUDA, so there
+the process only imports, and a first fork proves that forks can use the GPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import gc
 import importlib
 import itertools
 import os
+import signal
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -70,11 +72,36 @@ def unsafe() -> str:
 
     if torch.cuda.is_initialized():
         return "CUDA was initialised"
+    if _gpu_visible():  # NVML keeps a thread of its own, which does no harm
+        return "" if _a_fork_can_use_cuda() else "a fork of it cannot use CUDA"
     try:
         threads = len(os.listdir("/proc/self/task"))
     except OSError:
         return ""
     return f"it has {threads} threads" if threads > 1 else ""
+
+
+def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
+    """Fork, and have the child compute a gradient on the GPU."""
+    import torch
+
+    pid = os.fork()
+    if pid == 0:
+        try:
+            x = torch.ones(2, device="cuda", requires_grad=True)
+            x.sum().backward()
+            os._exit(0 if x.grad is not None and x.grad.sum().item() == 2 else 1)
+        finally:
+            os._exit(1)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return False
 
 
 def _gpu_visible() -> bool:
@@ -136,7 +163,8 @@ class _State:
 def _counters() -> Iterator[tuple[Any, str, Any]]:
     """Every `itertools.count` that a torch module, or a class in one, holds by a name."""
     for module in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch"]:
-        for owner in [module, *_classes(module)]:
+        owners: list[Any] = [module, *_classes(module)]
+        for owner in owners:
             for name, value in list(vars(owner).items()):
                 lasting = f"{owner.__name__}.{name}" in LASTING
                 if type(value) is itertools.count and not lasting:
