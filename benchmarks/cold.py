@@ -106,6 +106,7 @@ def ours(name: str, examples: list[Example]) -> dict[str, Any]:
     folder = corpus.ours(WORK / name / "ours", examples)
     env = cold_variables(folder) | {"TCLAB_ROOT": str(folder)}
     done = measure([sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=folder, env=env)
+    prove(name, folder / "store", len(examples), "stdout.txt")
     return {"seconds": round(done.seconds, 2), "snippets": len(examples)}
 
 
@@ -113,7 +114,18 @@ def other(tool: str, name: str, examples: list[Example]) -> dict[str, Any]:
     """Seconds of another tool's build of the same code."""
     folder = WORK / name / tool
     done = {"plain": plain, "myst": myst, "gallery": gallery}[tool](folder, examples)
+    prove(name, folder / ("site" if tool == "plain" else "html"), len(examples))
     return {"seconds": round(done.seconds, 2), "snippets": len(examples)}
+
+
+def prove(name: str, folder: Path, count: int, pattern: str = "*.html") -> None:
+    """CommandFailed unless `count` outputs are there: what did not run takes no time."""
+    if name != "generated":
+        return  # the site's snippets print nothing in common; each tool's errors are looked at
+    wanted = re.compile(r"torch\.Size\(\[\d+(, \d+)?\]\)")
+    found = [p for p in folder.rglob(pattern) if wanted.search(p.read_text(errors="replace"))]
+    if len(found) < count:
+        raise CommandFailed(f"{folder}: {len(found)} of {count} outputs are there")
 
 
 def plain(folder: Path, examples: list[Example]) -> Measured:

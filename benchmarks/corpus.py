@@ -175,6 +175,10 @@ html_theme = "basic"
 """
 
 MYST_HEAD = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
 kernelspec:
   name: python3
   display_name: python3
