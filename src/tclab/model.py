@@ -71,9 +71,11 @@ class Text(Artifact):
 class Listing(Artifact):
     """Code in some language, with the keys of what each line came from.
 
-    `stage` is one of STAGES. `links` maps a line number (from 1, within `code`) to
-    keys such as ``py:snippets/x.py:12`` or ``fx:forward:add_1``; two lines of two
-    listings that share a key are linked. A line that is absent has no known origin.
+    `stage` is one of STAGES. Both `marks` and `links` map a line number (from 1, within
+    `code`) to keys such as ``py:snippets/x.py:12`` or ``fx:forward:0:add_1``. `marks` are
+    the keys a line stands for, `links` those of what it came from: a line is made from
+    every line, of any listing, that is marked with a key it links to. A line without
+    links has no known origin.
     """
 
     code: str = ""
@@ -82,10 +84,13 @@ class Listing(Artifact):
     filename: str = ""
     first_line: int = 1
     links: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    marks: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        normal = {int(line): tuple(keys) for line, keys in self.links.items()}
-        object.__setattr__(self, "links", normal)
+        for name in ("links", "marks"):  # JSON has only text keys
+            keys_of = getattr(self, name)
+            normal = {int(line): tuple(keys) for line, keys in keys_of.items()}
+            object.__setattr__(self, name, normal)
 
 
 @_kind("kernel")
@@ -134,6 +139,7 @@ class Graph(Artifact):
     nodes: tuple[Node, ...] = ()
     compile_id: str = ""  # e.g. 0/0: frame 0, its first compile
     links: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    marks: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     __post_init__ = Listing.__post_init__  # type: ignore[assignment]
 
@@ -304,6 +310,19 @@ class Chart(Artifact):
                 raise ValueError(
                     f"Chart {self.title!r}: {label!r} has {len(ys)} points, not {len(self.x)}"
                 )
+
+
+@_kind("chain")
+@dataclass(frozen=True)
+class Chain(Artifact):
+    """Every stage one graph went through, as listings whose lines are linked by key.
+
+    `panes` go from the Python source down to machine code, in the order of STAGES; each has
+    its `stage`. What no pane marks (a key that leads nowhere) must not occur in `links`.
+    """
+
+    panes: tuple[Listing, ...] = ()
+    compile_id: str = ""
 
 
 #: The stages a listing or graph can belong to, in the order a compile goes through them.

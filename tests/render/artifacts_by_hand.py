@@ -10,6 +10,7 @@ from tclab.model import (
     Artifact,
     Break,
     Breaks,
+    Chain,
     Chart,
     Graph,
     Guard,
@@ -98,9 +99,20 @@ CHART = Chart(
 )  # fmt: skip
 BARS = Chart("Seconds", "bars", ("dynamo", "inductor"), {"cold": (1, 8)}, "", "s", style="bar")
 TEXT = Text("Log", "log", "one\ntwo\n")
+CHAIN = Chain(
+    "From Python to Triton", "chain",
+    (
+        Listing("f", "python-f", "y = x + 1\nz = y\n", "python", "python", FILE, 5,
+                marks={1: ("py:5",)}),
+        replace(LISTING, links={2: ("py:5",)}, marks={2: ("fx:add",)}),
+        replace(KERNEL, links={3: ("fx:add",)}, marks={3: ("k:3",)}),
+        replace(SASS, links={1: ("k:3",)}),
+    ), "0/0",
+)  # fmt: skip
+
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
-    TABLE, CHART, BARS, TEXT,
+    TABLE, CHART, BARS, TEXT, CHAIN,
 )  # fmt: skip
 
 MADE = Provenance(

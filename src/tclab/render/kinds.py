@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tclab.errors import TclabError
 from tclab.render import (
     breaks,
+    chain,
     chart,
     graph,
     guards,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 RENDERERS: dict[str, ModuleType] = {
     "breaks": breaks,
+    "chain": chain,
     "chart": chart,
     "graph": graph,
     "guards": guards,

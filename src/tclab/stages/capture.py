@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from tclab.errors import CaptureError
-from tclab.model import Breaks, Graph, Guards, Kernel, Listing, Recompiles, Symbols, Table
+from tclab.model import Breaks, Chain, Graph, Guards, Kernel, Listing, Recompiles, Symbols, Table
 from tclab.stages import _torch
 from tclab.stages import breaks as _breaks
 from tclab.stages import bytecode as _bytecode
@@ -132,6 +132,13 @@ class Capture:
     def wrapper(self) -> tuple[Listing, ...]:
         """The Python file Inductor wrote for each graph."""
         return _inductor.wrapper(self.trace)
+
+    @cached_property
+    def chains(self) -> tuple[Chain, ...]:
+        """Each Dynamo graph's way through all stages, line linked to line."""
+        from tclab.stages import chain
+
+        return chain.chains(self)
 
     @cached_property
     def times(self) -> Table:

@@ -34,7 +34,8 @@ STAGES = {
 @dataclass(frozen=True)
 class CompiledKernel:
     """One Triton kernel, compiled for the target. `facts`: configuration, registers, spills,
-    shared memory; `candidates`: every configuration Inductor would try.
+    shared memory; `candidates`: every configuration Inductor would try; `ptx_lines`: line of the
+    SASS → line of the PTX it was made from.
     """
 
     name: str
@@ -42,6 +43,7 @@ class CompiledKernel:
     stages: dict[str, Listing] = field(default_factory=dict)
     facts: dict[str, str] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()
+    ptx_lines: dict[int, int] = field(default_factory=dict)
 
 
 def compile_all(wrappers: list[str], target: Target) -> tuple[CompiledKernel, ...]:
@@ -76,11 +78,13 @@ def compile_kernel(name: str, source: str, target: Target) -> CompiledKernel:
         ) from error  # fmt: skip
     text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
     listings = {s: _listing(name, s, code) for s, code in text.items()}
+    ptx_lines: dict[int, int] = {}
     if cubin := binary.asm.get("cubin"):
-        listings["sass"] = _listing(name, "sass", disassemble(cubin))
+        sass, ptx_lines = disassemble(cubin)
+        listings["sass"] = _listing(name, "sass", sass)
     candidates = tuple(_config(c) for c in configs)
     facts = _choice(candidates) | (resources(cubin) if cubin else {})
-    return CompiledKernel(name, source, listings, facts, candidates)
+    return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
 def build(name: str, source: str) -> Any:
@@ -97,8 +101,7 @@ def _compile(autotuner: Any, config: Any) -> Any:
     from torch._inductor.runtime import triton_heuristics
 
     launcher = getattr(triton_heuristics, "StaticTritonCompileResult", None)
-    never = mock.patch.object(launcher, "can_statically_launch", lambda *a, **k: None)
-    with never:
+    with mock.patch.object(launcher, "can_statically_launch", return_value=None):
         return autotuner._precompile_config(config).kernel
 
 
@@ -124,9 +127,25 @@ def _listing(name: str, stage: str, code: str) -> Listing:
 # ------------------------------------------------------------------------------ the binary
 
 
-def disassemble(cubin: bytes) -> str:
-    """SASS with the kernel's source lines between the instructions (``//## File …, line N``)."""
-    return _tool("nvdisasm", "-g", "-c", cubin=cubin)
+_PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+
+
+def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
+    """SASS with the kernel's source lines between the instructions (``//## File …, line N``),
+    and for each of its lines the line of the PTX that holds until the next one.
+    """
+    lines: list[str] = []
+    ptx_lines: dict[int, int] = {}
+    current = 0
+    for line in _tool("nvdisasm", "-g", "-gp", "-c", cubin=cubin).splitlines():
+        if match := _PTX_LINE.match(line):
+            current = int(match[1])
+            continue
+        lines.append(line)
+        current = 0 if line.lstrip().startswith(".section") else current
+        if current:
+            ptx_lines[len(lines)] = current
+    return "\n".join(lines), ptx_lines
 
 
 def resources(cubin: bytes) -> dict[str, str]:
@@ -145,7 +164,9 @@ def _tool(name: str, *options: str, cubin: bytes) -> str:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
-        done = subprocess.run([tool, *options, file], capture_output=True, text=True)
+        done = subprocess.run(
+            [tool, *options, file], capture_output=True, text=True, check=False
+        )
     if done.returncode:
         raise CaptureError(name, f"cannot read the binary: {done.stderr.strip()[:200]}",
                            "is Triton installed completely?")  # fmt: skip

@@ -1,0 +1,129 @@
+"""One Chain for each Dynamo graph: every stage, from the Python lines to the instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tclab.model import STAGES, Chain, Graph, Kernel, Listing
+from tclab.stages import inductor, kernels
+from tclab.stages.links import Notes
+from tclab.stages.links_graphs import bytecode_panes, graph_pane, python_panes
+from tclab.stages.links_inductor import ir_pane, kernel_pane
+from tclab.stages.links_machine import machine_panes
+
+if TYPE_CHECKING:
+    from tclab.stages.capture import Capture
+    from tclab.stages.target_kernels import CompiledKernel
+
+_GRAPHS = ("dynamo", "joint", "forward", "backward", "post_grad")
+
+
+def chains(capture: Capture) -> tuple[Chain, ...]:
+    """The chain of each Dynamo graph, in order.
+
+    Panes: the Python functions that took part, bytecode, the graphs of each stage, the IR after
+    fusion, calls into libraries, each kernel; with a target, also what Triton makes of each
+    kernel down to SASS. Forward and backward stand side by side in the same chain.
+    """
+    notes = Notes.read(capture.trace)
+    units = list(_units(capture))
+    return tuple(
+        _chain(capture, graph, index, notes, [u for u in units if u.compile_id == graph.compile_id])
+        for index, graph in enumerate(capture.graphs)
+    )
+
+
+def _chain(capture: Capture, graph: Graph, index: int, notes: Notes, units: list[_Unit]) -> Chain:
+    panes = bytecode_panes(capture.trace, capture.bytecode, graph.compile_id)
+    for stage in _GRAPHS:
+        for i, found in enumerate(getattr(capture, "graphs" if stage == "dynamo" else stage)):
+            if found.compile_id == graph.compile_id and (stage != "dynamo" or i == index):
+                panes.append(graph_pane(found, i, notes))
+    for unit in units:
+        panes += _unit_panes(unit, notes)
+    used = {key for pane in panes for keys in pane.links.values() for key in keys}
+    panes += python_panes(_stacks(notes, graph.compile_id), used)
+    panes.sort(key=lambda pane: STAGES.index(pane.stage))  # a stable sort
+    name = f"chain-{index}" if index else "chain"
+    return Chain(f"From Python to the machine, {graph.title}", name, _closed(panes),
+                 graph.compile_id)  # fmt: skip
+
+
+def _stacks(notes: Notes, compile_id: str) -> Iterator[str]:
+    for shown in notes.shown.values():
+        if shown.compile_id == compile_id:
+            yield from (node.stack for node in shown.note.nodes if node.stack)
+
+
+def _closed(panes: list[Listing]) -> tuple[Listing, ...]:
+    """The panes without links that lead nowhere and without marks nothing links to."""
+    marked = {key for pane in panes for keys in pane.marks.values() for key in keys}
+    used = {key for pane in panes for keys in pane.links.values() for key in keys}
+    return tuple(
+        replace(pane, links=_only(pane.links, marked), marks=_only(pane.marks, used))
+        for pane in panes
+    )
+
+
+def _only(
+    lines: Mapping[int, tuple[str, ...]], keys: set[str]
+) -> dict[int, tuple[str, ...]]:
+    kept = {line: tuple(k for k in several if k in keys) for line, several in lines.items()}
+    return {line: several for line, several in kept.items() if several}
+
+
+# ------------------------------------------------------------------------------ units
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What Inductor made of one graph."""
+
+    index: int
+    compile_id: str
+    ir: Listing | None
+    kernels: tuple[Kernel, ...]
+    compiled: Mapping[str, CompiledKernel]  # by kernel name
+
+
+def _units(capture: Capture) -> Iterator[_Unit]:
+    listings = iter(capture.ir)
+    shown = iter(capture.kernels)
+    below = _compiled(capture)
+    done = 0
+    for unit in inductor.units(capture.trace):
+        count = len(kernels.kernels(unit.code, unit.nodes, None)) if unit.done else 0
+        own = tuple(kernel for _, kernel in zip(range(count), shown))
+        ir = next(listings, None) if unit.post_fusion else None
+        compiled = below[done] if unit.done and done < len(below) else {}
+        done += unit.done
+        yield _Unit(unit.index, unit.compile_id, ir, own, compiled)
+
+
+def _compiled(capture: Capture) -> list[dict[str, CompiledKernel]]:
+    """The Triton kernels of each output file, compiled, by name."""
+    from tclab.stages.target import TargetCapture
+    from tclab.stages.target_kernels import sources
+
+    if not isinstance(capture, TargetCapture):
+        return []
+    every = iter(capture.compiled)
+    return [
+        {name: kernel for (name, _), kernel in zip(sources(wrapper), every)}
+        for wrapper in capture.wrapper_code
+    ]
+
+
+def _unit_panes(unit: _Unit, notes: Notes) -> Iterable[Listing]:
+    if unit.ir is not None:
+        yield ir_pane(unit.ir, unit.index, notes)
+    for index, kernel in enumerate(unit.kernels):
+        if kernel.category == "extern":
+            yield kernel
+            continue
+        yield kernel_pane(kernel, unit.index, index, notes)
+        if below := unit.compiled.get(kernel.kernel_name):
+            yield from machine_panes(unit.index, index, below.source, below.stages,
+                                     below.ptx_lines)  # fmt: skip
