@@ -16,7 +16,8 @@ def html(artifact: Chain, options: Options) -> str:
     """The panes one after the other, each behind its title."""
     if not artifact.panes:
         return parts.note("Nothing was compiled.")
-    return "".join(parts.fold(p.title, listing.html(p, options)) for p in artifact.panes)
+    panes = enumerate(artifact.panes)
+    return "".join(parts.fold(p.title, listing.html(p, options.under(i))) for i, p in panes)
 
 
 def text(artifact: Chain) -> str:
