@@ -1,4 +1,4 @@
-"""An `if` on a tensor's value breaks the graph.
+"""An if on a tensor's value breaks the graph.
 
 Which branch to take is known only when the numbers are. So the graph ends at the `if`, Python
 decides, and a second graph is made for the branch that was taken. (The other branch

@@ -1,4 +1,4 @@
-"""`fullgraph=True` turns a silent break into an error that names the line.
+"""fullgraph=True turns a silent break into an error that names the line.
 
 Put it on while you develop. The message has the reason, a hint, a link to a page
 about this kind of break, and the line of your code.

@@ -1,4 +1,4 @@
-"""`.item()` and `nonzero` break by default, and need not.
+"""item and nonzero break by default, and need not.
 
 Both ask for a number that only the data knows. `.item()` gives a Python number; `nonzero`
 gives a tensor whose size depends on the values. By default the graph ends there. With

@@ -1,4 +1,4 @@
-"""With `fullgraph=True` the limit is an error.
+"""With fullgraph=True the limit is an error.
 
 The default is silence: past the limit your model runs eager and nobody says so. With
 `fullgraph=True` the ninth compile raises, and the message names the guard that kept failing.

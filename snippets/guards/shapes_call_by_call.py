@@ -1,9 +1,8 @@
 """Sizes, call by call: static, then symbolic, then hits.
 
 The first compile takes the size as a constant. When a second size comes, Dynamo compiles
-once more, with a symbol in place of the number. From then on other sizes hit. Size 0 is an
-exception: it compiles again. Size 1 does so unless some entry already allows it; here the
-entry for 0 and the symbolic one do not.
+once more, with a symbol in place of the number. From then on other sizes hit. Sizes 1
+and 0 are exceptions: each compiles again.
 """
 
 import torch
