@@ -27,7 +27,10 @@ def is_timed(artifact: Artifact) -> bool:
 
 def all_runs(root: Path, *, warm: bool) -> dict[str, Run]:
     store = Store(root / ("warm" if warm else "cold"))
-    return runner.run(snippets.find(root), root=root, store=store, warm=warm, jobs=2, force=True)
+    runs = runner.run(snippets.find(root), root=root, store=store, warm=warm, jobs=2, force=True)
+    if failed := [f"{name}: {run.failure.message}" for name, run in runs.items() if run.failure]:
+        raise SystemExit(f"cannot be compared, {'warm' if warm else 'cold'}: {failed}")
+    return runs
 
 
 def compare(warm: dict[str, Run], cold: dict[str, Run]) -> dict[str, object]:
