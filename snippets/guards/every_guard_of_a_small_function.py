@@ -41,9 +41,7 @@ for name in ("x", "times", "SCALE", "options", "config"):
     assert name in sources, name  # everything f looked at is guarded
 assert "unused" not in sources  # and what it did not look at is not
 
-of = {
-    kind: ", ".join(dict.fromkeys(g.source for g in guards if g.type == kind)) for kind in kinds
-}
+of = {kind: ", ".join(dict.fromkeys(g.source for g in guards if g.type == kind)) for kind in kinds}
 tclab.show(
     tclab.Table(
         title="Guards by kind",
