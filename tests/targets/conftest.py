@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -20,3 +23,15 @@ def pointwise_h200() -> Any:
     import tclab
 
     return tclab.capture(pointwise, target="h200")(torch.randn(1000))
+
+
+@pytest.fixture(scope="session")
+def user_kernel() -> ModuleType:
+    """The file with a Triton kernel, which is no test and no package."""
+    file = Path(__file__).with_name("user_kernel.py")
+    spec = importlib.util.spec_from_file_location("user_kernel", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812  the field's own name
 from torch import nn
 
 from tclab.errors import CaptureError

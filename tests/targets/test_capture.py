@@ -16,7 +16,7 @@ def names(capture: Any) -> list[str]:
 
 
 def test_a_pointwise_chain_is_one_triton_kernel_for_the_target(pointwise_h200: Any) -> None:
-    kernel, = pointwise_h200.kernels
+    (kernel,) = pointwise_h200.kernels
     assert kernel.kernel_name == "triton_poi_fused_add_mul_relu_0"
     assert "multi_processor_count=132, cc=90, major=9" in kernel.code
     assert kernel.device == "cuda"
@@ -24,7 +24,9 @@ def test_a_pointwise_chain_is_one_triton_kernel_for_the_target(pointwise_h200: A
 
 def test_every_stage_is_there(pointwise_h200: Any) -> None:
     c = pointwise_h200
-    assert [len(s) for s in (c.graphs, c.forward, c.post_grad, c.ir_pre_fusion, c.ir, c.wrapper)] == [1] * 6
+    assert [
+        len(s) for s in (c.graphs, c.forward, c.post_grad, c.ir_pre_fusion, c.ir, c.wrapper)
+    ] == [1] * 6
     assert {n.device for n in c.forward[0].nodes if n.device} == {"cuda:0"}
 
 
@@ -35,7 +37,7 @@ def test_the_result_is_that_of_eager_on_the_cpu() -> None:
 
 
 def test_a_kernel_goes_down_to_sass(pointwise_h200: Any) -> None:
-    kernel, = pointwise_h200.compiled
+    (kernel,) = pointwise_h200.compiled
     assert list(kernel.stages) == ["ttir", "ttgir", "llir", "ptx", "sass"]
     assert ".target sm_90a" in kernel.stages["ptx"].code
     assert "//## File" in kernel.stages["sass"].code
@@ -56,7 +58,9 @@ def test_training_step_forward_and_backward() -> None:
     )(torch.randn(32, 64))
     assert (len(c.joint), len(c.forward), len(c.backward)) == (1, 1, 1)
     assert sum("layer_norm" in n for n in names(c)) >= 2
-    assert "multi_processor_count=108, cc=80" in next(k.code for k in c.kernels if k.category != "extern")
+    assert "multi_processor_count=108, cc=80" in next(
+        k.code for k in c.kernels if k.category != "extern"
+    )
     assert [p.device for p in model.parameters()] == before
     assert all(p.grad is not None for p in model.parameters())
 
@@ -113,7 +117,9 @@ REFUSED = {
         "scaled_dot_product_attention",
     ),
     "padding that would be timed": (
-        lambda x, w: x @ w, lambda: (torch.randn(65, 67), torch.randn(67, 69)), r"test_capture.py:\d+",
+        lambda x, w: x @ w,
+        lambda: (torch.randn(65, 67), torch.randn(67, 69)),
+        r"test_capture.py:\d+",
     ),
     "a Fourier transform": (torch.fft.rfft, lambda: (torch.randn(16),), "_fft_r2c"),
 }  # fmt: skip
@@ -123,7 +129,7 @@ REFUSED = {
 def test_what_only_the_gpu_can_say_is_refused_by_name(case: str) -> None:
     fn, make, named = REFUSED[case]
     with pytest.raises(TargetError, match=named) as error:
-        tclab.capture(lambda *a: fn(*a), target="h200")(*make())
+        tclab.capture(lambda *a: fn(*a) + 0, target="h200")(*make())
     assert error.value.next_step
 
 
@@ -144,3 +150,40 @@ def test_an_error_of_the_function_goes_through() -> None:
 
     with pytest.raises(ValueError, match="mine"):
         tclab.capture(fn, target="h200")(torch.randn(8))
+
+
+def test_a_training_step_that_differentiates_itself() -> None:
+    model = nn.Linear(64, 64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    before = model.weight.clone()
+    c = tclab.capture(step, target="h200")(torch.randn(32, 64))
+    assert len(c.backward) == 1
+    assert any("foreach" in k.category for k in c.kernels)
+    assert not torch.equal(before, model.weight)
+
+
+def test_a_users_triton_kernel(user_kernel: Any) -> None:
+    c = tclab.capture(user_kernel.add, target="a100")(torch.randn(1000), torch.randn(1000))
+    mine, theirs = c.compiled
+    assert mine.name == "add_kernel"
+    assert "cc=80" in c.wrapper[0].code
+    assert theirs.name == "triton_poi_fused_mul_relu_0"
+    assert ".target sm_80" in mine.stages["ptx"].code
+    with pytest.raises(CaptureError, match="calls a Triton kernel"):
+        _ = c.result
+
+
+def test_cuda_graphs_leave_the_kernels_alone(pointwise_h200: Any) -> None:
+    def pointwise(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x + 1) * 2
+
+    c = tclab.capture(pointwise, target="h200", mode="reduce-overhead")(torch.randn(1000))
+    assert c.kernels[0].code == pointwise_h200.kernels[0].code

@@ -16,7 +16,7 @@ from triton.backends import backends
 from triton.runtime import driver
 
 import tclab
-from tclab.stages import _torch_target
+from tclab.stages import _torch_patterns, _torch_target
 from tclab.targets import TargetError
 
 
@@ -36,8 +36,8 @@ def snapshot() -> dict[str, Any]:
                   if n not in {"DeviceProperties.create", "driver.set_active"}},
         "inductor": torch._inductor.config.save_config_portable(),
         "functorch": torch._functorch.config.save_config_portable(),
-        "patterns": {id(p): _torch_target._contents(p) for p in _torch_target._pattern_passes()},
-        "lazy": {n: id(f) for n, (_, _, f) in _torch_target._lazy_inits().items()},
+        "patterns": {id(p): _torch_patterns.contents(p) for p in _torch_patterns.pattern_passes()},
+        "lazy": {n: id(f) for n, (_, _, f) in _torch_patterns.lazy_inits().items()},
         "available": (torch.cuda.is_available(), _triton.has_triton()),
         "attention": (dict(sdpa.py_kernels), torch._C._dispatch_has_kernel_for_dispatch_key(
             "aten::scaled_dot_product_attention", key)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812  the field's own name
 from torch import nn
 
 from tclab.corpus import Made, example
@@ -85,7 +85,7 @@ def random_integers() -> Made:
 
 @example()
 def bernoulli() -> Made:
-    return lambda p: torch.bernoulli(p), (torch.rand(1000),)
+    return lambda p: torch.bernoulli(p) + 0.5, (torch.rand(1000),)
 
 
 @example()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812  the field's own name
 
 from tclab.corpus import Made, example
 
@@ -16,7 +16,9 @@ def relu_chain() -> Made:
 @example(backward=True)
 def gelu_bias() -> Made:
     return lambda x, b: F.gelu(x + b) * x, (
-        torch.randn(512, 1024, requires_grad=True), torch.randn(1024, requires_grad=True))  # fmt: skip
+        torch.randn(512, 1024, requires_grad=True),
+        torch.randn(1024, requires_grad=True),
+    )
 
 
 @example(backward=True)
@@ -67,7 +69,9 @@ def broadcast_outer() -> Made:
 @example(backward=True)
 def transpose_add() -> Made:
     return lambda x, y: x.t() + y, (
-        torch.randn(256, 512, requires_grad=True), torch.randn(512, 256, requires_grad=True))  # fmt: skip
+        torch.randn(256, 512, requires_grad=True),
+        torch.randn(512, 256, requires_grad=True),
+    )
 
 
 @example()
@@ -118,13 +122,18 @@ def says_cuda() -> Made:
 
 @example()
 def complex_numbers() -> Made:
-    return lambda x, y: torch.complex(x, y).abs() + torch.view_as_real(torch.complex(x, y))[..., 0], (
-        torch.randn(128), torch.randn(128))  # fmt: skip
+    def fn(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        z = torch.complex(x, y)
+        return z.abs() + torch.view_as_real(z)[..., 0]
+
+    return fn, (torch.randn(128), torch.randn(128))
 
 
 @example()
 def upsample() -> Made:
-    return lambda x: F.interpolate(x, scale_factor=2.0, mode="bilinear"), (torch.randn(2, 3, 16, 16),)
+    return lambda x: F.interpolate(x, scale_factor=2.0, mode="bilinear"), (
+        torch.randn(2, 3, 16, 16),
+    )
 
 
 @example(dynamic=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812  the field's own name
 from torch import nn
 
 from tclab.corpus import Made, example

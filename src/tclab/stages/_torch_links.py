@@ -27,6 +27,7 @@ _ALL = "2.11 2.13 2.15"
 #: (module, attribute path, versions it was seen in, what it is used for)
 NAMES = (
     ("torch.fx", "GraphModule.print_readable", _ALL, "the graph behind a printed text"),
+    ("torch.fx", "Node.replace_all_uses_with", _ALL, "replaced nodes"),
     ("torch.fx.proxy", "_COPY_META_FIELDS", _ALL, "marks go through tracing"),
     ("torch._dynamo.output_graph", "SubgraphTracer.create_node", _ALL, "the instruction of a node"),
     ("torch._inductor.ir", "IRNode.__post_init__", _ALL, "whose loop body it is"),
@@ -154,6 +155,7 @@ def recording(trace: Trace) -> Iterator[None]:
     notes = _Notes(trace)
     patches: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
         (fx.GraphModule, "print_readable", _print_readable),
+        (fx.Node, "replace_all_uses_with", _replace_uses),
         (output_graph.SubgraphTracer, "create_node", _dynamo_node),
         (ir.IRNode, "__post_init__", _loops),
         (loop_body.LightTracer, "create_node", _body_node),
@@ -240,6 +242,17 @@ def _replace(original: Callable[..., None], notes: _Notes) -> Callable[..., None
                 new.meta[MARK] = marks
 
     return apply
+
+
+def _replace_uses(original: Callable[..., Any], notes: _Notes) -> Callable[..., Any]:
+    """A node that takes the place of another is made from it, if nothing else is known."""
+
+    def replace_all_uses_with(self: fx.Node, replace_with: fx.Node, *args: Any, **kwargs: Any) -> Any:
+        if MARK not in replace_with.meta and MARK in self.meta:
+            replace_with.meta[MARK] = self.meta[MARK]
+        return original(self, replace_with, *args, **kwargs)
+
+    return replace_all_uses_with
 
 
 # ------------------------------------------------------------------------------ loop bodies
@@ -406,7 +419,7 @@ def _generate(original: Callable[..., Any], notes: _Notes) -> Callable[..., Any]
         if now is not None and not isinstance(expr, CSEVariable):
             key = (id(V.kernel), str(value))
             if len(notes.lines) > written:
-                notes.values[key] = notes.lines[-1][1]
+                notes.values[key] = notes.lines[-1][1]  # the line that names it comes last
             elif line := notes.values.get(key):
                 line.again = _joined((line.again, _written_for(now)))
         return value

@@ -6,14 +6,13 @@ everything back, also after an error. Nothing of a real GPU is touched meanwhile
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import dataclasses
 import functools
 import importlib
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -22,7 +21,7 @@ from unittest import mock
 import torch
 
 from tclab.errors import UnsupportedTorch
-from tclab.stages import target_autograd
+from tclab.stages import _torch_patterns, target_autograd
 from tclab.targets import Target
 
 _ALL = "2.11 2.13 2.15"
@@ -206,16 +205,20 @@ def standing_in(target: Target) -> Iterator[None]:
         stack.callback(clear_device_caches)
         for name, function in cuda.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
+        allocator = "_cuda_cudaCachingAllocator_is_enabled"  # cudagraph_utils asks; not on the CPU
+        there = mock.Mock(return_value=True)
+        stack.enter_context(mock.patch.object(torch._C, allocator, there, create=True))
         stack.enter_context(_device_interfaces(_interface(cuda)))
         stack.enter_context(_triton_driver(target))
         stack.enter_context(mock.patch("torch.autograd._engine_run_backward", _engine))
         stack.enter_context(_without_device_init())
         stack.enter_context(_device_guard())
-        stack.enter_context(_patterns())
+        stack.enter_context(_torch_patterns.kept_apart())
         clear_device_caches()
         yield
 
 
+@torch._dynamo.disable  # code between two graphs may call it, and must not be compiled with it
 def _engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Any:
     """The engine in Python for tensors of the target, PyTorch's own for all others."""
     there = any(getattr(getattr(o, "device", None), "type", "") == "cuda" for o in outputs)
@@ -246,7 +249,7 @@ def _without_device_init() -> Iterator[None]:
 
     with (
         mock.patch.object(fake_tensor.FakeTensorMode, "avoid_device_init", True),
-        mock.patch.object(fake_tensor, "init_gpu_context", lambda device: None),
+        mock.patch.object(fake_tensor, "init_gpu_context", mock.Mock()),
     ):
         yield
 
@@ -307,9 +310,6 @@ def _triton_driver(target: Target) -> Iterator[None]:
 
 #: Modules whose cached functions may remember a device.
 _CACHED = ("torch.utils._triton", "torch._inductor", "torch._dynamo.device_interface")
-#: Cached functions that do not, and are slow to fill.
-_NEUTRAL = {"torch_key", "lazy_init", "_pad_mm_init", "_sfdp_init", "_misc_patterns_init",
-            "get_lang_std", "addmm_patterns_init", "get_compiler_version_info"}  # fmt: skip
 
 
 def device_caches() -> dict[str, Any]:
@@ -328,9 +328,11 @@ def device_caches() -> dict[str, Any]:
 
 def _cached_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
     for key, value in vars(module).items():
-        if isinstance(value, functools._lru_cache_wrapper) and value.__name__ not in _NEUTRAL:
-            if not value.__module__.startswith("torch._inductor.cpp"):
-                yield key, value
+        if not isinstance(value, functools._lru_cache_wrapper):
+            continue
+        neutral = value.__name__ in _torch_patterns.NEUTRAL
+        if not neutral and not value.__module__.startswith("torch._inductor.cpp"):
+            yield key, value
 
 
 def clear_device_caches() -> None:
@@ -343,89 +345,3 @@ def clear_device_caches() -> None:
         clear = getattr(getattr(CacheBase, name, None), "cache_clear", None)
         if clear is not None:
             clear()
-
-
-# ------------------------------------------------------------------------------ patterns
-
-
-#: Patterns as made for a GPU, kept for the next target: they do not depend on which GPU it is.
-_target_patterns: dict[str, Any] = {}
-
-
-@contextmanager
-def _patterns() -> Iterator[None]:
-    """Inductor's patterns are traced on first use, for the device at hand; keep two sets."""
-    passes = _pattern_passes()
-    here = [_contents(p) for p in passes]
-    inits = _lazy_inits()
-    if not _target_patterns:
-        _target_patterns["inits"] = {k: _again(f) for k, (_, _, f) in inits.items()}
-        _target_patterns["passes"] = {id(p): (p, _contents(p)) for p in passes}
-    for pattern_pass, contents in _target_patterns["passes"].values():
-        _set_contents(pattern_pass, contents)
-    with ExitStack() as stack:
-        for key, (module, name, function) in inits.items():
-            own = _target_patterns["inits"].setdefault(key, _again(function))
-            stack.enter_context(mock.patch.object(module, name, own))
-        try:
-            yield
-        finally:
-            _target_patterns["passes"] = {id(p): (p, _contents(p)) for p in passes}
-            for pattern_pass, contents in zip(passes, here):
-                _set_contents(pattern_pass, contents)
-
-
-def _pass_modules() -> list[ModuleType]:
-    names = ("joint_graph", "post_grad", "pre_grad", "pad_mm", "fuse_attention", "misc_patterns",
-             "freezing_patterns", "decompose_mem_bound_mm", "replace_random", "binary_folding",
-             "mkldnn_fusion", "quantization", "split_cat", "efficient_conv_bn_eval",
-             "micro_pipeline_tp", "b2b_gemm", "group_batch_fusion")  # fmt: skip
-    modules = []
-    for name in names:
-        with contextlib.suppress(ImportError):
-            modules.append(importlib.import_module(f"torch._inductor.fx_passes.{name}"))
-    return modules
-
-
-def _pattern_passes() -> list[Any]:
-    from torch._inductor.pattern_matcher import PatternMatcherPass
-
-    found: dict[int, Any] = {}
-    for module in _pass_modules():
-        for value in vars(module).values():
-            several = value.values() if isinstance(value, dict) else value
-            several = several if isinstance(value, (list, tuple, dict)) else [value]
-            found |= {id(v): v for v in several if isinstance(v, PatternMatcherPass)}
-    return list(found.values())
-
-
-def _contents(pattern_pass: Any) -> tuple[dict[Any, list[Any]], dict[str, list[Any]]]:
-    patterns = {k: list(v) for k, v in pattern_pass.patterns.items()}
-    return patterns, {k: list(v) for k, v in pattern_pass.seen_patterns.items()}
-
-
-def _set_contents(pattern_pass: Any, contents: tuple[dict[Any, list[Any]], dict[str, list[Any]]]) -> None:
-    pattern_pass.patterns.clear()
-    pattern_pass.patterns.update({k: list(v) for k, v in contents[0].items()})
-    pattern_pass.seen_patterns.clear()
-    pattern_pass.seen_patterns.update({k: list(v) for k, v in contents[1].items()})
-
-
-def _lazy_inits() -> dict[str, tuple[ModuleType, str, Any]]:
-    """The functions that make patterns on first use, wherever they are named."""
-    found = {}
-    for module in _pass_modules():
-        for name, value in vars(module).items():
-            if isinstance(value, functools._lru_cache_wrapper) and value.__name__ in _NEUTRAL:
-                if "init" in value.__name__:
-                    found[f"{module.__name__}.{name}"] = (module, name, value)
-    return found
-
-
-def _again(lazy_init: Any) -> Callable[..., Any]:
-    """The same function, not yet called."""
-    from torch._inductor.pattern_matcher import init_once_fakemode
-
-    inner = lazy_init.__wrapped__
-    again = getattr(inner, "__wrapped__", None)
-    return functools.cache(inner) if again is None else init_once_fakemode(again)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tclab.stages.capture import Capture
     from tclab.stages.target_kernels import CompiledKernel
 
+_TRITON = re.compile(r"^\w+ = async_compile\.triton\(", re.MULTILINE)
 _GRAPHS = ("dynamo", "joint", "forward", "backward", "post_grad")
 
 
@@ -105,15 +107,12 @@ def _units(capture: Capture) -> Iterator[_Unit]:
 def _compiled(capture: Capture) -> list[dict[str, CompiledKernel]]:
     """The Triton kernels of each output file, compiled, by name."""
     from tclab.stages.target import TargetCapture
-    from tclab.stages.target_kernels import sources
 
     if not isinstance(capture, TargetCapture):
         return []
     every = iter(capture.compiled)
-    return [
-        {name: kernel for (name, _), kernel in zip(sources(wrapper), every)}
-        for wrapper in capture.wrapper_code
-    ]
+    counts = [len(_TRITON.findall(wrapper)) for wrapper in capture.wrapper_code]
+    return [{k.name: k for _, k in zip(range(count), every)} for count in counts]
 
 
 def _unit_panes(unit: _Unit, notes: Notes) -> Iterable[Listing]:

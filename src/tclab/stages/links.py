@@ -126,8 +126,16 @@ class Notes:
 
 
 def user_lines(stack: str) -> tuple[SourceLine, ...]:
-    """The lines of a printed stack, outermost first, without PyTorch's own."""
-    return tuple(s for s in frames.printed_stack(stack) if not s.file.startswith("torch/"))
+    """The lines of a printed stack, outermost first, without PyTorch's own; where PyTorch's are
+    all there is (the function compiled is a module of PyTorch's), those.
+    """
+    lines = frames.printed_stack(stack)
+    return tuple(s for s in lines if not of_torch(s.file)) or lines
+
+
+def of_torch(file: str) -> bool:
+    """Whether a file, scrubbed, is PyTorch's own."""
+    return file.startswith("torch/")
 
 
 def python_keys(stack: str) -> Keys:

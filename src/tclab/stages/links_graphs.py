@@ -11,7 +11,7 @@ from dataclasses import replace
 from tclab.model import Graph, Listing, slug
 from tclab.scrub import scrub
 from tclab.stages import bytecode, frames, readable
-from tclab.stages.links import Keys, Notes, Shown, joined, python_keys
+from tclab.stages.links import Keys, Notes, Shown, joined, of_torch, python_keys
 from tclab.stages.trace import Trace
 
 Lines = dict[int, Keys]
@@ -91,10 +91,10 @@ def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
 
 
 def _places(stacks: Iterable[str]) -> Iterator[tuple[str, int]]:
+    """File and line of the user's lines, as `user_lines` picks them."""
     for stack in dict.fromkeys(stacks):
-        for file, line in frames.printed_places(stack):
-            if not scrub(file).startswith("torch/"):
-                yield file, line
+        places = frames.printed_places(stack)
+        yield from [p for p in places if not of_torch(scrub(p[0]))] or places
 
 
 def _holds(pane: Listing, file: str, line: int) -> bool:

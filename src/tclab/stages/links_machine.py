@@ -218,17 +218,41 @@ def _sass(listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, place: P
     """SASS: each instruction's PTX line, the kernel's line of that, or of its own comment."""
     links: dict[int, Keys] = {}
     own = ""
-    for number, line in enumerate(listing.code.splitlines(), 1):
+    lines = listing.code.splitlines()
+    padding = padding_lines(lines)
+    for number, line in enumerate(lines, 1):
         if match := _SASS_FILE.match(line):
             own = place.kernel(((_base(match[1]), int(match[2]), 0),))
         elif line.startswith("\t.section"):
             own = ""
-        elif is_instruction(line):
+        elif is_instruction(line) and number not in padding:
             at = ptx_lines.get(number, 0)
             kernel = [key for key in ptx.links.get(at, ()) if key.startswith("kernel:")]
             up = [*(kernel or [own]), _ptx_key(place, at) if at else ""]
             links[number] = tuple(key for key in up if key)
     return replace(listing, links={n: keys for n, keys in links.items() if keys})
+
+
+_TRAP = re.compile(r"\bBRA `?\(?(\.L_x?_?\w+)")
+
+
+def padding_lines(lines: list[str]) -> set[int]:
+    """Lines (from 1) of what the assembler puts after a kernel's end: a branch to itself, and
+    NOPs up to the next boundary. They come from no line of the kernel.
+    """
+    found: set[int] = set()
+    label = ""
+    ended = False
+    for number, line in enumerate(lines, 1):
+        if match := re.match(r"^(\.L_\w+):", line):
+            label, ended = match[1], False
+        elif is_instruction(line):
+            branch = _TRAP.search(line)
+            ended = ended or bool(branch and label and branch[1] == label and "@" not in line)
+            if ended:
+                found.add(number)
+            label = ""
+    return found
 
 
 def _ptx_key(place: Place, line: int) -> str:

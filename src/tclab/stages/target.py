@@ -7,7 +7,7 @@ device, or a TargetError says which operator cannot be known and what to do.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from typing import Any
 
@@ -16,13 +16,13 @@ import torch
 from tclab.errors import CaptureError, TclabError
 from tclab.model import Listing
 from tclab.stages import (
+    _target_choices,
+    _target_compile,
+    _target_constants,
+    _target_trace,
     _torch,
     _torch_target,
-    target_choices,
-    target_compile,
-    target_constants,
     target_kernels,
-    target_trace,
 )  # fmt: skip
 from tclab.stages.capture import Capture, run_backward
 from tclab.stages.fresh import fresh
@@ -33,13 +33,24 @@ _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 
 
 class TargetCapture(Capture):
-    """A Capture for a GPU that is not there. `result` was computed on the CPU, without Inductor."""
+    """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
 
     def __init__(self, trace: Trace, results: tuple[Any, ...], target: Target,
-                 wrappers: target_compile.Wrappers) -> None:  # fmt: skip
+                 wrappers: _target_compile.Wrappers) -> None:  # fmt: skip
         super().__init__(trace, results)
         self.target = target
         self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
+
+    @property
+    def result(self) -> Any:
+        """What the last call returned, computed on the CPU."""
+        if not self.results:
+            raise CaptureError(
+                "Capture.result",
+                f"the function calls a Triton kernel, which only the {self.target.device} can run",
+                "look at the stages; code after its graph was not reached",
+            )
+        return self.results[-1]
 
     @cached_property
     def compiled(self) -> tuple[target_kernels.CompiledKernel, ...]:
@@ -73,14 +84,15 @@ def capture_for(
     _torch.require()
     _torch_target.require()
     patches = _checked_options(options)
-    wrappers = target_compile.Wrappers()
+    wrappers = _target_compile.Wrappers()
     results: list[Any] = []
-    with fresh(fn), _torch.observable(), listen() as trace, standing_in(found, wrappers, backward):
+    whole = backward or _target_compile.calls_backward(fn)
+    with fresh(fn), _torch.observable(), listen() as trace, standing_in(found, wrappers, whole):
         compiled = torch.compile(
-            fn, backend=target_compile.backend(patches), dynamic=options.get("dynamic"),
+            fn, backend=_target_compile.backend(patches), dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )  # fmt: skip
-        with plain_errors():
+        with plain_errors(), suppress(_target_compile.NoResult):
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
                 if backward:
@@ -90,16 +102,16 @@ def capture_for(
 
 @contextmanager
 def standing_in(
-    target: Target, wrappers: target_compile.Wrappers, backward: bool
+    target: Target, wrappers: _target_compile.Wrappers, backward: bool
 ) -> Iterator[None]:
     """Everything that makes a compile one for the target."""
     with ExitStack() as stack:
         stack.enter_context(_torch_target.standing_in(target))
-        stack.enter_context(target_trace.on_target())
-        stack.enter_context(target_constants.folded_on_cpu())
-        stack.enter_context(target_choices.decided(target))
-        stack.enter_context(target_compile.stop_after_code(wrappers))
-        stack.enter_context(target_compile.settings(backward))
+        stack.enter_context(_target_trace.on_target())
+        stack.enter_context(_target_constants.folded_on_cpu())
+        stack.enter_context(_target_choices.decided(target))
+        stack.enter_context(_target_compile.stop_after_code(wrappers))
+        stack.enter_context(_target_compile.settings(backward))
         yield
 
 
@@ -110,8 +122,8 @@ def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
     if unknown := set(options) - _OPTIONS - {"backend"}:
         raise CaptureError("tclab.capture", f"target= with {', '.join(sorted(unknown))}",
                            f"known: {', '.join(sorted(_OPTIONS))}")  # fmt: skip
-    patches = target_compile.config_patches(options)
-    target_choices.check_settings(patches)
+    patches = _target_compile.config_patches(options)
+    _target_choices.check_settings(patches)
     return patches
 
 
@@ -139,9 +151,14 @@ def _own(error: BaseException | None) -> TclabError | None:
     return None
 
 
-_NO_DEVICE = ("not compiled with CUDA", "Found no NVIDIA driver", "not linked with support for cuda",
-              "from the 'CUDA' backend", "CUDA driver version is insufficient",
-              "code for a target cannot run here")  # fmt: skip
+_NO_DEVICE = (
+    "not compiled with CUDA",
+    "Found no NVIDIA driver",
+    "not linked with support for cuda",
+    "from the 'CUDA' backend",
+    "CUDA driver version is insufficient",
+    "code for a target cannot run here",
+)
 
 
 def _needs_device(error: BaseException) -> TargetError | None:

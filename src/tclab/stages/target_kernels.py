@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from tclab.errors import CaptureError
 from tclab.model import Listing, slug
 from tclab.scrub import scrub
+from tclab.stages import _target_triton
 from tclab.targets import Target
 
 #: Stage → (how Triton calls it, Pygments lexer, title).
@@ -66,10 +66,10 @@ def sources(wrapper: str) -> Iterator[tuple[str, str]]:
 
 def compile_kernel(name: str, source: str, target: Target) -> CompiledKernel:
     """Compile one kernel with the first of its configurations."""
-    autotuner = build(name, source)
+    autotuner = _target_triton.build(name, source)
     configs = list(autotuner.configs)
     try:
-        binary = _compile(autotuner, configs[0])
+        binary = _target_triton.compile_config(autotuner, configs[0])
     except Exception as error:
         raise CaptureError(
             f"kernel {name}", f"Triton cannot compile it for {target.device} "
@@ -85,24 +85,6 @@ def compile_kernel(name: str, source: str, target: Target) -> CompiledKernel:
     candidates = tuple(_config(c) for c in configs)
     facts = _choice(candidates) | (resources(cubin) if cubin else {})
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
-
-
-def build(name: str, source: str) -> Any:
-    """The CachingAutotuner the source makes; nothing is compiled yet."""
-    from torch._inductor.codecache import PyCodeCache
-
-    return getattr(PyCodeCache.load(source), name)
-
-
-def _compile(autotuner: Any, config: Any) -> Any:
-    """As Inductor compiles it (CachingAutotuner._precompile_config), kept off the static launcher,
-    which would load the binary.
-    """
-    from torch._inductor.runtime import triton_heuristics
-
-    launcher = getattr(triton_heuristics, "StaticTritonCompileResult", None)
-    with mock.patch.object(launcher, "can_statically_launch", return_value=None):
-        return autotuner._precompile_config(config).kernel
 
 
 def _choice(candidates: tuple[str, ...]) -> dict[str, str]:
@@ -158,14 +140,11 @@ def resources(cubin: bytes) -> dict[str, str]:
 
 
 def _tool(name: str, *options: str, cubin: bytes) -> str:
-    import triton.backends.nvidia as backend
-
-    tool = Path(backend.__path__[0]) / "bin" / name
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
         done = subprocess.run(
-            [tool, *options, file], capture_output=True, text=True, check=False
+            [_target_triton.tool(name), *options, file], capture_output=True, text=True, check=False
         )
     if done.returncode:
         raise CaptureError(name, f"cannot read the binary: {done.stderr.strip()[:200]}",

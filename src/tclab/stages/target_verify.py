@@ -78,7 +78,7 @@ def _batch(side: str, names: list[str], options: argparse.Namespace) -> None:
         done = subprocess.run(
             [sys.executable, "-m", "tclab.stages.target_verify", "--worker", side, "--out",
              options.out, "--target", options.target, *names],
-            env=_environment(side), capture_output=True, text=True,
+            env=_environment(side), capture_output=True, text=True, check=False,
         )  # fmt: skip
         left = [n for n in names if not _file(options.out, side, n).exists()]
         if left:
@@ -127,43 +127,27 @@ def for_target(example: Any, target: str) -> list[str]:
 def on_gpu(example: Any, target: str) -> list[str]:
     """The output code of the real compile on the GPU that is here."""
     import torch
-    from torch.utils._pytree import tree_map
 
-    from tclab.stages import _torch, target_compile, target_trace
+    from tclab.stages import _target_compile, _target_trace, _torch
     from tclab.stages.capture import run_backward
     from tclab.stages.fresh import fresh
 
     torch.manual_seed(0)
     fn, args = example.make()
     fn = moved(fn)
-    args = tree_map(lambda a: to_gpu(a) if isinstance(a, torch.Tensor) else a, args)
-    wrappers = target_compile.Wrappers()
-    patches = target_compile.config_patches(example.options)
+    args = _target_compile.map_tensors(to_gpu, args)
+    wrappers = _target_compile.Wrappers()
+    patches = _target_compile.config_patches(example.options)
     with (
-        fresh(fn), _torch.observable(), target_compile.settings(example.backward),
-        target_trace.factories_on_target(), target_compile.stop_after_code(wrappers),
+        fresh(fn), _torch.observable(), _target_compile.settings(example.backward),
+        _target_trace.factories_on_target(), _target_compile.stop_after_code(wrappers),
     ):  # fmt: skip
-        compiled = torch.compile(fn, backend=real_backend(patches),
+        compiled = torch.compile(fn, backend=_target_compile.real_backend(patches),
                                  dynamic=example.options.get("dynamic"))  # fmt: skip
         result = compiled(*args)
         if example.backward:
             run_backward(result)
     return list(wrappers)
-
-
-def real_backend(patches: dict[str, Any]) -> Any:
-    """Inductor on the real tensors, then the graph as it is: only the code is wanted."""
-
-    def compile_graph(module: Any, inputs: list[Any]) -> Any:
-        import copy
-
-        from torch._inductor.compile_fx import compile_fx
-
-        plain = copy.deepcopy(module)
-        compile_fx(module, inputs, config_patches=patches)
-        return plain.forward
-
-    return compile_graph
 
 
 def to_gpu(tensor: Any) -> Any:
@@ -264,7 +248,8 @@ def summary(report: dict[str, Any]) -> str:
     for row in report["functions"]:
         reason = next((x for x in (row.get("reason") or "").splitlines() if x.strip()), "")
         shown = "" if row["verdict"] == "identical" else reason[:150]
-        lines.append(f"{row['verdict']:<13} {row['identical']}/{row['kernels']} {row['name']} {shown}")
+        count = f"{row['identical']}/{row['kernels']}"
+        lines.append(f"{row['verdict']:<13} {count} {row['name']} {shown}")
     return "\n".join(lines)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import fx
 
 from tclab.scrub import scrub
-from tclab.stages import target_attention
+from tclab.stages import _target_attention
 from tclab.targets import Target, TargetError
 
 #: Settings that make Inductor time candidates on the GPU, or write code of another kind.
@@ -66,7 +66,7 @@ def decided(target: Target) -> Iterator[None]:
 
     with ExitStack() as stack:
         patch = stack.enter_context
-        patch(target_attention.chosen_for(target))
+        patch(_target_attention.chosen_for(target))
         patch(mock.patch.object(pad_mm, "_should_pad", _should_pad(target)))
         patch(mock.patch.object(GraphLowering, "run", _checked(GraphLowering.run)))
         for cls in _benchmarkers(benchmarking):
@@ -208,19 +208,19 @@ def _timing(*args: Any, **kwargs: Any) -> Any:
 # ------------------------------------------------------------------------------ convolution
 
 
-def _conv_backend(input: torch.Tensor, weight: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+def _conv_backend(data: torch.Tensor, weight: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
     groups = kwargs.get("groups", 1)
-    if input.device.type == "cuda" and not torch.backends.cudnn.enabled:
+    if data.device.type == "cuda" and not torch.backends.cudnn.enabled:
         raise TargetError("convolution", "cuDNN is switched off", "torch.backends.cudnn.enabled")
-    return ("depthwise" if groups > 1 and groups == input.shape[1] else "cudnn")
+    return "depthwise" if groups > 1 and groups == data.shape[1] else "cudnn"
 
 
-def _conv_format(input: torch.Tensor, weight: torch.Tensor, backend: str) -> torch.memory_format:
+def _conv_format(data: torch.Tensor, weight: torch.Tensor, backend: str) -> torch.memory_format:
     """What cuDNN asks for (aten/src/ATen/native/ConvUtils.h: cudnn_conv_suggest_memory_format)."""
     last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(weight.dim())
-    if last is None or torch.float64 in (input.dtype, weight.dtype):
+    if last is None or torch.float64 in (data.dtype, weight.dtype):
         return torch.contiguous_format
-    if not _suggests(input, last) and not _suggests(weight, last):
+    if not _suggests(data, last) and not _suggests(weight, last):
         return torch.contiguous_format
     if backend == "depthwise":
         raise TargetError("depthwise convolution", "in channels-last its kernel is picked by the "

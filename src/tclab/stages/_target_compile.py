@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import types
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -11,7 +12,8 @@ from unittest import mock
 import torch
 from torch import fx
 
-from tclab.stages import target_choices, target_constants, target_trace
+from tclab.stages import _target_choices, _target_constants, _target_trace
+from tclab.stages.fresh import function_of
 
 
 class Wrappers(list[str]):
@@ -29,6 +31,9 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
         module = types.ModuleType("tclab_target_code")
         module.__file__ = path
         module.call = _no_device  # type: ignore[attr-defined]
+        runner = types.SimpleNamespace(call=_no_device, partitions=[])
+        runner.recursively_apply_fns = _no_graphs
+        module.runner = runner  # type: ignore[attr-defined]
         return module
 
     with mock.patch.object(PyCodeCache, "load_by_key_path", keep):
@@ -37,6 +42,10 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
 
 def _no_device(*args: Any) -> Any:
     raise RuntimeError("code for a target cannot run here")
+
+
+def _no_graphs(functions: list[Any]) -> None:
+    """CUDA graphs are recorded when the code runs, which it does not."""
 
 
 @contextmanager
@@ -59,13 +68,57 @@ def backend(patches: dict[str, Any]) -> Callable[..., Any]:
     def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
         from torch._inductor.compile_fx import compile_fx
 
-        target_choices.check_dynamo_graph(module)
-        plain = target_trace.on_cpu(module)
-        target_constants.constants_on_target(module)
-        compile_fx(module, target_trace.fake_inputs(module, inputs), config_patches=patches)
+        _target_choices.check_dynamo_graph(module)
+        plain = _target_trace.on_cpu(module)
+        _target_constants.constants_on_target(module)
+        compile_fx(module, _target_trace.fake_inputs(module, inputs), config_patches=patches)
+        return _no_result if calls_triton(module) else plain.forward
+
+    return compile_graph
+
+
+def real_backend(patches: dict[str, Any]) -> Callable[..., Any]:
+    """Inductor on the tensors of a GPU that is here, then the graph as it is: code is all."""
+
+    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+        from torch._inductor.compile_fx import compile_fx
+
+        plain = copy.deepcopy(module)
+        compile_fx(module, inputs, config_patches=patches)
         return plain.forward
 
     return compile_graph
+
+
+def map_tensors(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
+    """The tree with `function` of each tensor in its place."""
+    from torch.utils._pytree import tree_map_only
+
+    return tree_map_only(torch.Tensor, function, tree)
+
+
+class NoResult(Exception):
+    """A graph that was compiled and cannot run here: it calls the user's Triton kernel."""
+
+
+def _no_result(*args: Any) -> Any:
+    raise NoResult
+
+
+def calls_triton(module: fx.GraphModule) -> bool:
+    """Whether a Dynamo graph launches a Triton kernel of the user's."""
+    return any("triton_kernel_wrapper" in str(node.target) for node in module.graph.nodes)
+
+
+def calls_backward(fn: Any) -> bool:
+    """Whether the function itself differentiates, as a training step does."""
+    code = getattr(function_of(fn), "__code__", None)
+    return code is not None and bool({"backward", "grad"} & _names(code))
+
+
+def _names(code: types.CodeType) -> set[str]:
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return set(code.co_names).union(*(_names(c) for c in inner))
 
 
 def config_patches(options: dict[str, Any]) -> dict[str, Any]:

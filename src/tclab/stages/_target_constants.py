@@ -16,7 +16,7 @@ import torch
 from torch import fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from tclab.stages import target_trace
+from tclab.stages import _target_trace
 from tclab.targets import TargetError
 
 #: Operators with one right answer: data movement, comparisons, and what IEEE 754 rounds exactly.
@@ -46,7 +46,7 @@ class _OnCPU(TorchDispatchMode):
                 "last bit may differ there",
                 "pass the constant in as an argument",
             )  # fmt: skip
-        move = target_trace.devices_to_cpu
+        move = _target_trace.devices_to_cpu
         return func(*move(args), **move(kwargs or {}))
 
 
@@ -81,9 +81,10 @@ def constants_on_target(module: fx.GraphModule) -> None:
     for inner in module.modules():
         for node in inner.graph.nodes if isinstance(inner, fx.GraphModule) else ():
             literal = node.op == "call_function" and not node.all_input_nodes
-            if literal and node.target in (torch.tensor, torch.as_tensor):
-                if (device := node.kwargs.get("device")) and torch.device(device).type == "cuda":
-                    node.target = constant
+            device = node.kwargs.get("device") if literal else None
+            makes = node.target in (torch.tensor, torch.as_tensor)
+            if makes and device and torch.device(device).type == "cuda":
+                node.target = constant
         if isinstance(inner, fx.GraphModule):
             inner.recompile()
 
@@ -93,14 +94,14 @@ def constant(data: Any, *, dtype: torch.dtype | None = None, device: Any = None,
     """``torch.tensor`` as it goes where the device exists: made at once, then lifted."""
     with torch.utils._python_dispatch._disable_current_modes():
         value = torch.tensor(data, dtype=dtype)
-    target_trace.mark(value)
+    _target_trace.mark(value)
     return torch.ops.aten.lift_fresh.default(value).requires_grad_(requires_grad)
 
 
 class _There(torch.Tensor):
     """A constant on the CPU that says it is on the target."""
 
-    device = target_trace.DEVICE  # type: ignore[assignment]
+    device = _target_trace.DEVICE  # type: ignore[assignment]
 
 
 def _get_attr(original: Any) -> Any:
@@ -108,7 +109,7 @@ def _get_attr(original: Any) -> Any:
         owner, _, name = target.rpartition(".")
         owner = self.module.get_submodule(owner)
         value = getattr(owner, name)
-        if target_trace.marked(value) and not isinstance(value, _There):
+        if _target_trace.marked(value) and not isinstance(value, _There):
             setattr(owner, name, value.as_subclass(_There))
         return original(self, target, args, kwargs)
 

@@ -1,0 +1,104 @@
+"""Inductor's patterns, which are traced on first use for the device at hand: two sets of them.
+
+Private names of PyTorch, as in `_torch_target`; seen in 2.11, 2.13 and 2.15.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import ModuleType
+from typing import Any
+from unittest import mock
+
+#: Cached functions that do not, and are slow to fill.
+NEUTRAL = {"torch_key", "lazy_init", "_pad_mm_init", "_sfdp_init", "_misc_patterns_init",
+            "get_lang_std", "addmm_patterns_init", "get_compiler_version_info"}  # fmt: skip
+
+
+#: Patterns as made for a GPU, kept for the next target: they do not depend on which GPU it is.
+_target_patterns: dict[str, Any] = {}
+
+
+@contextmanager
+def kept_apart() -> Iterator[None]:
+    """Inductor's patterns are traced on first use, for the device at hand; keep two sets."""
+    passes = pattern_passes()
+    here = [contents(p) for p in passes]
+    inits = lazy_inits()
+    if not _target_patterns:
+        _target_patterns["inits"] = {k: _again(f) for k, (_, _, f) in inits.items()}
+        _target_patterns["passes"] = {id(p): (p, contents(p)) for p in passes}
+    for pattern_pass, held in _target_patterns["passes"].values():
+        _set_contents(pattern_pass, held)
+    with ExitStack() as stack:
+        for key, (module, name, function) in inits.items():
+            own = _target_patterns["inits"].setdefault(key, _again(function))
+            stack.enter_context(mock.patch.object(module, name, own))
+        try:
+            yield
+        finally:
+            _target_patterns["passes"] = {id(p): (p, contents(p)) for p in passes}
+            for pattern_pass, held in zip(passes, here):
+                _set_contents(pattern_pass, held)
+
+
+def _pass_modules() -> list[ModuleType]:
+    names = ("joint_graph", "post_grad", "pre_grad", "pad_mm", "fuse_attention", "misc_patterns",
+             "freezing_patterns", "decompose_mem_bound_mm", "replace_random", "binary_folding",
+             "mkldnn_fusion", "quantization", "split_cat", "efficient_conv_bn_eval",
+             "micro_pipeline_tp", "b2b_gemm", "group_batch_fusion")  # fmt: skip
+    modules = []
+    for name in names:
+        with contextlib.suppress(ImportError):
+            modules.append(importlib.import_module(f"torch._inductor.fx_passes.{name}"))
+    return modules
+
+
+def pattern_passes() -> list[Any]:
+    from torch._inductor.pattern_matcher import PatternMatcherPass
+
+    found: dict[int, Any] = {}
+    for module in _pass_modules():
+        for value in vars(module).values():
+            several = value.values() if isinstance(value, dict) else value
+            several = several if isinstance(value, (list, tuple, dict)) else [value]
+            found |= {id(v): v for v in several if isinstance(v, PatternMatcherPass)}
+    return list(found.values())
+
+
+def contents(pattern_pass: Any) -> tuple[dict[Any, list[Any]], dict[str, list[Any]]]:
+    patterns = {k: list(v) for k, v in pattern_pass.patterns.items()}
+    return patterns, {k: list(v) for k, v in pattern_pass.seen_patterns.items()}
+
+
+def _set_contents(
+    pattern_pass: Any, held: tuple[dict[Any, list[Any]], dict[str, list[Any]]]
+) -> None:
+    pattern_pass.patterns.clear()
+    pattern_pass.patterns.update({k: list(v) for k, v in held[0].items()})
+    pattern_pass.seen_patterns.clear()
+    pattern_pass.seen_patterns.update({k: list(v) for k, v in held[1].items()})
+
+
+def lazy_inits() -> dict[str, tuple[ModuleType, str, Any]]:
+    """The functions that make patterns on first use, wherever they are named."""
+    found = {}
+    for module in _pass_modules():
+        for name, value in vars(module).items():
+            cached = isinstance(value, functools._lru_cache_wrapper) and value.__name__ in NEUTRAL
+            if cached and "init" in value.__name__:
+                found[f"{module.__name__}.{name}"] = (module, name, value)
+    return found
+
+
+def _again(lazy_init: Any) -> Callable[..., Any]:
+    """The same function, not yet called."""
+    from torch._inductor.pattern_matcher import init_once_fakemode
+
+    inner = lazy_init.__wrapped__
+    again = getattr(inner, "__wrapped__", None)
+    return functools.cache(inner) if again is None else init_once_fakemode(again)
