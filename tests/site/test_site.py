@@ -10,11 +10,14 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,17 +35,44 @@ browser_test = pytest.mark.skipif(
 )
 
 
+@dataclass
+class Built:
+    """The folder of the built site, and what building it took."""
+
+    folder: Path
+    peak: int  # MiB of resident memory of the process of MkDocs
+
+
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The site, built by `mkdocs build --strict`."""
     folder = tmp_path_factory.mktemp("built") / "site"
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
     variables = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        command, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=900, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return folder
+    output = folder.with_name("build.log")
+    with output.open("w") as log:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=variables, stdout=log, stderr=subprocess.STDOUT
+        )
+        peak = 0
+        while process.poll() is None:
+            peak = max(peak, resident(process.pid))
+            time.sleep(0.02)
+    assert process.returncode == 0, output.read_text()
+    return Built(folder, peak)
+
+
+def resident(pid: int) -> int:
+    """MiB of resident memory; 0 once the process has gone."""
+    try:
+        return psutil.Process(pid).memory_info().rss // 2**20
+    except psutil.NoSuchProcess:
+        return 0
+
+
+@pytest.fixture(scope="module")
+def site(built: Built) -> Path:
+    return built.folder
 
 
 class Page(HTMLParser):
@@ -66,6 +96,10 @@ def read(site: Path, page: str) -> str:
 
 
 # --------------------------------------------------------------------------- as files
+
+
+def test_the_process_of_mkdocs_stays_small(built: Built) -> None:
+    assert 20 < built.peak <= 300
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -80,18 +80,24 @@ def no_run(snippet: Snippet, place: str, needs: Iterable[str]) -> RunFailed:
 def open_book(
     root: Path, docs: Path, run: Callable[[Book, list[Snippet]], dict[str, Run]] | None = None
 ) -> Book:
-    """Read pages and snippets, run what is stale (with `run`), choose. Problems if any."""
+    """Read pages, snippets and recordings, run what is stale (with `run`), choose.
+
+    Problems that need no run to be seen are raised before anything runs.
+    """
     book = Book(root, docs, Store.of(root), environment.here())
-    problems = _read(book)
-    if problems:
-        raise Problems(problems)
+    _raise(_read(book))
+    _raise(_recordings(book))
     live = _live(book, run or run_here)
-    problems = list(recording.orphans(root, book.snippets.values()))
-    for snippet in book.snippets.values():
-        problems += _choose(book, snippet, live.get(snippet.name))
-    if problems:
-        raise Problems(problems)
+    _raise(_failed(book, one) for one in live.values() if not one.ok)
+    for name, recorded in book.runs.items():
+        book.runs[name] = _shown(live.get(name), recorded)
     return book
+
+
+def _raise(problems: Iterable[TclabError]) -> None:
+    found = list(problems)
+    if found:
+        raise Problems(found)
 
 
 def _read(book: Book) -> list[TclabError]:
@@ -117,6 +123,19 @@ def _orphan(name: str) -> PageError:
     return PageError(f"snippets/{name}.py:1", cause, f'show it: snippet("{name}"), or remove it')
 
 
+def _recordings(book: Book) -> list[TclabError]:
+    """Read the recordings into the book; what is wrong with them, and which are missing."""
+    problems: list[TclabError] = list(recording.orphans(book.root, book.snippets.values()))
+    for name, snippet in book.snippets.items():
+        wrong = recording.problems(book.root, snippet)
+        problems += wrong
+        book.runs[name] = () if wrong else tuple(recording.load_all(book.root, snippet))
+        needs = environment.missing_needs(snippet)
+        if needs and not wrong and not book.runs[name]:
+            problems.append(no_run(snippet, _first_use(book, name), needs))
+    return problems
+
+
 def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
     """Run `stale` without progress."""
     return runner.run(stale, root=book.root, store=book.store)
@@ -140,19 +159,6 @@ def _stored(book: Book, snippet: Snippet) -> Run | None:
         return None
 
 
-def _choose(book: Book, snippet: Snippet, live: Run | None) -> list[TclabError]:
-    """Choose the runs of one snippet into the book; what stands against it."""
-    problems: list[TclabError] = list(recording.problems(book.root, snippet))
-    if live is not None and not live.ok:
-        problems.append(_failed(book, snippet, live))
-    recorded = recording.load_all(book.root, snippet) if not problems else []
-    book.runs[snippet.name] = _shown(live, recorded)
-    if not problems and not book.runs[snippet.name]:
-        needs = environment.missing_needs(snippet)
-        problems.append(no_run(snippet, _first_use(book, snippet.name), needs))
-    return problems
-
-
 def _shown(live: Run | None, recorded: Iterable[Run]) -> tuple[Run, ...]:
     """The live run first, then each recording that was made on anything else."""
     runs = [live] if live else []
@@ -164,14 +170,14 @@ def _made_on(run: Run) -> tuple[str, str]:
     return run.provenance.gpu, run.provenance.torch
 
 
-def _failed(book: Book, snippet: Snippet, run: Run) -> RunFailed:
+def _failed(book: Book, run: Run) -> RunFailed:
     """A failed run, with the page that wanted it, the line it failed on and why."""
     failure = run.failure
     assert failure is not None
-    where = failure.location or f"snippets/{snippet.name}.py"
+    where = failure.location or f"snippets/{run.snippet}.py"
     cause = f"{where}: {failure.cause}: {failure.message}"
-    step = f"correct the snippet, then see it alone: tclab run {snippet.name}"
-    return RunFailed(_first_use(book, snippet.name), cause, step)
+    step = f"correct the snippet, then see it alone: tclab run {run.snippet}"
+    return RunFailed(_first_use(book, run.snippet), cause, step)
 
 
 def _first_use(book: Book, name: str) -> str:

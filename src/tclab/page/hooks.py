@@ -136,4 +136,4 @@ def failed(problems: Any) -> BuildError:
 
 def _assets(*suffixes: str) -> list[Path]:
     """The files that the pages' outputs link."""
-    return [path for path in (render.CSS_FILE, render.JS_FILE) if path.suffix in suffixes]
+    return [path for path in (*render.CSS_FILES, *render.JS_FILES) if path.suffix in suffixes]
