@@ -29,7 +29,8 @@ __all__ = [
 ]  # fmt: skip
 
 _ASSETS = Path(__file__).parent / "assets"
-CSS_FILE, JS_FILE = _ASSETS / "tclab.css", _ASSETS / "tclab.js"
+CSS_FILES = (_ASSETS / "tclab.css", _ASSETS / "chain.css")
+JS_FILES = (_ASSETS / "tclab.js", _ASSETS / "chain.js")
 
 Sources = Mapping[str, str]
 
@@ -116,13 +117,13 @@ def stamp_text(run: Run) -> str:
 
 
 def css() -> str:
-    """The style sheet: fits Material, and stands alone."""
-    return CSS_FILE.read_text(encoding="utf-8")
+    """The style sheets, one after the other: they fit Material, and stand alone."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in CSS_FILES)
 
 
 def js() -> str:
-    """The script: comfort only, nothing needs it."""
-    return JS_FILE.read_text(encoding="utf-8")
+    """The scripts, one after the other: comfort only, nothing needs them."""
+    return "\n".join(path.read_text(encoding="utf-8") for path in JS_FILES)
 
 
 @lru_cache(maxsize=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tclab.render.escape import attributes, clean, esc, tag
@@ -58,12 +59,22 @@ def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
         yield ("" if name in _PLAIN else name), value
 
 
-def lines(code: str, language: str) -> list[str]:
-    """Each line of `code` as highlighted HTML, without its newline."""
+def _runs(code: str, language: str, plain: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """The pieces, those of one class that follow each other joined; `plain` is no class."""
+    named = ((("" if name in plain else name), text) for name, text in _pieces(code, language))
+    for name, group in groupby(named, key=lambda piece: piece[0]):
+        yield name, "".join(text for _, text in group)
+
+
+def lines(code: str, language: str, plain: frozenset[str] = frozenset()) -> list[str]:
+    """Each line of `code` as highlighted HTML, without its newline.
+
+    Tokens whose class is in `plain` are left without colour.
+    """
     code = clean(code)
     done: list[str] = []
     current: list[str] = []
-    for name, value in _pieces(code, language):
+    for name, value in _runs(code, language, plain):
         first, *rest = value.split("\n")
         for number, part in enumerate([first, *rest]):
             if number:

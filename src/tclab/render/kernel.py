@@ -25,9 +25,14 @@ def _facts(kernel: Kernel, options: Options) -> Iterator[tuple[str, str]]:
         yield name, esc(value)
 
 
+def facts(kernel: Kernel, options: Options) -> str:
+    """What is known of a kernel, as a definition list."""
+    return parts.facts(_facts(kernel, options))
+
+
 def html(artifact: Kernel, options: Options) -> str:
     """Facts, then the code."""
-    return parts.facts(_facts(artifact, options)) + listing.html(artifact, options)
+    return facts(artifact, options) + listing.html(artifact, options)
 
 
 def text(artifact: Kernel) -> str:
