@@ -5,37 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tclab import render
-from tclab.model import Run, Snippet, Table
+from tclab.model import Snippet, Table
 from tclab.page.book import Book
-from tclab.page.outputs import label
 
-_COLUMNS = ("Snippet", "Needs", "Made on", "Where", "Day", "Time", "Peak memory", "Shows")
+_COLUMNS = ("Snippet", "Run", "Day", "Time", "Peak memory")
 
 
 def table(book: Book) -> str:
-    """A row for each run that the site shows."""
-    rows = tuple(row for s in book.snippets.values() for row in _rows(book, s))
-    units = ("", "", "", "", "", "s", "MiB", "")
-    formats = ("", "", "", "", "", ".1f", ",.0f", "")
-    shown = Table("Every run on this site", "every-run", _COLUMNS, rows, units, formats)
-    return render.figure(shown)
+    """A row for each run that the site shows; all of them are fresh, or there is no site."""
+    rows = tuple(row for snippet in book.snippets.values() for row in _rows(book, snippet))
+    units, formats = ("", "", "", "s", "MiB"), ("", "", "", ".1f", ",.0f")
+    title = f"{len(rows)} runs of {len(book.snippets)} snippets"
+    return render.figure(Table(title, "every-run", _COLUMNS, rows, units, formats))
 
 
 def _rows(book: Book, snippet: Snippet) -> Iterator[tuple[str | float | None, ...]]:
     for run in book.runs[snippet.name]:
+        here = run.environment == "here"
         yield (
             snippet.name,
-            ", ".join(sorted(snippet.needs)) or None,
-            label(run),
-            "this build" if run.environment == "here" else f"records/{run.environment}",
+            "this build" if here else run.environment,
             run.provenance.date[:10],
             run.seconds,
             run.peak_memory / 2**20,
-            kinds(run) or None,
         )
-
-
-def kinds(run: Run) -> str:
-    """What a run shows, counted by kind: ``2 graph, 1 breaks``."""
-    names = [a.kind for a in run.artifacts]
-    return ", ".join(f"{names.count(kind)} {kind}" for kind in dict.fromkeys(names))
