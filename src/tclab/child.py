@@ -37,13 +37,13 @@ def run_forked(folder: Path) -> NoReturn:
     """A process forked from a warm one: first forget what belongs to that one."""
     import tempfile
 
-    from tclab.stages import warmup
+    from tclab.stages import _warmup
 
     atexit._clear()
     tempfile.tempdir = None
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    warmup.in_child()
+    _warmup.in_child()
     _run(folder)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import getpass
 import json
 import os
+import re
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,6 +24,7 @@ def prepare(folder: Path, snippet: Snippet, root: Path) -> None:
     for name in ("work", "tmp", "cache"):
         (folder / name).mkdir(parents=True)
     os.symlink(root / "snippets", folder / "work" / "snippets")
+    _share_headers(folder / "tmp")
     job = {
         "file": f"snippets/{snippet.name}.py",
         "path": str(snippet.path.parent),
@@ -27,6 +32,19 @@ def prepare(folder: Path, snippet: Snippet, root: Path) -> None:
         "raises": snippet.raises,
     }
     (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+
+
+def _share_headers(temporary: Path) -> None:
+    """Let a cold process find the C++ headers that PyTorch precompiled once for all.
+
+    It keeps them in ``torchinductor_<user>`` of the temporary folder whatever the cache
+    folder is; building them takes longer than most compiles.
+    """
+    with contextlib.suppress(OSError, KeyError):
+        name = "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
+        shared = Path(tempfile.gettempdir()) / name
+        shared.mkdir(mode=0o700, exist_ok=True)
+        os.symlink(shared, temporary / name)
 
 
 def remove(folder: Path) -> None:

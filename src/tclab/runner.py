@@ -55,6 +55,7 @@ def run(
     machine.check_torch()
     store = store or Store.of(root)
     work = _Work(root, store, environment, on_event, force, keep or store.save)
+    snippets = list(snippets)
     todo = [snippet for snippet in snippets if work.needs_run(snippet)]
     if todo:
         work.width = jobs or int(os.environ.get("TCLAB_JOBS") or 0) or machine.cores()
@@ -63,7 +64,7 @@ def run(
         warm = warmable >= _WORTH_WARMING if warm is None else warm
         with _workers(store, warm, pool) as workers:
             work.run(todo, workers)
-    return work.results()
+    return work.results(snippet.name for snippet in snippets)
 
 
 @contextlib.contextmanager
@@ -131,14 +132,15 @@ class _Work:
             self.store.forget_failure(snippet.name)
         return found is not None
 
-    def results(self) -> dict[str, Run]:
-        """Every run; StoreFailed where one could not be kept."""
+    def results(self, order: Iterable[str]) -> dict[str, Run]:
+        """Every run, in this order; StoreFailed where one could not be kept."""
+        runs = {name: self.done[name] for name in order if name in self.done}
         if self.troubles:
             first = self.troubles[0]
             failed = StoreFailed(first.place, first.cause, first.next_step)
-            failed.runs = self.done
+            failed.runs = runs
             raise failed
-        return self.done
+        return runs
 
     # ------------------------------------------------------------------ the loop
 

@@ -262,9 +262,9 @@ def _warm_up() -> tuple[Any, str]:
     """Import torch, compile once, and say how to run a job in a fork; or why not."""
     try:
         from tclab import child
-        from tclab.stages import warmup
+        from tclab.stages import _warmup
 
-        note = warmup.warm_up()
+        note = _warmup.warm_up()
     except Exception as error:  # whatever it is: cold processes still show it or do without
         return None, f"snippets run in cold processes: {type(error).__name__}: {error}"
     return (None, f"snippets run in cold processes: {note}") if note else (child.run_forked, "")

@@ -210,6 +210,26 @@ def test_a_snippet_runs_as_main_in_the_project_and_leaves_it_clean(lab):
     )
 
 
+def test_a_cold_process_finds_the_precompiled_headers(lab):
+    import getpass
+    import tempfile
+
+    code = """
+    import getpass, os, tempfile
+    here = os.path.join(tempfile.gettempdir(), f"torchinductor_{getpass.getuser()}")
+    open(os.environ["WHERE"], "w").write(f"{os.environ['TMPDIR']} {os.path.realpath(here)}")
+    """
+    where = lab.root / "where"
+    code = code.replace('os.environ["WHERE"]', repr(str(where)))
+    run = lab.one(code)
+    assert run.ok, run.failure
+    own, headers = where.read_text().split()
+    assert own.endswith("/tmp")
+    assert own != tempfile.gettempdir()
+    expected = Path(tempfile.gettempdir()) / f"torchinductor_{getpass.getuser()}"
+    assert headers == str(expected.resolve())
+
+
 def test_a_run_says_what_made_it(lab):
     snippet = lab.write("t/one", "print(1)")
     run = lab.run(snippet)["t/one"]

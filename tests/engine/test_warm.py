@@ -16,7 +16,7 @@ from tclab.model import encode
 
 from .conftest import SRC
 
-# Of `tclab.stages.warmup`, which imports torch.
+# Of `tclab.stages._warmup`, which imports torch.
 LASTING = {
     "torch._dynamo.logging._step_counter",
     "torch.autograd.function.AUTOGRAD_FUNCTION_COUNTER",
@@ -110,9 +110,9 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     """After its full warm-up, Inductor's compile included."""
     code = """
     import json, os, sys, threading
-    from tclab.stages import warmup
+    from tclab.stages import _warmup
     import torch
-    note = warmup.warm_up()
+    note = _warmup.warm_up()
     tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     files = [os.path.realpath(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")]
     print(json.dumps([note, tasks, threading.active_count(), torch.cuda.is_initialized(),
