@@ -35,6 +35,7 @@ def kept_apart() -> Iterator[None]:
     for pattern_pass, held in _target_patterns["passes"].values():
         _set_contents(pattern_pass, held)
     with ExitStack() as stack:
+        stack.enter_context(_duplicates_skipped())
         for key, (module, name, function) in inits.items():
             own = _target_patterns["inits"].setdefault(key, _again(function))
             stack.enter_context(mock.patch.object(module, name, own))
@@ -44,6 +45,23 @@ def kept_apart() -> Iterator[None]:
             _target_patterns["passes"] = {id(p): (p, contents(p)) for p in passes}
             for pattern_pass, held in zip(passes, here):
                 _set_contents(pattern_pass, held)
+
+
+def _duplicates_skipped() -> Any:
+    """In a process that compiled for its own device, some patterns are there already: as they are.
+
+    2.13 raises on a second copy; a copy is one with the same pattern and the same graph.
+    """
+    from torch._inductor import pattern_matcher
+
+    check = getattr(pattern_matcher, "check_and_add_duplicate_pattern", None)
+    if check is None:
+        return contextlib.nullcontext()
+
+    def skipping(pattern: Any, graph: Any, seen: Any, skip_duplicates: bool = False) -> bool:
+        return bool(check(pattern, graph, seen, skip_duplicates=True))
+
+    return mock.patch.object(pattern_matcher, "check_and_add_duplicate_pattern", skipping)
 
 
 def _pass_modules() -> list[ModuleType]:
