@@ -11,8 +11,7 @@ function of the corpus (or those whose name contains NAME):
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -22,7 +21,7 @@ from tclab.corpus import Example, examples
 from tclab.errors import TclabError
 from tclab.model import Chain, Listing
 from tclab.stages.links_inductor import computes
-from tclab.stages.links_machine import is_instruction
+from tclab.stages.links_machine import is_instruction, padding_lines
 
 
 @dataclass
@@ -80,13 +79,14 @@ def measure(chain: Chain, unlinked: list[str]) -> Count:
 
 
 def _instructions(pane: Listing) -> Iterator[int]:
-    for number, line in enumerate(pane.code.splitlines(), 1):
-        padding = re.search(r"\bNOP ?;|\bBRA `?\(?\.L_x_", line) and number not in pane.links
-        if is_instruction(line) and not padding:
+    lines = pane.code.splitlines()
+    padding = padding_lines(lines)
+    for number, line in enumerate(lines, 1):
+        if is_instruction(line) and number not in padding:
             yield number
 
 
-def origins(chain: Chain):  # noqa: ANN201
+def origins(chain: Chain) -> Callable[[Listing, int], set[str]]:
     """A function from a pane and a line to all keys it was made from, however far up."""
     above: dict[str, set[str]] = {}
     for pane in chain.panes:

@@ -69,9 +69,7 @@ def _closed(panes: list[Listing]) -> tuple[Listing, ...]:
     )
 
 
-def _only(
-    lines: Mapping[int, tuple[str, ...]], keys: set[str]
-) -> dict[int, tuple[str, ...]]:
+def _only(lines: Mapping[int, tuple[str, ...]], keys: set[str]) -> dict[int, tuple[str, ...]]:
     kept = {line: tuple(k for k in several if k in keys) for line, several in lines.items()}
     return {line: several for line, several in kept.items() if several}
 

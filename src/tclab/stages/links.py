@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tclab.model import SourceLine
 from tclab.stages import frames, graphs
-from tclab.stages._torch_links import BodyNote, GraphNote, KernelNote, Marks, NodeNote
+from tclab.stages._link_notes import BodyNote, GraphNote, KernelNote, Marks, NodeNote
 from tclab.stages.trace import Event, Trace
 
 Keys = tuple[str, ...]
@@ -106,7 +106,8 @@ class Notes:
 
     def _gradient(self, node: NodeNote, shown: Shown) -> Keys:
         """The nodes a gradient's node is the gradient of: PyTorch gives both one number and
-        the gradient the stack of its forward."""
+        the gradient the stack of its forward.
+        """
         if shown.stage != "joint" or node.seq_nr is None or not node.op.startswith("call"):
             return ()
         stack = user_lines(node.stack)

@@ -38,8 +38,8 @@ def _lines(graph: Graph, shown: Shown | None) -> list[tuple[int, str]]:
     for node in shown.note.nodes if shown else ():
         if node.name not in found and node.op == "placeholder":
             declared = re.compile(rf"\b{re.escape(node.name)}\s*[:,)]")
-            at = (n for n, text in enumerate(lines, 1) if declared.search(text))
-            found |= {node.name: line for line in [next(at, 0)] if line}
+            at = [n for n, text in enumerate(lines, 1) if declared.search(text)]
+            found |= dict.fromkeys([node.name] if at else [], min(at, default=0))
     return [(line, name) for name, line in found.items()]
 
 
@@ -114,7 +114,8 @@ def _python(file: str, first: int, code: str, name: str, used: set[str]) -> List
 
 def _function(file: str, line: int) -> tuple[int, int, str]:
     """First line, last line and name of the outermost function around a line; without one, of
-    the statement."""
+    the statement.
+    """
     try:
         tree = ast.parse("".join(linecache.getlines(file)))
     except SyntaxError:

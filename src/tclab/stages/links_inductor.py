@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tclab.model import Kernel, Listing
-from tclab.stages._torch_links import KernelNote, Line
+from tclab.stages._link_notes import KernelNote, Line
 from tclab.stages.links import Keys, Notes, joined
 
 Lines = dict[int, Keys]
@@ -125,5 +125,4 @@ class _Lookup:
 def named(text: str) -> list[str]:
     """The values a line gives a name."""
     match = _NAMES.match(text)
-    return [name for name in re.findall(r"_?tmp\w+", match[0])] if match else []
-
+    return list(re.findall(r"_?tmp\w+", match[0])) if match else []

@@ -25,7 +25,8 @@ STAGES = ("ttir", "ttgir", "llir", "ptx", "sass")
 @dataclass(frozen=True)
 class Place:
     """The kernel some stages are of: `file` as the stages name it; its lines are `offset`
-    later there than in the pane."""
+    later there than in the pane.
+    """
 
     unit: int
     index: int
@@ -144,9 +145,9 @@ def llvm_positions(code: str) -> Positions:
     metadata = {m[1]: (m[2], m[3]) for m in _METADATA.finditer(code)}
     found: Positions = {}
     for number, line in enumerate(code.splitlines(), 1):
-        if not line.startswith("!") and (used := _DEBUG.findall(line)):
-            if position := _located(used[-1], metadata):
-                found[number] = (position,)
+        used = [] if line.startswith("!") else _DEBUG.findall(line)
+        if used and (position := _located(used[-1], metadata)):
+            found[number] = (position,)
     return found
 
 
