@@ -142,8 +142,9 @@
       });
       root.classList.add("tclab-live");
       this.listen();
-      this.current = this.panes.find((p) => p.count) ? this.panes.find((p) => p.count).start : -1;
-      if (this.current >= 0) this.element(this.current).tabIndex = 0;
+      const first = this.panes.find((p) => p.count);
+      this.current = first ? first.start : -1;
+      if (first) this.element(this.current).tabIndex = 0;
       this.buildIdly();
     }
 
@@ -298,21 +299,21 @@
 
     // ------------------------------------------------------------------------------ keyboard
 
+    // Makes `line` the one that Tab reaches.
     move(line, focus) {
-      if (line < 0) return;
-      if (this.current >= 0) {
-        const old = this.element(this.current);
-        old.removeAttribute("tabindex");
-        old.classList.remove("tclab-current");
-      }
-      this.current = line;
       const next = this.element(line);
+      const old = this.current >= 0 ? this.element(this.current) : null;
+      this.current = line;
       next.tabIndex = 0;
       next.classList.add("tclab-current");
-      if (!focus) return;
-      next.focus({ preventScroll: true });
-      next.scrollIntoView({ block: "nearest", inline: "nearest" });
-      this.preview(line);
+      if (focus) {
+        next.focus({ preventScroll: true });
+        next.scrollIntoView({ block: "nearest", inline: "nearest" });
+        this.preview(line);
+      }
+      if (!old || old === next) return;
+      old.removeAttribute("tabindex");
+      old.classList.remove("tclab-current");
     }
 
     beside(by) {
@@ -395,7 +396,7 @@
   const chains = new Map();
 
   function visit() {
-    const anchor = decodeURIComponent(location.hash.slice(1));
+    const anchor = location.hash.slice(1); // ids are plain letters: nothing to decode
     if (anchor) chains.forEach((chain) => chain.visit(anchor));
   }
 
