@@ -5,7 +5,7 @@
   var KEY = "tclab-view";
 
   function reveal() {
-    var id = decodeURIComponent(location.hash.slice(1));
+    var id = location.hash.slice(1); // ids are plain letters: nothing to decode
     var target = id && document.getElementById(id);
     if (!target) return;
     var hidden = false;
