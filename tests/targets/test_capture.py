@@ -187,3 +187,23 @@ def test_cuda_graphs_leave_the_kernels_alone(pointwise_h200: Any) -> None:
 
     c = tclab.capture(pointwise, target="h200", mode="reduce-overhead")(torch.randn(1000))
     assert c.kernels[0].code == pointwise_h200.kernels[0].code
+
+
+def test_a_convolution_is_one_graph_with_its_epilogue() -> None:
+    model = nn.Sequential(nn.Conv2d(8, 16, 3), nn.ReLU())
+    c = tclab.capture(model, target="h200")(torch.randn(2, 8, 16, 16))
+    assert len(c.graphs) == 1
+    assert len(c.breaks) == 0
+    assert [k.kernel_name for k in c.kernels if k.category == "extern"]
+    assert names(c) == ["triton_poi_fused_convolution_relu_threshold_backward_0"]
+
+
+def test_an_error_of_a_stand_in_is_no_graph_break(monkeypatch: Any) -> None:
+    from tclab.stages import _target_choices
+
+    def broken(*args: Any, **kwargs: Any) -> None:
+        raise TypeError("mine")
+
+    monkeypatch.setattr(_target_choices, "_conv_backend", broken)
+    with pytest.raises(CaptureError, match="stand-in"):
+        tclab.capture(nn.Conv2d(4, 4, 3), target="h200")(torch.randn(1, 4, 8, 8))

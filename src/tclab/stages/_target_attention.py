@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tclab.stages.target_refusals import loud
 from tclab.targets import Target, TargetError
 
 _HALF = (torch.float16, torch.bfloat16)
@@ -36,7 +37,7 @@ class Measured:
 #: (torch version, compute capability) → what was measured.
 MEASURED = {
     ((2, 11), (9, 0)): Measured(
-        {**dict.fromkeys(_HALF, "cudnn"), torch.float32: "efficient"}, 256, (16, 8192)
+        {**dict.fromkeys(_HALF, "cudnn"), torch.float32: "efficient"}, 256, (2, 8192)
     ),
 }
 
@@ -69,6 +70,7 @@ def chosen_for(target: Target) -> Iterator[None]:
         operator._dispatch_cache.clear()
 
 
+@loud
 def attention(
     query: torch.Tensor,
     key: torch.Tensor,

@@ -15,6 +15,7 @@ from torch import fx
 
 from tclab.scrub import scrub
 from tclab.stages import _target_attention
+from tclab.stages.target_refusals import loud
 from tclab.targets import Target, TargetError
 
 #: Settings that make Inductor time candidates on the GPU, or write code of another kind.
@@ -67,13 +68,15 @@ def decided(target: Target) -> Iterator[None]:
     with ExitStack() as stack:
         patch = stack.enter_context
         patch(_target_attention.chosen_for(target))
-        patch(mock.patch.object(pad_mm, "_should_pad", _should_pad(target)))
+        patch(mock.patch.object(pad_mm, "_should_pad", loud(_should_pad(target))))
         patch(mock.patch.object(GraphLowering, "run", _checked(GraphLowering.run)))
         for cls in _benchmarkers(benchmarking):
             for name in [n for n in vars(cls) if n.startswith("benchmark")]:
-                patch(mock.patch.object(cls, name, _timing))
-        patch(mock.patch.object(torch._C, "_select_conv_backend", _conv_backend))
-        patch(mock.patch.object(torch._C, "_conv_determine_backend_memory_format", _conv_format))
+                patch(mock.patch.object(cls, name, loud(_timing)))
+        patch(mock.patch.object(torch._C, "_select_conv_backend", loud(_conv_backend)))
+        patch(
+            mock.patch.object(torch._C, "_conv_determine_backend_memory_format", loud(_conv_format))
+        )
         yield
 
 
@@ -208,10 +211,12 @@ def _timing(*args: Any, **kwargs: Any) -> Any:
 # ------------------------------------------------------------------------------ convolution
 
 
-def _conv_backend(data: torch.Tensor, weight: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    groups = kwargs.get("groups", 1)
+def _conv_backend(*args: Any, **kwargs: Any) -> str:
+    """Called with all arguments by name (2.11) or the tensors by position (2.13)."""
+    data = args[0] if args else kwargs["input"]
     if data.device.type == "cuda" and not torch.backends.cudnn.enabled:
         raise TargetError("convolution", "cuDNN is switched off", "torch.backends.cudnn.enabled")
+    groups = kwargs["groups"]
     return "depthwise" if groups > 1 and groups == data.shape[1] else "cudnn"
 
 

@@ -17,6 +17,7 @@ from torch import fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tclab.stages import _target_trace
+from tclab.stages.target_refusals import loud
 from tclab.targets import TargetError
 
 #: Operators with one right answer: data movement, comparisons, and what IEEE 754 rounds exactly.
@@ -89,6 +90,7 @@ def constants_on_target(module: fx.GraphModule) -> None:
             inner.recompile()
 
 
+@loud
 def constant(data: Any, *, dtype: torch.dtype | None = None, device: Any = None,
              requires_grad: bool = False, pin_memory: bool = False) -> torch.Tensor:  # fmt: skip
     """``torch.tensor`` as it goes where the device exists: made at once, then lifted."""

@@ -23,6 +23,7 @@ from tclab.stages import (
     _torch,
     _torch_target,
     target_kernels,
+    target_refusals,
 )  # fmt: skip
 from tclab.stages.capture import Capture, run_backward
 from tclab.stages.fresh import fresh
@@ -92,7 +93,7 @@ def capture_for(
             fn, backend=_target_compile.backend(patches), dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )  # fmt: skip
-        with plain_errors(), suppress(_target_compile.NoResult):
+        with target_refusals.heard(), plain_errors(), suppress(_target_compile.NoResult):
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
                 if backward:

@@ -1,0 +1,51 @@
+"""Refusals that must be heard, although Dynamo turns errors met while tracing into graph breaks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from tclab.errors import CaptureError, TclabError
+
+F = TypeVar("F", bound=Callable[..., Any])
+_heard: list[Exception] = []
+
+
+def loud(stand_in: F) -> F:
+    """Remember every error of a stand-in, whoever catches it."""
+
+    @functools.wraps(stand_in)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return stand_in(*args, **kwargs)
+        except Exception as error:
+            _heard.append(error)
+            raise
+
+    return run  # type: ignore[return-value]
+
+
+@contextmanager
+def heard() -> Iterator[None]:
+    """At the end of the block, raise the first error of a stand-in that was met in it."""
+    _heard.clear()
+    try:
+        yield
+    except Exception as error:
+        if _heard and not isinstance(error, TclabError):
+            raise _own(_heard[0]) from error
+        raise
+    else:
+        if _heard:
+            raise _own(_heard[0])
+    finally:
+        _heard.clear()
+
+
+def _own(error: Exception) -> TclabError:
+    if isinstance(error, TclabError):
+        return error
+    return CaptureError("tclab.capture(target=…)", f"a stand-in for the GPU failed: {error!r}",
+                        "this is a fault of tclab with this torch: please report it")  # fmt: skip
