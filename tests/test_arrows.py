@@ -33,17 +33,20 @@ THIRD_PARTY: dict[str, set[str]] = {
                    "pygments", "jinja2", "yaml", "rich"},
     "tclab.terminal": {"rich"},
     "tclab.cli": {"click", "rich"},
+    "tclab.commands": {"click", "rich"},
+    "tclab.explain": {"torch"},
     "tclab.__main__": {"click", "rich"},
 }  # fmt: skip
 
 #: Rooms that may be reached from elsewhere only by the rooms named.
 ENTRANCES: dict[str, set[str]] = {
     "tclab.stages": {"tclab", "tclab.stages", "tclab.child", "tclab.display", "tclab.supervisor",
-                     "tclab.targets"},
+                     "tclab.targets", "tclab.explain"},
     "tclab.corpus": {"tclab.stages", "tclab.corpus"},
     "tclab.page": {"tclab.page"},
     "tclab.cli": {"tclab.__main__"},
-    "tclab.terminal": {"tclab.cli", "tclab.page"},
+    "tclab.terminal": {"tclab.cli", "tclab.commands", "tclab.page"},
+    "tclab.commands": {"tclab.cli"},
     "tclab.child": {"tclab.supervisor"},
     "tclab.runner": {"tclab.runner", "tclab.cli", "tclab.page", "tclab.recording",
                      "tclab.__main__"},

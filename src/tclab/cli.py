@@ -1,4 +1,5 @@
-"""The command ``tclab``: list, run, record, show. Needs click and rich; never imports torch.
+"""The command ``tclab``: list, run, record, show; explain is in commands/. Needs click and
+rich; never imports torch.
 
 Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is
 wrong; 130 interrupted.
@@ -16,6 +17,7 @@ from typing import Any
 import click
 
 from tclab import environment, recording, render, runner, selection, snippets, terminal
+from tclab.commands.explain import explain
 from tclab.errors import RunFailed, TclabError
 from tclab.model import Provenance, Run, Snippet
 from tclab.store import Store
@@ -84,6 +86,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab run graph_breaks --force        one topic, fresh or not
       tclab show print_breaks               a run, as text
       tclab record h200-torch2.13           keep what only this machine can run
+      tclab explain my_model.py:forward     open a function of your own
 
     \b
     Environment:
@@ -311,6 +314,9 @@ def run_text(snippet: Snippet, shown: Run, artifact: str | None) -> str:
         return render.text(shown.artifact(artifact))
     except KeyError as error:
         raise RunFailed(snippet.name, str(error.args[0]), "choose one of those") from None
+
+
+tclab.add_command(explain)
 
 
 # --------------------------------------------------------------------------- running it

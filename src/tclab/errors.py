@@ -41,3 +41,11 @@ class UnsupportedTorch(TclabError):
 
 class CaptureError(TclabError):
     """A capture that cannot give what was asked, with the reason."""
+
+
+class ExplainError(TclabError):
+    """What was to be explained cannot be loaded, called or compiled."""
+
+
+class BadRequest(ExplainError):
+    """A command line that names what is not there, or says it wrongly."""

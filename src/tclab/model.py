@@ -93,6 +93,40 @@ class Listing(Artifact):
             object.__setattr__(self, name, normal)
 
 
+@_kind("line-note")
+@dataclass(frozen=True)
+class LineNote:
+    """What the compiler did at one line. `label` is one of LABELS; `line` counts in the file."""
+
+    kind: ClassVar[str]
+    line: int
+    label: str
+    text: str
+    detail: str = ""  # what to do, or what else is known
+
+
+#: What a note can say: the graph ends here; the frame is not compiled; a value or size is
+#: fixed in the compiled code; a size or number became a symbol; it was compiled again.
+LABELS = ("graph break", "skipped", "specialised", "dynamic", "recompile")
+
+
+@_kind("annotated")
+@dataclass(frozen=True)
+class Annotated(Listing):
+    """Python source with what the compiler did at each line.
+
+    `compiled` maps a line (from 1, within `code`) to the graphs that hold it, by their number.
+    """
+
+    notes: tuple[LineNote, ...] = ()
+    compiled: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        normal = {int(line): tuple(graphs) for line, graphs in self.compiled.items()}
+        object.__setattr__(self, "compiled", normal)
+
+
 @_kind("kernel")
 @dataclass(frozen=True)
 class Kernel(Listing):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tclab.model import (
+    Annotated,
     Artifact,
     Break,
     Breaks,
@@ -16,6 +17,7 @@ from tclab.model import (
     Guard,
     Guards,
     Kernel,
+    LineNote,
     Listing,
     Node,
     Provenance,
@@ -109,10 +111,16 @@ CHAIN = Chain(
         replace(SASS, links={1: ("k:3",)}),
     ), "0/0",
 )  # fmt: skip
+ANNOTATED = Annotated(
+    "f in x.py", "f", "def f(x):\n    y = x + 1\n    print(y)\n    return y\n", "python", "python",
+    FILE, 5, compiled={2: ("0",), 4: ("1", "2")},
+    notes=(LineNote(7, "graph break", "call to `print`", "Do not print."),
+           LineNote(6, "specialised", "x is fixed to size 8 × 16")),
+)  # fmt: skip
 
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
-    TABLE, CHART, BARS, TEXT, CHAIN,
+    TABLE, CHART, BARS, TEXT, CHAIN, ANNOTATED,
 )  # fmt: skip
 
 MADE = Provenance(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
 from tclab.render import (
+    annotated,
     breaks,
     chain,
     chart,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tclab.render.options import Options
 
 RENDERERS: dict[str, ModuleType] = {
+    "annotated": annotated,
     "breaks": breaks,
     "chain": chain,
     "chart": chart,

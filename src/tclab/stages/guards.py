@@ -16,7 +16,7 @@ _MANAGER = re.compile(r"\b\w*Manager: source=(?P<source>.+?), accessed_by=")
 _LEAF = re.compile(r"^(?P<type>[A-Z][A-Z0-9_]+)(?:: (?P<check>.*))?$")
 _WHERE = re.compile(
     r"^(?P<check>.*?)\s+# (?:(?P<code>.*?)\s+# )?"
-    r"(?P<file>[^#]+?):(?P<line>\d+) in (?P<function>\S+)$"
+    r"(?P<file>[^#]+?):(?P<line>\d+) in (?P<function>\S+)(?: \(.*)?$"  # then a hint, or who asked
 )
 
 

@@ -1,0 +1,1 @@
+"""Commands of ``tclab`` that have a module of their own."""

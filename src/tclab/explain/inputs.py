@@ -1,0 +1,218 @@
+"""The calls to make: from ``example_inputs()``, from ``--input``, or none where none are needed."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from tclab.errors import BadRequest, ExplainError
+from tclab.explain.load import place_of, said
+
+#: How a data type is written, as PyTorch prints it, and its name in torch.
+DTYPES = {
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+    "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+    "i64": "int64", "i32": "int32", "i16": "int16", "i8": "int8", "u8": "uint8", "b8": "bool",
+    "c64": "complex64", "c128": "complex128",
+}  # fmt: skip
+_FULL = {full: full for full in DTYPES.values()}
+
+_TENSOR = re.compile(r"(?P<dtype>[a-z]\w*)\[(?P<sizes>[\d\s,]*)\](?:\s*<\s*(?P<bound>\d+))?")
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)\s*=(?!=)\s*(?P<value>.+)", re.DOTALL)
+_HOW = (
+    "write a tensor as dtype[sizes], such as f32[8,1024] or i64[8,16]<1000 (integers below 1000); "
+    "or a Python literal, such as 3 or \"'mean'\"; or name=… for a keyword"
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """Arguments of one call."""
+
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+Calls = list[Call]
+#: Makes the calls anew, so that a second run meets the arguments as the first one did.
+MakeCalls = Callable[[], Calls]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One ``--input``: a tensor to be filled, or a literal value."""
+
+    name: str  # of a keyword argument, or ''
+    dtype: str = ""  # torch's name; '' for a literal
+    sizes: tuple[int, ...] = ()
+    bound: int | None = None
+    value: Any = None
+
+
+def parse(text: str) -> Spec:
+    """One ``--input`` as a Spec. BadRequest says how they are written."""
+    match = _NAMED.fullmatch(text.strip())
+    name, body = (match["name"], match["value"]) if match else ("", text.strip())
+    if tensor := _TENSOR.fullmatch(body):
+        return _tensor(text, name, tensor)
+    try:
+        return Spec(name, value=ast.literal_eval(body))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        raise BadRequest(f"--input {text}", "neither a tensor nor a Python literal", _HOW) from None
+
+
+def _tensor(text: str, name: str, match: re.Match[str]) -> Spec:
+    known = DTYPES | _FULL
+    dtype = known.get(match["dtype"])
+    if dtype is None:
+        raise BadRequest(f"--input {text}", f"no data type {match['dtype']!r}",
+                         f"known: {', '.join(DTYPES)}")  # fmt: skip
+    pieces = [p.strip() for p in match["sizes"].split(",")]
+    if pieces[-1] == "":  # f32[] is a scalar; f32[8,] is allowed
+        pieces.pop()
+    if not all(p.isdigit() for p in pieces):
+        raise BadRequest(f"--input {text}", "a size is missing", _HOW)
+    bound = int(match["bound"]) if match["bound"] else None
+    if bound is not None and ("int" not in dtype or bound < 1):
+        raise BadRequest(f"--input {text}", "a bound is for integers, and at least 1", _HOW)
+    return Spec(name, dtype, tuple(map(int, pieces)), bound)
+
+
+def make(spec: Spec, *, device: Any = None, grad: bool = False) -> Any:
+    """The value a Spec describes. Floats are normal, integers below the bound (without one,
+    0 or 1); `grad` lets floating tensors require it.
+    """
+    import torch
+
+    if not spec.dtype:
+        return spec.value
+    dtype = getattr(torch, spec.dtype)
+    if dtype.is_floating_point or dtype.is_complex:
+        wide = dtype.itemsize >= 2
+        values = torch.randn(spec.sizes, dtype=dtype if wide else torch.float32, device=device)
+        return values.to(dtype).requires_grad_(grad and wide)
+    return torch.randint(0, spec.bound or 2, spec.sizes, device=device).to(dtype)
+
+
+def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False) -> Calls:
+    """One call with these arguments, the same values each time."""
+    import torch
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        made = [(s.name, make(s, device=device, grad=grad)) for s in specs]
+    args = tuple(value for name, value in made if not name)
+    return [Call(args, {name: value for name, value in made if name})]
+
+
+def from_examples(module: ModuleType, where: str) -> Calls:
+    """What the file's ``example_inputs()`` returns: a tuple of arguments, or a list of them."""
+    import torch
+
+    place = f"{where}:example_inputs"
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            found = module.example_inputs()
+    except (Exception, SystemExit) as error:
+        raise ExplainError(
+            place_of(error) or place, f"example_inputs() failed: {said(error)}", _step(error)
+        ) from error
+    calls = found if isinstance(found, list) else [found]
+    if not calls:
+        raise ExplainError(place, "it returned an empty list", "return at least one tuple")
+    return [_call(value, place) for value in calls]
+
+
+def _step(error: BaseException) -> str:
+    if "CUDA" in str(error) or "NVIDIA" in str(error):
+        return "make the tensors on the CPU: with --target that gives the GPU's code"
+    return "it takes no arguments, and returns a tuple of arguments or a list of such tuples"
+
+
+def _call(value: Any, place: str) -> Call:
+    import torch
+
+    if isinstance(value, tuple):
+        return Call(value)
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return Call((), value)
+    if isinstance(value, torch.Tensor):
+        return Call((value,))
+    raise ExplainError(place, f"it returned a {type(value).__name__} for a call",
+                       "return a tuple of arguments, or a dict, for each call")  # fmt: skip
+
+
+# --------------------------------------------------------------------------- do they fit
+
+
+def check_fit(function: Any, calls: Calls, place: str) -> None:
+    """ExplainError unless every call binds to the function's parameters."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin: the call itself will tell
+        return
+    for number, call in enumerate(calls, 1):
+        try:
+            signature.bind(*call.args, **call.kwargs)
+        except TypeError as error:
+            which = f"call {number} of {len(calls)}: " if len(calls) > 1 else ""
+            given = f"given: {describe(call) or 'nothing'}"
+            raise ExplainError(
+                place,
+                f"the inputs do not fit: {which}{error}; it takes {shown(signature)}, {given}",
+                "change example_inputs() or --input",
+            ) from None  # fmt: skip
+
+
+def shown(signature: inspect.Signature) -> str:
+    """``(x, mask=None)``: the parameters without annotations."""
+    plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return str(inspect.Signature(plain))
+
+
+def missing(function: Any, place: str, file: str) -> BadRequest:
+    """There are no inputs, and the function needs some."""
+    signature = inspect.signature(function)
+    free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    parameters = signature.parameters.values()
+    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in free]
+    returned = ", ".join(needed) + "," * (len(needed) == 1)
+    example = " ".join(f"--input '{name}=f32[8,16]'" for name in needed[:3])
+    return BadRequest(
+        place,
+        f"it takes {shown(signature)}, and there are no inputs for {', '.join(needed)}",
+        f"define example_inputs() in {file}, returning ({returned}); or say, "
+        f"for example: {example}",
+    )
+
+
+def describe(call: Call) -> str:
+    """A call's arguments in few words: ``f32[8, 16], 3, mask=b8[8]``."""
+    parts = [brief(a) for a in call.args]
+    return ", ".join([*parts, *(f"{k}={brief(v)}" for k, v in call.kwargs.items())])
+
+
+def brief(value: Any, depth: int = 2) -> str:
+    """One argument in few words."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        short = {full: name for name, full in DTYPES.items()}
+        name = str(value.dtype).removeprefix("torch.")
+        return f"{short.get(name, name)}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, (list, tuple)) and depth:
+        inner = ", ".join(brief(v, depth - 1) for v in value[:4])
+        more = ", …" if len(value) > 4 else ""
+        return f"[{inner}{more}]" if isinstance(value, list) else f"({inner}{more})"
+    if isinstance(value, dict) and depth:
+        keys = ", ".join(f"{k!r}: {brief(v, depth - 1)}" for k, v in list(value.items())[:4])
+        return f"{{{keys}{', …' if len(value) > 4 else ''}}}"
+    if value is None or isinstance(value, (bool, int, float, str, complex)):
+        return f"{value!r:.60}"
+    return f"a {type(value).__name__}"

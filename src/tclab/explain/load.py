@@ -1,0 +1,168 @@
+"""From ``FILE.py:NAME`` or ``MODULE:NAME`` to the object it names."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from tclab.errors import BadRequest, ExplainError
+from tclab.scrub import scrub
+
+_HOW = "say it as FILE.py:NAME or MODULE:NAME, for example my_model.py:forward"
+
+
+def split(spec: str) -> tuple[str, str]:
+    """The file or module, and the name in it."""
+    where, colon, name = spec.rpartition(":")
+    if not colon or not where or not name:
+        missing = "a name" if not colon or not name else "a file or module"
+        raise BadRequest(spec or "explain", f"{missing} is missing", _HOW)
+    return where, name
+
+
+@contextmanager
+def loaded(where: str) -> Iterator[ModuleType]:
+    """The file or module, imported; what it is next to can be imported for the length of the
+    block, as if its folder were where Python had been started.
+    """
+    is_file = where.endswith(".py") or os.sep in where
+    path = Path(where).resolve()
+    if is_file and not path.is_file():
+        raise BadRequest(where, "no such file", _like_file(path))
+    folder, name = _as_module(path) if is_file else (Path.cwd(), where)
+    kept = list(sys.path)
+    sys.path.insert(0, str(folder))
+    try:
+        yield _import(where, name, path if is_file else None)
+    finally:
+        sys.path[:] = kept
+
+
+def _like_file(path: Path) -> str:
+    there = sorted(p.name for p in path.parent.glob("*.py")) if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, there, n=1)
+    return f"did you mean {near[0]}?" if near else _HOW
+
+
+def _as_module(path: Path) -> tuple[Path, str]:
+    """The folder to import from, and the module's name: a file in a package has dots in it."""
+    parts, folder = [path.stem], path.parent
+    while (folder / "__init__.py").is_file():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts)
+
+
+def _import(where: str, name: str, path: Path | None) -> ModuleType:
+    try:
+        if path is None or "." in name:
+            return importlib.import_module(name)
+        return _import_file(name, path)
+    except (Exception, SystemExit) as error:
+        raise _import_error(where, name, path, error) from error
+
+
+def _import_file(name: str, path: Path) -> ModuleType:
+    """The file as a module under its own name, or another where that is taken."""
+    found = None if name in sys.modules else importlib.util.find_spec(name)
+    if found is None or found.origin != str(path):
+        name = f"{name}_"  # the name is another module's, as that of types.py is
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _import_error(where: str, name: str, path: Path | None, error: BaseException) -> ExplainError:
+    absent = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+    if path is None and absent and f"{name}.".startswith(f"{absent}."):
+        return BadRequest(where, f"no module {absent!r}", _like_module(absent))
+    if isinstance(error, SyntaxError):
+        at = f"{scrub(error.filename or where)}:{error.lineno or '?'}"
+        code = f": {error.text.strip()}" if error.text else ""
+        return ExplainError(at, f"{type(error).__name__}: {error.msg}{code}", "correct the line")
+    what = "sys.exit was called" if isinstance(error, SystemExit) else said(error)
+    return ExplainError(
+        place_of(error, path) or where, f"it cannot be imported: {what}", _step(error)
+    )
+
+
+def _like_module(name: str) -> str:
+    if Path(f"{name}.py").is_file():
+        return f"for the file, say {name}.py:NAME"
+    return f"is it installed, or next to the working folder? {_HOW}"
+
+
+def _step(error: BaseException) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        return f"install {error.name.split('.')[0]}, or run from the folder it is in"
+    if isinstance(error, SystemExit):
+        return 'put what runs the program under: if __name__ == "__main__":'
+    return "see what python says: python -c 'import …'"
+
+
+def said(error: BaseException) -> str:
+    """The error's own last line: ``ValueError: expected 8``, free of this machine."""
+    lines = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
+    first = next((line for line in lines if line.strip()), type(error).__name__)
+    return scrub(first.strip())[:400]
+
+
+def place_of(error: BaseException, path: Path | None = None) -> str:
+    """The innermost line of the user's in an error's traceback, with its code; '' if none.
+
+    Lines of `path` are preferred; those of PyTorch, of tclab and of Python itself never count.
+    """
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
+    own = [f for f in frames if path is not None and f.filename == str(path)]
+    for frame in reversed(own or frames):
+        code = f" ({frame.line})" if frame.line else ""
+        return f"{scrub(frame.filename)}:{frame.lineno}{code}"
+    return ""
+
+
+def is_users(file: str) -> bool:
+    """Whether a file is neither PyTorch's, nor tclab's, nor Python's own."""
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    stdlib = os.path.dirname(os.__file__)
+    if not os.path.isabs(file) or file.startswith((own + os.sep, "<")):
+        return False
+    if "site-packages" in file or "dist-packages" in file:
+        return not any(f"{os.sep}{name}{os.sep}" in file for name in ("torch", "triton"))
+    return not file.startswith(stdlib + os.sep)
+
+
+def named(module: ModuleType, name: str, where: str) -> Any:
+    """The object `name` (dots allowed) of a module. BadRequest suggests the nearest name."""
+    value: Any = module
+    for part in name.split("."):
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            raise BadRequest(where, f"there is no {name!r}", _like_name(value, part)) from None
+    return value
+
+
+def _like_name(owner: Any, part: str) -> str:
+    there = [n for n in vars(owner) if not n.startswith("_")] if hasattr(owner, "__dict__") else []
+    if near := difflib.get_close_matches(part, there, n=2, cutoff=0.5):
+        return f"did you mean {' or '.join(near)}?"
+    home = getattr(owner, "__name__", None)
+    own = [n for n in there if getattr(getattr(owner, n), "__module__", None) == home]
+    return f"there are: {', '.join(own[:12])}" if own else _HOW

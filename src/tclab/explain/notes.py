@@ -1,0 +1,145 @@
+"""What the compiler did at which line: breaks, skips, specialisations, symbols, recompiles."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tclab.model import Break, Guard, LineNote, Recompile, SourceLine, Symbol
+
+if TYPE_CHECKING:
+    from tclab.stages import Capture
+
+#: Notes by file, named as artifacts name it.
+Notes = dict[str, list[LineNote]]
+
+#: Guards that fix a value, as Dynamo's guard types are named.
+_VALUES = frozenset({
+    "EQUALS_MATCH", "CONSTANT_MATCH", "BOOL_MATCH", "FALSE_MATCH", "TRUE_MATCH", "NONE_MATCH",
+    "LENGTH_CHECK", "DICT_LENGTH", "TUPLE_LENGTH", "LIST_LENGTH", "SEQUENCE_LENGTH",
+    "RANGE_ITERATOR_MATCH", "TUPLE_ITERATOR_LEN", "FLOAT_IS_NAN", "COMPLEX_IS_NAN",
+})  # fmt: skip
+#: At most so many facts of one kind in one note; a model's line may guard a hundred weights.
+_MOST = 4
+
+
+def notes(capture: Capture) -> Notes:
+    """Every note, by file, in the order of lines. Each is said once, however often it holds."""
+    found: Notes = defaultdict(list)
+    for location, note in [*_breaks(capture), *_specialised(capture), *_dynamic(capture),
+                           *_recompiled(capture)]:  # fmt: skip
+        if note not in found[location.file]:
+            found[location.file].append(note)
+    return {file: sorted(of, key=lambda n: n.line) for file, of in found.items()}
+
+
+# --------------------------------------------------------------------------- breaks
+
+
+def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
+    for item in capture.breaks:
+        if place := users_line(item):
+            label = "skipped" if item.skipped else "graph break"
+            hint = item.hints[0] if item.hints else ""
+            yield place, LineNote(place.line, label, _reason(item), hint)
+
+
+def users_line(item: Break) -> SourceLine | None:
+    """Where a break is in the user's code: the innermost line that is not PyTorch's."""
+    stack = [line for line in (*item.stack, item.location) if line is not None]
+    own = [line for line in stack if not line.file.startswith(("torch/", "<"))]
+    own = own or [line for line in stack if line.file.startswith("<tmp>")]
+    return own[-1] if own else None
+
+
+def _reason(item: Break) -> str:
+    number = f" [{item.gb_id}]" if item.gb_id else ""
+    said = f"{item.reason}{number}"
+    return f"the frame runs without compiling: {said}" if item.skipped else said
+
+
+# --------------------------------------------------------------------------- specialisations
+
+
+def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
+    """Values and sizes that guards fix, gathered line by line for each cache entry."""
+    for guards in capture.guards:
+        facts: dict[tuple[str, int, str], list[str]] = defaultdict(list)
+        places = {}
+        for guard in guards:
+            place = guard.location
+            if place is None or place.file.startswith("torch/") or not (said := _fact(guard)):
+                continue
+            key = place.file, place.line, said[0]
+            places[key] = place
+            facts[key] += [said[1]] if said[1] not in facts[key] else []
+        for key, several in facts.items():
+            text = f"{key[2]}: {_few(several)}"
+            yield places[key], LineNote(places[key].line, "specialised", text)
+
+
+def _few(facts: list[str]) -> str:
+    more = f"; and {len(facts) - _MOST} more" if len(facts) > _MOST else ""
+    return "; ".join(facts[:_MOST]) + more
+
+
+def _fact(guard: Guard) -> tuple[str, str] | None:
+    """Kind and fact, for a guard on a value or on sizes."""
+    check = guard.checks[0] if guard.checks else ""
+    if guard.type == "TENSOR_MATCH":
+        sizes = re.search(r"size=\[([^\]]*)\]", check)
+        return ("sizes", f"{plain(guard.source)} {_sizes(sizes[1])}") if sizes else None
+    if guard.type in _VALUES:
+        return "values", plain(check)
+    if guard.type == "LAMBDA_GUARD" and ".size()" in check:
+        return "sizes", plain(check.split("  #")[0])
+    return None
+
+
+def _sizes(text: str) -> str:
+    """``[8, any]``: None stands for a size that may vary."""
+    sizes = (size.strip() for size in text.split(","))
+    return f"[{', '.join('any' if size == 'None' else size for size in sizes)}]"
+
+
+_ACCESS = re.compile(r"\.__dict__\['(\w+)'\]|\._(?:modules|parameters|buffers)\['(\w+)'\]")
+_ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
+
+
+def plain(source: str) -> str:
+    """A guard's source as the user would write it: ``L['self']._modules['fc']`` is self.fc."""
+    source = _ROOT.sub(r"\1", source)
+    return _ACCESS.sub(lambda m: "." + (m[1] or m[2]), source).strip()
+
+
+# --------------------------------------------------------------------------- dynamic, recompiles
+
+
+def _dynamic(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
+    for symbol in capture.symbols:
+        if symbol.location is not None:
+            yield symbol.location, LineNote(symbol.location.line, "dynamic", _symbol(symbol))
+
+
+def _symbol(symbol: Symbol) -> str:
+    return f"{plain(symbol.source)} may vary: it is {symbol.name} in the graph"
+
+
+def _recompiled(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
+    for item in capture.recompiles:
+        if item.location is not None:
+            reasons = "; ".join(reason for _, reason in causes(item))
+            text = f"{item.function} compiled again ({item.compile_id}): {reasons}"
+            yield item.location, LineNote(item.location.line, "recompile", text)
+
+
+def causes(item: Recompile) -> list[tuple[str, str]]:
+    """The cache entries that did not fit, newest first, each with the guard that failed."""
+    found = []
+    for reason in item.reasons:
+        entry, colon, text = reason.splitlines()[0].partition(": ")
+        text = text if colon else entry
+        found.append((entry if colon else "", re.split(r"\s+# ", text)[0].strip()))
+    return found

@@ -1,0 +1,132 @@
+"""The user's functions that took part, annotated."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tclab.explain import notes as lines_of
+from tclab.model import Annotated, Chain, LineNote, SourceLine, slug
+from tclab.scrub import scrub
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tclab.stages import Capture
+
+#: file as artifacts name it → line → the graphs that hold the line.
+Compiled = dict[str, dict[int, list[str]]]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A function in a file: its first and last line, both included."""
+
+    first: int
+    last: int
+    name: str
+
+
+def compiled_lines(chains: Sequence[Chain]) -> Compiled:
+    """The user's lines that became part of each graph, from the chains' Python panes."""
+    found: Compiled = defaultdict(lambda: defaultdict(list))
+    for number, chain in enumerate(chains):
+        for pane in chain.panes:
+            for offset in pane.marks if pane.stage == "python" else ():
+                found[pane.filename][pane.first_line + offset - 1].append(str(number))
+    return found
+
+
+def annotated(capture: Capture, subject: Callable[..., Any]) -> tuple[Annotated, ...]:
+    """Each function that took part, with its notes: those of the subject's own file first."""
+    notes, compiled = lines_of.notes(capture), compiled_lines(capture.chains)
+    wanted: dict[str, set[int]] = defaultdict(set)
+    for place in (*_start(subject), *_places(capture)):
+        wanted[place.file].add(place.line)
+    for file, lines in compiled.items():
+        wanted[file].update(lines)
+    paths, found = files(), []
+    for file, lines in wanted.items():
+        if (path := paths.get(file)) and not file.startswith("torch/"):
+            found += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
+    return tuple(found)
+
+
+def _places(capture: Capture) -> Iterator[SourceLine]:
+    """Every line of the user's that something is said of."""
+    for item in capture.breaks:
+        yield from (*item.stack, *((item.location,) if item.location else ()))
+    said = (*capture.recompiles, *capture.symbols, *(g for of in capture.guards for g in of))
+    yield from (item.location for item in said if item.location is not None)
+
+
+def _start(subject: Any) -> tuple[SourceLine, ...]:
+    """The first line of the function that runs when the subject is called."""
+    function = getattr(subject, "forward", subject)
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    code = getattr(function, "__code__", None)
+    return (SourceLine(scrub(code.co_filename), code.co_firstlineno),) if code else ()
+
+
+def files() -> dict[str, str]:
+    """A file as artifacts name it → where it is, for every imported module."""
+    paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    return {scrub(path): path for path in paths if isinstance(path, str) and path.endswith(".py")}
+
+
+def _functions(file: str, path: str, lines: set[int], notes: Sequence[LineNote],
+               compiled: dict[int, list[str]]) -> list[Annotated]:  # fmt: skip
+    text = linecache.getlines(path)
+    return [
+        _annotated(file, span, text, notes, compiled)
+        for span in spans("".join(text), lines)
+        if span.first <= len(text)
+    ]
+
+
+def _annotated(file: str, span: Span, text: list[str], notes: Sequence[LineNote],
+               compiled: dict[int, list[str]]) -> Annotated:  # fmt: skip
+    code = "".join(text[span.first - 1 : span.last])
+    inside = {line: tuple(of) for line, of in compiled.items() if span.first <= line <= span.last}
+    return Annotated(
+        title=span.name or file,
+        name=f"source-{slug(span.name or 'module')}-{span.first}",
+        code=code if code.endswith("\n") else code + "\n",
+        language="python",
+        stage="python",
+        filename=file,
+        first_line=span.first,
+        notes=tuple(n for n in notes if span.first <= n.line <= span.last),
+        compiled={line - span.first + 1: of for line, of in inside.items()},
+    )
+
+
+def spans(source: str, lines: Iterable[int]) -> list[Span]:
+    """The outermost functions (methods, in classes) around these lines, in order; a line in no
+    function stands for its statement.
+    """
+    try:
+        body = ast.parse(source).body
+    except SyntaxError:
+        return [Span(1, source.count("\n") + 1, "")]
+    found = {_around(body, line, ()) for line in lines}
+    return sorted(found, key=lambda span: (span.first, span.last))
+
+
+def _around(body: Sequence[ast.stmt], line: int, path: tuple[str, ...]) -> Span:
+    for statement in body:
+        decorators = getattr(statement, "decorator_list", ())
+        first = min([statement.lineno, *(d.lineno for d in decorators)])
+        last = statement.end_lineno or line
+        if first <= line <= last:
+            if isinstance(statement, ast.ClassDef):
+                return _around(statement.body, line, (*path, statement.name))
+            name = getattr(statement, "name", "")
+            return Span(first, last, ".".join([*path, name] if name else path))
+    return Span(line, line, ".".join(path))

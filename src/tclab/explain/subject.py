@@ -1,0 +1,168 @@
+"""What is explained: a function, a module, a class of modules, or what makes a module."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+from tclab.errors import ExplainError
+from tclab.explain import inputs
+from tclab.explain.inputs import Calls, MakeCalls, Spec
+from tclab.explain.load import named, place_of, said
+
+_COMPILED = (
+    "torch.compile was already applied; this is what is under it, compiled with default options."
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What to compile and call. `remarks` say what was done to get at it."""
+
+    title: str  # as the user named it
+    place: str  # what errors name: FILE.py:NAME
+    callable: Callable[..., Any]
+    calls: MakeCalls
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> list[Any]:
+        """The module's parameters; none for a function."""
+        return list(getattr(self.callable, "parameters", list)()) if self.is_module else []
+
+    @property
+    def is_module(self) -> bool:
+        return is_module(self.callable)
+
+
+def find(
+    module: ModuleType, where: str, name: str, specs: Sequence[Spec], *, grad: bool
+) -> Subject:
+    """The object `name` of a file or module as something to call, and the calls to make."""
+    place = f"{where}:{name}"
+    found, remarks = uncompiled(named(module, name, where))
+    found, more = _callable(found, place, own_inputs=bool(specs) or has_examples(module))
+    calls = _calls(module, where, found, specs, place, grad)
+    function = found.forward if is_module(found) else found
+    inputs.check_fit(function, calls(), place)
+    return Subject(name, place, found, calls, (*remarks, *more))
+
+
+def has_examples(module: ModuleType) -> bool:
+    return callable(getattr(module, "example_inputs", None))
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is an nn.Module."""
+    import torch
+
+    return isinstance(value, torch.nn.Module)
+
+
+# --------------------------------------------------------------------------- what it is
+
+
+def uncompiled(value: Any) -> tuple[Any, tuple[str, ...]]:
+    """What torch.compile was applied to, and a remark; the value itself if it was not."""
+    inner = getattr(value, "_torchdynamo_orig_callable", None) or getattr(value, "_orig_mod", None)
+    if inner is None or isinstance(value, type):
+        return value, ()
+    return inner, (_COMPILED,)
+
+
+def _callable(value: Any, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:
+    import torch
+
+    if isinstance(value, type):
+        if not issubclass(value, torch.nn.Module):
+            raise ExplainError(place, f"a class ({value.__name__}) that is no nn.Module",
+                               "name a function, a method or an nn.Module")  # fmt: skip
+        return _construct(value, place), (f"An instance was made with {value.__name__}().",)
+    if not callable(value):
+        raise ExplainError(place, f"a {type(value).__name__}, which cannot be called",
+                           "name a function or an nn.Module")  # fmt: skip
+    if is_module(value) or not _may_be_factory(value, own_inputs):
+        return value, ()
+    return _from_factory(value, place)
+
+
+def _construct(cls: type, place: str) -> Any:
+    try:
+        inspect.signature(cls).bind()
+    except TypeError as error:
+        raise ExplainError(
+            place, f"{cls.__name__}() cannot be made without arguments: {error}",
+            f"write a function that makes one, def make(): return {cls.__name__}(…), and name that",
+        ) from None  # fmt: skip
+    return _made(cls, place)
+
+
+def _made(maker: Callable[[], Any], place: str) -> Any:
+    """What `maker` returns, always with the same weights."""
+    import torch
+
+    try:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            return maker()
+    except (Exception, SystemExit) as error:
+        at = place_of(error) or place
+        raise ExplainError(at, f"{place} raised: {said(error)}", "correct the line") from error
+
+
+def _may_be_factory(function: Any, own_inputs: bool) -> bool:
+    """Without required parameters it may make a module; where it takes none at all, or where
+    the inputs do not decide it, calling it tells.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    if any(p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+           for p in parameters):  # fmt: skip
+        return False
+    return own_inputs or not list(parameters)
+
+
+def _from_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
+    """The module a function returns; the function itself where it returns none."""
+    parameters = inspect.signature(function).parameters
+    try:
+        made = _made(function, place)
+    except ExplainError:
+        if parameters:  # it wants the inputs
+            return function, ()
+        raise
+    if not is_module(made):
+        return function, ()
+    return made, (f"The module is what {function.__name__}() returned.",)
+
+
+# --------------------------------------------------------------------------- how it is called
+
+
+def _calls(module: ModuleType, where: str, found: Any, specs: Sequence[Spec], place: str,
+           grad: bool) -> MakeCalls:  # fmt: skip
+    if specs:
+        weights = list(found.parameters()) if is_module(found) else []
+        device = weights[0].device if weights else None
+        grad = grad and not any(p.requires_grad for p in weights)
+        return lambda: inputs.from_specs(specs, device=device, grad=grad)
+    function = found.forward if is_module(found) else found
+    if not _needs_inputs(function):
+        alone: Calls = [inputs.Call()]
+        return lambda: alone
+    if has_examples(module):
+        return lambda: inputs.from_examples(module, where)
+    raise inputs.missing(function, place, where if where.endswith(".py") else "the module")
+
+
+def _needs_inputs(function: Any) -> bool:
+    """Whether it takes anything: what has only defaults is given the examples too."""
+    try:
+        return bool(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return True

@@ -1,0 +1,102 @@
+"""Annotated source: the user's lines, the graphs that hold them, what the compiler did there."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from tclab.render import columns, highlight, parts
+from tclab.render.escape import clean, esc, identifier, one_line, tag
+
+if TYPE_CHECKING:
+    from tclab.model import Annotated, LineNote
+    from tclab.render.options import Options
+
+
+def _graphs(artifact: Annotated) -> dict[int, str]:
+    """Line in the code → the graphs that hold it: ``0``, ``0 2``."""
+    return {line: " ".join(map(one_line, of)) for line, of in artifact.compiled.items()}
+
+
+def _notes(artifact: Annotated) -> dict[int, list[LineNote]]:
+    """Notes by line, in order; one on no line of the code stands at the last."""
+    found: dict[int, list[LineNote]] = defaultdict(list)
+    last = artifact.first_line + max(1, parts.line_count(clean(artifact.code))) - 1
+    for note in artifact.notes:
+        found[min(max(note.line, artifact.first_line), last)].append(note)
+    return found
+
+
+def counts(artifact: Annotated) -> list[tuple[str, int]]:
+    """Each label with how many notes have it."""
+    found: dict[str, int] = {}
+    for note in artifact.notes:
+        found[note.label] = found.get(note.label, 0) + 1
+    return list(found.items())
+
+
+def _note(note: LineNote) -> str:
+    label = tag("b", esc(one_line(note.label)))
+    detail = f" {tag('small', parts.prose(note.detail))}" if note.detail else ""
+    kind = identifier(note.label.replace(" ", "-"))
+    return tag("span", f"{label} {parts.prose(note.text)}{detail}", class_=f"tclab-said-{kind}")
+
+
+def _line(html: str, at: int, margin: str, graphs: str, notes: list[LineNote],
+          options: Options) -> str:  # fmt: skip
+    title = f"in graph {graphs}" if graphs else None
+    code = tag(
+        "span",
+        f'<span data-linenos="{esc(margin)}"></span>{html}\n',
+        id=options.id(f"L{at}"),
+        class_="tclab-compiled" if graphs else None,
+        title=title,
+    )
+    return code + "".join(map(_note, notes))
+
+
+def _margins(artifact: Annotated, count: int) -> list[str]:
+    """What stands left of each line: its number, and the graphs."""
+    graphs = _graphs(artifact)
+    numbers = len(str(artifact.first_line + count - 1))
+    shown = [_short(graphs.get(line, "")) for line in range(1, count + 1)]
+    wide = max(map(columns.width, shown), default=0)
+    return [
+        f"{artifact.first_line + i:>{numbers}} {text}{' ' * (wide - columns.width(text))} "
+        for i, text in enumerate(shown)
+    ]
+
+
+def _short(graphs: str) -> str:
+    """At most eight characters: the first of many graphs, and that there are more."""
+    if len(graphs) <= 8:
+        return graphs
+    return graphs.split(" ")[0][:6] + " …"
+
+
+def html(artifact: Annotated, options: Options) -> str:
+    """The code under its file name; below a line what is said of it."""
+    shown = highlight.lines(artifact.code, artifact.language)
+    notes, graphs = _notes(artifact), _graphs(artifact)
+    body = []
+    for line, (code, margin) in enumerate(zip(shown, _margins(artifact, len(shown))), 1):
+        at = artifact.first_line + line - 1
+        body.append(_line(code, at, margin, graphs.get(line, ""), notes.get(at, []), options))
+    inner = tag("code", "".join(body), tabindex="0", aria_label=one_line(artifact.title) or None)
+    name = tag("p", parts.code(artifact.filename), class_="tclab-filename")
+    block = f'<div class="highlight tclab-code tclab-annotated"><pre>{inner}</pre></div>'
+    return (name if artifact.filename else "") + block
+
+
+def text(artifact: Annotated) -> str:
+    """The code with line numbers and graphs; below a line what is said of it."""
+    lines = clean(artifact.code).rstrip("\n").split("\n")
+    notes = _notes(artifact)
+    out = [columns.heading(artifact.title, artifact.filename)]
+    for line, (code, margin) in enumerate(zip(lines, _margins(artifact, len(lines)))):
+        out.append(f"{margin}│ {code}".rstrip())
+        indent = " " * columns.width(margin) + "│   "
+        for note in notes.get(artifact.first_line + line, []):
+            said = f"{note.label}: {note.text}" + (f" ({note.detail})" if note.detail else "")
+            out.append(columns.paragraph(said, indent[:-2] + "^ ", indent))
+    return columns.join(*out)
