@@ -138,11 +138,11 @@ class Lines(HTMLParser):
         if tag == "pre" and "tclab-lines" in (dict(attrs).get("class") or ""):
             self.take = True
             self.panes.append("")
-        self.skip = self.skip or tag == "i"
+        self.skip = self.skip or tag == "em"
 
     def handle_endtag(self, tag):
         self.take = self.take and tag != "pre"
-        self.skip = self.skip and tag != "i"
+        self.skip = self.skip and tag != "em"
 
     def handle_data(self, data):
         if self.take and not self.skip:

@@ -36,7 +36,7 @@ def counts(artifact: Annotated) -> list[tuple[str, int]]:
 
 
 def _note(note: LineNote) -> str:
-    label = tag("b", esc(one_line(note.label)))
+    label = tag("strong", esc(one_line(note.label)))
     detail = f" {tag('small', parts.prose(note.detail))}" if note.detail else ""
     kind = identifier(note.label.replace(" ", "-"))
     return tag("span", f"{label} {parts.prose(note.text)}{detail}", class_=f"tclab-said-{kind}")

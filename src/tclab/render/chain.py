@@ -131,7 +131,7 @@ def _marked(panes: Panes, pane: int) -> str:
     for offset, html in enumerate(highlight.lines(_shown(listing), language, _PLAIN)):
         number = offset + listing.first_line
         origin = _origin_links(panes, panes.index.starts[pane] + offset)
-        origin = f"<i>{origin}</i>" if origin else ""
+        origin = f"<em>{origin}</em>" if origin else ""
         ident = panes.id(pane, number)
         out.append(f"<span id={ident} data-line={number}>{html}{origin}\n</span>")
     return "".join(out)
@@ -173,7 +173,11 @@ def _pane(panes: Panes, pane: int, ordinal: str) -> str:
     listing = panes.chain.panes[pane]
     name = LABELS.get(listing.stage, listing.stage or "Code") + ordinal
     size = parts.count(panes.index.counts[pane], "line")
-    head = tag("b", esc(name)) + tag("span", esc(one_line(listing.title))) + tag("small", esc(size))
+    head = (
+        tag("strong", esc(name))
+        + tag("span", esc(one_line(listing.title)))
+        + tag("small", esc(size))
+    )
     facts = kernel.facts(listing, panes.options) if isinstance(listing, Kernel) else ""
     return tag(
         "details",
@@ -204,7 +208,7 @@ def _chooser(stages: Sequence[str]) -> str:
     """Which columns to show; the script brings it to life."""
     boxes = "".join(
         f'<label><input type="checkbox" value="{esc(stage)}">'
-        f"<b>{esc(LABELS.get(stage, stage or 'Code'))}</b><output></output></label>"
+        f"<strong>{esc(LABELS.get(stage, stage or 'Code'))}</strong><output></output></label>"
         for stage in stages
     )
     return tag("div", boxes, class_="tclab-chooser", role="group", aria_label="Stages", hidden=True)

@@ -239,16 +239,17 @@
       });
     }
 
-    pin(line, { quiet = false, still = -1 } = {}) {
+    // First all that changes the page, then all that measures it: one layout in all.
+    pin(line, { quiet = false, still = null, focus = false } = {}) {
+      const own = this.pane(line);
       this.pinned = this.previewed = line;
       this.light(line);
       this.root.classList.add("dimmed");
-      this.move(line, false);
-      const own = this.pane(line);
       if (own.column.hidden) this.choose(this.chosen().concat(own.column.dataset.column));
       for (const column of this.columns) this.unfold(column, column === own.column && own);
-      this.scroll(still);
       this.tell(line);
+      this.move(line, focus);
+      this.scroll(still);
       if (!quiet) this.address(this.anchor(line));
     }
 
@@ -273,9 +274,9 @@
     tell(line) {
       const counts = this.boxes.map((box) => box.parentElement)
         .filter((label) => label.classList.contains("tclab-reached"))
-        .map((label) => label.querySelector("b").textContent + " " + label.querySelector("output").textContent);
+        .map((label) => label.querySelector("strong").textContent + " " + label.querySelector("output").textContent);
       const pane = this.pane(line);
-      const name = pane.element.querySelector("summary > b").textContent;
+      const name = pane.element.querySelector("summary > strong").textContent;
       this.said.textContent = name + ", line " + pane.number(line) + ". Linked lines: " + counts.join(", ");
     }
 
@@ -302,18 +303,20 @@
     // Makes `line` the one that Tab reaches.
     move(line, focus) {
       const next = this.element(line);
-      const old = this.current >= 0 ? this.element(this.current) : null;
+      const old = this.current >= 0 && this.current !== line ? this.element(this.current) : null;
       this.current = line;
       next.tabIndex = 0;
       next.classList.add("tclab-current");
-      if (focus) {
-        next.focus({ preventScroll: true });
-        next.scrollIntoView({ block: "nearest", inline: "nearest" });
-        this.preview(line);
-      }
-      if (!old || old === next) return;
-      old.removeAttribute("tabindex");
-      old.classList.remove("tclab-current");
+      if (old) old.classList.remove("tclab-current");
+      if (focus) next.focus({ preventScroll: true });
+      if (old) old.removeAttribute("tabindex"); // no longer focused: costs nothing
+    }
+
+    // A step by key: the line is brought into view and previewed.
+    step(line) {
+      this.move(line, true);
+      this.element(line).scrollIntoView({ block: "nearest", inline: "nearest" });
+      this.preview(line);
     }
 
     beside(by) {
@@ -336,7 +339,7 @@
         Home: () => pane.start,
         End: () => last,
       }[event.key];
-      if (to) { this.move(to(), true); return true; }
+      if (to) { this.step(to()); return true; }
       if (event.key !== "Enter" && event.key !== " ") return false;
       this.toggle(this.current);
       return true;
@@ -344,7 +347,7 @@
 
     toggle(line) {
       if (line === this.pinned) this.clear();
-      else this.pin(line, { still: this.pane(line) });
+      else this.pin(line, { still: this.pane(line), focus: true });
     }
 
     listen() {
@@ -355,7 +358,6 @@
         const selected = window.getSelection();
         if (line < 0 || (selected && !selected.isCollapsed)) return;
         this.toggle(line);
-        this.element(line).focus({ preventScroll: true });
       });
       root.addEventListener("pointerover", (event) => {
         if (event.pointerType !== "touch") this.preview(this.line(event.target));
