@@ -267,3 +267,10 @@ def is_compiled(fn: Any) -> bool:
     from torch._dynamo.eval_frame import OptimizedModule
 
     return isinstance(fn, OptimizedModule) or hasattr(fn, "_torchdynamo_orig_callable")
+
+
+def leaves(value: Any) -> list[Any]:
+    """The leaves of nested tuples, lists, dicts and registered containers, in order."""
+    from torch.utils._pytree import tree_leaves
+
+    return list(tree_leaves(value))

@@ -252,9 +252,7 @@ def capture(fn: Callable[..., Any] | None = None, *, backward: bool = False, tar
 
 def run_backward(result: Any) -> None:
     """``.backward()`` on the sum of every tensor in `result` that requires grad."""
-    from torch.utils._pytree import tree_leaves
-
-    wanted = [t for t in tree_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
+    wanted = [t for t in _torch.leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
     if not wanted:
         raise CaptureError(
             "tclab.capture",
