@@ -4,7 +4,7 @@ Launching a kernel returns before the kernel has run, so a clock without a wait 
 launch. A first call measures the compiler. A small tensor used again and again is answered by the
 cache. What is left is the time of the function: warmed up, waited for, with fresh data in memory.
 """
-# tclab: needs=cuda alone=true timeout=120
+# tclab: needs=cuda alone=true timeout=120 memory=16384
 
 import time
 

@@ -6,7 +6,7 @@ over the tensor. The fused kernel makes two: read x, write the result. The table
 checks the results against float64, then times both next to a plain copy of the same tensor,
 which is as fast as this card's memory goes.
 """
-# tclab: needs=cuda,triton alone=true timeout=300
+# tclab: needs=cuda,triton alone=true timeout=300 memory=16384
 
 import torch
 from triton.testing import do_bench
