@@ -12,6 +12,7 @@ from typing import Any
 
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain.load import place_of, said
+from tclab.explain.seeds import seeded
 
 #: How a data type is written, as PyTorch prints it, and its name in torch.
 DTYPES = {
@@ -101,10 +102,7 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> Any:
 
 def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False) -> Calls:
     """One call with these arguments, the same values each time."""
-    import torch
-
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
+    with seeded():
         made = [(s.name, make(s, device=device, grad=grad)) for s in specs]
     args = tuple(value for name, value in made if not name)
     return [Call(args, {name: value for name, value in made if name})]
@@ -112,12 +110,9 @@ def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False)
 
 def from_examples(module: ModuleType, where: str) -> Calls:
     """What the file's ``example_inputs()`` returns: a tuple of arguments, or a list of them."""
-    import torch
-
     place = f"{where}:example_inputs"
     try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+        with seeded():
             found = module.example_inputs()
     except (Exception, SystemExit) as error:
         raise ExplainError(
@@ -144,7 +139,7 @@ def _call(value: Any, place: str) -> Call:
         return Call((), value)
     if isinstance(value, torch.Tensor):
         return Call((value,))
-    raise ExplainError(place, f"it returned a {type(value).__name__} for a call",
+    raise ExplainError(place, f"for a call it returned an object of type {type(value).__name__}",
                        "return a tuple of arguments, or a dict, for each call")  # fmt: skip
 
 

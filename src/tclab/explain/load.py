@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tclab.errors import BadRequest, ExplainError
+from tclab.explain.seeds import seeded
 from tclab.scrub import scrub
 
 _HOW = "say it as FILE.py:NAME or MODULE:NAME, for example my_model.py:forward"
@@ -64,9 +65,10 @@ def _as_module(path: Path) -> tuple[Path, str]:
 
 def _import(where: str, name: str, path: Path | None) -> ModuleType:
     try:
-        if path is None or "." in name:
-            return importlib.import_module(name)
-        return _import_file(name, path)
+        with seeded():
+            if path is None or "." in name:
+                return importlib.import_module(name)
+            return _import_file(name, path)
     except (Exception, SystemExit) as error:
         raise _import_error(where, name, path, error) from error
 

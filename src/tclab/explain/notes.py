@@ -40,18 +40,20 @@ def notes(capture: Capture) -> Notes:
 
 def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     for item in capture.breaks:
-        if place := users_line(item):
-            label = "skipped" if item.skipped else "graph break"
+        lines = _users_lines(item)
+        for place in lines[-1:]:
             hint = item.hints[0] if item.hints else ""
+            label = "skipped" if item.skipped else "graph break"
             yield place, LineNote(place.line, label, _reason(item), hint)
+        for place in lines[:-1][:1]:  # where the compiled frame calls what breaks
+            inner = f"in {lines[-1].function}, line {lines[-1].line}: {item.reason}"
+            yield place, LineNote(place.line, "graph break", inner)
 
 
-def users_line(item: Break) -> SourceLine | None:
-    """Where a break is in the user's code: the innermost line that is not PyTorch's."""
-    stack = [line for line in (*item.stack, item.location) if line is not None]
-    own = [line for line in stack if not line.file.startswith(("torch/", "<"))]
-    own = own or [line for line in stack if line.file.startswith("<tmp>")]
-    return own[-1] if own else None
+def _users_lines(item: Break) -> list[SourceLine]:
+    """Where a break is in the user's code, outermost first: PyTorch's own lines left out."""
+    stack = item.stack or ((item.location,) if item.location else ())
+    return [line for line in stack if not line.file.startswith("torch/")]
 
 
 def _reason(item: Break) -> str:
@@ -66,18 +68,17 @@ def _reason(item: Break) -> str:
 def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     """Values and sizes that guards fix, gathered line by line for each cache entry."""
     for guards in capture.guards:
-        facts: dict[tuple[str, int, str], list[str]] = defaultdict(list)
+        facts: dict[tuple[str, int], list[str]] = defaultdict(list)
         places = {}
         for guard in guards:
             place = guard.location
-            if place is None or place.file.startswith("torch/") or not (said := _fact(guard)):
+            if place is None or place.file.startswith("torch/") or not (fact := _fact(guard)):
                 continue
-            key = place.file, place.line, said[0]
+            key = place.file, place.line
             places[key] = place
-            facts[key] += [said[1]] if said[1] not in facts[key] else []
+            facts[key] += [fact] if fact not in facts[key] else []
         for key, several in facts.items():
-            text = f"{key[2]}: {_few(several)}"
-            yield places[key], LineNote(places[key].line, "specialised", text)
+            yield places[key], LineNote(key[1], "specialised", _few(several))
 
 
 def _few(facts: list[str]) -> str:
@@ -85,17 +86,17 @@ def _few(facts: list[str]) -> str:
     return "; ".join(facts[:_MOST]) + more
 
 
-def _fact(guard: Guard) -> tuple[str, str] | None:
-    """Kind and fact, for a guard on a value or on sizes."""
+def _fact(guard: Guard) -> str:
+    """What a guard on a value or on sizes fixes; '' for other guards."""
     check = guard.checks[0] if guard.checks else ""
     if guard.type == "TENSOR_MATCH":
         sizes = re.search(r"size=\[([^\]]*)\]", check)
-        return ("sizes", f"{plain(guard.source)} {_sizes(sizes[1])}") if sizes else None
+        return f"{plain(guard.source)} has size {_sizes(sizes[1])}" if sizes else ""
     if guard.type in _VALUES:
-        return "values", plain(check)
+        return plain(check)
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
-        return "sizes", plain(check.split("  #")[0])
-    return None
+        return plain(check.split("  #")[0])
+    return ""
 
 
 def _sizes(text: str) -> str:
@@ -110,6 +111,7 @@ _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
 
 def plain(source: str) -> str:
     """A guard's source as the user would write it: ``L['self']._modules['fc']`` is self.fc."""
+    source = re.sub(r"L\['___stack\d+'\]", "a value on the stack", source)
     source = _ROOT.sub(r"\1", source)
     return _ACCESS.sub(lambda m: "." + (m[1] or m[2]), source).strip()
 

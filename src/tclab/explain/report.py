@@ -76,29 +76,47 @@ class Report:
         return cls(**{name: decode(value) for name, value in data.items()})
 
 
-def build(subject: Subject, outcome: Outcome, target: Target | None, *, backward: bool,
-          calls: tuple[str, ...]) -> Report:  # fmt: skip
+def build(
+    subject: Subject,
+    outcome: Outcome,
+    target: Target | None,
+    *,
+    backward: bool,
+    calls: tuple[str, ...],
+) -> Report:
     """The report of one capture; files below the working folder are named from there."""
     from tclab.explain import source
 
     capture, refusal = outcome.capture, outcome.refusal
-    return _near(Report(
+    chains, fault = _chains(capture)
+    note = (target.note,) if target and target.note else ()
+    report = Report(
         title=subject.title,
         calls=calls,
         target=target.device if target else "",
         backward=backward,
-        remarks=subject.remarks + ((target.note,) if target and target.note else ()),
+        remarks=(*subject.remarks, *note, *fault),
         refusal=(refusal.place, refusal.cause, refusal.next_step) if refusal else (),
         summary=summary(capture, len(calls)),
-        sources=source.annotated(capture, subject.callable),
+        sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,
         recompiles=capture.recompiles,
         symbols=capture.symbols,
         guards=capture.guards,
-        chains=capture.chains,
+        chains=chains,
         times=capture.times,
         provenance=environment.here(),
-    ))  # fmt: skip
+    )
+    return _near(report)
+
+
+def _chains(capture: Capture) -> tuple[tuple[Chain, ...], tuple[str, ...]]:
+    """The chains; or none, and a remark: a fault there must not cost the rest of the report."""
+    try:
+        return capture.chains, ()
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}"
+        return (), (f"The stages could not be linked, which is a fault of tclab ({what}).",)
 
 
 def _near(report: Report) -> Report:

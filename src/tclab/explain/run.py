@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tclab.errors import CaptureError, ExplainError, TclabError, UnsupportedTorch
 from tclab.explain.inputs import Call
 from tclab.explain.load import place_of, said
+from tclab.explain.seeds import seeded
 from tclab.explain.subject import Subject
 from tclab.targets import Target, TargetError, get
 
@@ -92,7 +93,7 @@ def _captured(subject: Subject, backward: bool, **options: Any) -> Capture:
 
     calls = subject.calls()
     try:
-        with _quiet():
+        with _quiet(), seeded():
             request = capture(subject.callable, backward=backward, **options)
             return request._run([(call.args, dict(call.kwargs)) for call in calls])
     except TclabError as error:
@@ -148,7 +149,7 @@ def _eager_error(subject: Subject, backward: bool) -> BaseException | None:
     from tclab.stages.capture import run_backward
 
     try:
-        with _quiet():
+        with _quiet(), seeded():
             for call in subject.calls():
                 result = subject.callable(*call.args, **call.kwargs)
                 if backward:

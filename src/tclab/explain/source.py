@@ -43,9 +43,11 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
     return found
 
 
-def annotated(capture: Capture, subject: Callable[..., Any]) -> tuple[Annotated, ...]:
+def annotated(
+    capture: Capture, chains: Sequence[Chain], subject: Callable[..., Any]
+) -> tuple[Annotated, ...]:
     """Each function that took part, with its notes: those of the subject's own file first."""
-    notes, compiled = lines_of.notes(capture), compiled_lines(capture.chains)
+    notes, compiled = lines_of.notes(capture), compiled_lines(chains)
     wanted: dict[str, set[int]] = defaultdict(set)
     for place in (*_start(subject), *_places(capture)):
         wanted[place.file].add(place.line)

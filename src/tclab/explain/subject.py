@@ -12,6 +12,7 @@ from tclab.errors import ExplainError
 from tclab.explain import inputs
 from tclab.explain.inputs import Calls, MakeCalls, Spec
 from tclab.explain.load import named, place_of, said
+from tclab.explain.seeds import seeded
 
 _COMPILED = (
     "torch.compile was already applied; this is what is under it, compiled with default options."
@@ -82,7 +83,7 @@ def _callable(value: Any, place: str, *, own_inputs: bool) -> tuple[Any, tuple[s
                                "name a function, a method or an nn.Module")  # fmt: skip
         return _construct(value, place), (f"An instance was made with {value.__name__}().",)
     if not callable(value):
-        raise ExplainError(place, f"a {type(value).__name__}, which cannot be called",
+        raise ExplainError(place, f"of type {type(value).__name__}, which cannot be called",
                            "name a function or an nn.Module")  # fmt: skip
     if is_module(value) or not _may_be_factory(value, own_inputs):
         return value, ()
@@ -102,11 +103,8 @@ def _construct(cls: type, place: str) -> Any:
 
 def _made(maker: Callable[[], Any], place: str) -> Any:
     """What `maker` returns, always with the same weights."""
-    import torch
-
     try:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
+        with seeded():
             return maker()
     except (Exception, SystemExit) as error:
         at = place_of(error) or place

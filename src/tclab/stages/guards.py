@@ -53,13 +53,17 @@ def _tree(payload: str, files: dict[str, str]) -> str:
     files of comments, which PyTorch cuts at the left, named like everywhere else.
     """
     kept = [line for line in payload.splitlines() if not line.startswith("Guard latency")]
-    tree = "\n".join(kept).strip("\n") + "\n"
+    return whole_files("\n".join(kept).strip("\n") + "\n", files)
+
+
+def whole_files(text: str, files: dict[str, str]) -> str:
+    """`text` with the files that comments name, which PyTorch cuts at the left, in full."""
 
     def whole(match: re.Match[str]) -> str:
         file = scrub(files.get(match["file"], match["file"]))
         return f"# {file}:{match['line']} in "
 
-    return _COMMENT.sub(whole, tree)
+    return _COMMENT.sub(whole, text)
 
 
 def _leaves(tree: str) -> Iterator[Guard]:

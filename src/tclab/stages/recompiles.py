@@ -6,13 +6,16 @@ import json
 
 from tclab.model import Recompile, Recompiles, Symbol, Symbols
 from tclab.scrub import scrub
+from tclab.stages import _torch
 from tclab.stages.frames import frames, traced_stack
+from tclab.stages.guards import whole_files
 from tclab.stages.trace import Event, Trace
 
 
 def recompiles(trace: Trace) -> Recompiles:
     """Every compile of code that already had cache entries."""
     of = frames(trace)
+    files = _torch.shortened({frame.file for frame in of.values()})
     found = []
     for event in trace.named("recompile_reasons"):
         frame = of.get(event.compile_id)
@@ -20,21 +23,22 @@ def recompiles(trace: Trace) -> Recompiles:
             Recompile(
                 compile_id=event.compile_id,
                 function=frame.function if frame else "",
-                reasons=_reasons(event, trace),
+                reasons=_reasons(event, trace, files),
                 location=frame.location if frame else None,
             )
         )
     return Recompiles("Recompiles", "recompiles", tuple(found))
 
 
-def _reasons(event: Event, trace: Trace) -> tuple[str, ...]:
+def _reasons(event: Event, trace: Trace, files: dict[str, str]) -> tuple[str, ...]:
     try:
         reasons = json.loads(event.payload)
     except ValueError:
         reasons = [event.payload]
     if isinstance(reasons, str):
         reasons = [reasons]
-    return tuple(scrub(trace.renumber(str(reason).strip())) for reason in reasons)
+    whole = (whole_files(str(reason).strip(), files) for reason in reasons)
+    return tuple(scrub(trace.renumber(reason)) for reason in whole)
 
 
 def symbols(trace: Trace) -> Symbols:

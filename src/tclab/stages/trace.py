@@ -93,7 +93,19 @@ class Trace:
 def _names_in(event: Event) -> str:
     if event.name != "bytecode":
         return event.payload
-    return " ".join(name for code in event.data for name in (*code.co_names, code.co_name))
+    return " ".join(name for code in event.data for name in _names_of(code))
+
+
+def _names_of(code: CodeType) -> Iterator[str]:
+    """Every name that a disassembly of `code` can show, those of inner functions too."""
+    yield code.co_name
+    for names in (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars):
+        yield from names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_of(constant)
+        elif isinstance(constant, (str, tuple)):
+            yield str(constant)
 
 
 @contextmanager

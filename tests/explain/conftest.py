@@ -1,0 +1,109 @@
+"""Files such as a reader has, and two reports that the tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tclab.explain import Report, explain_named
+
+BROKEN = """\
+import torch
+
+LIMIT = 4.0
+
+
+def scaled(x):
+    return x * LIMIT
+
+
+def f(x, n):
+    y = scaled(x) + n
+    print("seen </script> \\u00e9")
+    return y.relu()
+
+
+def example_inputs():
+    return [(torch.ones(8), 3), (torch.ones(8), 5)]
+"""
+
+SKIPPED = """\
+import torch
+from torch import nn
+
+
+def count(x):
+    for _ in range(2):
+        x = x + 1
+        print("in a loop")
+    return x
+
+
+class Net(nn.Module):
+    def __init__(self, width=4):
+        super().__init__()
+        self.linear = nn.Linear(4, width)
+
+    def forward(self, x, scale=2):
+        y = self.linear(x)
+        return count(y) * scale
+
+
+def example_inputs():
+    return (torch.ones(2, 4),)
+"""
+
+Write = Callable[[str, str], Path]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def write(folder: Path) -> Write:
+    """Write a file of the working folder."""
+
+    def written(name: str, text: str) -> Path:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A working folder with both files; the working folder for as long as they are explained."""
+    path = tmp_path_factory.mktemp("reader")
+    (path / "broken.py").write_text(BROKEN, encoding="utf-8")
+    (path / "skipped.py").write_text(SKIPPED, encoding="utf-8")
+    return path
+
+
+def _explained(folder: Path, spec: str, *, backward: bool = False) -> Report:
+    before = os.getcwd()
+    os.chdir(folder)
+    try:
+        return explain_named(spec, backward=backward)
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture(scope="session")
+def broken(files: Path) -> Report:
+    """A function with a break, called so that it is compiled again."""
+    return _explained(files, "broken.py:f")
+
+
+@pytest.fixture(scope="session")
+def skipped(files: Path) -> Report:
+    """A module of which one function is skipped, differentiated."""
+    return _explained(files, "skipped.py:Net", backward=True)

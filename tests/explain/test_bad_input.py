@@ -1,0 +1,221 @@
+"""What bad input gets: one message, its exit status, no file, and a PyTorch that still works."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+
+from tclab import cli
+from tclab.explain import explain, run
+
+SRC = Path(cli.__file__).resolve().parents[1]
+
+MODEL = """\
+import torch
+from torch import nn
+
+
+def add(x, y):
+    return x + y
+
+
+def raises(x):
+    if x.shape[0] == 2:
+        raise ValueError("two is not enough: \\u00e9</script>")
+    return x
+
+
+def frozen(x):
+    with torch.no_grad():
+        return x * 2
+
+
+def counts(x):
+    return x.shape[0]
+
+
+class Wide(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+
+
+class Plain:
+    pass
+
+
+number = 3
+"""
+
+
+@pytest.fixture(autouse=True)
+def torch_still_works():
+    import torch._dynamo.config as dynamo
+
+    before = torch.get_rng_state(), dynamo.get_config_copy(), list(sys.path)
+    yield
+    assert torch.equal(torch.get_rng_state(), before[0])
+    assert dynamo.get_config_copy() == before[1]
+    assert sys.path == before[2]
+    x = torch.ones(3)
+    assert torch.equal(torch.compile(torch.sin, backend="eager")(x), torch.sin(x))
+
+
+CASES = [
+    # arguments, exit status, what the message says
+    (["model.py"], 2, ["a name is missing", "FILE.py:NAME"]),
+    (["modle.py:add"], 2, ["modle.py: no such file", "did you mean model.py?"]),
+    (["model.py:ad"], 2, ["there is no 'ad'", "did you mean add?"]),
+    (["model.py:zzzzzz"], 2, ["there is no 'zzzzzz'", "there are: add, raises"]),
+    (["no_such_package_x:f"], 2, ["no module 'no_such_package_x'"]),
+    (["model:add"], 2, ["there are no inputs", "example_inputs()"]),
+    (["model.py:add"], 2, ["it takes (x, y)", "inputs for x, y", "returning (x, y)"]),
+    (["model.py:add", "-i", "f32[2]"], 1, ["do not fit", "missing a required argument: 'y'"]),
+    (["model.py:add", "-i", "f32[2]", "-i", "f32[3]"], 1, ["model.py:6 (return x + y)", "raised:"]),
+    (["model.py:add", "-i", "g32[2]"], 2, ["no data type 'g32'"]),
+    (["model.py:raises", "-i", "f32[2]"], 1, ["model.py:11", "ValueError: two is not enough: é</script>"]),
+    (["model.py:frozen", "-i", "f32[2]", "--backward"], 1, ["no backward", "detached"]),
+    (["model.py:counts", "-i", "f32[2]", "--backward"], 1, ["returns no tensor (int)"]),
+    (["model.py:Wide"], 1, ["Wide() cannot be made without arguments", "'width'", "def make()"]),
+    (["model.py:Plain"], 1, ["no nn.Module"]),
+    (["model.py:number"], 1, ["type int, which cannot be called"]),
+    (["model.py:add", "--target", "h20"], 2, ["no such target", "did you mean h200"]),
+    (["model.py:add", "-o", "no/such/x.html"], 2, ["no such folder", "mkdir -p no/such"]),
+    (["model.py:add", "--format", "json", "--open"], 2, ["shows HTML"]),
+    (["syntax.py:f"], 1, ["syntax.py:2: SyntaxError", "def f(x:"]),
+    (["imports.py:f"], 1, ["imports.py:1", "No module named 'no_such_package_x'", "install"]),
+    (["exits.py:f"], 1, ["sys.exit was called", "__main__"]),
+    (["examples.py:f"], 1, ["examples.py:6", "example_inputs() failed: ZeroDivisionError"]),
+    (["examples.py:g"], 1, ["examples.py:6"]),
+    (["listless.py:f"], 1, ["returned an object of type int"]),
+]  # fmt: skip
+
+FILES = {
+    "model.py": MODEL,
+    "syntax.py": "x = 1\ndef f(x:\n    pass\n",
+    "imports.py": "import no_such_package_x\n",
+    "exits.py": "raise SystemExit(3)\n",
+    "examples.py": "def f(x):\n    return x\ndef g(x=1):\n    return x\n"
+    "def example_inputs():\n    return 1 / 0\n",
+    "listless.py": "def f(x):\n    return x\ndef example_inputs():\n    return [1]\n",
+}
+
+
+@pytest.mark.parametrize(("words", "status", "said"), CASES, ids=[" ".join(c[0]) for c in CASES])
+def test_one_message_and_no_file(words, status, said, write, folder, capsys):
+    if "--target" in words:
+        pytest.importorskip("triton")
+    for name, text in FILES.items():
+        write(name, text)
+    assert cli.main(["explain", *words]) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ") and "\n  next: " in err and "Traceback" not in err
+    for part in said:
+        assert part in err
+    left = {p.name for p in folder.iterdir()} - {"__pycache__"}
+    assert left == set(FILES)
+
+
+def test_without_gradients_the_reason_is_given(write, capsys):
+    write("m.py", "import torch\ndef f(x):\n    return x * 2\n"
+          "def example_inputs():\n    return (torch.ones(2),)\n")  # fmt: skip
+    assert cli.main(["explain", "m.py:f", "--backward"]) == 1
+    err = capsys.readouterr().err
+    assert "no input and no parameter requires grad" in err and "requires_grad=True" in err
+
+
+def test_without_triton_a_target_is_refused(write, capsys, monkeypatch):
+    write("model.py", MODEL)
+    spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        run.importlib.util, "find_spec", lambda n: None if n == "triton" else spec(n)
+    )
+    assert cli.main(["explain", "model.py:add", "--target", "h200"]) == 1
+    assert "Triton is not installed" in capsys.readouterr().err
+
+
+def test_without_torch_nothing_is_tried(write, capsys, monkeypatch):
+    write("model.py", MODEL)
+    monkeypatch.setattr(run.importlib.util, "find_spec", lambda n: None)
+    assert cli.main(["explain", "model.py:add"]) == 1
+    assert "PyTorch is not installed" in capsys.readouterr().err
+
+
+def test_an_unknown_torch_is_refused(write, capsys, monkeypatch):
+    write("model.py", MODEL)
+    monkeypatch.setattr(torch, "__version__", "9.9.0")
+    assert cli.main(["explain", "model.py:add", "-i", "f32[2]", "-i", "f32[2]"]) == 1
+    err = capsys.readouterr().err
+    assert "torch 9.9.0 is outside the supported range" in err and "use a supported torch" in err
+
+
+def test_a_compiler_that_fails_is_told_apart_from_the_function(write, capsys, monkeypatch):
+    from torch._inductor import compile_fx
+
+    def broken(*args, **kwargs):
+        raise RuntimeError("no room for a backend")
+
+    write("model.py", MODEL)
+    monkeypatch.setattr(compile_fx, "compile_fx", broken)
+    assert cli.main(["explain", "model.py:add", "-i", "f32[2]", "-i", "f32[2]"]) == 1
+    err = capsys.readouterr().err
+    assert "it runs, but torch.compile fails on it" in err and "no room for a backend" in err
+
+
+def test_an_unwritable_file_leaves_the_old_one(write, capsys, monkeypatch):
+    write("model.py", MODEL)
+    old = write("old.html", "old")
+    from tclab.commands import explain as command
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(command.os, "replace", full)
+    with pytest.raises(command.ExplainError, match="No space left on device"):
+        command.replace_file(old, "new")
+    assert old.read_text() == "old"
+    assert {p.name for p in old.parent.iterdir()} == {"model.py", "old.html"}
+
+
+def test_an_interrupted_run_writes_nothing(write, folder):
+    write("slow.py", "import time\ndef f(x):\n    print('here', flush=True)\n    time.sleep(60)\n")
+    words = ["explain", "slow.py:f", "-i", "f32[2]", "-o", "slow.html"]
+    env = os.environ | {"PYTHONPATH": str(SRC)}
+    process = subprocess.Popen([sys.executable, "-m", "tclab", *words], env=env, cwd=folder,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.strip() == "here":
+            break
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; no report was written" in err and "Traceback" not in err
+    assert {p.name for p in folder.iterdir()} - {"__pycache__"} == {"slow.py"}
+
+
+def test_the_command_is_there_without_torch():
+    code = (
+        "import sys; from tclab import cli; s = cli.main(['explain', '--help']);"
+        "sys.exit(s or 'torch' in sys.modules)"
+    )
+    env = os.environ | {"PYTHONPATH": str(SRC)}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True,
+                          check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for part in ("FILE.py:NAME", "example_inputs()", "--target", "f32[8,1024]", "Exit status:"):
+        assert part in done.stdout
+
+
+def test_objects_are_checked_as_files_are():
+    with pytest.raises(Exception, match="do not fit"):
+        explain(lambda x: x, [()])

@@ -1,0 +1,110 @@
+"""What NAME may be, and where its inputs come from."""
+
+from __future__ import annotations
+
+import sys
+
+import torch
+
+from tclab.explain import load, subject
+from tclab.explain.inputs import parse
+
+MODEL = """\
+import torch
+from torch import nn
+
+from . import sizes
+
+
+class Net(nn.Module):
+    def __init__(self, width=sizes.WIDTH):
+        super().__init__()
+        self.linear = nn.Linear(width, 2)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+net = Net(5)
+
+
+def make(width=4):
+    return Net(width)
+
+
+def step():
+    return net(torch.ones(1, 5))
+
+
+def plain(x, y=2):
+    return x * y
+
+
+faster = torch.compile(plain)
+
+
+def example_inputs():
+    return [(torch.randn(1, 3),), (torch.randn(2, 3),)]
+"""
+
+
+def found(write, name, *specs, grad=False):
+    write("pkg/__init__.py", "")
+    write("pkg/sizes.py", "WIDTH = 3\n")
+    path = write("pkg/model.py", MODEL)
+    for module in [m for m in sys.modules if m.startswith("pkg")]:
+        del sys.modules[module]
+    with load.loaded(str(path)) as module:
+        parsed = [parse(s) for s in specs]
+        return subject.find(module, "pkg/model.py", name, parsed, grad=grad)
+
+
+def test_a_class_of_a_file_in_a_package(write):
+    got = found(write, "Net")
+    assert got.is_module and got.callable.linear.in_features == 3
+    assert [c.args[0].shape[0] for c in got.calls()] == [1, 2]
+    assert torch.equal(got.calls()[0].args[0], got.calls()[0].args[0])
+    assert got.remarks == ("An instance was made with Net().",)
+
+
+def test_weights_are_the_same_each_time_and_the_state_of_random_numbers_stays(write):
+    before = torch.get_rng_state()
+    first, second = found(write, "Net"), found(write, "Net")
+    assert torch.equal(first.callable.linear.weight, second.callable.linear.weight)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_an_instance_a_method_and_a_factory(write):
+    assert found(write, "net", "f32[1,5]").callable.linear.in_features == 5
+    assert found(write, "net.linear", "f32[1,5]").callable.in_features == 5
+    made = found(write, "make", "f32[1,4]")
+    assert made.is_module and made.remarks == ("The module is what make() returned.",)
+
+
+def test_a_function_without_arguments_is_called_as_it_is(write):
+    got = found(write, "step")
+    assert not got.is_module and got.calls()[0].args == ()
+
+
+def test_inputs_of_the_command_line_come_first(write):
+    got = found(write, "plain", "f32[7]", "y=3")
+    assert got.calls()[0].args[0].shape == (7,) and got.calls()[0].kwargs == {"y": 3}
+    assert len(found(write, "plain").calls()) == 2
+
+
+def test_inputs_require_grad_where_no_parameter_does(write):
+    assert found(write, "plain", "f32[7]", grad=True).calls()[0].args[0].requires_grad
+    assert not found(write, "net", "f32[1,5]", grad=True).calls()[0].args[0].requires_grad
+
+
+def test_what_was_compiled_already_is_opened(write):
+    got = found(write, "faster")
+    assert got.callable.__name__ == "plain" and "already applied" in got.remarks[0]
+
+
+def test_a_file_may_have_the_name_of_another_module(write):
+    path = write("json.py", "def f(x):\n    return x\n")
+    kept = sys.modules["json"]
+    with load.loaded(str(path)) as module:
+        assert module.f(3) == 3 and module.__name__ == "json_"
+    assert sys.modules["json"] is kept
