@@ -34,6 +34,11 @@ def files(snippet: Snippet, torch: str, triton: str) -> Iterator[tuple[str, str]
     """(path in the site, content) of each file: script, notebook, and local files they import."""
     yield script_path(snippet), snippet.source
     yield notebook_path(snippet), notebook(snippet, torch, triton)
+    yield from includes(snippet)
+
+
+def includes(snippet: Snippet) -> Iterator[tuple[str, str]]:
+    """(path in the site, content) of each local file that the snippet imports."""
     for include in snippet.includes:
         yield f"{FOLDER}/{snippet.topic}/{_include_path(snippet, include)}", _text(include)
 

@@ -48,11 +48,12 @@ def source(block: Block, snippet: Snippet, lines: tuple[int, int] | None, fold: 
 
 
 def _downloads(block: Block, snippet: Snippet) -> str:
-    """Links to the files a reader can take away."""
-    kinds = ((".py", downloads.script_path(snippet)), (".ipynb", downloads.notebook_path(snippet)))
+    """Links to the files a reader can take away: script, notebook, local files they import."""
+    paths = {".py": downloads.script_path(snippet), ".ipynb": downloads.notebook_path(snippet)}
+    paths |= {path.rsplit("/", 1)[1]: path for path, _ in downloads.includes(snippet)}
     return " ".join(
-        tag("a", kind, href=block.on.link(path), download=True, title=f"Download as {kind}")
-        for kind, path in kinds
+        tag("a", esc(name), href=block.on.link(path), download=True, title=f"Download {name}")
+        for name, path in paths.items()
     )
 
 
