@@ -207,3 +207,13 @@ def test_an_error_of_a_stand_in_is_no_graph_break(monkeypatch: Any) -> None:
     monkeypatch.setattr(_target_choices, "_conv_backend", broken)
     with pytest.raises(CaptureError, match="stand-in"):
         tclab.capture(nn.Conv2d(4, 4, 3), target="h200")(torch.randn(1, 4, 8, 8))
+
+
+def test_composites_that_cuda_has_whole_stay_whole() -> None:
+    """A CPU build would take rms_norm apart before autograd; a CUDA build does not."""
+    c = tclab.capture(nn.RMSNorm(768), target="h200", backward=True)(torch.randn(64, 768))
+    assert "_fused_rms_norm" in c.wrapper[0].code
+    assert (
+        not torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_rms_norm", "CUDA")
+        or torch.backends.cuda.is_built()
+    )

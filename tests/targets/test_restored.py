@@ -41,6 +41,8 @@ def snapshot() -> dict[str, Any]:
         "available": (torch.cuda.is_available(), _triton.has_triton()),
         "attention": (dict(sdpa.py_kernels), torch._C._dispatch_has_kernel_for_dispatch_key(
             "aten::scaled_dot_product_attention", key)),
+        "whole": [torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{n}", "CUDA")
+                  for n in _torch_target._WHOLE_ON_CUDA],
         "environment": {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")},
     }  # fmt: skip
 

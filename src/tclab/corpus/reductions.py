@@ -94,6 +94,11 @@ def rms_norm() -> Made:
 
 
 @example(backward=True)
+def silu_and_mish() -> Made:
+    return lambda x: F.silu(x) * F.mish(x), (torch.randn(300, 100, requires_grad=True),)
+
+
+@example(backward=True)
 def group_norm() -> Made:
     return nn.GroupNorm(8, 64), (torch.randn(4, 64, 16, 16, requires_grad=True),)
 

@@ -213,6 +213,7 @@ def standing_in(target: Target) -> Iterator[None]:
         stack.enter_context(mock.patch("torch.autograd._engine_run_backward", _engine))
         stack.enter_context(_without_device_init())
         stack.enter_context(_device_guard())
+        stack.enter_context(_dispatched_as_on_cuda())
         stack.enter_context(_torch_patterns.kept_apart())
         clear_device_caches()
         yield
@@ -252,6 +253,41 @@ def _without_device_init() -> Iterator[None]:
         mock.patch.object(fake_tensor, "init_gpu_context", mock.Mock()),
     ):
         yield
+
+
+#: Composite operators that have a kernel of their own on CUDA, so that autograd and Inductor see
+#: them whole. All there are in the CUDA builds of 2.11, 2.13 and 2.15: those for which
+#: _dispatch_has_kernel_for_dispatch_key holds for both CompositeImplicitAutograd and CUDA.
+_WHOLE_ON_CUDA = ("_fused_rms_norm", "mish_backward", "silu_backward")
+
+
+@contextmanager
+def _dispatched_as_on_cuda() -> Iterator[None]:
+    """In a PyTorch built without CUDA, the dispatcher takes these apart; a kernel that is never
+    run (fake tensors do not) makes it treat them as a CUDA build does.
+    """
+    library = torch.library.Library("aten", "IMPL")
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    try:
+        for name in _WHOLE_ON_CUDA:
+            if not has(f"aten::{name}", "CUDA"):
+                library.impl(name, _never, "CUDA")
+        _forget_dispatch()
+        yield
+    finally:
+        library._destroy()
+        _forget_dispatch()
+
+
+def _never(*args: Any, **kwargs: Any) -> Any:
+    raise NotImplementedError("not compiled with CUDA")
+
+
+def _forget_dispatch() -> None:
+    for name in _WHOLE_ON_CUDA:
+        packet = getattr(torch.ops.aten, name)
+        for overload in packet.overloads():
+            getattr(packet, overload)._dispatch_cache.clear()
 
 
 _GUARDS = "_ZN3c104impl26device_guard_impl_registryE"  # c10/core/impl/DeviceGuardImplInterface.h
