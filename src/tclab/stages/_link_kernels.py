@@ -21,7 +21,7 @@ from tclab.stages._link_notes import (
     joined,
 )
 
-_lowered: ContextVar[Marks] = ContextVar("lowered", default=())
+lowered: ContextVar[Marks] = ContextVar("lowered", default=())
 
 
 def stores(cls: type) -> list[type]:
@@ -31,11 +31,11 @@ def stores(cls: type) -> list[type]:
 
 @contextmanager
 def _within(marks: Marks) -> Iterator[None]:
-    token = _lowered.set(marks)
+    token = lowered.set(marks)
     try:
         yield
     finally:
-        _lowered.reset(token)
+        lowered.reset(token)
 
 
 def loops(original: Callable[..., None], notes: Collected) -> Callable[..., None]:
@@ -76,7 +76,7 @@ def store_noted(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(original)
     def store(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with _within(getattr(self.inner_fn, "tclab_marks", _lowered.get())):
+        with _within(getattr(self.inner_fn, "tclab_marks", lowered.get())):
             return original(self, *args, **kwargs)
 
     return store
@@ -88,7 +88,7 @@ def body_node(original: Callable[..., fx.Node], notes: Collected) -> Callable[..
     def create_node(self: Any, *args: Any, **kwargs: Any) -> fx.Node:
         node = original(self, *args, **kwargs)
         now = _interpreted()
-        node.meta[MARKS] = now.meta.get(MARKS, ()) if now is not None else _lowered.get()
+        node.meta[MARKS] = now.meta.get(MARKS, ()) if now is not None else lowered.get()
         return node
 
     return create_node
@@ -156,7 +156,7 @@ def _take(notes: Collected, now: fx.Node, text: Any) -> None:
     marks = _written_for(now)
     for part in text.split("\n") if isinstance(text, str) else ():
         if part.strip():
-            line = Line(part.strip(), marks, notes.bodies.get(id(now)))
+            line = Line(part.strip(), marks, notes.bodies.get(id(now)), id(V.kernel))
             notes.lines.append((V.kernel, line))
 
 

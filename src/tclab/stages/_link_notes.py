@@ -54,6 +54,7 @@ class Line:
     text: str
     marks: Marks
     body: tuple[str, str] | None  # op, name of the body's node
+    writer: int  # a C++ kernel is written by several: a vector loop, its tail, …
     again: Marks = ()
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import replace
 
 from tclab.model import Kernel, Listing
-from tclab.stages._link_notes import KernelNote, Line
+from tclab.stages._link_notes import Line
 from tclab.stages.links import Keys, Notes, joined
 
 Lines = dict[int, Keys]
@@ -45,6 +46,7 @@ def ir_pane(listing: Listing, unit: int, notes: Notes) -> Listing:
 #: A line that gives a value a name, or puts one into memory: what a kernel computes.
 _TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
 _CPP = re.compile(r"\btmp\w*\b|\b(?:in_)?out_ptr\d+\[")
+_ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")  # its declaration
 _NAMES = re.compile(r"^(?:const )?(?:[\w:<>,]+ )?(_?tmp\w+)(?:, (_?tmp\w+))* = ")
 
 
@@ -54,7 +56,8 @@ def computes(line: str, language: str) -> bool:
     """
     text = line.strip()
     if language == "cpp":
-        return bool(_CPP.search(text)) and text.endswith(";") and not text.startswith("for")
+        other = text.startswith("for") or _ACCUMULATOR.match(text)
+        return bool(_CPP.search(text)) and text.endswith(";") and not other
     return bool(_TRITON.match(text))
 
 
@@ -63,17 +66,25 @@ def kernel_pane(kernel: Kernel, unit: int, index: int, notes: Notes) -> Listing:
 
     `index` counts the kernels of the unit; it is in the keys of the kernel's lines.
     """
-    found = notes.kernels.get(unit, {}).get(kernel.kernel_name, [])
-    lines = kernel.code.splitlines()
-    lookups = [_Lookup.of(note, lines) for note in found]
-    links: Lines = {}
-    marks: Lines = {}
-    for number, line in enumerate(lines, 1):
-        marks[number] = (kernel_key(unit, index, number),)
-        if computes(line, kernel.language):
-            keys = [_keys(lookup.find(line.strip()), unit, notes) for lookup in lookups]
-            links[number] = joined(keys)
-    return replace(kernel, links=links, marks=marks)
+    code = kernel.code.splitlines()
+    marks = {n: (kernel_key(unit, index, n),) for n in range(1, len(code) + 1)}
+    runs = _runs(code, kernel.language)
+    links: dict[int, list[Keys]] = {}
+    for note in notes.kernels.get(unit, {}).get(kernel.kernel_name, []):
+        for number, written in find(runs, note.lines).items():
+            links.setdefault(number, []).append(_keys(written, unit, notes))
+    return replace(kernel, links={n: joined(k) for n, k in links.items()}, marks=marks)
+
+
+def _runs(code: list[str], language: str) -> list[dict[int, str]]:
+    """Computing lines that follow each other, by number."""
+    runs: list[dict[int, str]] = [{}]
+    for number, line in enumerate(code, 1):
+        if computes(line, language):
+            runs[-1][number] = line.strip()
+        elif runs[-1]:
+            runs.append({})
+    return [run for run in runs if run]
 
 
 def kernel_key(unit: int, index: int, line: int) -> str:
@@ -87,39 +98,50 @@ def _keys(written: list[Line], unit: int, notes: Notes) -> Keys:
     return (*bodies, *notes.keys(tuple(marks)))
 
 
-@dataclass
-class _Lookup:
-    """The lines written for one kernel, by their text and by the variables they name."""
+def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Line]]:
+    """Line number → what was written as this line of the kernel; nothing where it is not sure.
 
-    by_text: dict[str, list[Line]]
-    by_name: dict[str, list[Line]]
-    shown: Counter[str]  # how often each text stands in the kernel
-    met: Counter[str]
+    A writer writes all lines of a run. Where several wrote the same, for different nodes, order
+    tells, if each one's is still there.
+    """
+    lines = list(lines)
+    writers = {line.writer: _Writer() for line in lines}
+    for line in lines:
+        writers[line.writer].add(line)
+    turns: Counter[tuple[str, ...]] = Counter()
+    alike = Counter(tuple(run.values()) for run in runs)
+    found: dict[int, list[Line]] = {}
+    for run in runs:
+        text = tuple(run.values())
+        able = [w for w in writers.values() if w.wrote(text)] or list(writers.values())
+        if len(able) == alike[text]:
+            able = [able[turns[text]]]
+        turns[text] += 1
+        for number, line in run.items():
+            same = [x for w in able for x in w.find(line)]
+            found[number] = same if len({x.marks for x in same}) == 1 else []
+    return found
 
-    @classmethod
-    def of(cls, note: KernelNote, lines: list[str]) -> _Lookup:
-        shown = Counter(line.strip() for line in lines)
-        lookup = cls({}, {}, shown, Counter())
-        for line in note.lines:
-            lookup.by_text.setdefault(line.text, []).append(line)
-            for name in named(line.text):
-                lookup.by_name.setdefault(name, []).append(line)
-        return lookup
+
+class _Writer:
+    """The lines of one writer, by text and by the values they name."""
+
+    def __init__(self) -> None:
+        self.by_text: dict[str, list[Line]] = {}
+        self.by_name: dict[str, list[Line]] = {}
+
+    def add(self, line: Line) -> None:
+        self.by_text.setdefault(line.text, []).append(line)
+        for name in named(line.text):
+            self.by_name.setdefault(name, []).append(line)
+
+    def wrote(self, texts: Iterable[str]) -> bool:
+        return all(text in self.by_text for text in texts)
 
     def find(self, text: str) -> list[Line]:
-        """What was written as this line of the kernel; to be asked line by line, in order.
-
-        The same text may be written for several nodes: then order tells, if all of it is still
-        there. Text may change after it was written: then the variable tells, if it has one
-        origin.
-        """
-        same = self.by_text.get(text, [])
-        position = self.met[text]
-        self.met[text] += 1
-        if len({w.marks for w in same}) > 1:
-            return [same[position]] if len(same) == self.shown[text] else []
-        of_names = [w for n in named(text) for w in self.by_name.get(n, ())]
-        return same or (of_names if len({w.marks for w in of_names}) == 1 else [])
+        """Lines change after they were written (an eviction policy): then a name tells."""
+        of_names = (x for name in named(text) for x in self.by_name.get(name, ()))
+        return self.by_text.get(text) or list(of_names)
 
 
 def named(text: str) -> list[str]:

@@ -183,21 +183,40 @@ def _field(text: str, name: str) -> str:
 
 # ------------------------------------------------------------------------------ PTX, SASS
 
-_LOC = re.compile(r"^\s*\.loc\s+\d+\s+\d+\s+\d+.*?//\s*(.*)$")
+_LOC = re.compile(
+    r"^\s*\.loc\s+(\d+) (\d+) (\d+)(?:,.*?inlined_at (\d+) (\d+) (\d+))?[^/]*(?://\s*(.*))?$"
+)
 _SPOT = re.compile(r"([^\s@\[\]]+):(\d+):(\d+)")
+_PTX_FILE = re.compile(r'^\s*\.file\s+(\d+) "([^"]*)"', re.MULTILINE)
 
 
 def ptx_positions(code: str) -> Positions:
-    """Positions of PTX instructions: the ``.loc`` above, whose comment spells out inlining."""
+    """Positions of PTX instructions: the ``.loc`` above, and where it is inlined. Older versions
+    say that in its comment, newer ones with ``inlined_at``, which means the last ``.loc`` of
+    that place (PTX ISA, Debugging Directives).
+    """
+    files = {number: _base(name) for number, name in _PTX_FILE.findall(code)}
+    last: dict[tuple[str, ...], Position] = {}
     found: Positions = {}
     current: Position = ()
     for number, line in enumerate(code.splitlines(), 1):
         if match := _LOC.match(line):
-            spots = _SPOT.findall(match[1])
-            current = tuple((_base(file), int(n), int(c)) for file, n, c in spots)
+            current = _ptx_position(match, files, last)
+            last[match.group(1, 2, 3)] = current
         elif current and _is_ptx(line):
             found[number] = (current,)
     return found
+
+
+def _ptx_position(match: re.Match[str], files: Mapping[str, str],
+                  last: Mapping[tuple[str, ...], Position]) -> Position:  # fmt: skip
+    here, outer = match.group(1, 2, 3), match.group(4, 5, 6)
+    own = ((files.get(here[0], ""), int(here[1]), int(here[2])),)
+    if outer[0]:
+        known = ((files.get(outer[0], ""), int(outer[1]), int(outer[2])),)
+        return own + last.get(outer, known)
+    spots = _SPOT.findall(match[7] or "")
+    return own + tuple((_base(file), int(n), int(c)) for file, n, c in spots[1:])
 
 
 def _is_ptx(line: str) -> bool:
