@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from tclab.errors import UnsupportedTorch
+from tclab.stages import _torch_links
 
 #: First version known to work, and the first not looked at.
 SUPPORTED = ((2, 11), (2, 16))
@@ -83,7 +84,8 @@ def check() -> list[str]:
     problems = [
         f"{p.module}.{p.name} is gone (used for: {p.use}; seen in torch {p.seen})" for p in gone
     ]
-    return problems + [f"log artifact {name} is gone" for name in LOGS if not _has_log(name)]
+    problems += [f"log artifact {name} is gone" for name in LOGS if not _has_log(name)]
+    return problems + _torch_links.check()
 
 
 def require() -> None:
