@@ -67,18 +67,36 @@ def _reason(item: Break) -> str:
 
 def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     """Values and sizes that guards fix, gathered line by line for each cache entry."""
+    frames = starts(capture)
     for guards in capture.guards:
         facts: dict[tuple[str, int], list[str]] = defaultdict(list)
         places = {}
         for guard in guards:
-            place = guard.location
-            if place is None or place.file.startswith("torch/") or not (fact := _fact(guard)):
+            place = _place(guard, frames.get(guards.compile_id))
+            if place is None or not (fact := _fact(guard)):
                 continue
             key = place.file, place.line
             places[key] = place
             facts[key] += [fact] if fact not in facts[key] else []
         for key, several in facts.items():
             yield places[key], LineNote(key[1], "specialised", _few(several))
+
+
+def starts(capture: Capture) -> dict[str, SourceLine]:
+    """compile_id → where the frame that was compiled begins, for the user's own frames."""
+    from tclab.stages.frames import frames
+
+    found = ((ident, frame.location) for ident, frame in frames(capture.trace).items())
+    return {ident: place for ident, place in found if not place.file.startswith("torch/")}
+
+
+def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
+    """The user's line a guard is about. An argument that is first read in PyTorch's own code is
+    fixed where the frame begins.
+    """
+    if guard.location is None or not guard.location.file.startswith("torch/"):
+        return guard.location
+    return frame if re.fullmatch(r"L\['\w+'\]", guard.source) else None
 
 
 def _few(facts: list[str]) -> str:
@@ -93,7 +111,8 @@ def _fact(guard: Guard) -> str:
         sizes = re.search(r"size=\[([^\]]*)\]", check)
         return f"{plain(guard.source)} has size {_sizes(sizes[1])}" if sizes else ""
     if guard.type in _VALUES:
-        return plain(check)
+        left, _, right = plain(check).partition(" == ")
+        return "" if left == right else plain(check)  # a constant of a module, torch.bool
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
         return plain(check.split("  #")[0])
     return ""

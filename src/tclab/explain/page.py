@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tclab import render, report
 from tclab.explain.report import Report
 from tclab.model import Artifact, Run
+from tclab.render import parts
+from tclab.render.chain import MARKED_LINES
 from tclab.render.escape import esc, one_line, tag
 from tclab.render.stamp import pieces
 
@@ -111,7 +114,8 @@ def _sources(shown: Report, prefixes: dict[str, str]) -> str:
 def _guards(shown: Report, prefixes: dict[str, str]) -> str:
     out = []
     for number, guards in enumerate(shown.guards):
-        body = render.html(guards, prefix=f"guards{number}", sources=prefixes)
+        table = replace(guards, tree="")  # as long again; the JSON has it
+        body = render.html(table, prefix=f"guards{number}", sources=prefixes)
         head = tag("summary", esc(f"{guards.title}, {len(guards)} guards"))
         out.append(tag("details", head + body, class_="tclab-fold"))
     return tag("div", "".join(out), class_="tclab")
@@ -119,9 +123,10 @@ def _guards(shown: Report, prefixes: dict[str, str]) -> str:
 
 def _chains(shown: Report) -> str:
     """The first chain open, the others folded."""
-    out = []
+    lines = sum(parts.line_count(pane.code) for chain in shown.chains for pane in chain.panes)
+    light, out = lines > MARKED_LINES, []
     for number, chain in enumerate(shown.chains):
-        body = render.html(chain, prefix=f"chain{number}")
+        body = render.html(chain, prefix=f"chain{number}", light=light)
         head = tag("summary", esc(one_line(f"Graph {number}: {chain.title}")))
         out.append(tag("details", head + tag("div", body, class_="tclab"), class_="explain-chain",
                        open=number == 0))  # fmt: skip

@@ -34,22 +34,25 @@ class Span:
 
 
 def compiled_lines(chains: Sequence[Chain]) -> Compiled:
-    """The user's lines that became part of each graph, from the chains' Python panes."""
+    """The user's lines that became part of each graph: those that Dynamo's nodes came from."""
     found: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
-        for pane in chain.panes:
-            for offset in pane.marks if pane.stage == "python" else ():
-                found[pane.filename][pane.first_line + offset - 1].append(str(number))
+        dynamo = (pane for pane in chain.panes if pane.stage == "dynamo")
+        keys = (key for pane in dynamo for several in pane.links.values() for key in several)
+        for key in dict.fromkeys(key for key in keys if key.startswith("py:")):
+            file, _, line = key.removeprefix("py:").rpartition(":")
+            found[file][int(line)].append(str(number))
     return found
 
 
 def annotated(
     capture: Capture, chains: Sequence[Chain], subject: Callable[..., Any]
 ) -> tuple[Annotated, ...]:
-    """Each function that took part, with its notes: those of the subject's own file first."""
+    """Each function that took part, with its notes: the subject's own first."""
     notes, compiled = lines_of.notes(capture), compiled_lines(chains)
     wanted: dict[str, set[int]] = defaultdict(set)
-    for place in (*_start(subject), *_places(capture)):
+    start = _start(subject)
+    for place in (*start, *_places(capture)):
         wanted[place.file].add(place.line)
     for file, lines in compiled.items():
         wanted[file].update(lines)
@@ -57,7 +60,12 @@ def annotated(
     for file, lines in wanted.items():
         if (path := paths.get(file)) and not file.startswith("torch/"):
             found += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
-    return tuple(found)
+    return tuple(sorted(found, key=lambda each: not any(_holds(each, place) for place in start)))
+
+
+def _holds(source: Annotated, place: SourceLine) -> bool:
+    last = source.first_line + source.code.count("\n")
+    return source.filename == place.file and source.first_line <= place.line < last
 
 
 def _places(capture: Capture) -> Iterator[SourceLine]:
@@ -66,6 +74,7 @@ def _places(capture: Capture) -> Iterator[SourceLine]:
         yield from (*item.stack, *((item.location,) if item.location else ()))
     said = (*capture.recompiles, *capture.symbols, *(g for of in capture.guards for g in of))
     yield from (item.location for item in said if item.location is not None)
+    yield from lines_of.starts(capture).values()
 
 
 def _start(subject: Any) -> tuple[SourceLine, ...]:

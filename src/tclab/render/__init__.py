@@ -43,15 +43,17 @@ def html(
     fold: bool | None = None,
     sources: Sources | None = None,
     torch_git: str = "",
+    light: bool = False,
 ) -> str:
     """The artifact as HTML, without title and stamp.
 
     `prefix` (default: the artifact's name) begins every id: unique in a page. `view`
     picks a graph's ``picture``, ``table`` or ``text``. `fold`: None folds what is long.
     `sources` maps files to the prefix that `source` showed them under on this page.
+    `light` leaves a chain's machine code without markup, as a long chain's always is.
     """
     chosen = identifier(prefix or artifact.name)
-    return kinds.html(artifact, Options(chosen, view, fold, sources or {}, torch_git))
+    return kinds.html(artifact, Options(chosen, view, fold, sources or {}, torch_git, light))
 
 
 def figure(

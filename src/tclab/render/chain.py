@@ -72,7 +72,7 @@ class Panes:
     @property
     def marked(self) -> bool:
         """Whether every line has markup of its own."""
-        return sum(self.index.counts) <= MARKED_LINES
+        return not self.options.light and sum(self.index.counts) <= MARKED_LINES
 
     def place(self, line: int) -> tuple[int, int]:
         """Pane, and the line's number as it is shown."""
