@@ -7,7 +7,7 @@ that the runner, the renderer and the site generator can share it without torch.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=type)
 _KINDS: dict[str, type] = {}
 
 
-def _kind(name: str):
+def _kind(name: str) -> Callable[[T], T]:
     """Register a dataclass under the name it has in stored files."""
 
     def register(cls: T) -> T:
@@ -58,6 +58,14 @@ class Artifact:
     name: str = ""
 
 
+def _number_lines(artifact: Listing | Graph) -> None:
+    """Line numbers as numbers and keys as tuples; JSON has neither."""
+    for name in ("links", "marks"):
+        keys_of = getattr(artifact, name)
+        normal = {int(line): tuple(keys) for line, keys in keys_of.items()}
+        object.__setattr__(artifact, name, normal)
+
+
 @_kind("text")
 @dataclass(frozen=True)
 class Text(Artifact):
@@ -87,10 +95,7 @@ class Listing(Artifact):
     marks: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("links", "marks"):  # JSON has only text keys
-            keys_of = getattr(self, name)
-            normal = {int(line): tuple(keys) for line, keys in keys_of.items()}
-            object.__setattr__(self, name, normal)
+        _number_lines(self)
 
 
 @_kind("line-note")
@@ -175,7 +180,8 @@ class Graph(Artifact):
     links: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     marks: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
-    __post_init__ = Listing.__post_init__  # type: ignore[assignment]
+    def __post_init__(self) -> None:
+        _number_lines(self)
 
     def __len__(self) -> int:
         """Operations: nodes that are neither placeholder, get_attr nor output."""
@@ -471,7 +477,7 @@ class Run:
 def encode(value: Any) -> Any:
     """A model object as JSON-able data; dataclasses carry their kind."""
     if is_dataclass(value) and not isinstance(value, type):
-        data = {"kind": value.kind}
+        data = {"kind": getattr(value, "kind")}  # noqa: B009 - set by @_kind
         return data | {f.name: encode(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
         return {str(k): encode(v) for k, v in value.items()}

@@ -281,6 +281,7 @@ def adam_step() -> Made:
 @example()
 def foreach_sgd() -> Made:
     def fn(ps: list[torch.Tensor], gs: list[torch.Tensor]) -> list[torch.Tensor]:
-        return torch._foreach_add(ps, gs, alpha=-0.1)
+        added: list[torch.Tensor] = torch._foreach_add(ps, gs, alpha=-0.1)
+        return added
 
     return fn, ([torch.randn(100), torch.randn(64, 64)], [torch.randn(100), torch.randn(64, 64)])

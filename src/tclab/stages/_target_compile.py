@@ -123,7 +123,7 @@ def _names(code: types.CodeType) -> set[str]:
 
 def config_patches(options: dict[str, Any]) -> dict[str, Any]:
     """Inductor's settings for `mode` and `options` of torch.compile."""
-    patches = {}
+    patches: dict[str, Any] = {}
     if mode := options.get("mode"):
         patches |= torch._inductor.list_mode_options(mode, options.get("dynamic"))
     return patches | {k.replace("-", "_"): v for k, v in (options.get("options") or {}).items()}

@@ -103,7 +103,7 @@ def constant(data: Any, *, dtype: torch.dtype | None = None, device: Any = None,
 class _There(torch.Tensor):
     """A constant on the CPU that says it is on the target."""
 
-    device = _target_trace.DEVICE  # type: ignore[assignment]
+    device = _target_trace.DEVICE
 
 
 def _get_attr(original: Any) -> Any:

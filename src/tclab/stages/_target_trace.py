@@ -86,7 +86,7 @@ def _describe_tensor(original: Any) -> Any:
 
 def mark(constant: torch.Tensor) -> None:
     """Let a tensor of the CPU become one of the target where it is traced."""
-    constant._tclab_on_target = True  # type: ignore[attr-defined]
+    constant._tclab_on_target = True
 
 
 def marked(value: Any) -> bool:

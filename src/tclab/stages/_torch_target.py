@@ -145,7 +145,7 @@ def _interface(cuda: dict[str, Any]) -> type:
 
     names = ("current_device", "set_device", "device_count", "synchronize",
              "get_device_properties", "memory_allocated", "is_bf16_supported")  # fmt: skip
-    own = {name: staticmethod(cuda[name]) for name in names}
+    own: dict[str, Any] = {name: staticmethod(cuda[name]) for name in names}
     own["exchange_device"] = staticmethod(cuda["_exchange_device"])
     own["maybe_exchange_device"] = staticmethod(cuda["_maybe_exchange_device"])
     own["get_raw_stream"] = staticmethod(lambda device=0: 0)
@@ -357,7 +357,7 @@ def device_caches() -> dict[str, Any]:
                 found.setdefault(id(value), (f"{name}.{key}", value))
     from torch._inductor.runtime.hints import DeviceProperties
 
-    create = DeviceProperties.create.__func__  # type: ignore[attr-defined]
+    create = DeviceProperties.create.__func__
     found[id(create)] = ("torch._inductor.runtime.hints.DeviceProperties.create", create)
     return dict(found.values())
 

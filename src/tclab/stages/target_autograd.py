@@ -158,7 +158,7 @@ def _dependencies(roots: Iterable[Node], needed: set[Node]) -> dict[Node, int]:
 def _apply(node: Node, buffer: Gradients) -> Gradients:
     """Run one node; a Python autograd.Function has `apply`, the others are called."""
     is_python = isinstance(node, torch.autograd.function.BackwardCFunction)
-    result = node.apply(*buffer) if is_python else node(*buffer)  # type: ignore[operator]
+    result = node.apply(*buffer) if is_python else node(*buffer)
     return list(result) if isinstance(result, tuple) else [result]
 
 

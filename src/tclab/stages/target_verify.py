@@ -69,7 +69,7 @@ def run_all(names: list[str], options: argparse.Namespace) -> None:
     share = max(1, options.jobs // 2)
     batches = [(side, missing[side][i::share]) for side in SIDES for i in range(share)]
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda batch: _batch(*batch, options), [b for b in batches if b[1]]))
+        list(pool.map(lambda batch: _batch(batch[0], batch[1], options), [b for b in batches if b[1]]))
 
 
 def _batch(side: str, names: list[str], options: argparse.Namespace) -> None:
@@ -237,8 +237,8 @@ def _normal(wrapper: str) -> str:
 
 
 def _diff(gpu: list[str], target: list[str]) -> str:
-    sides = [_normal("\n".join(side)).splitlines() for side in (gpu, target)]
-    lines = difflib.unified_diff(*sides, "gpu", "target", lineterm="", n=1)
+    a, b = (_normal("\n".join(side)).splitlines() for side in (gpu, target))
+    lines = difflib.unified_diff(a, b, "gpu", "target", lineterm="", n=1)
     return "\n".join(line[:400] for line in lines)[:6000]
 
 

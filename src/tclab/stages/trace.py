@@ -135,7 +135,7 @@ class _Structured(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         meta: dict[str, Any] = getattr(record, "metadata", {})
         name = next((key for key in meta if key not in _CONTEXT), "")
-        data = meta.get(name)
+        data: Any = meta.get(name)
         if name == "artifact":
             name = data["name"]
         payload = getattr(record, "payload", None) or ""
