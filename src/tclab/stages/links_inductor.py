@@ -45,7 +45,8 @@ def ir_pane(listing: Listing, unit: int, notes: Notes) -> Listing:
 
 #: A line that gives a value a name, or puts one into memory: what a kernel computes.
 _TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
-_CPP = re.compile(r"\btmp\w*\b|\b(?:in_)?out_ptr\d+\[")
+_CPP = re.compile(r"\btmp(?:\d|_acc)\w*\b|\b(?:in_)?out_ptr\d+\[")
+_TAIL = re.compile(r"(?<=\w)_tail\b")  # of a C++ loop's variable, added after it was written
 _ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")  # its declaration
 _NAMES = re.compile(r"^(?:const )?(?:[\w:<>,]+ )?(_?tmp\w+)(?:, (_?tmp\w+))* = ")
 
@@ -81,7 +82,7 @@ def _runs(code: list[str], language: str) -> list[dict[int, str]]:
     runs: list[dict[int, str]] = [{}]
     for number, line in enumerate(code, 1):
         if computes(line, language):
-            runs[-1][number] = line.strip()
+            runs[-1][number] = _TAIL.sub("", line.strip())
         elif runs[-1]:
             runs.append({})
     return [run for run in runs if run]
