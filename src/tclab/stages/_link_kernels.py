@@ -26,7 +26,8 @@ lowered: ContextVar[Marks] = ContextVar("lowered", default=())
 
 def stores(cls: type) -> list[type]:
     """A class and all below it."""
-    return [cls] + [c for sub in cls.__subclasses__() for c in stores(sub)]
+    below: list[type] = cls.__subclasses__()
+    return [cls] + [c for sub in below for c in stores(sub)]
 
 
 @contextmanager

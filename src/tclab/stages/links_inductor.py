@@ -118,8 +118,8 @@ def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Li
         if len(able) == alike[text]:
             able = [able[turns[text]]]
         turns[text] += 1
-        for number, line in run.items():
-            same = [x for w in able for x in w.find(line)]
+        for number, shown in run.items():
+            same = [x for w in able for x in w.find(shown)]
             found[number] = same if len({x.marks for x in same}) == 1 else []
     return found
 
