@@ -96,13 +96,21 @@ def _import_error(where: str, name: str, path: Path | None, error: BaseException
     if path is None and absent and f"{name}.".startswith(f"{absent}."):
         return BadRequest(where, f"no module {absent!r}", _like_module(absent))
     if isinstance(error, SyntaxError):
-        at = f"{scrub(error.filename or where)}:{error.lineno or '?'}"
+        at = f"{near(error.filename or where)}:{error.lineno or '?'}"
         code = f": {error.text.strip()}" if error.text else ""
         return ExplainError(at, f"{type(error).__name__}: {error.msg}{code}", "correct the line")
-    what = "sys.exit was called" if isinstance(error, SystemExit) else said(error)
+    what = "sys.exit was called" if isinstance(error, SystemExit) else _with_cause(error)
     return ExplainError(
-        place_of(error, path) or where, f"it cannot be imported: {what}", _step(error)
+        place_of(error, path) or where, f"it cannot be imported: {what}", _step(error, path, name)
     )
+
+
+def _with_cause(error: BaseException) -> str:
+    """The error, and the one at the bottom of what it was raised from."""
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    return said(error) if root is error else f"{said(error)} (because of {said(root)})"
 
 
 def _like_module(name: str) -> str:
@@ -111,12 +119,13 @@ def _like_module(name: str) -> str:
     return f"is it installed, or next to the working folder? {_HOW}"
 
 
-def _step(error: BaseException) -> str:
+def _step(error: BaseException, path: Path | None, name: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.split('.')[0]}, or run from the folder it is in"
     if isinstance(error, SystemExit):
         return 'put what runs the program under: if __name__ == "__main__":'
-    return "see what python says: python -c 'import …'"
+    command = f"python -c 'import {name}'" if path is None else f"python {path.name}"
+    return f"correct it; {command} should work"
 
 
 def said(error: BaseException) -> str:
@@ -135,8 +144,14 @@ def place_of(error: BaseException, path: Path | None = None) -> str:
     own = [f for f in frames if path is not None and f.filename == str(path)]
     for frame in reversed(own or frames):
         code = f" ({frame.line})" if frame.line else ""
-        return f"{scrub(frame.filename)}:{frame.lineno}{code}"
+        return f"{near(frame.filename)}:{frame.lineno}{code}"
     return ""
+
+
+def near(file: str) -> str:
+    """A file as it is called from the working folder, where it is below it."""
+    here = os.getcwd() + os.sep
+    return file.removeprefix(here) if file.startswith(here) else scrub(file)
 
 
 def is_users(file: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tclab.explain import notes as lines_of
-from tclab.model import Annotated, Chain, LineNote, SourceLine, slug
+from tclab.model import Annotated, Chain, LineNote, Listing, SourceLine, slug
 from tclab.scrub import scrub
 
 if TYPE_CHECKING:
@@ -37,12 +37,19 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
     """The user's lines that became part of each graph: those that Dynamo's nodes came from."""
     found: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
-        dynamo = (pane for pane in chain.panes if pane.stage == "dynamo")
-        keys = (key for pane in dynamo for several in pane.links.values() for key in several)
+        keys = (key for pane in chain.panes if pane.stage == "dynamo" for key in _origins(pane))
         for key in dict.fromkeys(key for key in keys if key.startswith("py:")):
             file, _, line = key.removeprefix("py:").rpartition(":")
             found[file][int(line)].append(str(number))
     return found
+
+
+def _origins(dynamo: Listing) -> Iterator[str]:
+    """What the nodes of a Dynamo graph came from; its output stands where the graph ends."""
+    code = dynamo.code.splitlines()
+    for line, keys in dynamo.links.items():
+        if not code[line - 1].lstrip().startswith("return "):
+            yield from keys
 
 
 def annotated(
