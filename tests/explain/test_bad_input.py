@@ -80,7 +80,7 @@ CASES = [
     (["model.py:add", "-i", "f32[2]"], 1, ["do not fit", "missing a required argument: 'y'"]),
     (["model.py:add", "-i", "f32[2]", "-i", "f32[3]"], 1, ["model.py:6 (return x + y)", "raised:"]),
     (["model.py:add", "-i", "g32[2]"], 2, ["no data type 'g32'"]),
-    (["model.py:raises", "-i", "f32[2]"], 1, ["model.py:11", "ValueError: two is not enough: é</script>"]),
+    (["model.py:raises", "-i", "f32[2]"], 1, ["model.py:11", "two is not enough: é</script>"]),
     (["model.py:frozen", "-i", "f32[2]", "--backward"], 1, ["no backward", "detached"]),
     (["model.py:counts", "-i", "f32[2]", "--backward"], 1, ["returns no tensor (int)"]),
     (["model.py:Wide"], 1, ["Wide() cannot be made without arguments", "'width'", "def make()"]),
@@ -189,8 +189,12 @@ def test_an_interrupted_run_writes_nothing(write, folder):
     write("slow.py", "import time\ndef f(x):\n    print('here', flush=True)\n    time.sleep(60)\n")
     words = ["explain", "slow.py:f", "-i", "f32[2]", "-o", "slow.html"]
     env = os.environ | {"PYTHONPATH": str(SRC)}
-    process = subprocess.Popen([sys.executable, "-m", "tclab", *words], env=env, cwd=folder,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)  # fmt: skip
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-m", "tclab", *words]
+    process = subprocess.Popen(
+        command, env=env, cwd=folder, stdout=pipe, stderr=pipe, text=True,
+        # Started from a background job, the tests ignore Ctrl-C, and so would their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))  # fmt: skip
     assert process.stderr is not None
     for line in process.stderr:
         if line.strip() == "here":
