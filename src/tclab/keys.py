@@ -12,7 +12,7 @@ from typing import Any
 from tclab.model import Provenance, Snippet
 
 # What decides what a run shows, given its snippet and its environment.
-# With all of stages/.
+# With all of stages/ and explain/.
 _CAPTURE_CODE = {
     "child.py", "display.py", "model.py", "scrub.py", "run_environment.py", "targets.py",
 }  # fmt: skip
@@ -58,7 +58,7 @@ def capture_key() -> str:
     package = os.path.dirname(os.path.abspath(__file__))
     files = [
         (entry.path, entry.stat().st_mtime_ns)
-        for folder in (package, os.path.join(package, "stages"))
+        for folder in (package, *(os.path.join(package, name) for name in ("stages", "explain")))
         for entry in os.scandir(folder)
         if entry.name in _CAPTURE_CODE or (folder != package and entry.name.endswith(".py"))
     ]

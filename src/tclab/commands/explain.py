@@ -46,6 +46,13 @@ Exit status:
     help="One argument, in order; NAME=SPEC for a keyword. Instead of example_inputs().",
 )
 @click.option(
+    "--option",
+    "options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Of torch.compile: mode, dynamic, fullgraph, or one of Inductor's, as its options=.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -67,6 +74,7 @@ def explain(
     target: str | None,
     backward: bool,
     inputs: tuple[str, ...],
+    options: tuple[str, ...],
     output: Path | None,
     open_: bool,
     format_: str,
@@ -103,7 +111,9 @@ def explain(
         if open_ and format_ != "html":
             raise BadRequest("--open", f"shows HTML, not {format_}", "leave --format out")
         path = _where_to(spec, output, format_)
-        shown = explain_named(spec, target=target, backward=backward, inputs=inputs)
+        shown = explain_named(
+            spec, target=target, backward=backward, inputs=inputs, options=options
+        )
         _write(shown, path, format_)
     except KeyboardInterrupt:
         terminal.error("interrupted; no report was written")
@@ -188,7 +198,7 @@ def print_summary(shown: Report, path: Path | None) -> None:
     for remark in shown.remarks:
         out.print(f"  [dim]{escape(remark)}[/]", soft_wrap=True)
     out.print(_counts(shown))
-    out.print(escape(shown.summary.caption))
+    out.print(f"Compiled in {float(shown.times.rows[-1][-1] or 0):.1f} s.")
     _print_notes(out, shown)
     if shown.refusal:
         out.print(f"[bold yellow]refused:[/] {escape(page.refusal_text(shown))}", soft_wrap=True)

@@ -17,8 +17,11 @@ __all__ = ["Report", "explain", "explain_named"]
 
 
 def explain(fn: Callable[..., Any], calls: Sequence[tuple[Any, ...]] = ((),), *,
-            target: str | None = None, backward: bool = False) -> Report:  # fmt: skip
+            target: str | None = None, backward: bool = False,
+            **options: Any) -> Report:  # fmt: skip
     """Compile `fn`, make every call (a tuple of arguments each), and report.
+
+    The options go to torch.compile.
 
     With `backward` the results are differentiated after each call. With `target`, a GPU such
     as ``h200``, the kernels are those that GPU would get, or `Report.refusal` says what cannot
@@ -29,26 +32,29 @@ def explain(fn: Callable[..., Any], calls: Sequence[tuple[Any, ...]] = ((),), *,
     name = getattr(fn, "__qualname__", type(fn).__name__)
     fn, remarks = subject.uncompiled(fn)
     made = [_inputs.Call(tuple(call)) for call in calls]
-    _inputs.check_fit(fn.forward if subject.is_module(fn) else fn, made, name)
-    return _report(subject.Subject(name, name, fn, lambda: made, remarks), device, backward)
+    _inputs.check_fit(getattr(fn, "forward", fn) if subject.is_module(fn) else fn, made, name)
+    found = subject.Subject(name, name, fn, lambda: made, remarks)
+    return _report(found, device, backward, options)
 
 
 def explain_named(spec: str, *, target: str | None = None, backward: bool = False,
-                  inputs: Sequence[str] = ()) -> Report:  # fmt: skip
-    """Report on ``FILE.py:NAME`` or ``MODULE:NAME``; `inputs` are written as ``f32[8,1024]``.
+                  inputs: Sequence[str] = (), options: Sequence[str] = ()) -> Report:  # fmt: skip
+    """Report on ``FILE.py:NAME`` or ``MODULE:NAME``; `inputs` are written as ``f32[8,1024]``,
+    `options` of torch.compile as ``mode=max-autotune``.
 
     The same errors as `explain`; BadRequest where something named is not there.
     """
     where, name = load.split(spec)
     specs = [_inputs.parse(text) for text in inputs]
+    settings = _inputs.compile_options(options)
     run.require_torch()
     device = run.target_named(target)
     with load.loaded(where) as module:
         found = subject.find(module, where, name, specs, grad=backward)
-        return _report(found, device, backward)
+        return _report(found, device, backward, settings)
 
 
-def _report(found: subject.Subject, device: Any, backward: bool) -> Report:
+def _report(found: subject.Subject, device: Any, backward: bool, options: dict[str, Any]) -> Report:
     calls = tuple(_inputs.describe(call) for call in found.calls())
-    outcome = run.run(found, device, backward=backward)
+    outcome = run.run(found, device, backward=backward, **options)
     return report.build(found, outcome, device, backward=backward, calls=calls)

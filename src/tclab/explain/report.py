@@ -126,8 +126,8 @@ def _near(report: Report) -> Report:
         return report
     text = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
     values = {f.name: encode(getattr(report, f.name)) for f in fields(report)}
-    short = scrub_data(values, lambda value: text.sub("", value))
-    return Report(**{name: decode(value) for name, value in dict(short).items()})
+    short: Any = scrub_data(values, lambda value: text.sub("", value))
+    return Report(**{name: decode(value) for name, value in short.items()})
 
 
 def summary(capture: Capture, calls: int) -> Table:
@@ -145,6 +145,4 @@ def summary(capture: Capture, calls: int) -> Table:
         ("generated kernels", len(generated)),
         ("library calls", len(capture.kernels) - len(generated)),
     )
-    seconds = float(capture.times.rows[-1][-1] or 0)
-    return Table("Summary", "summary", ("what", "count"), rows,
-                 caption=f"Compiled in {seconds:.2f} s.")  # fmt: skip
+    return Table("Summary", "summary", ("what", "count"), rows)

@@ -55,23 +55,26 @@ def target_named(name: str | None) -> Target | None:
     return found
 
 
-def run(subject: Subject, target: Target | None, *, backward: bool) -> Outcome:
+def run(subject: Subject, target: Target | None, *, backward: bool, **options: Any) -> Outcome:
     """The capture of every call, for this machine or for a target. Where the target refuses, the
     graphs, breaks and guards are those of a compile here that stops after Dynamo.
     """
     if target is None:
-        return Outcome(_captured(subject, backward))
+        return Outcome(_captured(subject, backward, **options))
     try:
-        capture = _captured(subject, backward, target=target)
+        capture = _captured(subject, backward, target=target, **options)
     except (TargetError, CaptureError) as refusal:
-        return Outcome(_without_target(subject, backward, refusal), refusal)
+        dynamo = {name: options[name] for name in options if name in ("dynamic", "fullgraph")}
+        return Outcome(_without_target(subject, backward, refusal, dynamo), refusal)
     return _with_machine_code(capture)
 
 
-def _without_target(subject: Subject, backward: bool, refusal: TclabError) -> Capture:
+def _without_target(
+    subject: Subject, backward: bool, refusal: TclabError, options: dict[str, Any]
+) -> Capture:
     """Dynamo's part alone, which no GPU changes; the refusal itself if this machine cannot."""
     try:
-        return _captured(subject, backward, backend="eager")
+        return _captured(subject, backward, backend="eager", **options)
     except ExplainError:
         raise refusal from None
 
@@ -95,7 +98,8 @@ def _captured(subject: Subject, backward: bool, **options: Any) -> Capture:
     try:
         with _quiet(), seeded():
             request = capture(subject.callable, backward=backward, **options)
-            return request._run([(call.args, dict(call.kwargs)) for call in calls])
+            done: Capture = request._run([(call.args, dict(call.kwargs)) for call in calls])
+            return done
     except TclabError as error:
         if _NO_GRAD in str(error):
             raise _no_gradient(subject) from None

@@ -61,8 +61,8 @@ def annotated(
     start = _start(subject)
     for place in (*start, *_places(capture)):
         wanted[place.file].add(place.line)
-    for file, lines in compiled.items():
-        wanted[file].update(lines)
+    for file, held in compiled.items():
+        wanted[file].update(held)
     paths, found = files(), []
     for file, lines in wanted.items():
         if (path := paths.get(file)) and not file.startswith("torch/"):

@@ -1,0 +1,40 @@
+"""Your own function, opened: what the compiler did at each of your lines.
+
+The bar and the number beside a line say which graph holds it. The tensor `if` ends graph 0, and
+graph 1 is what follows. The second call brings another batch size, which the code of the first
+does not fit: both pieces are compiled again, as graphs 2 and 3, and the size becomes a symbol.
+The third call brings yet another batch size, and compiles nothing.
+"""
+
+import torch
+
+import tclab
+from tclab.explain import explain
+
+FLOOR = 1e-6
+
+
+def unit(x):
+    return x / x.norm(dim=-1, keepdim=True).clamp(min=FLOOR)
+
+
+def score(x, weight, power=2):
+    y = unit(x) @ weight
+    if y.max() > 0.5:
+        y = y * 0.5
+    return y**power
+
+
+torch.manual_seed(0)
+weight = torch.randn(16, 16)
+calls = [(torch.randn(batch, 16), weight) for batch in (8, 12, 20)]
+
+report = explain(score, calls)
+
+assert len(report.breaks) == 1
+assert {item.function for item in report.recompiles} == {"score"}
+labels = {note.label for source in report.sources for note in source.notes}
+assert labels == {"graph break", "specialised", "dynamic", "recompile"}
+
+tclab.show(report.sources)
+tclab.show(report.summary)

@@ -1,0 +1,70 @@
+"""``--target``: kernels of a GPU that is not there, and what is shown where it is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tclab import cli
+from tclab.explain import explain_named
+
+pytest.importorskip("triton")
+
+MODEL = """\
+import torch
+
+
+def activate(x):
+    return (x + 1).relu() * 2
+
+
+def breaks(x, w):
+    print("before")
+    return torch.mm(x, w)
+"""
+
+
+@pytest.fixture
+def model(write):
+    write("model.py", MODEL)
+
+
+def stages(report):
+    return {pane.stage for chain in report.chains for pane in chain.panes}
+
+
+def test_the_chain_goes_down_to_instructions(model, capsys):
+    report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
+    assert report.target == "NVIDIA H200" and report.refusal == () and report.remarks == ()
+    assert {"python", "dynamo", "forward", "ir", "kernel", "ttir", "ptx", "sass"} <= stages(report)
+    assert dict(report.summary.rows)["generated kernels"] == 1
+
+
+def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(model, folder, capsys):
+    words = ["explain", "model.py:breaks", "--target", "h200", "-i", "f32[5,7]", "-i", "f32[7,3]"]
+    assert cli.main([*words, "-o", "report.html"]) == 0
+    out = capsys.readouterr().out
+    assert "refused: mm of [5, 7] @ [7, 3], model.py:10" in out and "next: use sizes" in out
+    assert "graph break model.py:9" in out
+    html = (folder / "report.html").read_text(encoding="utf-8")
+    assert "mm of [5, 7] @ [7, 3], model.py:10" in html
+    assert 'data-stage="kernel"' not in html and 'data-stage="cpp"' not in html
+    assert 'data-stage="dynamo"' in html
+
+
+def test_an_option_of_the_compiler_lifts_a_refusal(model, capsys):
+    inputs, options = ["f32[5,7]", "f32[7,3]"], ["shape_padding=False"]
+    report = explain_named("model.py:breaks", target="a100", inputs=inputs, options=options)
+    assert report.refusal == () and len(report.breaks) == 1
+
+
+def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
+    from tclab.errors import CaptureError
+    from tclab.stages import target
+
+    def fails(*args):
+        raise CaptureError("kernel k", "Triton cannot compile it", "see its source")
+
+    monkeypatch.setattr(target.TargetCapture.compiled, "func", fails)
+    report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
+    assert report.refusal == ("kernel k", "Triton cannot compile it", "see its source")
+    assert "kernel" in stages(report) and not stages(report) & {"ttir", "ptx", "sass"}
