@@ -1,4 +1,4 @@
-"""The command ``tclab``: list, run, record, show; explain is in commands/. Needs click and
+"""The command ``tclab``: list, run, record, show; the others are in commands/. Needs click and
 rich; never imports torch.
 
 Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is
@@ -18,6 +18,7 @@ import click
 
 from tclab import environment, recording, render, runner, selection, snippets, terminal
 from tclab.commands.explain import explain
+from tclab.commands.verify_target import verify_target
 from tclab.errors import RunFailed, TclabError
 from tclab.model import Provenance, Run, Snippet
 from tclab.store import Store
@@ -87,6 +88,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab show print_breaks               a run, as text
       tclab record h200-torch2.13           keep what only this machine can run
       tclab explain my_model.py:forward     open a function of your own
+      tclab verify-target                   compare a target with the GPU that is here
 
     \b
     Environment:
@@ -317,6 +319,7 @@ def run_text(snippet: Snippet, shown: Run, artifact: str | None) -> str:
 
 
 tclab.add_command(explain)
+tclab.add_command(verify_target)
 
 
 # --------------------------------------------------------------------------- running it

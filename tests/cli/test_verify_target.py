@@ -1,0 +1,112 @@
+"""``tclab verify-target``: what it says and how it ends. The comparison itself needs a GPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tclab import cli, environment
+from tclab.commands import verify_target
+
+FUNCTIONS = [
+    {"name": "reductions/softmax", "kernels": 2, "identical": 2, "different": 0, "refused": 0,
+     "verdict": "identical", "reason": ""},
+    {"name": "products/masked", "kernels": 1, "identical": 0, "different": 0, "refused": 1,
+     "verdict": "refused", "reason": "\nattention: [not] measured\n  next: write it out"},
+]  # fmt: skip
+DIFFERENT = {"name": "pointwise/chain", "kernels": 1, "identical": 0, "different": 1, "refused": 0,
+             "verdict": "different",
+             "reason": "--- gpu\n+++ target\n@@ -1 +1 @@\n-a = 1\n+a = 2"}  # fmt: skip
+
+
+def report(*functions: dict[str, Any]) -> dict[str, Any]:
+    total = {k: sum(f[k] for f in functions) for k in DIFFERENT if k in
+             ("kernels", "identical", "different", "refused")}  # fmt: skip
+    made = {"torch": "2.11.0", "triton": "3.6.0", "gpu": "NVIDIA H200"}
+    return total | {"environment": made, "functions": list(functions), "seconds": 35.0}
+
+
+@pytest.fixture
+def h200(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that says it has an H200."""
+    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
+
+
+def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any], status: int) -> list[list[str]]:
+    """Let the comparison write this report; the command lines it was called with."""
+    calls = []
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        calls.append(command)
+        folder = Path(command[command.index("--out") + 1])
+        (folder / "report.json").write_text(json.dumps(made))
+        return subprocess.CompletedProcess(command, status, "", "")
+
+    monkeypatch.setattr(verify_target.subprocess, "run", run)
+    return calls
+
+
+def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu=""))
+    assert cli.main(["verify-target"]) == 1
+    assert "no NVIDIA GPU here" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [(["--target", "h20"], 2, "did you mean h200"), (["--target", "a100"], 1, "A100"),
+     (["--jobs", "0"], 2, "jobs")],
+)  # fmt: skip
+def test_what_cannot_be_compared(h200, capsys, words, status, said) -> None:
+    assert cli.main(["verify-target", *words]) == status
+    assert said in capsys.readouterr().err
+
+
+def test_a_gpu_without_a_target_is_named(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu="NVIDIA Z1"))
+    assert cli.main(["verify-target"]) == 1
+    assert "NVIDIA Z1" in capsys.readouterr().err
+
+
+def test_refusals_are_no_difference(h200, monkeypatch, capsys) -> None:
+    calls = compared(monkeypatch, report(*FUNCTIONS), 0)
+    assert cli.main(["verify-target", "-j", "4", "reductions", "products"]) == 0
+    out = capsys.readouterr().out
+    assert "2 identical (66.7%), 0 different, 1 refused" in out
+    assert "attention: [not] measured" in out
+    assert calls[0][-6:] == ["--target", "h200", "--jobs", "4", "reductions", "products"]
+
+
+def test_a_difference_ends_with_1_and_can_be_shown(h200, monkeypatch, capsys) -> None:
+    compared(monkeypatch, report(*FUNCTIONS, DIFFERENT), 1)
+    assert cli.main(["verify-target"]) == 1
+    short = capsys.readouterr().out
+    assert "-a = 1" in short
+    assert "+a = 2" not in short
+    assert cli.main(["verify-target", "--diff"]) == 1
+    assert "+a = 2" in capsys.readouterr().out
+
+
+def test_json_is_the_report(h200, monkeypatch, capsys) -> None:
+    compared(monkeypatch, report(*FUNCTIONS), 0)
+    assert cli.main(["verify-target", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == report(*FUNCTIONS)
+
+
+def test_an_unknown_function_is_refused(h200, capsys) -> None:
+    assert cli.main(["verify-target", "no/such"]) == 2
+    assert "no/such" in capsys.readouterr().err
+
+
+def test_a_comparison_that_fails_says_why(h200, monkeypatch, capsys) -> None:
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 3, "", "No module named 'torch'")
+
+    monkeypatch.setattr(verify_target.subprocess, "run", run)
+    assert cli.main(["verify-target"]) == 1
+    assert "No module named 'torch'" in capsys.readouterr().err
