@@ -27,8 +27,9 @@ right = microseconds(compiled, big)
 
 torch.cuda.synchronize()
 start = time.perf_counter()
-compiled(*big[0])
-unwaited = (time.perf_counter() - start) * 1e6
+for args in big * 8:
+    compiled(*args)
+unwaited = (time.perf_counter() - start) / (8 * len(big)) * 1e6
 torch.cuda.synchronize()
 
 BYTES = 2 * big[0][0].nbytes  # read once, written once
@@ -50,6 +51,6 @@ rows += [("8 MiB, 32 tensors in turn", fresh, mb / fresh / 1e6)]
 columns = {"how it was timed": "", "time": "µs .1f", "apparent rate": "TB/s .2f"}
 tclab.show(table("One function, timed five ways", columns, rows), name="timings")
 tclab.show(
-    f"Without a wait the kernel seems {right / unwaited:.0f} times faster than it is.",
+    f"Without a wait the kernel seems {right / unwaited:.1f} times faster than it is.",
     name="summary",
 )
