@@ -92,6 +92,14 @@ def test_a_difference_ends_with_1_and_can_be_shown(h200, monkeypatch, capsys) ->
     assert "+a = 2" in capsys.readouterr().out
 
 
+def test_of_a_traceback_the_error_is_shown(h200, monkeypatch, capsys) -> None:
+    reason = "  raise X(\na.CompilerFailed: raised:\nRuntimeError: no such pattern\n\nSet A=1"
+    failed = FUNCTIONS[1] | {"kernels": 0, "refused": 0, "verdict": "gpu failed", "reason": reason}
+    compared(monkeypatch, report(failed), 0)
+    assert cli.main(["verify-target"]) == 0
+    assert "RuntimeError: no such pattern" in capsys.readouterr().out
+
+
 def test_json_is_the_report(h200, monkeypatch, capsys) -> None:
     compared(monkeypatch, report(*FUNCTIONS), 0)
     assert cli.main(["verify-target", "--format", "json"]) == 0

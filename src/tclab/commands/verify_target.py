@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,8 @@ Exit status:
   2    the command line is wrong: an unknown function or target
   130  interrupted; with --out, what is done is kept
 """
+
+_ERROR = re.compile(r"[\w.]+(Error|Exception|Failed)\b")
 
 STYLES = {"identical": "green", "same kernels": "green", "refused": "yellow"}
 
@@ -73,7 +76,8 @@ def verify_target(
       same kernels   the kernels are the same, the calling code is not
       different      a kernel differs
       refused        the target refuses it, and says why
-      crashed        its process died
+      gpu failed     the compile on the GPU itself fails: nothing to compare
+      failed         it compiles on the GPU only; crashed: its process died
 
     \b
     Examples:
@@ -172,7 +176,10 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def _why(row: dict[str, Any]) -> str:
-    """The first line of a cause, or the first that differs; nothing for what is identical."""
+    """The cause, or the first line that differs; nothing for what is identical."""
     lines = [line.strip() for line in (row.get("reason") or "").splitlines()]
     told = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
-    return told[0] if told and row["verdict"] != "identical" else ""
+    if not told or row["verdict"] == "identical":
+        return ""
+    errors = [line for line in told if _ERROR.match(line)]  # a traceback's last line
+    return errors[-1] if errors else told[0]
