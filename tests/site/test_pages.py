@@ -24,6 +24,19 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 EXPECTED = {
     "benchmarks.md": 5,
     "contributing.md": 1,
+    "explain.md": 1,
+    "explorer/bias-gelu.md": 2,
+    "explorer/column-sum.md": 2,
+    "explorer/cross-entropy.md": 2,
+    "explorer/embedding.md": 2,
+    "explorer/index.md": 1,
+    "explorer/layer-norm.md": 2,
+    "explorer/matmul-bias-relu.md": 2,
+    "explorer/mlp.md": 2,
+    "explorer/relu.md": 2,
+    "explorer/softmax-cpu.md": 2,
+    "explorer/softmax.md": 2,
+    "explorer/transformer-block.md": 2,
     "how-this-site-is-made.md": 1,
     "index.md": 6,
     "pipeline/aotautograd.md": 6,
@@ -33,6 +46,7 @@ EXPECTED = {
     "pipeline/guards.md": 10,
     "pipeline/inductor.md": 8,
     "pipeline/triton.md": 12,
+    "targets.md": 4,
 }
 
 _INFO = re.compile(r"[ \t]*(?P<language>python|py)\b(?P<options>[^\n]*)\n")

@@ -99,7 +99,7 @@ def refusal(why: str) -> TargetError:
     return TargetError(
         "scaled_dot_product_attention",
         f"PyTorch picks its kernel by the GPU, its libraries and the inputs; {why}",
-        "write it out, softmax(q @ k.mT) @ v, with options={'fuse_attention': False} if Inductor "
+        "write it out, softmax(q @ k.mT) @ v, with options={'pattern_matcher': False} if Inductor "
         "fuses that; or capture on the GPU",
     )
 

@@ -1,0 +1,32 @@
+"""A training step of a small MLP: forward, loss, backward.
+
+Each layer is a library call for the product and part of a kernel for the rest. Click the line with
+`gelu`: it is in a forward kernel and in a backward kernel.
+"""
+# tclab: needs=triton timeout=300 memory=6144
+
+import torch
+import torch.nn.functional as F
+from _reach import reached, stages
+from torch import nn
+
+import tclab
+
+torch.manual_seed(0)
+first, second = nn.Linear(256, 1024), nn.Linear(1024, 16)
+
+
+def loss(x, target):
+    hidden = F.gelu(first(x))
+    logits = second(hidden)
+    return F.cross_entropy(logits, target)
+
+
+x, target = torch.randn(512, 256), torch.randint(0, 16, (512,))
+c = tclab.capture(loss, target="h200", backward=True)(x, target)
+(chain,) = c.chains
+assert {"wrapper", "kernel", "sass"} <= set(stages(chain))
+assert {"forward", "backward", "kernel", "sass"} <= reached(chain, "F.gelu")
+assert {"forward", "backward", "wrapper"} <= reached(chain, "second(hidden)")
+assert first.weight.grad is not None  # it ran, on the CPU
+tclab.show(chain, name="chain")

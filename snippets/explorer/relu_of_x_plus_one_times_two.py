@@ -1,0 +1,27 @@
+"""`relu(x + 1) * 2`, from one Python line to the instructions of an H200.
+
+Click the line with `relu`. It became three operators in the graph. In SASS they are an addition, a
+comparison with a choice, and another addition: doubling a number is adding it to itself.
+"""
+# tclab: needs=triton timeout=300 memory=6144
+
+import torch
+from _reach import reached, share_with_origin, stages
+
+import tclab
+
+
+def f(x):
+    return torch.relu(x + 1) * 2
+
+
+c = tclab.capture(f, target="h200")(torch.randn(1_000_000))
+(chain,) = c.chains
+assert stages(chain) == [
+    "python", "bytecode", "dynamo", "forward", "post_grad",
+    "ir", "kernel", "ttir", "ttgir", "llir", "ptx", "sass",
+]  # fmt: skip
+assert reached(chain, "torch.relu") == set(stages(chain)) - {"python"}
+for opcode in ("LDG", "FADD", "FSETP", "SEL", "STG"):  # load, compute, store
+    assert share_with_origin(chain, "sass", opcode) == 1, opcode
+tclab.show(chain, name="chain")

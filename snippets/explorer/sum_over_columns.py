@@ -1,0 +1,24 @@
+"""A sum over columns: neighbouring threads read neighbouring columns.
+
+The reduction goes down the rows, against the layout of memory. Inductor splits it in two where one
+pass would leave most multiprocessors without work; how many parts depends on the number of them.
+"""
+# tclab: needs=triton timeout=300 memory=6144
+
+import torch
+from _reach import reached, stages
+
+import tclab
+
+
+def f(x):
+    return (x * x).sum(0)
+
+
+torch.manual_seed(0)
+c = tclab.capture(f, target="h200")(torch.randn(16384, 512))
+(chain,) = c.chains
+assert {k.category for k in c.kernels} <= {"reduction", "persistent_reduction"}
+assert len(c.kernels) == 2  # partial sums, then their sum
+assert reached(chain, ".sum(0)") == set(stages(chain)) - {"python"}
+tclab.show(chain, name="chain")

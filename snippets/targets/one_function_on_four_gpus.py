@@ -1,0 +1,71 @@
+"""Two functions for four GPUs.
+
+Both are compiled for an A100, an H200, a B200 and an L40S by one machine that has none of them.
+The sum over rows is split where its rows alone would leave multiprocessors without work, and
+that depends on their number. The pointwise kernel is the same Triton code for all four; then
+Triton and the assembler go different ways.
+"""
+# tclab: needs=triton timeout=400 memory=6144
+
+import re
+from collections import Counter
+
+import torch
+import torch.nn.functional as F
+
+import tclab
+from tclab import targets
+
+GPUS = {name: targets.get(name) for name in ("a100", "h200", "b200", "l40s")}
+OPCODE = re.compile(r"/\*[0-9a-f]{4,5}\*/\s+(?:@!?U?P\w+\s+)?([A-Z]\w+[\w.]*)")
+
+
+def row_sums(x):
+    return x.sum(-1)
+
+
+def bias_gelu(x, bias):
+    return F.gelu(x + bias, approximate="tanh")
+
+
+def body(kernel):
+    """A kernel without its decorator, which names the device's properties."""
+    return kernel.code[kernel.code.index("def triton_") :]
+
+
+x = torch.randn(240, 100_000, dtype=torch.bfloat16)  # more rows than 2 × 108, fewer than 2 × 132
+sums = {gpu: tclab.capture(row_sums, target=gpu)(x).kernels for gpu in GPUS}
+shapes = {gpu: [re.findall(r"_?numel = (\d+)", k.code) for k in sums[gpu]] for gpu in GPUS}
+assert [len(sums[gpu]) for gpu in ("a100", "h200", "l40s")] == [1, 2, 2]
+tclab.show(tclab.Table(
+    title="Sum over the rows of [240, 100000]", name="row-sums",
+    columns=("target", "multiprocessors", "kernels", "results × elements summed for each"),
+    rows=[(gpu, t.sm_count, len(sums[gpu]), "; then ".join(" × ".join(s) for s in shapes[gpu]))
+          for gpu, t in GPUS.items()],
+))  # fmt: skip
+
+x, bias = torch.randn(4096, 4096, dtype=torch.bfloat16), torch.randn(4096, dtype=torch.bfloat16)
+made = {gpu: tclab.capture(bias_gelu, target=gpu)(x, bias) for gpu in GPUS}
+assert len({body(c.kernels[0]) for c in made.values()}) == 1  # the same Triton code
+used, rows = {}, []
+for gpu, c in made.items():
+    (kernel,) = c.compiled
+    used[gpu] = Counter(OPCODE.findall(kernel.stages["sass"].code))
+    del used[gpu]["NOP"]  # padding at the end
+    ptx = re.findall(r"^\s+(?:@!?%p\d+ )?(\w+)[\w.:]* .*;", kernel.stages["ptx"].code, re.M)
+    facts = kernel.facts
+    sizes = (int(facts[key]) for key in ("registers per thread", "shared memory bytes"))
+    rows.append((gpu, facts["config"].split(" (")[0], *sizes, len(ptx), used[gpu].total()))
+tclab.show(tclab.Table(
+    title="GELU of a sum: one kernel on four GPUs", name="resources", rows=rows,
+    columns=("target", "configuration", "registers", "shared memory", "PTX", "SASS"),
+    units=("", "", "a thread", "bytes", "instructions", "instructions"),
+))  # fmt: skip
+
+every = sorted(set().union(*used.values()))
+different = [op for op in every if len({u[op] for u in used.values()}) > 1]
+assert different
+tclab.show(tclab.Table(
+    title="Instructions that differ in number", name="instructions", columns=("SASS", *GPUS),
+    rows=[(op, *(used[gpu][op] or None for gpu in GPUS)) for op in different],
+))  # fmt: skip

@@ -1,0 +1,26 @@
+"""The devices, what is known of each, and where from.
+
+Inductor asks a GPU for these properties and for nothing else. `sm_90` and its like name an
+architecture, not a device: they stand for the device in the last column.
+"""
+
+import tclab
+from tclab import targets
+
+known = {name: t.facts() for name, t in targets.TARGETS.items()}
+assert all(facts["source"] for facts in known.values())
+tclab.show(tclab.Table(
+    title="Devices by name", name="devices",
+    columns=("target", "device", "sm", "multiprocessors", "shared memory, block", "L2", "memory",
+             "source"),
+    rows=[(name, f["device"], f["compute capability"], int(f["multiprocessors"]),
+           f["shared memory per block"], f["L2"], f["memory"], f["source"])
+          for name, f in known.items()],
+    caption="Registers, threads and shared memory of a multiprocessor: CUDA C++ Programming "
+            "Guide, Compute Capabilities.",
+))  # fmt: skip
+bare = [name for name in targets.names() if name not in targets.TARGETS]
+tclab.show(tclab.Table(
+    title="Architectures", name="architectures", columns=("target", "has the numbers of"),
+    rows=[(name, targets.get(name).device) for name in bare],
+))  # fmt: skip
