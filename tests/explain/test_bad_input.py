@@ -185,6 +185,10 @@ def test_an_unwritable_file_leaves_the_old_one(write, capsys, monkeypatch):
     assert {p.name for p in old.parent.iterdir()} == {"model.py", "old.html"}
 
 
+def _listen_to_ctrl_c():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def test_an_interrupted_run_writes_nothing(write, folder):
     write("slow.py", "import time\ndef f(x):\n    print('here', flush=True)\n    time.sleep(60)\n")
     words = ["explain", "slow.py:f", "-i", "f32[2]", "-o", "slow.html"]
@@ -194,7 +198,7 @@ def test_an_interrupted_run_writes_nothing(write, folder):
     process = subprocess.Popen(
         command, env=env, cwd=folder, stdout=pipe, stderr=pipe, text=True,
         # Started from a background job, the tests ignore Ctrl-C, and so would their children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))  # fmt: skip
+        preexec_fn=_listen_to_ctrl_c)  # fmt: skip  # noqa: PLW1509 - no other thread here
     assert process.stderr is not None
     for line in process.stderr:
         if line.strip() == "here":

@@ -68,8 +68,9 @@ def run_all(names: list[str], options: argparse.Namespace) -> None:
     missing = {s: [n for n in names if not _file(options.out, s, n).exists()] for s in SIDES}
     share = max(1, options.jobs // 2)
     batches = [(side, missing[side][i::share]) for side in SIDES for i in range(share)]
+    wanted = [batch for batch in batches if batch[1]]
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(lambda batch: _batch(batch[0], batch[1], options), [b for b in batches if b[1]]))
+        list(pool.map(lambda batch: _batch(batch[0], batch[1], options), wanted))
 
 
 def _batch(side: str, names: list[str], options: argparse.Namespace) -> None:
