@@ -2,77 +2,23 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
 import os
 import re
 import shutil
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(p.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
                for p in (ROOT / "docs").rglob("*.md"))  # fmt: skip
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
 PHONE = {"width": 390, "height": 844}
 
 browser_test = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium: set CHROMIUM to one, or apt-get install chromium"
 )
-
-
-@dataclass
-class Built:
-    """The folder of the built site, and what building it took."""
-
-    folder: Path
-    peak: int  # MiB of resident memory of the process of MkDocs
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """The site, built by `mkdocs build --strict`."""
-    folder = tmp_path_factory.mktemp("built") / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
-    variables = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    output = folder.with_name("build.log")
-    with output.open("w") as log:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=variables, stdout=log, stderr=subprocess.STDOUT
-        )
-        peak = 0
-        while process.poll() is None:
-            peak = max(peak, resident(process.pid))
-            time.sleep(0.02)
-    assert process.returncode == 0, output.read_text()
-    return Built(folder, peak)
-
-
-def resident(pid: int) -> int:
-    """MiB of resident memory; 0 once the process has gone."""
-    try:
-        return psutil.Process(pid).memory_info().rss // 2**20
-    except psutil.NoSuchProcess:
-        return 0
-
-
-@pytest.fixture(scope="module")
-def site(built: Built) -> Path:
-    return built.folder
 
 
 class Page(HTMLParser):
@@ -98,7 +44,7 @@ def read(site: Path, page: str) -> str:
 # --------------------------------------------------------------------------- as files
 
 
-def test_the_process_of_mkdocs_stays_small(built: Built) -> None:
+def test_the_process_of_mkdocs_stays_small(built) -> None:
     assert 20 < built.peak <= 300
 
 
@@ -133,51 +79,6 @@ def test_every_snippet_can_be_downloaded(site: Path) -> None:
 
 
 # --------------------------------------------------------------------------- in a browser
-
-
-@pytest.fixture(scope="module")
-def address(site: Path) -> Iterator[str]:
-    """The site served on the loopback."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    handler = functools.partial(Quiet, directory=str(site))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
-
-
-@pytest.fixture
-def tab(browser: Any) -> Iterator[Any]:
-    """A function that opens a tab; errors and requests of all tabs are kept in lists on it."""
-    contexts = []
-
-    def open_tab(**options: Any) -> Any:
-        context = browser.new_context(**options)
-        contexts.append(context)
-        page = context.new_page()
-        page.problems, page.asked = [], []
-        page.on("console", lambda m: page.problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
-        return page
-
-    yield open_tab
-    for context in contexts:
-        context.close()
 
 
 @browser_test
