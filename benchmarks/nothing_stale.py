@@ -22,6 +22,7 @@ from benchmarks.results import HERE, ROOT, WORK, Figure, Parts
 FOLDER = WORK / "nothing-stale"
 REPEATS = 5
 MAX_MIB = 300
+HOOK = str(ROOT / "src/tclab/page/mkdocs_hook.py")
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
@@ -60,7 +61,7 @@ def figures(parts: Parts) -> Iterable[Figure]:
 def first_build() -> dict[str, Any]:
     """Build the site with an empty store, recording what each page became."""
     fresh(FOLDER)
-    config(FOLDER / "first.yml", hooks=[str(ROOT / "theme/hook.py"), str(HERE / "record_pages.py")])
+    config(FOLDER / "first.yml", hooks=[HOOK, str(HERE / "record_pages.py")])
     return probe("first.yml", FOLDER)
 
 
@@ -84,7 +85,7 @@ def variables() -> dict[str, str]:
 def config(path: Path, *, hooks: list[str], docs: Path = ROOT / "docs", more: str = "") -> None:
     """A configuration that inherits the site's."""
     lines = [f"INHERIT: {ROOT / 'mkdocs.yml'}", f"docs_dir: {docs}", f"hooks: {json.dumps(hooks)}"]
-    lines += [f"theme: {{custom_dir: {ROOT / 'theme'}}}", more]
+    lines += [more]
     write(path, "\n".join(lines) + "\n")
 
 
@@ -93,7 +94,7 @@ def config(path: Path, *, hooks: list[str], docs: Path = ROOT / "docs", more: st
 
 def repeated() -> dict[str, list[Any]]:
     """Build both `REPEATS` times, in turn."""
-    config(FOLDER / "ours.yml", hooks=[str(ROOT / "theme/hook.py")])
+    config(FOLDER / "ours.yml", hooks=[HOOK])
     paste()
     config(
         FOLDER / "pasted.yml",

@@ -20,6 +20,7 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+HOOK = "src/tclab/page/mkdocs_hook.py"
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -112,7 +113,9 @@ def project(tmp_path: Path) -> Project:
     before, _, rest = config.partition("nav:\n")
     after = rest[rest.index("\nhooks:") :]
     made.write("mkdocs.yml", before + NAV + after)
-    shutil.copytree(ROOT / "theme", tmp_path / "theme", ignore=shutil.ignore_patterns("__pyc*"))
+    hook = tmp_path / HOOK
+    hook.parent.mkdir(parents=True)
+    shutil.copy(ROOT / HOOK, hook)
     shutil.copytree(ROOT / "docs" / "assets", tmp_path / "docs" / "assets")
     made.write("snippets/start/hello.py", HELLO)
     made.write("docs/index.md", PAGE)

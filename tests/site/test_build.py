@@ -180,7 +180,7 @@ def test_the_check_for_other_hosts_would_find_them(tmp_path: Path) -> None:
 
 def test_the_build_s_process_never_imports_torch(project) -> None:
     """Nor Triton; and it stays small. The build itself refuses too (the next test)."""
-    hook = project.root / "theme/hook.py"
+    hook = project.root / "src/tclab/page/mkdocs_hook.py"
     hook.write_text(
         hook.read_text()
         + "\n"
@@ -206,7 +206,7 @@ def on_nav(nav, config, files):
 
 
 def test_a_build_whose_process_imported_torch_fails(project) -> None:
-    hook = project.root / "theme/hook.py"
+    hook = project.root / "src/tclab/page/mkdocs_hook.py"
     hook.write_text(hook.read_text() + IMPORTS_TORCH)
     assert "has imported torch" in project.fails()
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-SOURCE = str(Path(__file__).resolve().parents[1] / "src")
+SOURCE = str(Path(__file__).resolve().parents[2])
 if SOURCE not in sys.path:
     sys.path.append(SOURCE)  # an installed tclab comes first
 
