@@ -15,6 +15,7 @@ from tclab.stages._link_notes import (
     MARKS,
     BodyNote,
     Collected,
+    GroupNote,
     KernelNote,
     Line,
     Marks,
@@ -115,9 +116,28 @@ def log_ir(original: Callable[..., None], notes: Collected) -> Callable[..., Non
             name = node.get_name()
             origins[name] = _origins(node)
             marks[name] = dict(_body_marks(node, name, notes))
-        notes.add("links_ir", BodyNote(marks, origins))
+        notes.add("links_ir", BodyNote(marks, origins, tuple(map(_group, nodes))))
 
     return log_ir_post_fusion
+
+
+def _group(group: Any) -> GroupNote:
+    members = list(group.get_nodes())
+    used: dict[str, list[str]] = {}
+    for node in members:
+        for buffer in dict.fromkeys(dep.name for dep in node.read_writes.reads_and_writes()):
+            used.setdefault(buffer, []).append(node.get_name())
+    shared = tuple(f"{buffer} ({', '.join(ops)})" for buffer, ops in used.items() if len(ops) > 1)
+    return GroupNote(tuple(node.get_name() for node in members), _bytes(group), shared)
+
+
+def _bytes(group: Any) -> int | None:
+    # Not the cached method: what Inductor asks for later must be computed by Inductor.
+    try:
+        moved = group.get_read_write_buffers_sizes_impl(include_reads=True, include_writes=True)
+        return int(moved)
+    except Exception:  # a size that only the data decides has no hint, and versions differ in error
+        return None
 
 
 def _origins(node: Any) -> Marks:

@@ -40,11 +40,23 @@ class GraphNote:
 
 
 @dataclass(frozen=True)
+class GroupNote:
+    """Scheduler nodes that were fused: their names, the bytes of memory they read and write
+    together (None where a size has no value yet), and the buffers that two of them share.
+    """
+
+    ops: tuple[str, ...]
+    bytes: int | None
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class BodyNote:
     """The nodes of all loop bodies when the IR was logged: ``op: {line's name: marks}``."""
 
     marks: dict[str, dict[str, Marks]]
     origins: dict[str, Marks]  # op → what the scheduler says it computes
+    groups: tuple[GroupNote, ...] = ()
 
 
 @dataclass

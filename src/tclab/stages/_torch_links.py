@@ -39,6 +39,13 @@ NAMES = (
     ("torch._inductor.codegen.common", "CSE.generate", _ALL, "values that are used again"),
     ("torch._inductor.codegen.triton", "TritonScheduling.define_kernel", _ALL, "kernel names"),
     ("torch._inductor.codegen.cpp", "CppScheduling.define_kernel", _ALL, "kernel names"),
+    ("torch._inductor.dependencies", "ReadWrites.reads_and_writes", _ALL, "shared buffers"),
+    (
+        "torch._inductor.scheduler",
+        "BaseSchedulerNode.get_read_write_buffers_sizes_impl",
+        _ALL,
+        "bytes a kernel moves",
+    ),
     ("torch._inductor.debug", "log_ir_post_fusion", _ALL, "the IR behind the log"),
     ("torch._inductor.pattern_matcher", "LoweringPatternEntry.apply", _ALL, "replaced nodes"),
     ("torch._inductor.pattern_matcher", "GraphPatternEntry.apply", _ALL, "replaced nodes"),

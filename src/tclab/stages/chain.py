@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tclab.model import STAGES, Chain, Graph, Kernel, Listing
 from tclab.stages import inductor, kernels
 from tclab.stages.links import Notes
+from tclab.stages.links_facts import facts
 from tclab.stages.links_graphs import bytecode_panes, graph_pane, python_panes
 from tclab.stages.links_inductor import ir_pane, kernel_pane
 from tclab.stages.links_machine import machine_panes
@@ -86,6 +87,7 @@ class _Unit:
     ir: Listing | None
     kernels: tuple[Kernel, ...]
     compiled: Mapping[str, CompiledKernel]  # by kernel name
+    fusion: tuple[str, ...]  # what the scheduler said of its decisions
 
 
 def _units(capture: Capture) -> Iterator[_Unit]:
@@ -99,7 +101,7 @@ def _units(capture: Capture) -> Iterator[_Unit]:
         ir = next(listings, None) if unit.post_fusion else None
         compiled = below[done] if unit.done and done < len(below) else {}
         done += unit.done
-        yield _Unit(unit.index, unit.compile_id, ir, own, compiled)
+        yield _Unit(unit.index, unit.compile_id, ir, own, compiled, tuple(unit.fusion))
 
 
 def _compiled(capture: Capture) -> list[dict[str, CompiledKernel]]:
@@ -120,7 +122,9 @@ def _unit_panes(unit: _Unit, notes: Notes) -> Iterable[Listing]:
         if kernel.category == "extern":
             yield kernel
             continue
-        yield kernel_pane(kernel, unit.index, index, notes)
-        if below := unit.compiled.get(kernel.kernel_name):
+        below = unit.compiled.get(kernel.kernel_name)
+        told = facts(kernel, unit.index, unit.fusion, below, notes)
+        yield kernel_pane(replace(kernel, facts=told), unit.index, index, notes)
+        if below:
             yield from machine_panes(unit.index, index, below.source, below.stages,
                                      below.ptx_lines)  # fmt: skip
