@@ -53,14 +53,12 @@ def main() -> int:
     for name in names:
         print(f"{name}:", flush=True)
         try:
-            figures = list(FIGURES[name](parts))
+            for f in FIGURES[name](parts):
+                results.write([f])  # at once: what is measured outlives an interruption
+                print(f"  {f.verdict:8} {f.what}: {f.value:.3g}{f.unit}  ({f.note})", flush=True)
         except CommandFailed as error:
             print(f"error: {name}: {error}", file=sys.stderr)
             status = 1
-            continue
-        results.write(figures)
-        for f in figures:
-            print(f"  {f.verdict:8} {f.what}: {f.value:.3g}{f.unit}  ({f.note})", flush=True)
     print("The table is in benchmarks/RESULTS.md.")
     return status
 
