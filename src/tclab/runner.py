@@ -176,7 +176,7 @@ class _Work:
                 self._wait_for_other(task)
                 continue
             self.todo.remove(task)
-            if not (task.waited and self._take_others(task)):
+            if not self._take_others(task):
                 return task
         return None
 
@@ -195,7 +195,7 @@ class _Work:
         task.waited = True
 
     def _take_others(self, task: _Task) -> bool:
-        """Another build ran it while we waited; take its run."""
+        """Another build ran it since we planned; take its run."""
         if self.force or not self._reuse(task.snippet):
             return False
         self._release(task)

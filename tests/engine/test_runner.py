@@ -91,6 +91,21 @@ def test_two_builds_at_once_run_each_snippet_once(lab):
     assert [times(log) for log in logs] == [1, 1, 1]
 
 
+def test_what_another_build_ran_since_the_plan_is_taken(lab):
+    snippet, log = counting(lab)
+    told = []
+
+    def meanwhile(event):
+        told.append(event)
+        if isinstance(event, events.Planned):
+            runner.run([snippet], root=lab.root, store=lab.store, warm=False)
+
+    runs = runner.run([snippet], root=lab.root, store=lab.store, on_event=meanwhile, warm=False)
+    assert times(log) == 1
+    assert runs["t/counting"].ok
+    assert events.Reused("t/counting") in told
+
+
 def test_the_parent_killed_leaves_nothing_behind(lab):
     code = """
     import os, subprocess, sys, time
