@@ -64,6 +64,7 @@ BOTTOM: dict[str, set[str]] = {
         "tclab.scrub",
         "tclab.stages",
         "tclab.environment",
+        "tclab.limits",
         "tclab.targets",
         "tclab.corpus",
     },

@@ -28,7 +28,7 @@ from typing import Any
 
 from tclab import limits
 
-_TICK = 0.025  # seconds between two looks at the limits
+_TICK = 0.05  # seconds between two looks at the limits
 _START = 60.0  # seconds a process gets to reach the snippet's first line
 _LAST_WORDS = 2.0  # seconds a snippet gets to say where it is before it is killed
 _FEW_WORDS = 0.2  # … once its stack is written, and only Python's own answer is missing

@@ -125,6 +125,32 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     assert json.loads(out.stdout.splitlines()[-1]) == ["", 1, 1, False, []]
 
 
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")
+def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
+    """The forks leave files in an empty cache; Inductor then starts no compiler for them."""
+    code = """
+    import os, subprocess, sys
+    from torch._inductor import cpu_vec_isa
+    from tclab.stages import _warmup_isa
+    with _warmup_isa.tried_ahead():
+        pass
+    started, popen = [], subprocess.Popen.__init__
+    def note(self, args, *rest, **options):
+        started.append(str(args))
+        popen(self, args, *rest, **options)
+    subprocess.Popen.__init__ = note
+    found = cpu_vec_isa.valid_vec_isa_list()
+    print(len(found), sum(".cpp'" in args for args in started))
+    """
+    env = run_environment.variables(tmp_path / "cache")
+    command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
+    out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    found, compiled = map(int, out.stdout.split())
+    assert compiled == 0
+    assert found or os.uname().machine != "x86_64"
+
+
 def cache(tmp_path: Path) -> Path:
     """The project's cache of compiled objects where there is one: it only saves time."""
     project = Path(os.environ.get("TCLAB_STORE") or SRC.parent / ".tclab") / "cache"

@@ -13,6 +13,7 @@ from torch import fx
 
 import tclab
 from tclab.stages import _link_kernels, _link_notes, _torch_links, trace
+from tclab.stages._private import Private
 
 
 def state() -> dict[str, object]:
@@ -86,7 +87,7 @@ def test_all_private_names_are_there() -> None:
 
 
 def test_a_name_that_moved_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone = ("torch.fx", "GraphModule.print_nicely", "2.11", "a test")
+    gone = Private("torch.fx", "GraphModule.print_nicely", "a test", "torch 2.11")
     monkeypatch.setattr(_torch_links, "NAMES", (gone,))
     assert _torch_links.check() == [
         "torch.fx.GraphModule.print_nicely is gone (used for: a test; seen in torch 2.11)"

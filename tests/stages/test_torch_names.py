@@ -9,16 +9,21 @@ import torch
 
 import tclab
 from tclab.errors import UnsupportedTorch
-from tclab.stages import _torch
+from tclab.stages import _torch, _torch_links, _torch_target, _warmup_isa
+
+TABLES = {m.__name__: m.NAMES for m in (_torch, _torch_links, _torch_target, _warmup_isa)}
 
 
 def test_this_torch_is_supported():
     assert _torch.check() == []
 
 
-def test_every_name_says_what_it_is_for():
-    assert all(p.use and p.seen for p in _torch.NAMES)
-    assert len({(p.module, p.name) for p in _torch.NAMES}) == len(_torch.NAMES)
+@pytest.mark.parametrize("table", TABLES)
+def test_every_name_is_there_once_and_says_what_it_is_for(table):
+    names = TABLES[table]
+    assert all(p.use and p.seen for p in names)
+    assert len(set(map(str, names))) == len(names)
+    assert [str(p) for p in names if not p.exists()] == []
 
 
 @pytest.mark.parametrize("version", ["2.10.1", "2.2.0", "2.16.0+cu132", "3.0.0"])

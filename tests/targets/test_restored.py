@@ -17,6 +17,7 @@ from triton.runtime import driver
 
 import tclab
 from tclab.stages import _torch_patterns, _torch_target
+from tclab.stages._private import Private
 from tclab.targets import TargetError
 
 
@@ -32,8 +33,8 @@ def snapshot() -> dict[str, Any]:
         "backends": {n: id(b) for n, b in backends.items()},
         "guards": list(_torch_target._guard_slots()),
         "engine": id(torch.autograd._engine_run_backward),
-        "names": {n: id(_torch_target_value(m, n)) for m, n, _, _ in _torch_target.NAMES
-                  if n not in {"DeviceProperties.create", "driver.set_active"}},
+        "names": {str(p): id(_static(p)) for p in _torch_target.NAMES
+                  if p.name not in {"DeviceProperties.create", "driver.set_active"}},
         "inductor": torch._inductor.config.save_config_portable(),
         "functorch": torch._functorch.config.save_config_portable(),
         "patterns": {id(p): _torch_patterns.contents(p) for p in _torch_patterns.pattern_passes()},
@@ -47,11 +48,11 @@ def snapshot() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _torch_target_value(module: str, name: str) -> Any:
+def _static(private: Private) -> Any:
     import importlib
 
-    value: Any = importlib.import_module(module)
-    for part in name.split("."):
+    value: Any = importlib.import_module(private.module)
+    for part in private.name.split("."):
         value = inspect.getattr_static(value, part)
     return value
 

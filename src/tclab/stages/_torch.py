@@ -12,51 +12,40 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
 import torch
 
 from tclab.errors import UnsupportedTorch
-from tclab.stages import _torch_links
+from tclab.stages import _torch_links, _warmup_isa
+from tclab.stages._private import Private, gone
 
 #: First version known to work, and the first not looked at.
 SUPPORTED = ((2, 11), (2, 16))
 
 
-@dataclass(frozen=True)
-class Private:
-    """A private name: where it lives, the versions it was seen in, what it is used for."""
-
-    module: str
-    name: str
-    seen: str
-    use: str
-
-
-_ALL = "2.11 2.13 2.15"
 NAMES = (
-    Private("torch._logging._internal", "trace_log", _ALL, "the structured trace"),
-    Private("torch._logging._internal", "log_registry", _ALL, "names of the log artifacts"),
-    Private("torch._logging.structured", "INTERN_TABLE", _ALL, "file names in traced stacks"),
-    Private("torch._guards", "CompileContext.current_compile_id", _ALL, "whose log line it is"),
-    Private("torch._dynamo.convert_frame", "register_bytecode_hook", _ALL, "bytecode"),
-    Private("torch._dynamo.convert_frame", "input_codes.seen", _ALL, "code Dynamo has met"),
-    Private("torch._dynamo.eval_frame", "reset_code", _ALL, "forget one code object"),
-    Private("torch._dynamo.eval_frame", "_debug_get_cache_entry_list", _ALL, "what is compiled"),
-    Private("torch._dynamo.eval_frame", "OptimizedModule", _ALL, "a compiled module"),
-    Private("torch.utils._traceback", "shorten_filename", _ALL, "files in comments of guards"),
-    Private("torch._dynamo.pgo", "_CODE_STATE", _ALL, "sizes seen before, by file and line"),
-    Private("torch._dynamo.pgo", "_INIT_CODE_STATE", _ALL, "the same, as first read"),
-    Private("torch._dynamo.pgo", "CodeState", _ALL, "an entry of it"),
-    Private("torch._dynamo.config", "automatic_dynamic_local_pgo", _ALL, "keep it in memory"),
-    Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", _ALL, "keep it in memory"),
-    Private("torch._functorch.config", "enable_autograd_cache", _ALL, "a hit hides stages"),
-    Private("torch._inductor.config", "fx_graph_cache", _ALL, "a hit hides stages"),
-    Private("torch._inductor.config", "fx_graph_remote_cache", _ALL, "a hit hides stages"),
-    Private("torch._inductor.config", "trace.provenance_tracking_level", _ALL, "kernel origins"),
-    Private("torch._inductor.debug", "_inductor_triton_kernel_to_post_grad_node_info", _ALL,
+    Private("torch._logging._internal", "trace_log", "the structured trace"),
+    Private("torch._logging._internal", "log_registry", "names of the log artifacts"),
+    Private("torch._logging.structured", "INTERN_TABLE", "file names in traced stacks"),
+    Private("torch._guards", "CompileContext.current_compile_id", "whose log line it is"),
+    Private("torch._dynamo.convert_frame", "register_bytecode_hook", "bytecode"),
+    Private("torch._dynamo.convert_frame", "input_codes.seen", "code Dynamo has met"),
+    Private("torch._dynamo.eval_frame", "reset_code", "forget one code object"),
+    Private("torch._dynamo.eval_frame", "_debug_get_cache_entry_list", "what is compiled"),
+    Private("torch._dynamo.eval_frame", "OptimizedModule", "a compiled module"),
+    Private("torch.utils._traceback", "shorten_filename", "files in comments of guards"),
+    Private("torch._dynamo.pgo", "_CODE_STATE", "sizes seen before, by file and line"),
+    Private("torch._dynamo.pgo", "_INIT_CODE_STATE", "the same, as first read"),
+    Private("torch._dynamo.pgo", "CodeState", "an entry of it"),
+    Private("torch._dynamo.config", "automatic_dynamic_local_pgo", "keep it in memory"),
+    Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", "keep it in memory"),
+    Private("torch._functorch.config", "enable_autograd_cache", "a hit hides stages"),
+    Private("torch._inductor.config", "fx_graph_cache", "a hit hides stages"),
+    Private("torch._inductor.config", "fx_graph_remote_cache", "a hit hides stages"),
+    Private("torch._inductor.config", "trace.provenance_tracking_level", "kernel origins"),
+    Private("torch._inductor.debug", "_inductor_triton_kernel_to_post_grad_node_info",
             "the nodes each kernel computes; the trace has them for forward graphs only"),
 )  # fmt: skip
 
@@ -80,12 +69,9 @@ def check() -> list[str]:
     if not low <= version() < high:
         span = f"{low[0]}.{low[1]} <= torch < {high[0]}.{high[1]}"
         return [f"torch {torch.__version__} is outside the supported range {span}"]
-    gone = [p for p in NAMES if not _exists(p)]
-    problems = [
-        f"{p.module}.{p.name} is gone (used for: {p.use}; seen in torch {p.seen})" for p in gone
-    ]
+    problems = gone(NAMES)
     problems += [f"log artifact {name} is gone" for name in LOGS if not _has_log(name)]
-    return problems + _torch_links.check()
+    return problems + _torch_links.check() + _warmup_isa.check()
 
 
 def require() -> None:
@@ -96,16 +82,6 @@ def require() -> None:
             "; ".join(problems),
             "use a supported torch, or adapt tclab/stages/_torch.py",
         )
-
-
-def _exists(private: Private) -> bool:
-    try:
-        value: Any = importlib.import_module(private.module)
-        for part in private.name.split("."):
-            value = getattr(value, part)
-    except (ImportError, AttributeError):
-        return False
-    return True
 
 
 def _has_log(name: str) -> bool:

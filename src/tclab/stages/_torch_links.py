@@ -9,7 +9,6 @@ was noted joins the Trace as events called ``links_…``. No code that is genera
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
@@ -20,56 +19,42 @@ from torch import fx
 
 from tclab.stages import _link_graphs, _link_kernels
 from tclab.stages._link_notes import MARK, Collected
+from tclab.stages._private import Private, gone
 
 if TYPE_CHECKING:
     from tclab.stages.trace import Trace
 
-_ALL = "2.11 2.13 2.15"
-#: (module, attribute path, versions it was seen in, what it is used for)
 NAMES = (
-    ("torch.fx", "GraphModule.print_readable", _ALL, "the graph behind a printed text"),
-    ("torch.fx", "Node.replace_all_uses_with", _ALL, "replaced nodes"),
-    ("torch.fx.proxy", "_COPY_META_FIELDS", _ALL, "marks go through tracing"),
-    ("torch._dynamo.output_graph", "SubgraphTracer.create_node", _ALL, "the instruction of a node"),
-    ("torch._inductor.ir", "IRNode.__post_init__", _ALL, "whose loop body it is"),
-    ("torch._inductor.ir", "Loops", _ALL, "whose loop body it is"),
-    ("torch._inductor.loop_body", "LightTracer", _ALL, "nodes of a loop body"),
-    ("torch._inductor.loop_body", "InterpreterShim", _ALL, "which node is being written"),
-    ("torch._inductor.utils", "IndentedBuffer.writeline", _ALL, "lines of a kernel"),
-    ("torch._inductor.codegen.common", "CSE.generate", _ALL, "values that are used again"),
-    ("torch._inductor.codegen.triton", "TritonScheduling.define_kernel", _ALL, "kernel names"),
-    ("torch._inductor.codegen.cpp", "CppScheduling.define_kernel", _ALL, "kernel names"),
-    ("torch._inductor.dependencies", "ReadWrites.reads_and_writes", _ALL, "shared buffers"),
-    (
+    Private("torch.fx", "GraphModule.print_readable", "the graph behind a printed text"),
+    Private("torch.fx", "Node.replace_all_uses_with", "replaced nodes"),
+    Private("torch.fx.proxy", "_COPY_META_FIELDS", "marks go through tracing"),
+    Private(
+        "torch._dynamo.output_graph", "SubgraphTracer.create_node", "the instruction of a node"
+    ),
+    Private("torch._inductor.ir", "IRNode.__post_init__", "whose loop body it is"),
+    Private("torch._inductor.ir", "Loops", "whose loop body it is"),
+    Private("torch._inductor.loop_body", "LightTracer", "nodes of a loop body"),
+    Private("torch._inductor.loop_body", "InterpreterShim", "which node is being written"),
+    Private("torch._inductor.utils", "IndentedBuffer.writeline", "lines of a kernel"),
+    Private("torch._inductor.codegen.common", "CSE.generate", "values that are used again"),
+    Private("torch._inductor.codegen.triton", "TritonScheduling.define_kernel", "kernel names"),
+    Private("torch._inductor.codegen.cpp", "CppScheduling.define_kernel", "kernel names"),
+    Private("torch._inductor.dependencies", "ReadWrites.reads_and_writes", "shared buffers"),
+    Private(
         "torch._inductor.scheduler",
         "BaseSchedulerNode.get_read_write_buffers_sizes_impl",
-        _ALL,
         "bytes a kernel moves",
     ),
-    ("torch._inductor.debug", "log_ir_post_fusion", _ALL, "the IR behind the log"),
-    ("torch._inductor.pattern_matcher", "LoweringPatternEntry.apply", _ALL, "replaced nodes"),
-    ("torch._inductor.pattern_matcher", "GraphPatternEntry.apply", _ALL, "replaced nodes"),
-    ("torch._inductor.pattern_matcher", "ReplacementPatternEntry.apply", _ALL, "replaced nodes"),
+    Private("torch._inductor.debug", "log_ir_post_fusion", "the IR behind the log"),
+    Private("torch._inductor.pattern_matcher", "LoweringPatternEntry.apply", "replaced nodes"),
+    Private("torch._inductor.pattern_matcher", "GraphPatternEntry.apply", "replaced nodes"),
+    Private("torch._inductor.pattern_matcher", "ReplacementPatternEntry.apply", "replaced nodes"),
 )
 
 
 def check() -> list[str]:
     """What of PyTorch is not as this module knows it; empty if all is well."""
-    return [
-        f"{module}.{name} is gone (used for: {use}; seen in torch {seen})"
-        for module, name, seen, use in NAMES
-        if not _exists(module, name)
-    ]
-
-
-def _exists(module: str, name: str) -> bool:
-    try:
-        value: Any = importlib.import_module(module)
-        for part in name.split("."):
-            value = getattr(value, part)
-    except (ImportError, AttributeError):
-        return False
-    return True
+    return gone(NAMES)
 
 
 _active: list[Collected] = []

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
-import importlib
 import os
 import sys
 from collections.abc import Iterator
@@ -22,42 +21,37 @@ import torch
 
 from tclab.errors import UnsupportedTorch
 from tclab.stages import _torch_patterns, target_autograd
+from tclab.stages._private import Private, gone
 from tclab.targets import Target
 
-_ALL = "2.11 2.13 2.15"
-#: (module, attribute path, versions it was seen in, what it is used for)
 NAMES = (
-    ("torch.autograd", "_engine_run_backward", _ALL, "the engine behind autograd.grad"),
-    ("torch._dynamo.device_interface", "device_interfaces", _ALL, "what Inductor asks of a GPU"),
-    ("torch._dynamo.device_interface", "caching_worker_device_properties", _ALL, "cached answers"),
-    ("torch._dynamo.output_graph", "SubgraphTracer.create_proxy", _ALL, "factory functions"),
-    ("torch._subclasses.fake_tensor", "FakeTensorMode.from_tensor", _ALL, "inputs become fake"),
-    ("torch._subclasses.fake_tensor", "FakeTensorMode.avoid_device_init", _ALL, "no CUDA start"),
-    ("torch._subclasses.fake_tensor", "FakeTensorMode.dispatch", _ALL, "constants"),
-    ("torch._inductor.graph", "GraphLowering.get_attr", _ALL, "constants"),
-    ("torch._inductor.graph", "GraphLowering.run", _ALL, "operators are looked at"),
-    ("torch._inductor.fx_passes.joint_graph", "UniformValueConstantFolder.run", _ALL, "folding"),
-    ("torch._inductor.fx_passes.pad_mm", "_should_pad", _ALL, "padding is timed"),
-    ("torch._inductor.fx_passes.fuse_attention", "_scaled_dot_product_attention", _ALL, "fusing"),
-    ("torch._inductor.runtime.benchmarking", "Benchmarker", _ALL, "nothing is timed"),
-    ("torch._subclasses.fake_tensor", "init_gpu_context", _ALL, "no CUDA start"),
-    ("torch._subclasses.meta_utils", "MetaTensorDescriber.describe_tensor", _ALL, "their device"),
-    ("torch.utils._device", "_device_constructors", _ALL, "functions that make tensors"),
-    ("torch._inductor.codecache", "PyCodeCache.load_by_key_path", _ALL, "stop before running"),
-    ("torch._inductor.pattern_matcher", "init_once_fakemode", _ALL, "lazily made patterns"),
-    ("torch._inductor.pattern_matcher", "PatternMatcherPass", _ALL, "lazily made patterns"),
-    ("torch._inductor.runtime.hints", "DeviceProperties.create", _ALL, "cached properties"),
-    ("triton.runtime", "driver.set_active", "3.6 3.7 3.9", "the driver Triton asks"),
+    Private("torch.autograd", "_engine_run_backward", "the engine behind autograd.grad"),
+    Private("torch._dynamo.device_interface", "device_interfaces", "what Inductor asks of a GPU"),
+    Private("torch._dynamo.device_interface", "caching_worker_device_properties", "cached answers"),
+    Private("torch._dynamo.output_graph", "SubgraphTracer.create_proxy", "factory functions"),
+    Private("torch._subclasses.fake_tensor", "FakeTensorMode.from_tensor", "inputs become fake"),
+    Private("torch._subclasses.fake_tensor", "FakeTensorMode.avoid_device_init", "no CUDA start"),
+    Private("torch._subclasses.fake_tensor", "FakeTensorMode.dispatch", "constants"),
+    Private("torch._inductor.graph", "GraphLowering.get_attr", "constants"),
+    Private("torch._inductor.graph", "GraphLowering.run", "operators are looked at"),
+    Private("torch._inductor.fx_passes.joint_graph", "UniformValueConstantFolder.run", "folding"),
+    Private("torch._inductor.fx_passes.pad_mm", "_should_pad", "padding is timed"),
+    Private("torch._inductor.fx_passes.fuse_attention", "_scaled_dot_product_attention", "fusing"),
+    Private("torch._inductor.runtime.benchmarking", "Benchmarker", "nothing is timed"),
+    Private("torch._subclasses.fake_tensor", "init_gpu_context", "no CUDA start"),
+    Private("torch._subclasses.meta_utils", "MetaTensorDescriber.describe_tensor", "their device"),
+    Private("torch.utils._device", "_device_constructors", "functions that make tensors"),
+    Private("torch._inductor.codecache", "PyCodeCache.load_by_key_path", "stop before running"),
+    Private("torch._inductor.pattern_matcher", "init_once_fakemode", "lazily made patterns"),
+    Private("torch._inductor.pattern_matcher", "PatternMatcherPass", "lazily made patterns"),
+    Private("torch._inductor.runtime.hints", "DeviceProperties.create", "cached properties"),
+    Private("triton.runtime", "driver.set_active", "the driver Triton asks", "triton 3.6 3.7 3.9"),
 )
 
 
 def check() -> list[str]:
     """What of PyTorch or Triton is not as this module knows it; empty if all is well."""
-    return [
-        f"{module}.{name} is gone (used for: {use}; seen in {seen})"
-        for module, name, seen, use in NAMES
-        if not _exists(module, name)
-    ] + _guard_problems()
+    return gone(NAMES) + _guard_problems()
 
 
 def _guard_problems() -> list[str]:
@@ -75,16 +69,6 @@ def require() -> None:
             "tclab.capture(target=…)", "; ".join(problems),
             "use a supported torch with its Triton, or adapt tclab/stages/_torch_target.py",
         )  # fmt: skip
-
-
-def _exists(module: str, name: str) -> bool:
-    try:
-        value: Any = importlib.import_module(module)
-        for part in name.split("."):
-            value = getattr(value, part)
-    except (ImportError, AttributeError):
-        return False
-    return True
 
 
 # ------------------------------------------------------------------------------ the device

@@ -19,7 +19,10 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
+
+from tclab.stages import _warmup_isa
 
 _MODULES = (
     "torch", "torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.lowering",
@@ -30,6 +33,7 @@ _MODULES = (
     "torch._inductor.select_algorithm", "torch._inductor.kernel.mm",
     "torch._functorch.aot_autograd", "torch._functorch.partitioners",
     "torch.fx.experimental.symbolic_shapes", "torch._higher_order_ops",
+    "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
 )  # fmt: skip
 
 #: Numbers that functions and classes were given for good: starting again would repeat them.
@@ -44,15 +48,17 @@ _threads = 1
 def warm_up() -> str:
     """Import, compile where that is safe, restore; '' or why this process must not fork."""
     global _threads
-    for module in _MODULES:
-        importlib.import_module(module)
     import torch
 
     _threads = torch.get_num_threads()
-    if not _gpu_visible():
-        state = _State()
-        _compile_once()
-        state.restore()
+    compiles = not _gpu_visible()
+    with _warmup_isa.tried_ahead() if compiles and _has_compiler() else nullcontext():
+        for module in _MODULES:
+            importlib.import_module(module)
+        if compiles:
+            state = _State()
+            _compile_once()
+            state.restore()
     gc.collect()
     gc.freeze()
     return unsafe()

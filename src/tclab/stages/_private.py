@@ -1,0 +1,45 @@
+"""A private name of PyTorch or Triton: where it lives, where it was seen, what it is for.
+
+The modules `_torch`, `_torch_links`, `_torch_target` and `_warmup_isa` each hold the table of
+those they rely on; what is gone in a new PyTorch is named by `gone`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_TORCH = "torch 2.11 2.13 2.15"
+
+
+@dataclass(frozen=True)
+class Private:
+    """`name` is a dotted path below `module`; `seen` the versions it was found in."""
+
+    module: str
+    name: str
+    use: str
+    seen: str = _TORCH
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    def value(self) -> Any:
+        """What the name stands for. ImportError or AttributeError where it is gone."""
+        return functools.reduce(getattr, self.name.split("."), importlib.import_module(self.module))
+
+    def exists(self) -> bool:
+        """Whether the module can be imported and the path leads to something."""
+        try:
+            self.value()
+        except (ImportError, AttributeError):
+            return False
+        return True
+
+
+def gone(names: Iterable[Private]) -> list[str]:
+    """A sentence for each name that is not where it was; empty if all is well."""
+    return [f"{p} is gone (used for: {p.use}; seen in {p.seen})" for p in names if not p.exists()]

@@ -1,0 +1,58 @@
+"""Try the CPU's vector instructions beside the imports of the warm process.
+
+Before its first C++ kernel Inductor compiles and loads a file for each set of instructions that
+the CPU has, one after the other: on a small machine more than half of what warming takes. A fork
+for each does so ahead of it, while this process imports. What they built lies in Inductor's
+cache, under Inductor's own locks, and is found there when Inductor tries; what a fork could not
+do is left to Inductor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tclab.stages._private import Private, gone
+
+NAMES = (
+    Private("torch._inductor.cpu_vec_isa", "supported_vec_isa_list", "what Inductor may try"),
+    Private("torch._inductor.cpu_vec_isa", "x86_isa_checker", "what the CPU has"),
+)
+
+
+def check() -> list[str]:
+    """What of PyTorch is not as this module knows it; empty if all is well."""
+    return gone(NAMES)
+
+
+@contextmanager
+def tried_ahead() -> Iterator[None]:
+    """Within the block, import and compile; at its end nothing of this runs any more."""
+    from torch._inductor import codecache, cpu_vec_isa  # noqa: F401 - codecache: for the forks
+
+    has = set(cpu_vec_isa.x86_isa_checker())
+    found = [isa for isa in cpu_vec_isa.supported_vec_isa_list if has.issuperset(str(isa).split())]
+    forks = [_fork(isa) for isa in found]
+    try:
+        yield
+    finally:
+        for pid in forks:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def _fork(isa: Any) -> int:
+    from tclab.limits import die_with_parent
+
+    me = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        die_with_parent(me)
+        bool(isa)
+    finally:
+        os._exit(0)
