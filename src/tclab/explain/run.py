@@ -60,7 +60,7 @@ def run(subject: Subject, target: Target | None, *, backward: bool, **options: A
     graphs, breaks and guards are those of a compile here that stops after Dynamo.
     """
     if target is None:
-        return Outcome(_captured(subject, backward, **options))
+        return _with_machine_code(_captured(subject, backward, **options))
     try:
         capture = _captured(subject, backward, target=target, **options)
     except (TargetError, CaptureError) as refusal:
@@ -79,14 +79,14 @@ def _without_target(
         raise refusal from None
 
 
-def _with_machine_code(capture: Any) -> Outcome:
+def _with_machine_code(capture: Capture) -> Outcome:
     """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
     without machine code, and is told.
     """
     try:
-        _ = capture.compiled
+        _ = capture.compiled_units
     except CaptureError as error:
-        capture.__dict__["compiled"] = ()  # a cached_property: asked for once
+        capture.__dict__["compiled_units"] = ()  # a cached_property: asked for once
         return Outcome(capture, error)
     return Outcome(capture)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -21,6 +21,9 @@ from tclab.stages import recompiles as _recompiles
 from tclab.stages import times as _times
 from tclab.stages.fresh import fresh
 from tclab.stages.trace import Trace, listen
+
+if TYPE_CHECKING:
+    from tclab.stages.triton_kernels import Compiled, CompiledKernel
 
 
 class Capture:
@@ -127,6 +130,31 @@ class Capture:
     def kernels(self) -> tuple[Kernel, ...]:
         """Generated kernels, and calls into libraries (category ``extern``)."""
         return _inductor.all_kernels(self.trace)
+
+    @cached_property
+    def compiled_units(self) -> tuple[Compiled, ...]:
+        """For each graph Inductor compiled, its Triton kernels as the GPU that is here launched
+        them, with their stages down to SASS, by name. Empty on a CPU.
+        """
+        from tclab.stages import triton_kernels
+
+        launched = {e.payload.strip(): e.data for e in self.trace.named("launched")}
+        gpu = torch.cuda.get_device_name() if launched else ""
+        codes = [unit.code for unit in _inductor.units(self.trace) if unit.done]
+        return tuple(triton_kernels.as_launched(code, launched, gpu) for code in codes)
+
+    @property
+    def compiled(self) -> tuple[CompiledKernel, ...]:
+        """Each Triton kernel with its stages down to SASS; compiled when first asked for."""
+        return tuple(kernel for unit in self.compiled_units for kernel in unit.values())
+
+    def stages(self, kernel_name: str) -> dict[str, Listing]:
+        """ttir, ttgir, llir, ptx and sass of one kernel. KeyError names the kernels there are."""
+        for kernel in self.compiled:
+            if kernel.name == kernel_name:
+                return kernel.stages
+        there = ", ".join(k.name for k in self.compiled) or "none"
+        raise KeyError(f"no Triton kernel {kernel_name!r}; there are: {there}")
 
     @cached_property
     def wrapper(self) -> tuple[Listing, ...]:

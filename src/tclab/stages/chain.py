@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -17,9 +16,8 @@ from tclab.stages.links_machine import machine_panes
 
 if TYPE_CHECKING:
     from tclab.stages.capture import Capture
-    from tclab.stages.target_kernels import CompiledKernel
+    from tclab.stages.triton_kernels import Compiled
 
-_TRITON = re.compile(r"^\w+ = async_compile\.triton\(", re.MULTILINE)
 _GRAPHS = ("dynamo", "joint", "forward", "backward", "post_grad")
 
 
@@ -27,8 +25,8 @@ def chains(capture: Capture) -> tuple[Chain, ...]:
     """The chain of each Dynamo graph, in order.
 
     Panes: the Python functions that took part, bytecode, the graphs of each stage, the IR after
-    fusion, calls into libraries, each kernel; with a target, also what Triton makes of each
-    kernel down to SASS. Forward and backward stand side by side in the same chain.
+    fusion, calls into libraries, each kernel; with a target or a GPU, also what Triton makes of
+    each kernel down to SASS. Forward and backward stand side by side in the same chain.
     """
     notes = Notes.read(capture.trace)
     units = list(_units(capture))
@@ -86,33 +84,20 @@ class _Unit:
     compile_id: str
     ir: Listing | None
     kernels: tuple[Kernel, ...]
-    compiled: Mapping[str, CompiledKernel]  # by kernel name
+    compiled: Compiled
     fusion: tuple[str, ...]  # what the scheduler said of its decisions
 
 
 def _units(capture: Capture) -> Iterator[_Unit]:
     listings = iter(capture.ir)
     shown = iter(capture.kernels)
-    below = _compiled(capture)
-    done = 0
+    below = iter(capture.compiled_units)
     for unit in inductor.units(capture.trace):
         count = len(kernels.kernels(unit.code, unit.nodes, None)) if unit.done else 0
         own = tuple(kernel for _, kernel in zip(range(count), shown))
         ir = next(listings, None) if unit.post_fusion else None
-        compiled = below[done] if unit.done and done < len(below) else {}
-        done += unit.done
+        compiled = next(below, {}) if unit.done else {}
         yield _Unit(unit.index, unit.compile_id, ir, own, compiled, tuple(unit.fusion))
-
-
-def _compiled(capture: Capture) -> list[dict[str, CompiledKernel]]:
-    """The Triton kernels of each output file, compiled, by name."""
-    from tclab.stages.target import TargetCapture
-
-    if not isinstance(capture, TargetCapture):
-        return []
-    every = iter(capture.compiled)
-    counts = [len(_TRITON.findall(wrapper)) for wrapper in capture.wrapper_code]
-    return [{k.name: k for _, k in zip(range(count), every)} for count in counts]
 
 
 def _unit_panes(unit: _Unit, notes: Notes) -> Iterable[Listing]:

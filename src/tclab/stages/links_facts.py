@@ -12,7 +12,7 @@ from tclab.stages.links_machine import is_instruction, padding_lines
 
 if TYPE_CHECKING:
     from tclab.stages._link_notes import GroupNote
-    from tclab.stages.target_kernels import CompiledKernel
+    from tclab.stages.triton_kernels import CompiledKernel
 
 _REFUSED = re.compile(r"^cannot fuse (\w+) with (\w+): (.*)$", re.MULTILINE)
 

@@ -14,7 +14,6 @@ from typing import Any
 import torch
 
 from tclab.errors import CaptureError, TclabError
-from tclab.model import Listing
 from tclab.stages import (
     _target_choices,
     _target_compile,
@@ -22,8 +21,8 @@ from tclab.stages import (
     _target_trace,
     _torch,
     _torch_target,
-    target_kernels,
     target_refusals,
+    triton_kernels,
 )  # fmt: skip
 from tclab.stages.capture import Capture, run_backward
 from tclab.stages.fresh import fresh
@@ -54,18 +53,10 @@ class TargetCapture(Capture):
         return self.results[-1]
 
     @cached_property
-    def compiled(self) -> tuple[target_kernels.CompiledKernel, ...]:
-        """Each Triton kernel with its stages down to SASS; compiled when first asked for."""
+    def compiled_units(self) -> tuple[triton_kernels.Compiled, ...]:
+        """For each graph Inductor compiled, its Triton kernels with their stages down to SASS."""
         with _torch_target.standing_in(self.target):
-            return target_kernels.compile_all(self.wrapper_code, self.target)
-
-    def stages(self, kernel_name: str) -> dict[str, Listing]:
-        """ttir, ttgir, llir, ptx and sass of one kernel. KeyError names the kernels there are."""
-        for kernel in self.compiled:
-            if kernel.name == kernel_name:
-                return kernel.stages
-        there = ", ".join(k.name for k in self.compiled) or "none"
-        raise KeyError(f"no Triton kernel {kernel_name!r}; there are: {there}")
+            return tuple(triton_kernels.for_target(w, self.target) for w in self.wrapper_code)
 
 
 def capture_for(

@@ -212,7 +212,7 @@ def _load(out: Path, side: str, name: str) -> dict[str, Any]:
 
 def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
     """One function: how many kernels are identical, different, refused, and why."""
-    from tclab.stages.target_kernels import sources
+    from tclab.stages.triton_kernels import sources
 
     row = {"name": name, "kernels": 0, "identical": 0, "different": 0, "refused": 0,
            "seconds": [gpu.get("seconds"), target.get("seconds")]}  # fmt: skip

@@ -12,7 +12,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from tclab.stages import _torch, _torch_links
+from tclab.stages import _torch, _torch_launch, _torch_links
 
 _CONTEXT = {"frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack",
             "compiled_autograd_id", "subgraph_name"}  # fmt: skip
@@ -122,6 +122,7 @@ def listen() -> Iterator[Trace]:
             stack.enter_context(_torch.log_tap(name, _Log(trace, name)))
         stack.enter_context(_torch.bytecode_hook(bytecode))
         stack.enter_context(_torch_links.recording(trace))
+        stack.enter_context(_torch_launch.noted(trace))
         yield trace
 
 

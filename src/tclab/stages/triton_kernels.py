@@ -1,8 +1,8 @@
-"""From Inductor's Triton kernels to TTIR, TTGIR, LLVM IR, PTX and SASS, without a GPU.
+"""From Inductor's Triton kernels to TTIR, TTGIR, LLVM IR, PTX and SASS, with or without a GPU.
 
 A kernel's source builds the same autotuner it builds on the GPU, so its configurations are
-Inductor's own. Where there are several, the GPU would time them; the first is compiled, and
-the kernel's facts say so.
+Inductor's own. Where there are several, a GPU times them, and the one it launched is compiled
+again for its stages; without the GPU the first is compiled. The kernel's facts say which.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from tclab.errors import CaptureError
 from tclab.model import Listing, slug
 from tclab.scrub import scrub
-from tclab.stages import _target_triton
+from tclab.stages import _triton
 from tclab.targets import Target
 
 #: Stage → (how Triton calls it, Pygments lexer, title).
@@ -33,7 +33,7 @@ STAGES = {
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """One Triton kernel, compiled for the target. `facts`: configuration, registers, spills,
+    """One Triton kernel, compiled. `facts`: configuration, registers, spills,
     shared memory; `candidates`: every configuration Inductor would try; `ptx_lines`: line of the
     SASS → line of the PTX it was made from.
     """
@@ -46,36 +46,55 @@ class CompiledKernel:
     ptx_lines: dict[int, int] = field(default_factory=dict)
 
 
-def compile_all(wrappers: list[str], target: Target) -> tuple[CompiledKernel, ...]:
-    """Every Triton kernel of these wrappers, in order. To be called while the target stands in."""
-    return tuple(
-        compile_kernel(name, source, target)
-        for wrapper in wrappers
+Compiled = Mapping[str, CompiledKernel]  # the Triton kernels of one output file, by name
+
+
+def for_target(wrapper: str, target: Target) -> Compiled:
+    """Every Triton kernel of one output file. To be called while the target stands in."""
+    gpu = f"{target.device} (sm_{target.arch})"
+    return {name: compile_kernel(name, source, gpu) for name, source in sources(wrapper)}
+
+
+def as_launched(wrapper: str, launched: Mapping[str, Any], gpu: str) -> Compiled:
+    """The Triton kernels of one output file that were launched on the GPU that is here.
+    `launched`: source → configuration.
+    """
+    return {
+        name: compile_kernel(name, source, gpu, launched[source.strip()])
         for name, source in sources(wrapper)
-    )
+        if source.strip() in launched
+    }
 
 
 def sources(wrapper: str) -> Iterator[tuple[str, str]]:
-    """Name and source of each ``name = async_compile.triton('name', '''…''')``."""
-    for statement in ast.parse(wrapper).body:
+    """Name and source of each ``name = async_compile.triton('name', '''…''')``; none of output
+    that is not Python (the C++ wrapper).
+    """
+    try:
+        body = ast.parse(wrapper).body
+    except SyntaxError:
+        return
+    for statement in body:
         call = getattr(statement, "value", None)
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "async_compile.triton":
             name, source = (ast.literal_eval(a) for a in call.args[:2])
             yield name, source
 
 
-def compile_kernel(name: str, source: str, target: Target) -> CompiledKernel:
-    """Compile one kernel with the first of its configurations."""
-    autotuner = _target_triton.build(name, source)
+def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:
+    """Compile one kernel, with the configuration it was launched with or else the first.
+    CaptureError, which names `gpu`, where Triton cannot.
+    """
+    autotuner = _triton.build(name, source)
     configs = list(autotuner.configs)
     try:
-        binary = _target_triton.compile_config(autotuner, configs[0])
+        binary = _triton.compile_config(autotuner, launched or configs[0])
     except Exception as error:
         raise CaptureError(
-            f"kernel {name}", f"Triton cannot compile it for {target.device} "
-            f"(sm_{target.arch}): {scrub(str(error)).strip().splitlines()[0][:200]}",
+            f"kernel {name}",
+            f"Triton cannot compile it for {gpu}: {_first_line(error)}",
             "see the kernel's source in Capture.kernels",
-        ) from error  # fmt: skip
+        ) from error
     text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
     listings = {s: _listing(name, s, code) for s, code in text.items()}
     ptx_lines: dict[int, int] = {}
@@ -83,14 +102,22 @@ def compile_kernel(name: str, source: str, target: Target) -> CompiledKernel:
         sass, ptx_lines = disassemble(cubin)
         listings["sass"] = _listing(name, "sass", sass)
     candidates = tuple(_config(c) for c in configs)
-    facts = _choice(candidates) | (resources(cubin) if cubin else {})
+    facts = _choice(candidates, launched and _config(launched)) | (
+        resources(cubin) if cubin else {}
+    )
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
-def _choice(candidates: tuple[str, ...]) -> dict[str, str]:
-    facts = {"config": candidates[0]}
+def _first_line(error: Exception) -> str:
+    return scrub(str(error)).strip().splitlines()[0][:200]
+
+
+def _choice(candidates: tuple[str, ...], launched: str | None) -> dict[str, str]:
+    facts = {"config": launched or candidates[0]}
     if len(candidates) > 1:
-        facts["config"] += f" (first of {len(candidates)} candidates; the GPU would time them)"
+        count = f"{len(candidates)} candidates"
+        how = f"of {count}, as timed" if launched else f"first of {count}; the GPU would time them"
+        facts["config"] += f" ({how})"
         facts["candidates"] = "; ".join(candidates)
     return facts
 
@@ -144,7 +171,7 @@ def _tool(name: str, *options: str, cubin: bytes) -> str:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
         done = subprocess.run(
-            [_target_triton.tool(name), *options, file], capture_output=True, text=True, check=False
+            [_triton.tool(name), *options, file], capture_output=True, text=True, check=False
         )
     if done.returncode:
         raise CaptureError(name, f"cannot read the binary: {done.stderr.strip()[:200]}",
