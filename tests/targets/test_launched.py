@@ -16,6 +16,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
+from torch._inductor.codecache import PyCodeCache  # noqa: E402
 from torch._inductor.runtime.triton_heuristics import CachingAutotuner  # noqa: E402
 
 from tclab import targets  # noqa: E402
@@ -63,6 +64,16 @@ def test_the_launched_configuration_is_the_one_compiled(compiled_for_h200, on_h2
 
 def test_the_first_launched_gives_what_a_target_gives(compiled_for_h200, on_h200) -> None:
     assert launched(compiled_for_h200, 0).compiled[0].stages == compiled_for_h200.compiled[0].stages
+
+
+def test_inductor_s_own_kernel_may_have_forgotten_its_configurations(
+    compiled_for_h200, on_h200
+) -> None:
+    ((name, source),) = triton_kernels.sources(compiled_for_h200.wrapper_code[0])
+    own = getattr(PyCodeCache.load(source), name)
+    config, own.configs = own.configs[0], None
+    compiled = triton_kernels.compile_kernel(name, source, "the GPU", config)
+    assert compiled.stages == compiled_for_h200.compiled[0].stages
 
 
 def test_the_chain_goes_down_to_the_instructions(compiled_for_h200, on_h200) -> None:

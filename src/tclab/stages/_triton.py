@@ -11,10 +11,16 @@ from unittest import mock
 
 
 def build(name: str, source: str) -> Any:
-    """The CachingAutotuner a kernel's source makes; nothing is compiled yet."""
-    from torch._inductor.codecache import PyCodeCache
+    """The CachingAutotuner a kernel's source makes; nothing is compiled yet.
 
-    return getattr(PyCodeCache.load(source), name)
+    Always a new one: Inductor's own, which `PyCodeCache.load` would find, forgets its
+    configurations once it has compiled them.
+    """
+    from torch._inductor.codecache import PyCodeCache
+    from torch._inductor.runtime.compile_tasks import _reload_python_module
+
+    key, path = PyCodeCache.write(source)
+    return getattr(_reload_python_module(key, path, set_sys_modules=False), name)
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
