@@ -77,7 +77,9 @@ def failing_in_a_fence(examples: list[Example]) -> list[str]:
 
 def failed_blocks(output: str) -> set[str]:
     """Ids of the blocks that markdown-exec reports as failed."""
-    return set(re.findall(r"Execution of python code block '?([^'\s]+)'? exited with errors", output))
+    return set(
+        re.findall(r"Execution of python code block '?([^'\s]+)'? exited with errors", output)
+    )
 
 
 # ------------------------------------------------------------------------------ one tool
