@@ -107,19 +107,25 @@ REFUSED = {
     "attention with a mask": (
         lambda q, m: nn.functional.scaled_dot_product_attention(q, q, q, m),
         lambda: (torch.randn(1, 2, 16, 64), torch.ones(16, 16, dtype=torch.bool)),
-        "scaled_dot_product_attention",
+        r"scaled_dot_product_attention, .*test_capture\.py:\d+ \(lambda q, m",
     ),
     "attention inside a function of PyTorch": (
         lambda q, w: nn.functional.multi_head_attention_forward(
             q, q, q, 16, 2, w, None, None, None, False, 0.0, w[:16], None, need_weights=False,
             training=False, attn_mask=torch.ones(4, 4, dtype=torch.bool).tril())[0],
         lambda: (torch.randn(4, 1, 16), torch.randn(48, 16)),
-        "scaled_dot_product_attention",
+        r"scaled_dot_product_attention, .*test_capture\.py:\d+",
     ),
     "padding that would be timed": (
         lambda x, w: x @ w,
         lambda: (torch.randn(65, 67), torch.randn(67, 69)),
         r"test_capture.py:\d+",
+    ),
+    "a depthwise convolution in channels-last": (
+        lambda x, w: nn.functional.conv2d(x, w, groups=8),
+        lambda: (torch.randn(1, 8, 16, 16).to(memory_format=torch.channels_last),
+                 torch.randn(8, 1, 3, 3)),
+        r"depthwise convolution, .*test_capture\.py:\d+ \(lambda x, w",
     ),
     "a Fourier transform": (torch.fft.rfft, lambda: (torch.randn(16),), "_fft_r2c"),
 }  # fmt: skip

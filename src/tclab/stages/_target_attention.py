@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tclab.stages._target_places import being_traced
 from tclab.stages.target_refusals import loud
 from tclab.targets import Target, TargetError
 
@@ -97,7 +98,7 @@ def attention(
 def refusal(why: str) -> TargetError:
     """The error for attention whose kernel is not known."""
     return TargetError(
-        "scaled_dot_product_attention",
+        f"scaled_dot_product_attention, {being_traced()}",
         f"PyTorch picks its kernel by the GPU, its libraries and the inputs; {why}",
         "write it out, softmax(q @ k.mT) @ v, with options={'pattern_matcher': False} if Inductor "
         "fuses that; or capture on the GPU",

@@ -13,8 +13,8 @@ from unittest import mock
 import torch
 from torch import fx
 
-from tclab.scrub import scrub
 from tclab.stages import _target_attention
+from tclab.stages._target_places import being_traced, of_node
 from tclab.stages.target_refusals import loud
 from tclab.targets import Target, TargetError
 
@@ -125,7 +125,7 @@ def check_dynamo_graph(module: fx.GraphModule) -> None:
             name = _name(node)
             if node.op in ("call_function", "call_method") and name in _PICKED:
                 raise TargetError(
-                    f"{name}, {_line(node)}", f"not known for a GPU that is not there: "
+                    f"{name}, {of_node(node)}", f"not known for a GPU that is not there: "
                     f"{_PICKED[name]}", "capture on the GPU",
                 )  # fmt: skip
 
@@ -151,7 +151,7 @@ def _check_operator(node: fx.Node) -> None:
         why = "it runs on the CPU, beside the GPU: its kernel depends on the host's processor"
     else:
         return
-    raise TargetError(f"{name}, {_line(node)}", why, "capture on the GPU, or without target=")
+    raise TargetError(f"{name}, {of_node(node)}", why, "capture on the GPU, or without target=")
 
 
 def _on_host(node: fx.Node) -> bool:
@@ -164,18 +164,6 @@ def _on_host(node: fx.Node) -> bool:
 
 def _name(node: fx.Node) -> str:
     return str(getattr(node.target, "__name__", node.target)).rpartition(".")[2]
-
-
-def _line(node: fx.Node) -> str:
-    """The user's line a node came from, as ``file:line (code)``."""
-    trace = [t for t in (node.meta.get("stack_trace") or "").splitlines() if t.strip()]
-    for number in range(len(trace) - 1, -1, -1):
-        place = trace[number].strip()
-        if place.startswith("File "):
-            path, line = place.split('"')[1], place.split("line ")[1].split(",")[0]
-            code = trace[number + 1].strip() if number + 1 < len(trace) else ""
-            return f"{scrub(path)}:{line}" + (f" ({code})" if code else "")
-    return "line unknown"
 
 
 # ------------------------------------------------------------------------------ padding, timing
@@ -194,7 +182,7 @@ def _should_pad(target: Target) -> Any:
         node = match.output_node()
         shapes = " @ ".join(str(list(m.shape)) for m in (mat1, mat2))
         raise TargetError(
-            f"{op.__name__} of {shapes}, {_line(node)}", f"its sizes are not aligned for "
+            f"{op.__name__} of {shapes}, {of_node(node)}", f"its sizes are not aligned for "
             f"{mat1.dtype}, so Inductor times padding it on the {target.device}",
             "use sizes that are multiples of 8 (of 4 for float32), or "
             "options={'shape_padding': False}",
@@ -215,7 +203,11 @@ def _conv_backend(*args: Any, **kwargs: Any) -> str:
     """Called with all arguments by name (2.11) or the tensors by position (2.13)."""
     data = args[0] if args else kwargs["input"]
     if data.device.type == "cuda" and not torch.backends.cudnn.enabled:
-        raise TargetError("convolution", "cuDNN is switched off", "torch.backends.cudnn.enabled")
+        raise TargetError(
+            f"convolution, {being_traced()}",
+            "cuDNN is switched off",
+            "torch.backends.cudnn.enabled",
+        )
     groups = kwargs["groups"]
     return "depthwise" if groups > 1 and groups == data.shape[1] else "cudnn"
 
@@ -228,8 +220,8 @@ def _conv_format(data: torch.Tensor, weight: torch.Tensor, backend: str) -> torc
     if not _suggests(data, last) and not _suggests(weight, last):
         return torch.contiguous_format
     if backend == "depthwise":
-        raise TargetError("depthwise convolution", "in channels-last its kernel is picked by the "
-                          "GPU and cuDNN", "capture on the GPU")  # fmt: skip
+        raise TargetError(f"depthwise convolution, {being_traced()}", "in channels-last its kernel "
+                          "is picked by the GPU and cuDNN", "capture on the GPU")  # fmt: skip
     return last
 
 

@@ -25,6 +25,7 @@ from tclab.stages._private import Private, gone
 from tclab.targets import Target
 
 NAMES = (
+    Private("torch._guards", "TracingContext.extract_stack", "the line of a refusal"),
     Private("torch.autograd", "_engine_run_backward", "the engine behind autograd.grad"),
     Private("torch._dynamo.device_interface", "device_interfaces", "what Inductor asks of a GPU"),
     Private("torch._dynamo.device_interface", "caching_worker_device_properties", "cached answers"),
