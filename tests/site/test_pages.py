@@ -43,7 +43,7 @@ EXPECTED = {
     "pipeline/aotautograd.md": 6,
     "pipeline/cpp.md": 6,
     "pipeline/dynamo.md": 7,
-    "pipeline/graph-breaks.md": 10,
+    "pipeline/graph-breaks.md": 11,
     "pipeline/guards.md": 10,
     "pipeline/inductor.md": 8,
     "pipeline/triton.md": 12,
