@@ -12,10 +12,11 @@ from typing import Any
 from tclab.model import Provenance, Snippet
 
 # What decides what a run shows, given its snippet and its environment.
-# With all of stages/ and explain/.
+# And all of _CAPTURE_FOLDERS.
 _CAPTURE_CODE = {
-    "child.py", "display.py", "model.py", "scrub.py", "run_environment.py", "targets.py",
+    "child.py", "display.py", "scrub.py", "run_environment.py", "targets.py",
 }  # fmt: skip
+_CAPTURE_FOLDERS = ("model", "stages", "explain")
 
 
 def digest(data: Any) -> str:
@@ -58,7 +59,7 @@ def capture_key() -> str:
     package = os.path.dirname(os.path.abspath(__file__))
     files = [
         (entry.path, entry.stat().st_mtime_ns)
-        for folder in (package, *(os.path.join(package, name) for name in ("stages", "explain")))
+        for folder in (package, *(os.path.join(package, name) for name in _CAPTURE_FOLDERS))
         for entry in os.scandir(folder)
         if entry.name in _CAPTURE_CODE or (folder != package and entry.name.endswith(".py"))
     ]

@@ -41,7 +41,7 @@ def whole_page():
 
 
 def test_every_artifact_kind_has_both_renderers():
-    wanted = {k for k, c in model._KINDS.items() if issubclass(c, model.Artifact)}
+    wanted = {k for k, c in model.KINDS.items() if issubclass(c, model.Artifact)}
     assert wanted == set(kinds.RENDERERS)
     for module in kinds.RENDERERS.values():
         assert callable(module.html) and callable(module.text)

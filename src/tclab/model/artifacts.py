@@ -1,37 +1,17 @@
-"""The nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
-
-Standard library only, no behaviour beyond validation and (de)serialisation, so
-that the runner, the renderer and the site generator can share it without torch.
-"""
+"""What a run can show: typed artifacts, as frozen dataclasses. Lines carry links, nodes keys."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
-from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
 
-T = TypeVar("T", bound=type)
-
-_KINDS: dict[str, type] = {}
-
-
-def _kind(name: str) -> Callable[[T], T]:
-    """Register a dataclass under the name it has in stored files."""
-
-    def register(cls: T) -> T:
-        cls.kind = name  # type: ignore[attr-defined]
-        _KINDS[name] = cls
-        return cls
-
-    return register
-
+from tclab.model.codec import kind
 
 # --------------------------------------------------------------------------- places
 
 
-@_kind("source-line")
+@kind("source-line")
 @dataclass(frozen=True)
 class SourceLine:
     """One line of Python. `file` is relative to the project or starts with a package name."""
@@ -66,7 +46,7 @@ def _number_lines(artifact: Listing | Graph) -> None:
         object.__setattr__(artifact, name, normal)
 
 
-@_kind("text")
+@kind("text")
 @dataclass(frozen=True)
 class Text(Artifact):
     """Plain text; shown verbatim."""
@@ -74,7 +54,7 @@ class Text(Artifact):
     text: str = ""
 
 
-@_kind("listing")
+@kind("listing")
 @dataclass(frozen=True)
 class Listing(Artifact):
     """Code in some language, with the keys of what each line came from.
@@ -98,7 +78,7 @@ class Listing(Artifact):
         _number_lines(self)
 
 
-@_kind("line-note")
+@kind("line-note")
 @dataclass(frozen=True)
 class LineNote:
     """What the compiler did at one line. `label` is one of LABELS; `line` counts in the file."""
@@ -115,7 +95,7 @@ class LineNote:
 LABELS = ("graph break", "skipped", "specialised", "dynamic", "recompile")
 
 
-@_kind("annotated")
+@kind("annotated")
 @dataclass(frozen=True)
 class Annotated(Listing):
     """Python source with what the compiler did at each line.
@@ -132,7 +112,7 @@ class Annotated(Listing):
         object.__setattr__(self, "compiled", normal)
 
 
-@_kind("kernel")
+@kind("kernel")
 @dataclass(frozen=True)
 class Kernel(Listing):
     """One generated kernel. `language` is ``python`` (Triton) or ``cpp``.
@@ -150,7 +130,7 @@ class Kernel(Listing):
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-@_kind("node")
+@kind("node")
 @dataclass(frozen=True)
 class Node:
     """One FX node. `shape` holds sizes as text, so symbols fit; `()` is a scalar, None unknown."""
@@ -168,7 +148,7 @@ class Node:
     keys: tuple[str, ...] = ()
 
 
-@_kind("graph")
+@kind("graph")
 @dataclass(frozen=True)
 class Graph(Artifact):
     """An FX graph: as text (`code`), and as nodes from which table and picture are drawn."""
@@ -188,7 +168,7 @@ class Graph(Artifact):
         return sum(n.op.startswith("call_") for n in self.nodes)
 
 
-@_kind("break")
+@kind("break")
 @dataclass(frozen=True)
 class Break:
     """One graph break. `gb_id` is PyTorch's registry id such as ``GB0059``, or ''."""
@@ -204,7 +184,7 @@ class Break:
     skipped: bool = False  # the whole frame was given up, not split
 
 
-@_kind("breaks")
+@kind("breaks")
 @dataclass(frozen=True)
 class Breaks(Artifact):
     """All graph breaks of a capture, and the true number of graphs."""
@@ -219,7 +199,7 @@ class Breaks(Artifact):
         return iter(self.breaks)
 
 
-@_kind("guard")
+@kind("guard")
 @dataclass(frozen=True)
 class Guard:
     """One check a cache entry makes before its compiled code may run."""
@@ -231,7 +211,7 @@ class Guard:
     location: SourceLine | None = None
 
 
-@_kind("guards")
+@kind("guards")
 @dataclass(frozen=True)
 class Guards(Artifact):
     """The guards of one cache entry."""
@@ -248,7 +228,7 @@ class Guards(Artifact):
         return iter(self.guards)
 
 
-@_kind("recompile")
+@kind("recompile")
 @dataclass(frozen=True)
 class Recompile:
     """A compile of code that already had cache entries, and the guards that failed."""
@@ -260,7 +240,7 @@ class Recompile:
     location: SourceLine | None = None
 
 
-@_kind("recompiles")
+@kind("recompiles")
 @dataclass(frozen=True)
 class Recompiles(Artifact):
     """All recompiles of a capture."""
@@ -274,7 +254,7 @@ class Recompiles(Artifact):
         return iter(self.recompiles)
 
 
-@_kind("symbol")
+@kind("symbol")
 @dataclass(frozen=True)
 class Symbol:
     """A symbolic size: its name, an example value, where it came from, its range."""
@@ -287,7 +267,7 @@ class Symbol:
     location: SourceLine | None = None
 
 
-@_kind("symbols")
+@kind("symbols")
 @dataclass(frozen=True)
 class Symbols(Artifact):
     """The symbols made in a capture."""
@@ -301,7 +281,7 @@ class Symbols(Artifact):
         return iter(self.symbols)
 
 
-@_kind("table")
+@kind("table")
 @dataclass(frozen=True)
 class Table(Artifact):
     """Rows of cells. A cell is text, a number or None (shown as a dash).
@@ -327,7 +307,7 @@ class Table(Artifact):
                 )
 
 
-@_kind("chart")
+@kind("chart")
 @dataclass(frozen=True)
 class Chart(Artifact):
     """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point)."""
@@ -352,7 +332,7 @@ class Chart(Artifact):
                 )
 
 
-@_kind("chain")
+@kind("chain")
 @dataclass(frozen=True)
 class Chain(Artifact):
     """Every stage one graph went through, as listings whose lines are linked by key.
@@ -370,142 +350,3 @@ STAGES = (
     "python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad",
     "ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "ttir", "ttgir", "llir", "ptx", "sass",
 )  # fmt: skip
-
-
-# --------------------------------------------------------------------------- snippet, run
-
-
-@dataclass(frozen=True)
-class Snippet:
-    """One runnable file under ``snippets/``. `name` is ``topic/what_it_shows``."""
-
-    name: str
-    path: Path
-    title: str  # first line of the docstring
-    caption: str  # the rest of it
-    source: str
-    needs: frozenset[str] = frozenset()  # of NEEDS
-    raises: str = ""  # dotted name of the error it must end with
-    timeout: float = 120.0  # seconds
-    memory: int = 4096  # MiB of resident memory, with child processes
-    includes: tuple[Path, ...] = ()  # local files it imports, besides itself
-    alone: bool = False  # timed: a cold process, empty caches, nothing else running
-
-    @property
-    def topic(self) -> str:
-        return self.name.split("/", 1)[0]
-
-
-NEEDS = frozenset({"cuda", "triton", "cxx"})
-
-
-@_kind("provenance")
-@dataclass(frozen=True)
-class Provenance:
-    """What made a run. Empty text where the machine has no such thing."""
-
-    kind: ClassVar[str]
-    torch: str
-    torch_git: str
-    python: str
-    cpu: str
-    system: str
-    date: str  # ISO day, UTC
-    triton: str = ""
-    cuda: str = ""
-    gpu: str = ""
-    driver: str = ""
-    cores: int = 0
-    variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that were set
-
-
-@_kind("failure")
-@dataclass(frozen=True)
-class Failure:
-    """Why a run failed. `cause` is one of CAUSES."""
-
-    kind: ClassVar[str]
-    cause: str
-    message: str
-    location: SourceLine | None = None
-    traceback: str = ""
-    next_step: str = ""
-
-
-#: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;
-#: timeout, memory, output: over its limit; did_not_raise: an expected error did not come;
-#: worker: the engine lost the process.
-CAUSES = ("raised", "assertion", "exit", "signal", "timeout", "memory", "output",
-          "did_not_raise", "worker")  # fmt: skip
-
-
-@_kind("run")
-@dataclass(frozen=True)
-class Run:
-    """What happened when a snippet ran once."""
-
-    kind: ClassVar[str]
-    snippet: str
-    environment: str  # "here", or the name of the recording's folder
-    source_key: str  # digest of the snippet and the local files it includes
-    key: str  # digest of source_key, tclab's capture code and the environment
-    provenance: Provenance
-    seconds: float
-    peak_memory: int  # bytes
-    artifacts: tuple[Artifact, ...] = ()
-    stdout: str = ""
-    stderr: str = ""
-    failure: Failure | None = None
-    raised: str = ""  # the declared error's text, where the snippet declares one
-
-    @property
-    def ok(self) -> bool:
-        return self.failure is None
-
-    def artifact(self, name: str) -> Artifact:
-        """The artifact called `name`; KeyError names those there are."""
-        for a in self.artifacts:
-            if a.name == name:
-                return a
-        there = ", ".join(a.name for a in self.artifacts) or "none"
-        raise KeyError(f"{self.snippet} shows no {name!r}; it shows: {there}")
-
-
-# --------------------------------------------------------------------------- codec
-
-
-def encode(value: Any) -> Any:
-    """A model object as JSON-able data; dataclasses carry their kind."""
-    if is_dataclass(value) and not isinstance(value, type):
-        data = {"kind": getattr(value, "kind")}  # noqa: B009 - set by @_kind
-        return data | {f.name: encode(getattr(value, f.name)) for f in fields(value)}
-    if isinstance(value, Mapping):
-        return {str(k): encode(v) for k, v in value.items()}
-    if isinstance(value, (tuple, list)):
-        return [encode(v) for v in value]
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    raise TypeError(f"cannot store a {type(value).__name__}: {value!r:.80}")
-
-
-def decode(data: Any) -> Any:
-    """The inverse of `encode`. Unknown kinds and fields are errors, never dropped."""
-    if isinstance(data, list):
-        return tuple(decode(v) for v in data)
-    if not isinstance(data, dict):
-        return data
-    if "kind" not in data:
-        return {k: decode(v) for k, v in data.items()}
-    cls = _KINDS.get(data["kind"])
-    if cls is None:
-        raise ValueError(f"unknown kind {data['kind']!r}")
-    known = {f.name for f in fields(cls)}
-    unknown = set(data) - known - {"kind"}
-    if unknown:
-        raise ValueError(f"{data['kind']}: unknown fields {sorted(unknown)}")
-    return cls(**{k: decode(v) for k, v in data.items() if k != "kind"})
-
-
-def slug(text: str) -> str:
-    """A name for pages and files: lower case, digits and single hyphens."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "artifact"

@@ -1,0 +1,81 @@
+"""The nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
+
+Standard library only, no behaviour beyond validation and (de)serialisation, so
+that the runner, the renderer and the site generator can share it without torch.
+"""
+
+from __future__ import annotations
+
+from tclab.model.artifacts import (
+    LABELS,
+    STAGES,
+    Annotated,
+    Artifact,
+    Break,
+    Breaks,
+    Chain,
+    Chart,
+    Graph,
+    Guard,
+    Guards,
+    Kernel,
+    LineNote,
+    Listing,
+    Node,
+    Recompile,
+    Recompiles,
+    SourceLine,
+    Symbol,
+    Symbols,
+    Table,
+    Text,
+)
+from tclab.model.codec import (
+    KINDS,
+    decode,
+    encode,
+    slug,
+)
+from tclab.model.runs import (
+    CAUSES,
+    NEEDS,
+    Failure,
+    Provenance,
+    Run,
+    Snippet,
+)
+
+__all__ = [
+    "CAUSES",
+    "KINDS",
+    "LABELS",
+    "NEEDS",
+    "STAGES",
+    "Annotated",
+    "Artifact",
+    "Break",
+    "Breaks",
+    "Chain",
+    "Chart",
+    "Failure",
+    "Graph",
+    "Guard",
+    "Guards",
+    "Kernel",
+    "LineNote",
+    "Listing",
+    "Node",
+    "Provenance",
+    "Recompile",
+    "Recompiles",
+    "Run",
+    "Snippet",
+    "SourceLine",
+    "Symbol",
+    "Symbols",
+    "Table",
+    "Text",
+    "decode",
+    "encode",
+    "slug",
+]

@@ -1,0 +1,107 @@
+"""What runs, and what happened when it did: Snippet, Run, Provenance, Failure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from tclab.model.artifacts import Artifact, SourceLine
+from tclab.model.codec import kind
+
+
+@dataclass(frozen=True)
+class Snippet:
+    """One runnable file under ``snippets/``. `name` is ``topic/what_it_shows``."""
+
+    name: str
+    path: Path
+    title: str  # first line of the docstring
+    caption: str  # the rest of it
+    source: str
+    needs: frozenset[str] = frozenset()  # of NEEDS
+    raises: str = ""  # dotted name of the error it must end with
+    timeout: float = 120.0  # seconds
+    memory: int = 4096  # MiB of resident memory, with child processes
+    includes: tuple[Path, ...] = ()  # local files it imports, besides itself
+    alone: bool = False  # timed: a cold process, empty caches, nothing else running
+
+    @property
+    def topic(self) -> str:
+        return self.name.split("/", 1)[0]
+
+
+NEEDS = frozenset({"cuda", "triton", "cxx"})
+
+
+@kind("provenance")
+@dataclass(frozen=True)
+class Provenance:
+    """What made a run. Empty text where the machine has no such thing."""
+
+    kind: ClassVar[str]
+    torch: str
+    torch_git: str
+    python: str
+    cpu: str
+    system: str
+    date: str  # ISO day, UTC
+    triton: str = ""
+    cuda: str = ""
+    gpu: str = ""
+    driver: str = ""
+    cores: int = 0
+    variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that were set
+
+
+@kind("failure")
+@dataclass(frozen=True)
+class Failure:
+    """Why a run failed. `cause` is one of CAUSES."""
+
+    kind: ClassVar[str]
+    cause: str
+    message: str
+    location: SourceLine | None = None
+    traceback: str = ""
+    next_step: str = ""
+
+
+#: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;
+#: timeout, memory, output: over its limit; did_not_raise: an expected error did not come;
+#: worker: the engine lost the process.
+CAUSES = ("raised", "assertion", "exit", "signal", "timeout", "memory", "output",
+          "did_not_raise", "worker")  # fmt: skip
+
+
+@kind("run")
+@dataclass(frozen=True)
+class Run:
+    """What happened when a snippet ran once."""
+
+    kind: ClassVar[str]
+    snippet: str
+    environment: str  # "here", or the name of the recording's folder
+    source_key: str  # digest of the snippet and the local files it includes
+    key: str  # digest of source_key, tclab's capture code and the environment
+    provenance: Provenance
+    seconds: float
+    peak_memory: int  # bytes
+    artifacts: tuple[Artifact, ...] = ()
+    stdout: str = ""
+    stderr: str = ""
+    failure: Failure | None = None
+    raised: str = ""  # the declared error's text, where the snippet declares one
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+    def artifact(self, name: str) -> Artifact:
+        """The artifact called `name`; KeyError names those there are."""
+        for a in self.artifacts:
+            if a.name == name:
+                return a
+        there = ", ".join(a.name for a in self.artifacts) or "none"
+        raise KeyError(f"{self.snippet} shows no {name!r}; it shows: {there}")
