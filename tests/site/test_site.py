@@ -15,12 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(p.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
                for p in (ROOT / "docs").rglob("*.md"))  # fmt: skip
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 PHONE = {"width": 390, "height": 844}
-
-browser_test = pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium: set CHROMIUM to one, or apt-get install chromium"
-)
 
 
 class Page(HTMLParser):
@@ -89,7 +84,6 @@ def test_every_snippet_can_be_downloaded(site: Path) -> None:
 # --------------------------------------------------------------------------- in a browser
 
 
-@browser_test
 @pytest.mark.browser
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_loads_without_errors_and_asks_no_other_host(tab, address: str, page: str) -> None:
@@ -100,7 +94,6 @@ def test_a_page_loads_without_errors_and_asks_no_other_host(tab, address: str, p
     assert opened.locator("h1").inner_text().strip()
 
 
-@browser_test
 @pytest.mark.browser
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -114,7 +107,6 @@ def test_a_phone_never_scrolls_sideways(tab, address: str, page: str, scheme: st
     assert width <= PHONE["width"], f"{page} is {width} px wide"
 
 
-@browser_test
 @pytest.mark.browser
 @pytest.mark.parametrize("page", PAGES)
 def test_everything_is_readable_without_javascript(tab, address: str, page: str) -> None:
@@ -136,7 +128,6 @@ def test_everything_is_readable_without_javascript(tab, address: str, page: str)
             assert panels.nth(number).is_visible()
 
 
-@browser_test
 @pytest.mark.browser
 @pytest.mark.parametrize("page", PAGES)
 def test_on_paper_every_panel_and_fold_is_printed(tab, address: str, page: str) -> None:
@@ -149,7 +140,6 @@ def test_on_paper_every_panel_and_fold_is_printed(tab, address: str, page: str) 
         assert folded.is_visible()
 
 
-@browser_test
 @pytest.mark.browser
 def test_dark_mode_toggles_and_follows_the_system(tab, address: str) -> None:
     opened = tab(color_scheme="dark")
@@ -162,7 +152,6 @@ def test_dark_mode_toggles_and_follows_the_system(tab, address: str) -> None:
     assert opened.evaluate("getComputedStyle(document.body).backgroundColor") != dark
 
 
-@browser_test
 @pytest.mark.browser
 def test_a_node_of_a_drawn_graph_jumps_to_its_source_line(tab, address: str) -> None:
     opened = tab()
@@ -177,7 +166,6 @@ def test_a_node_of_a_drawn_graph_jumps_to_its_source_line(tab, address: str) -> 
     assert 0 < top < opened.viewport_size["height"]
 
 
-@browser_test
 @pytest.mark.browser
 def test_code_can_be_copied_without_its_line_numbers(tab, address: str) -> None:
     opened = tab(permissions=["clipboard-read", "clipboard-write"])
@@ -190,7 +178,6 @@ def test_code_can_be_copied_without_its_line_numbers(tab, address: str) -> None:
     assert copied.strip() and copied.strip() in source
 
 
-@browser_test
 @pytest.mark.browser
 def test_search_finds_a_word_of_the_site_s_own(tab, address: str) -> None:
     opened = tab()

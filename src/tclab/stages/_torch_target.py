@@ -13,14 +13,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
 import torch
 
 from tclab.errors import UnsupportedTorch
-from tclab.stages import _torch_patterns, target_autograd
+from tclab.stages import _target_device, _torch_patterns, target_autograd
 from tclab.stages._private import Private, gone
 from tclab.targets import Target
 
@@ -74,120 +74,13 @@ def require() -> None:
         )  # fmt: skip
 
 
-# ------------------------------------------------------------------------------ the device
-
-
-def properties(target: Target) -> SimpleNamespace:
-    """What ``torch.cuda.get_device_properties`` answers on the target."""
-    a = target.architecture
-    return SimpleNamespace(
-        name=target.device,
-        major=a.capability[0],
-        minor=a.capability[1],
-        multi_processor_count=target.sm_count,
-        total_memory=target.memory_bytes,
-        max_threads_per_multi_processor=a.max_threads_per_sm,
-        max_threads_per_block=a.max_threads_per_block,
-        regs_per_multiprocessor=a.registers_per_sm,
-        warp_size=a.warp_size,
-        shared_memory_per_block=a.shared_memory_per_block,
-        shared_memory_per_block_optin=a.shared_memory_per_block_optin,
-        shared_memory_per_multiprocessor=a.shared_memory_per_sm,
-        L2_cache_size=target.l2_bytes,
-        is_integrated=0,
-        is_multi_gpu_board=0,
-        gcnArchName=target.device,
-    )
-
-
-def _cuda(target: Target) -> dict[str, Any]:
-    """Stand-ins for functions of ``torch.cuda``."""
-    props = properties(target)
-    cpu_state = torch.get_rng_state
-    return {
-        "is_available": lambda: True,
-        "is_initialized": lambda: True,
-        "device_count": lambda: 1,
-        "current_device": lambda: 0,
-        "set_device": lambda device: None,
-        "_exchange_device": lambda device: 0,
-        "_maybe_exchange_device": lambda device: 0,
-        "get_device_properties": lambda device=None: props,
-        "get_device_capability": lambda device=None: target.capability,
-        "get_device_name": lambda device=None: target.device,
-        "is_bf16_supported": lambda including_emulation=True: target.capability >= (8, 0),
-        "get_rng_state": lambda device="cuda": cpu_state(),
-        "set_rng_state": lambda state, device="cuda": None,
-        "synchronize": lambda device=None: None,
-        "_lazy_init": lambda: None,
-        "is_current_stream_capturing": lambda: False,
-        "mem_get_info": lambda device=None: (target.memory_bytes, target.memory_bytes),
-        "memory_allocated": lambda device=None: 0,
-    }
-
-
-def _interface(cuda: dict[str, Any]) -> type:
-    """A device interface that asks the stand-ins; the class copies functions when it is made."""
-    from torch._dynamo.device_interface import CudaInterface
-
-    names = ("current_device", "set_device", "device_count", "synchronize",
-             "get_device_properties", "memory_allocated", "is_bf16_supported")  # fmt: skip
-    own: dict[str, Any] = {name: staticmethod(cuda[name]) for name in names}
-    own["exchange_device"] = staticmethod(cuda["_exchange_device"])
-    own["maybe_exchange_device"] = staticmethod(cuda["_maybe_exchange_device"])
-    own["get_raw_stream"] = staticmethod(lambda device=0: 0)
-    own["Worker"] = type("Worker", (CudaInterface.Worker,), {
-        "current_device": own["current_device"], "set_device": own["set_device"],
-        "get_device_properties": own["get_device_properties"]})  # fmt: skip
-    return type("TargetInterface", (CudaInterface,), own)
-
-
-class _Driver:
-    """The Triton driver of a GPU that is not there: it knows its target and cannot launch."""
-
-    def __init__(self, target: Target) -> None:
-        from triton.backends.compiler import GPUTarget
-
-        self._target = GPUTarget("cuda", target.arch, target.architecture.warp_size)
-        memory = target.architecture.shared_memory_per_block_optin
-        device = {"max_shared_mem": memory, "multiprocessor_count": target.sm_count,
-                  "max_num_regs": target.architecture.registers_per_sm,
-                  "warpSize": target.architecture.warp_size}  # fmt: skip
-        self.utils = SimpleNamespace(get_device_properties=lambda index: device)
-        self.capability = target.capability
-
-    def get_current_target(self) -> Any:
-        return self._target
-
-    def get_current_device(self) -> int:
-        return 0
-
-    def get_device_capability(self, device: int = 0) -> tuple[int, int]:
-        return self.capability
-
-    def get_active_torch_device(self) -> torch.device:
-        return torch.device("cuda", 0)
-
-    def get_device_interface(self) -> Any:
-        return torch.cuda
-
-    def map_python_to_cpp_type(self, ty: str) -> str:
-        from triton.backends.nvidia.driver import ty_to_cpp
-
-        return ty_to_cpp(ty)
-
-    @staticmethod
-    def is_active() -> bool:
-        return True
-
-
 # ------------------------------------------------------------------------------ standing in
 
 
 @contextmanager
 def standing_in(target: Target) -> Iterator[None]:
     """Let PyTorch and Triton see `target` as ``cuda:0``; everything is put back at the end."""
-    cuda = _cuda(target)
+    cuda = _target_device.cuda(target)
     with ExitStack() as stack:
         stack.callback(clear_device_caches)
         for name, function in cuda.items():
@@ -195,7 +88,7 @@ def standing_in(target: Target) -> Iterator[None]:
         allocator = "_cuda_cudaCachingAllocator_is_enabled"  # cudagraph_utils asks; not on the CPU
         there = mock.Mock(return_value=True)
         stack.enter_context(mock.patch.object(torch._C, allocator, there, create=True))
-        stack.enter_context(_device_interfaces(_interface(cuda)))
+        stack.enter_context(_device_interfaces(_target_device.interface(cuda)))
         stack.enter_context(_triton_driver(target))
         stack.enter_context(mock.patch("torch.autograd._engine_run_backward", _engine))
         stack.enter_context(_without_device_init())
@@ -319,9 +212,13 @@ def _triton_driver(target: Target) -> Iterator[None]:
     from triton.backends import backends
     from triton.runtime import driver as config
 
-    driver = _Driver(target)
+    driver = _target_device.Driver(target)
     nvidia = backends["nvidia"]
-    own = type("TargetDriver", (_Driver,), {"__new__": lambda cls: driver, "__init__": _nothing})
+    own = type(
+        "TargetDriver",
+        (_target_device.Driver,),
+        {"__new__": lambda cls: driver, "__init__": _nothing},
+    )
     before = config._active
     config.set_active(driver)
     try:

@@ -1,0 +1,117 @@
+"""What PyTorch and Triton hear when they ask about a GPU that is not there.
+
+Private names, as in `_torch_target`, which puts these in their places.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from tclab.targets import Target
+
+
+def properties(target: Target) -> SimpleNamespace:
+    """What ``torch.cuda.get_device_properties`` answers on the target."""
+    a = target.architecture
+    return SimpleNamespace(
+        name=target.device,
+        major=a.capability[0],
+        minor=a.capability[1],
+        multi_processor_count=target.sm_count,
+        total_memory=target.memory_bytes,
+        max_threads_per_multi_processor=a.max_threads_per_sm,
+        max_threads_per_block=a.max_threads_per_block,
+        regs_per_multiprocessor=a.registers_per_sm,
+        warp_size=a.warp_size,
+        shared_memory_per_block=a.shared_memory_per_block,
+        shared_memory_per_block_optin=a.shared_memory_per_block_optin,
+        shared_memory_per_multiprocessor=a.shared_memory_per_sm,
+        L2_cache_size=target.l2_bytes,
+        is_integrated=0,
+        is_multi_gpu_board=0,
+        gcnArchName=target.device,
+    )
+
+
+def cuda(target: Target) -> dict[str, Any]:
+    """Stand-ins for functions of ``torch.cuda``."""
+    props = properties(target)
+    cpu_state = torch.get_rng_state
+    return {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "set_device": lambda device: None,
+        "_exchange_device": lambda device: 0,
+        "_maybe_exchange_device": lambda device: 0,
+        "get_device_properties": lambda device=None: props,
+        "get_device_capability": lambda device=None: target.capability,
+        "get_device_name": lambda device=None: target.device,
+        "is_bf16_supported": lambda including_emulation=True: target.capability >= (8, 0),
+        "get_rng_state": lambda device="cuda": cpu_state(),
+        "set_rng_state": lambda state, device="cuda": None,
+        "synchronize": lambda device=None: None,
+        "_lazy_init": lambda: None,
+        "is_current_stream_capturing": lambda: False,
+        "mem_get_info": lambda device=None: (target.memory_bytes, target.memory_bytes),
+        "memory_allocated": lambda device=None: 0,
+    }
+
+
+def interface(cuda: dict[str, Any]) -> type:
+    """A device interface that asks the stand-ins; the class copies functions when it is made."""
+    from torch._dynamo.device_interface import CudaInterface
+
+    names = ("current_device", "set_device", "device_count", "synchronize",
+             "get_device_properties", "memory_allocated", "is_bf16_supported")  # fmt: skip
+    own: dict[str, Any] = {name: staticmethod(cuda[name]) for name in names}
+    own["exchange_device"] = staticmethod(cuda["_exchange_device"])
+    own["maybe_exchange_device"] = staticmethod(cuda["_maybe_exchange_device"])
+    own["get_raw_stream"] = staticmethod(lambda device=0: 0)
+    own["Worker"] = type("Worker", (CudaInterface.Worker,), {
+        "current_device": own["current_device"], "set_device": own["set_device"],
+        "get_device_properties": own["get_device_properties"]})  # fmt: skip
+    return type("TargetInterface", (CudaInterface,), own)
+
+
+class Driver:
+    """The Triton driver of a GPU that is not there: it knows its target and cannot launch."""
+
+    def __init__(self, target: Target) -> None:
+        from triton.backends.compiler import GPUTarget
+
+        self._target = GPUTarget("cuda", target.arch, target.architecture.warp_size)
+        memory = target.architecture.shared_memory_per_block_optin
+        device = {"max_shared_mem": memory, "multiprocessor_count": target.sm_count,
+                  "max_num_regs": target.architecture.registers_per_sm,
+                  "warpSize": target.architecture.warp_size}  # fmt: skip
+        self.utils = SimpleNamespace(get_device_properties=lambda index: device)
+        self.capability = target.capability
+
+    def get_current_target(self) -> Any:
+        return self._target
+
+    def get_current_device(self) -> int:
+        return 0
+
+    def get_device_capability(self, device: int = 0) -> tuple[int, int]:
+        return self.capability
+
+    def get_active_torch_device(self) -> torch.device:
+        return torch.device("cuda", 0)
+
+    def get_device_interface(self) -> Any:
+        return torch.cuda
+
+    def map_python_to_cpp_type(self, ty: str) -> str:
+        from triton.backends.nvidia.driver import ty_to_cpp
+
+        return ty_to_cpp(ty)
+
+    @staticmethod
+    def is_active() -> bool:
+        return True
