@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,17 +11,7 @@ import pytest
 from tclab import render, report
 from tclab.model import Chain, Kernel, Listing
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="no Chromium: set CHROMIUM to one, or apt-get install chromium"
-    ),
-]
+pytestmark = pytest.mark.browser
 
 #: Lines of the machine code, of which the last two have origins.
 LONG = 400
@@ -53,16 +41,6 @@ def chain(machine_lines: int = LONG) -> Chain:
             listing("sass", code, links={last: ("ptx",)}),
         ), "0/0",
     )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 Open = Callable[..., Any]
@@ -209,6 +187,35 @@ def test_stages_are_chosen(opened: Open) -> None:
     assert lit(page) == SECOND  # hidden stages too
     tops = page.locator(shown).evaluate_all("all => all.map((c) => c.getBoundingClientRect().top)")
     assert len(set(tops)) == 1
+
+
+def test_the_choice_of_stages_is_remembered(opened: Open) -> None:
+    page = opened()
+    shown = ".tclab-column:not([hidden])"
+    page.locator(".tclab-chooser").get_by_text("Dynamo").click()
+    page.locator(".tclab-chooser").get_by_text("SASS").click()
+    stages = page.locator(shown).evaluate_all("all => all.map((c) => c.dataset.column)")
+    assert "dynamo" in stages and "sass" not in stages
+    page.reload()
+    again = page.locator(shown).evaluate_all("all => all.map((c) => c.dataset.column)")
+    assert again == stages
+    page.set_viewport_size({"width": 1000, "height": 900})  # room for fewer: its own choice
+    page.reload()
+    narrow = page.locator(shown).evaluate_all("all => all.map((c) => c.dataset.column)")
+    assert len(narrow) == 3
+
+
+def test_a_line_without_links_says_so(opened: Open) -> None:
+    def said(number: int) -> str:
+        line(page, "kernel-2", number).click()
+        chosen = f"#c-kernel-2 [data-line='{number}']"
+        return page.evaluate(
+            "at => getComputedStyle(document.querySelector(at), '::after').content", chosen
+        )
+
+    page = opened()
+    assert "no link is known" in said(1)
+    assert said(2) == "none"
 
 
 def test_machine_code_without_markup_gets_its_lines(opened: Open) -> None:

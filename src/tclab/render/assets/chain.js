@@ -118,6 +118,17 @@
     }
   }
 
+  // ------------------------------------------------------------------- the reader's choice
+
+  // Storage may be forbidden: in a sandboxed frame, or by the reader.
+  function remember(room, stages) {
+    try { localStorage.setItem("tclab-stages-" + room, stages.join(" ")); } catch (_) { /* so be it */ }
+  }
+
+  function remembered(room) {
+    try { return (localStorage.getItem("tclab-stages-" + room) || "").split(" "); } catch (_) { return []; }
+  }
+
   // ------------------------------------------------------------------------------ the chain
 
   class Chain {
@@ -178,10 +189,18 @@
 
     // ---------------------------------------------------------------- which columns are shown
 
+    // How many columns there is room for.
+    get room() {
+      const wide = this.root.clientWidth;
+      return wide >= 1280 ? 4 : wide >= 900 ? 3 : 2;
+    }
+
+    // What the reader last chose on a window like this one, as far as it is here; else the usual.
     preferred() {
       const stages = this.columns.map((c) => c.dataset.column);
-      const wide = this.root.clientWidth;
-      const count = wide >= 1280 ? 4 : wide >= 900 ? 3 : 2;
+      const count = this.room;
+      const own = remembered(count).filter((stage) => stages.includes(stage));
+      if (own.length > 1) return own;
       const wanted = ["python", "kernel", "cpp", "sass", "forward", "post_grad", "ptx", "dynamo"];
       const picked = wanted.filter((stage) => stages.includes(stage));
       return picked.concat(stages.filter((s) => !picked.includes(s))).slice(0, count);
@@ -307,6 +326,7 @@
       this.current = line;
       next.tabIndex = 0;
       next.classList.add("tclab-current");
+      next.classList.toggle("tclab-alone", !this.index.of.some((side) => side[line]));
       if (old) old.classList.remove("tclab-current");
       if (focus) next.focus({ preventScroll: true });
       if (old) old.removeAttribute("tabindex"); // no longer focused: costs nothing
@@ -372,6 +392,7 @@
       });
       root.addEventListener("change", () => {
         this.choose(this.chosen());
+        remember(this.room, this.chosen());
         if (this.pinned >= 0) this.scroll();
       });
       root.addEventListener("toggle", (event) => {
