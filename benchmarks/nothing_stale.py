@@ -20,9 +20,10 @@ from benchmarks.measure import measure
 from benchmarks.results import HERE, ROOT, WORK, Figure, Parts
 
 FOLDER = WORK / "nothing-stale"
+PROJECT = FOLDER / "project"  # a copy of the site's: MkDocs finds it by its configuration
 REPEATS = 5
 MAX_MIB = 300
-HOOK = str(ROOT / "src/tclab/page/mkdocs_hook.py")
+HOOK = str(PROJECT / "src/tclab/page/mkdocs_hook.py")
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
@@ -61,32 +62,34 @@ def figures(parts: Parts) -> Iterable[Figure]:
 def first_build() -> dict[str, Any]:
     """Build the site with an empty store, recording what each page became."""
     fresh(FOLDER)
-    config(FOLDER / "first.yml", hooks=[HOOK, str(HERE / "record_pages.py")])
-    return probe("first.yml", FOLDER)
+    for name in ("docs", "snippets", "records", "src"):
+        shutil.copytree(ROOT / name, PROJECT / name)
+    shutil.copyfile(ROOT / "mkdocs.yml", PROJECT / "mkdocs.yml")
+    config("first.yml", hooks=[HOOK, str(HERE / "record_pages.py")])
+    return probe("first.yml")
 
 
-def probe(name: str, folder: Path) -> dict[str, Any]:
+def probe(name: str) -> dict[str, Any]:
     """Build with the configuration `name`: seconds, MiB, whether torch was imported."""
-    report = folder / "report.json"
+    report = FOLDER / "report.json"
     command: list[str | Path] = [sys.executable, HERE / "mkdocs_probe.py", report]
-    command += ["build", "--config-file", folder / name, "--site-dir", folder / f"{name}-site"]
-    done = measure(command, cwd=folder, env=variables())
+    command += ["build", "--config-file", PROJECT / name, "--site-dir", FOLDER / f"{name}-site"]
+    done = measure(command, cwd=PROJECT, env=variables())
     found: dict[str, Any] = json.loads(report.read_text()) | {"seconds": round(done.seconds, 3)}
     return found
 
 
 def variables() -> dict[str, str]:
-    path = f"{ROOT}:{ROOT / 'src'}"
+    path = f"{ROOT}:{PROJECT / 'src'}"
     store = str(FOLDER / "store")
-    return {"PYTHONPATH": path, "TCLAB_ROOT": str(ROOT), "TCLAB_STORE": store,
+    return {"PYTHONPATH": path, "TCLAB_ROOT": str(PROJECT), "TCLAB_STORE": store,
             "RECORD_PAGES": str(FOLDER / "pages")}  # fmt: skip
 
 
-def config(path: Path, *, hooks: list[str], docs: Path = ROOT / "docs", more: str = "") -> None:
+def config(name: str, *, hooks: list[str], more: str = "") -> None:
     """A configuration that inherits the site's."""
-    lines = [f"INHERIT: {ROOT / 'mkdocs.yml'}", f"docs_dir: {docs}", f"hooks: {json.dumps(hooks)}"]
-    lines += [more]
-    write(path, "\n".join(lines) + "\n")
+    lines = ["INHERIT: mkdocs.yml", f"hooks: {json.dumps(hooks)}", more]
+    write(PROJECT / name, "\n".join(lines) + "\n")
 
 
 # ------------------------------------------------------------------------------ pasted
@@ -94,22 +97,18 @@ def config(path: Path, *, hooks: list[str], docs: Path = ROOT / "docs", more: st
 
 def repeated() -> dict[str, list[Any]]:
     """Build both `REPEATS` times, in turn."""
-    config(FOLDER / "ours.yml", hooks=[HOOK])
+    config("ours.yml", hooks=[HOOK])
     paste()
-    config(
-        FOLDER / "pasted.yml",
-        hooks=[],
-        docs=FOLDER / "docs",
-        more="plugins: [search]\nstrict: false",
-    )
+    pasted = f"docs_dir: {FOLDER / 'docs'}\nplugins: [search]\nstrict: false"
+    config("pasted.yml", hooks=[], more=pasted)
     found: dict[str, list[Any]] = {"ours": [], "pasted": [], "torch": []}
     for name in ("ours", "pasted"):
-        probe(f"{name}.yml", FOLDER)  # once for the file system's cache
+        probe(f"{name}.yml")  # once for the file system's cache
     for _ in range(REPEATS):
-        ours = probe("ours.yml", FOLDER)
+        ours = probe("ours.yml")
         found["ours"].append(ours["seconds"])
         found["torch"].append(ours["torch"])
-        found["pasted"].append(probe("pasted.yml", FOLDER)["seconds"])
+        found["pasted"].append(probe("pasted.yml")["seconds"])
     return found
 
 
@@ -117,7 +116,7 @@ def paste() -> None:
     """Make the pasted project's docs/ from what `record_pages` kept, and the built files."""
     docs = FOLDER / "docs"
     shutil.rmtree(docs, ignore_errors=True)
-    shutil.copytree(ROOT / "docs", docs)
+    shutil.copytree(PROJECT / "docs", docs)
     for page in (FOLDER / "pages").rglob("*.md"):
         write(docs / page.relative_to(FOLDER / "pages"), page.read_text(encoding="utf-8"))
     site = FOLDER / "first.yml-site"

@@ -9,9 +9,16 @@ import torch
 
 import tclab
 from tclab.errors import UnsupportedTorch
-from tclab.stages import _torch, _torch_launch, _torch_links, _torch_target, _warmup_isa
+from tclab.stages import (
+    _torch,
+    _torch_cpp,
+    _torch_launch,
+    _torch_links,
+    _torch_target,
+    _warmup_isa,
+)
 
-PRIVATE = (_torch, _torch_launch, _torch_links, _torch_target, _warmup_isa)
+PRIVATE = (_torch, _torch_cpp, _torch_launch, _torch_links, _torch_target, _warmup_isa)
 TABLES = {module.__name__: module.NAMES for module in PRIVATE}
 
 

@@ -223,3 +223,9 @@ def test_composites_that_cuda_has_whole_stay_whole() -> None:
         not torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_rms_norm", "CUDA")
         or torch.backends.cuda.is_built()
     )
+
+
+def test_ptx_holds_no_place_of_this_machine(pointwise_h200: Any) -> None:
+    (kernel,) = pointwise_h200.compiled
+    ptx = kernel.stages["ptx"].code
+    assert ".loc" in ptx and ".debug_" not in ptx and ".b8" not in ptx

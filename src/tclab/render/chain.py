@@ -30,12 +30,13 @@ LABELS = {
     "python": "Python", "bytecode": "Bytecode", "dynamo": "Dynamo graph", "joint": "Joint graph",
     "forward": "Forward graph", "backward": "Backward graph", "pre_grad": "Pre-grad graph",
     "post_grad": "Post-grad graph", "ir_pre_fusion": "IR before fusion", "ir": "Inductor IR",
-    "wrapper": "Library call", "kernel": "Triton kernel", "cpp": "C++ kernel", "ttir": "TTIR",
+    "wrapper": "Library call", "kernel": "Triton kernel", "cpp": "C++ kernel", "asm": "Assembly",
+    "ttir": "TTIR",
     "ttgir": "TTGIR", "llir": "LLVM IR", "ptx": "PTX", "sass": "SASS",
 }  # fmt: skip
 
 #: Stages whose text needs no markup to be read, and is long.
-MACHINE = frozenset({"ttir", "ttgir", "llir", "ptx", "sass"})
+MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass"})
 
 #: Chains of more lines leave machine code without markup: a report stays below 3 MB.
 MARKED_LINES = 5000

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from tclab.render.options import Options
 
-_ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text", "": "text"}
+_ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text", "": "text",
+            "asm": "nasm"}  # fmt: skip
 
 # Classes that Material colours as it colours plain code, or that have no colour: left out.
 _PLAIN = frozenset({"n", "w", "x", "esc"})

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from tclab.errors import UnsupportedTorch
-from tclab.stages import _torch_launch, _torch_links, _warmup_isa
+from tclab.stages import _torch_cpp, _torch_launch, _torch_links, _warmup_isa
 from tclab.stages._private import Private, gone
 
 #: First version known to work, and the first not looked at.
@@ -71,7 +71,8 @@ def check() -> list[str]:
         return [f"torch {torch.__version__} is outside the supported range {span}"]
     problems = gone(NAMES)
     problems += [f"log artifact {name} is gone" for name in LOGS if not _has_log(name)]
-    return problems + _torch_links.check() + _torch_launch.check() + _warmup_isa.check()
+    rooms = (_torch_links, _torch_launch, _torch_cpp, _warmup_isa)
+    return problems + [problem for room in rooms for problem in room.check()]
 
 
 def require() -> None:

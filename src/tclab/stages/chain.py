@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tclab.model import STAGES, Chain, Graph, Kernel, Listing
-from tclab.stages import inductor, kernels
+from tclab.stages import cpp_machine, inductor, kernels
 from tclab.stages.links import Notes
 from tclab.stages.links_facts import facts
 from tclab.stages.links_graphs import bytecode_panes, graph_pane, python_panes
@@ -16,8 +19,10 @@ from tclab.stages.links_machine import machine_panes
 
 if TYPE_CHECKING:
     from tclab.stages.capture import Capture
+    from tclab.stages.cpp_machine import Assembly
     from tclab.stages.triton_kernels import Compiled
 
+_MOST_ASSEMBLED = 40  # C++ kernels of a graph: each takes the compiler a second
 _GRAPHS = ("dynamo", "joint", "forward", "backward", "post_grad")
 
 
@@ -25,8 +30,9 @@ def chains(capture: Capture) -> tuple[Chain, ...]:
     """The chain of each Dynamo graph, in order.
 
     Panes: the Python functions that took part, bytecode, the graphs of each stage, the IR after
-    fusion, calls into libraries, each kernel; with a target or a GPU, also what Triton makes of
-    each kernel down to SASS. Forward and backward stand side by side in the same chain.
+    fusion, calls into libraries, each kernel; of a C++ kernel the instructions; with a target or
+    a GPU, also what Triton makes of each kernel down to SASS. Forward and backward stand side by
+    side in the same chain.
     """
     notes = Notes.read(capture.trace)
     units = list(_units(capture))
@@ -85,7 +91,15 @@ class _Unit:
     ir: Listing | None
     kernels: tuple[Kernel, ...]
     compiled: Compiled
+    sources: Mapping[str, str]  # of C++ kernels, by name
     fusion: tuple[str, ...]  # what the scheduler said of its decisions
+
+    def assemblies(self) -> dict[str, Assembly]:
+        """The instructions of each C++ kernel, as far as they can be had, by name."""
+        some = dict(islice(self.sources.items(), _MOST_ASSEMBLED))
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            made = pool.map(cpp_machine.assemble, some.values())
+            return {name: found for name, found in zip(some, made) if found}
 
 
 def _units(capture: Capture) -> Iterator[_Unit]:
@@ -97,19 +111,26 @@ def _units(capture: Capture) -> Iterator[_Unit]:
         own = tuple(kernel for _, kernel in zip(range(count), shown))
         ir = next(listings, None) if unit.post_fusion else None
         compiled = next(below, {}) if unit.done else {}
-        yield _Unit(unit.index, unit.compile_id, ir, own, compiled, tuple(unit.fusion))
+        sources = kernels.cpp_sources(unit.code)
+        yield _Unit(unit.index, unit.compile_id, ir, own, compiled, sources, tuple(unit.fusion))
 
 
 def _unit_panes(unit: _Unit, notes: Notes) -> Iterable[Listing]:
     if unit.ir is not None:
         yield ir_pane(unit.ir, unit.index, notes)
+    assemblies = unit.assemblies()
     for index, kernel in enumerate(unit.kernels):
         if kernel.category == "extern":
             yield kernel
             continue
         below = unit.compiled.get(kernel.kernel_name)
         told = facts(kernel, unit.index, unit.fusion, below, notes)
+        assembly = assemblies.get(kernel.kernel_name)
+        if assembly:
+            told["instructions"] = f"{assembly.instructions:,}"
         yield kernel_pane(replace(kernel, facts=told), unit.index, index, notes)
         if below:
             yield from machine_panes(unit.index, index, below.source, below.stages,
                                      below.ptx_lines)  # fmt: skip
+        if assembly:
+            yield cpp_machine.pane(kernel.kernel_name, assembly, unit.index, index)

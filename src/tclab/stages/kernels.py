@@ -44,6 +44,12 @@ def kernels(code: str, record: Mapping[str, tuple[str, ...]], graph: Graph | Non
     return [kernel for _, kernel in sorted(found, key=lambda pair: pair[0])]
 
 
+def cpp_sources(code: str) -> dict[str, str]:
+    """The C++ kernels of one output file as Inductor wrote them, by name."""
+    file = _File.read(code, {}, None)
+    return {d.name: d.code for d in file.definitions if not d.triton} if file else {}
+
+
 def renamed(kernel: Kernel, seen: dict[str, int]) -> Kernel:
     """The kernel with a name no other kernel of this capture has."""
     count = seen[kernel.name] = seen.get(kernel.name, -1) + 1

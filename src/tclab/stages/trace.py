@@ -12,7 +12,7 @@ from functools import cached_property
 from types import CodeType
 from typing import Any
 
-from tclab.stages import _torch, _torch_launch, _torch_links
+from tclab.stages import _torch, _torch_cpp, _torch_launch, _torch_links
 
 _CONTEXT = {"frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack",
             "compiled_autograd_id", "subgraph_name"}  # fmt: skip
@@ -123,6 +123,7 @@ def listen() -> Iterator[Trace]:
         stack.enter_context(_torch.bytecode_hook(bytecode))
         stack.enter_context(_torch_links.recording(trace))
         stack.enter_context(_torch_launch.noted(trace))
+        stack.enter_context(_torch_cpp.noted())
         yield trace
 
 

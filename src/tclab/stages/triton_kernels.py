@@ -96,6 +96,8 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
             "see the kernel's source in Capture.kernels",
         ) from error
     text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
+    if "ptx" in text:
+        text["ptx"] = _without_tables(text["ptx"])
     listings = {s: _listing(name, s, code) for s, code in text.items()}
     ptx_lines: dict[int, int] = {}
     if cubin := binary.asm.get("cubin"):
@@ -106,6 +108,14 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
         resources(cubin) if cubin else {}
     )
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
+
+
+_DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
+
+
+def _without_tables(ptx: str) -> str:
+    """PTX up to its debug sections, which hold the file's place on this machine, byte by byte."""
+    return _DEBUG.sub("", ptx)
 
 
 def _first_line(error: Exception) -> str:

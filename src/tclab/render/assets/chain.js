@@ -201,7 +201,7 @@
       const count = this.room;
       const own = remembered(count).filter((stage) => stages.includes(stage));
       if (own.length > 1) return own;
-      const wanted = ["python", "kernel", "cpp", "sass", "forward", "post_grad", "ptx", "dynamo"];
+      const wanted = ["python", "kernel", "cpp", "asm", "sass", "forward", "post_grad", "ptx", "dynamo"];
       const picked = wanted.filter((stage) => stages.includes(stage));
       return picked.concat(stages.filter((s) => !picked.includes(s))).slice(0, count);
     }
