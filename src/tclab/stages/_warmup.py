@@ -117,7 +117,9 @@ def _gpu_visible() -> bool:
 
 
 def _compile_once() -> None:
-    """One small compile, forward and backward, in one thread."""
+    """One small compile in one thread; forward and backward, unless the autograd engine would
+    start threads for the devices that this PyTorch was built for.
+    """
     import torch
     from torch._inductor import config
 
@@ -127,10 +129,13 @@ def _compile_once() -> None:
     def small(x: Any, w: Any) -> Any:
         return torch.nn.functional.layer_norm(torch.relu(x @ w) + x, (8,)).sum()
 
+    alone = torch.version.cuda is None
     with config.patch(compile_threads=1):
-        x = torch.ones(8, 8, requires_grad=True)
-        w = torch.ones(8, 8, requires_grad=True)
-        torch.compile(small, backend=backend)(x, w).backward()
+        x = torch.ones(8, 8, requires_grad=alone)
+        w = torch.ones(8, 8, requires_grad=alone)
+        out = torch.compile(small, backend=backend)(x, w)
+        if alone:
+            out.backward()
     torch._dynamo.reset()
 
 
