@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -229,3 +230,13 @@ def test_ptx_holds_no_place_of_this_machine(pointwise_h200: Any) -> None:
     (kernel,) = pointwise_h200.compiled
     ptx = kernel.stages["ptx"].code
     assert ".loc" in ptx and ".debug_" not in ptx and ".b8" not in ptx
+
+
+def test_an_assert_in_ptx_names_its_file_as_text() -> None:
+    def gather(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        return x[index] + 1
+
+    c = tclab.capture(gather, target="h200")(torch.randn(64, 8), torch.arange(8))
+    ptx = c.compiled[0].stages["ptx"].code
+    (line,) = [line for line in ptx.splitlines() if "assertFile_0[" in line and "=" in line]
+    assert re.search(r'assertFile_0\[\] = \{…\};  // "<inductor-cache>/\w+/\w+\.py"$', line)

@@ -97,7 +97,7 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
         ) from error
     text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
     if "ptx" in text:
-        text["ptx"] = _without_tables(text["ptx"])
+        text["ptx"] = _without_places(text["ptx"])
     listings = {s: _listing(name, s, code) for s, code in text.items()}
     ptx_lines: dict[int, int] = {}
     if cubin := binary.asm.get("cubin"):
@@ -110,12 +110,20 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
+_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
 _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
 
 
-def _without_tables(ptx: str) -> str:
-    """PTX up to its debug sections, which hold the file's place on this machine, byte by byte."""
-    return _DEBUG.sub("", ptx)
+def _without_places(ptx: str) -> str:
+    """PTX without the file's place on this machine, which it holds byte by byte: in the debug
+    sections at its end, and where an assert names its file.
+    """
+
+    def named(match: re.Match[str]) -> str:
+        name = bytes(map(int, match[3].split(","))).rstrip(b"\0").decode("utf-8", "replace")
+        return f'{match[1]}{match[2]}{{…}};  // "{scrub(name)}"'
+
+    return _FILE.sub(named, _DEBUG.sub("", ptx))
 
 
 def _first_line(error: Exception) -> str:
