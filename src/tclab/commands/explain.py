@@ -87,8 +87,9 @@ def explain(
 
     The report is one HTML file that needs nothing else: your source with graph breaks, skipped
     frames, specialisations and recompiles at their lines; guards; compile time by phase; and
-    for each graph every stage, line linked to line, from Python to the kernels. With --target
-    they go down to SASS. A summary is printed in any case.
+    for each graph every stage, line linked to line, from Python to the instructions of this
+    processor and this GPU, or with --target of one that is not here. A summary is printed in
+    any case.
 
     \b
     Inputs come from the file's example_inputs(), which takes nothing and returns
