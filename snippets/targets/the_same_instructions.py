@@ -74,12 +74,12 @@ for fn, shapes in FUNCTIONS.items():
     target = tclab.capture(fn, backward=True, target="h200")(*inputs(shapes, "cpu")).compiled
     assert [k.source for k in real] == [k.source for k in target], fn
     for r, t in zip(real, target):
-        rows.append((fn.__name__, r.name, r.facts["config"], *compared(r, t)))
+        rows.append((fn.__name__, *compared(r, t), r.facts["config"], r.name))
 
 tclab.show(tclab.Table(
     title="As launched against as the target gives it", name="stages",
-    columns=("function", "kernel", "configuration launched", *STAGES), rows=rows,
+    columns=("function", *STAGES, "configuration launched", "kernel"), rows=rows,
 ))  # fmt: skip
-verdicts = [verdict for row in rows for verdict in row[3:]]
+verdicts = [verdict for row in rows for verdict in row[1:-2]]
 assert "other" not in verdicts
-assert verdicts.count("same") >= 5 * 10
+assert verdicts.count("same") >= len(STAGES) * 8

@@ -17,6 +17,8 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
 
 from torch._inductor.codecache import PyCodeCache  # noqa: E402
+from torch._inductor.runtime.autotune_cache import AutotuneCache  # noqa: E402
+from torch._inductor.runtime.compile_tasks import _reload_python_module  # noqa: E402
 from torch._inductor.runtime.triton_heuristics import CachingAutotuner  # noqa: E402
 
 from tclab import targets  # noqa: E402
@@ -74,6 +76,22 @@ def test_inductor_s_own_kernel_may_have_forgotten_its_configurations(
     config, own.configs = own.configs[0], None
     compiled = triton_kernels.compile_kernel(name, source, "the GPU", config)
     assert compiled.stages == compiled_for_h200.compiled[0].stages
+
+
+def test_what_a_gpu_timed_before_is_not_read(compiled_for_h200, on_h200, monkeypatch) -> None:
+    ((name, source),) = triton_kernels.sources(compiled_for_h200.wrapper_code[0])
+    candidates = _triton.build(name, source).configs
+
+    def best(self: Any, meta: Any, configs: list[Any]) -> Any:
+        return configs[-1]
+
+    monkeypatch.setattr(AutotuneCache, "read_best", best)
+    assert len(getattr(fresh_module(source), name).configs) == 1  # so Inductor would
+    assert len(_triton.build(name, source).configs) == len(candidates) > 1
+
+
+def fresh_module(source: str) -> Any:
+    return _reload_python_module(*PyCodeCache.write(source), set_sys_modules=False)
 
 
 def test_the_chain_goes_down_to_the_instructions(compiled_for_h200, on_h200) -> None:

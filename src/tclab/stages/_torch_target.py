@@ -44,6 +44,7 @@ NAMES = (
     Private("torch.utils._device", "_device_constructors", "functions that make tensors"),
     Private("torch._inductor.codecache", "PyCodeCache.load_by_key_path", "stop before running"),
     Private("torch._inductor.codecache", "PyCodeCache.write", "a kernel's file"),
+    Private("torch._inductor.runtime.autotune_cache", "AutotuneCache.create", "what was timed"),
     Private("torch._inductor.runtime.compile_tasks", "_reload_python_module", "a new autotuner"),
     Private("torch._inductor.pattern_matcher", "init_once_fakemode", "lazily made patterns"),
     Private("torch._inductor.pattern_matcher", "PatternMatcherPass", "lazily made patterns"),

@@ -14,13 +14,16 @@ def build(name: str, source: str) -> Any:
     """The CachingAutotuner a kernel's source makes; nothing is compiled yet.
 
     Always a new one: Inductor's own, which `PyCodeCache.load` would find, forgets its
-    configurations once it has compiled them.
+    configurations once it has compiled them. And without the cache of what was timed before:
+    it would leave one configuration, chosen by a GPU.
     """
     from torch._inductor.codecache import PyCodeCache
+    from torch._inductor.runtime.autotune_cache import AutotuneCache
     from torch._inductor.runtime.compile_tasks import _reload_python_module
 
     key, path = PyCodeCache.write(source)
-    return getattr(_reload_python_module(key, path, set_sys_modules=False), name)
+    with mock.patch.object(AutotuneCache, "create", return_value=None):
+        return getattr(_reload_python_module(key, path, set_sys_modules=False), name)
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
