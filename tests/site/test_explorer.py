@@ -62,23 +62,17 @@ def expected(chain: Chain) -> list[list[str]]:
 
 
 @pytest.fixture
-def opened(browser: Any, address: str) -> Iterator[Any]:
+def opened(tab: Any, address: str) -> Iterator[Any]:
     """Opens a page of the explorer; it must have had no error at the end."""
-    contexts: list[Any] = []
-    problems: list[str] = []
+    pages: list[Any] = []
 
     def open_page(page: str, anchor: str = "", **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}} | options)
-        contexts.append(context)
-        tab = context.new_page()
-        tab.on("pageerror", lambda error: problems.append(str(error)))
-        tab.goto(f"{address}/explorer/{page}.html{anchor}", wait_until="load")
-        return tab
+        pages.append(tab(**{"viewport": {"width": 1440, "height": 900}} | options))
+        pages[-1].goto(f"{address}/explorer/{page}.html{anchor}", wait_until="load")
+        return pages[-1]
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert problems == []
+    assert [problem for page in pages for problem in page.problems] == []
 
 
 def lit(tab: Any) -> list[str]:

@@ -47,28 +47,22 @@ Open = Callable[..., Any]
 
 
 @pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Open]:
+def opened(tab: Any, tmp_path: Path) -> Iterator[Open]:
     """Opens a report with a chain; its page must have had no error and no request at the end."""
-    contexts: list[Any] = []
-    problems: list[str] = []
+    pages: list[Any] = []
+    path = tmp_path / "report.html"
 
     def open_report(shown: Chain | None = None, anchor: str = "", **options: Any) -> Any:
-        path = tmp_path / "report.html"
         body = render.figure(shown or chain(), prefix="c")
         path.write_text(report.page("A report", body), encoding="utf-8")
-        context = browser.new_context(**{"viewport": {"width": 1500, "height": 900}} | options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda m: problems.append(m.text) if m.type == "error" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda r: r.url.startswith(path.as_uri()) or problems.append(r.url))
-        page.goto(path.as_uri() + anchor)
-        return page
+        pages.append(tab(**{"viewport": {"width": 1500, "height": 900}} | options))
+        pages[-1].goto(path.as_uri() + anchor)
+        return pages[-1]
 
     yield open_report
-    for context in contexts:
-        context.close()
-    assert problems == []
+    assert [problem for page in pages for problem in page.problems] == []
+    asked = [url for page in pages for url in page.asked]
+    assert [url for url in asked if not url.startswith(path.as_uri())] == []
 
 
 def lit(page: Any) -> list[str]:

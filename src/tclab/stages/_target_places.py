@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import os
-import traceback
 
 import torch
 from torch import fx
 
+from tclab.model import SourceLine
 from tclab.scrub import scrub
+from tclab.stages.frames import printed_stack
 
 _TORCH = os.path.dirname(torch.__file__) + os.sep
+_UNKNOWN = "line unknown"
 
 
 def of_node(node: fx.Node) -> str:
     """The line a node came from."""
-    trace = [t for t in (node.meta.get("stack_trace") or "").splitlines() if t.strip()]
-    for number in range(len(trace) - 1, -1, -1):
-        place = trace[number].strip()
-        if place.startswith("File "):
-            path, line = place.split('"')[1], place.split("line ")[1].split(",")[0]
-            return _place(path, line, trace[number + 1] if number + 1 < len(trace) else "")
-    return "line unknown"
+    stack = printed_stack(node.meta.get("stack_trace") or "")
+    return _text(stack[-1]) if stack else _UNKNOWN
 
 
 def being_traced() -> str:
@@ -31,13 +28,10 @@ def being_traced() -> str:
     frames = list(TracingContext.extract_stack())
     own = [frame for frame in frames if not frame.filename.startswith(_TORCH)]
     for frame in (own or frames)[-1:]:
-        return _of_frame(frame)
-    return "line unknown"
+        return _text(SourceLine(scrub(frame.filename), frame.lineno or 0, frame.line or ""))
+    return _UNKNOWN
 
 
-def _of_frame(frame: traceback.FrameSummary) -> str:
-    return _place(frame.filename, str(frame.lineno), frame.line or "")
-
-
-def _place(path: str, line: str, code: str) -> str:
-    return f"{scrub(path)}:{line}" + (f" ({code.strip()})" if code.strip() else "")
+def _text(line: SourceLine) -> str:
+    code = line.code.strip()
+    return f"{line} ({code})" if code else str(line)
