@@ -25,7 +25,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab": set(),
     "tclab.stages": {"torch", "triton", "sympy"},
     "tclab.child": {"torch"},
-    "tclab.corpus": {"torch"},  # functions such as users write, to verify targets with
+    "tclab.verify.corpus": {"torch"},  # functions such as users write, to verify targets with
     "tclab.limits": {"psutil"},  # where there is no /proc
     "tclab.display": {"IPython"},  # in a notebook, where it is already there
     "tclab.render": {"pygments", "igraph", "matplotlib"},
@@ -42,7 +42,7 @@ THIRD_PARTY: dict[str, set[str]] = {
 ENTRANCES: dict[str, set[str]] = {
     "tclab.stages": {"tclab", "tclab.stages", "tclab.child", "tclab.display", "tclab.supervisor",
                      "tclab.targets", "tclab.explain"},
-    "tclab.corpus": {"tclab.stages", "tclab.corpus"},
+    "tclab.verify.corpus": {"tclab.stages", "tclab.verify.corpus"},
     "tclab.page": {"tclab.page"},
     "tclab.cli": {"tclab.__main__"},
     "tclab.terminal": {"tclab.cli", "tclab.commands", "tclab.page"},
@@ -66,13 +66,13 @@ BOTTOM: dict[str, set[str]] = {
         "tclab.environment",
         "tclab.limits",
         "tclab.targets",
-        "tclab.corpus",
+        "tclab.verify.corpus",
     },
 }
 
 
 #: The packages whose modules import torch when they are imported.
-TORCH_ROOMS = {"tclab.stages", "tclab.corpus"}
+TORCH_ROOMS = {"tclab.stages", "tclab.verify.corpus"}
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def private_names(path: Path) -> Iterator[str]:
             yield f"{getattr(node, 'lineno', 0)}: {text}"
 
 
-@pytest.mark.parametrize("module", [m for m in MODULES if not within(m, {"tclab.corpus"})])
+@pytest.mark.parametrize("module", [m for m in MODULES if not within(m, {"tclab.verify.corpus"})])
 def test_private_torch_names_live_in_private_modules_of_stages(module: str) -> None:
     private_home = within(module, {"tclab.stages"}) and module.split(".")[-1].startswith("_")
     if private_home and not module.endswith("__init__"):

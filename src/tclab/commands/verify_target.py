@@ -117,10 +117,10 @@ def _target(name: str | None) -> Target:
 
 
 def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> dict[str, Any]:
-    """The report of `tclab.stages.target_verify`, made in a process of its own."""
+    """The report of `tclab.verify.compare`, made in a process of its own."""
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        command = [sys.executable, "-m", "tclab.stages.target_verify", "--out", str(folder),
+        command = [sys.executable, "-m", "tclab.verify.compare", "--out", str(folder),
                    "--target", target.name, "--jobs", str(jobs), *names]  # fmt: skip
         done = subprocess.run(command, env=_environment(), capture_output=True, text=True,
                               check=False)  # fmt: skip

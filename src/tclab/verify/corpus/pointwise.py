@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F  # noqa: N812  the field's own name
 
-from tclab.corpus import Made, example
+from tclab.verify.corpus import Made, example
 
 
 @example()

@@ -1,6 +1,6 @@
 """Compare a target's kernels with those of the real GPU, function by function of the corpus.
 
-    python -m tclab.stages.target_verify --out DIR [--target h200] [--jobs 16] [NAME …]
+    python -m tclab.verify.compare --out DIR [--target h200] [--jobs 16] [NAME …]
 
 On the machine with the GPU, every function is compiled twice by the same PyTorch, in
 processes of their own: on the GPU (up to the generated code; nothing is timed), and for the
@@ -29,7 +29,7 @@ SIDES = ("gpu", "target")
 
 def main(arguments: list[str] | None = None) -> int:
     """Run everything and print a report; 1 if a kernel differs, else 0."""
-    parser = argparse.ArgumentParser(prog="tclab.stages.target_verify", description=__doc__)
+    parser = argparse.ArgumentParser(prog="tclab.verify.compare", description=__doc__)
     parser.add_argument("names", nargs="*", help="functions or families; all by default")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
     parser.add_argument("--target", default="h200")
@@ -52,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def chosen(names: list[str]) -> list[str]:
     """The examples of these names or families."""
-    from tclab.corpus import examples
+    from tclab.verify.corpus import examples
 
     found = [n for n in examples() if not names or n in names or n.split("/")[0] in names]
     if unknown := [n for n in names if not any(n in (f, f.split("/")[0]) for f in found)]:
@@ -77,7 +77,7 @@ def _batch(side: str, names: list[str], options: argparse.Namespace) -> None:
     """One process for several functions; another goes on where one dies."""
     while names:
         done = subprocess.run(
-            [sys.executable, "-m", "tclab.stages.target_verify", "--worker", side, "--out",
+            [sys.executable, "-m", "tclab.verify.compare", "--worker", side, "--out",
              options.out, "--target", options.target, *names],
             env=_environment(side), capture_output=True, text=True, check=False,
         )  # fmt: skip
@@ -97,7 +97,7 @@ def _environment(side: str) -> dict[str, str]:
 
 def work(name: str, side: str, target: str, out: Path) -> None:
     """Compile one function on one side and save what came of it."""
-    from tclab.corpus import examples
+    from tclab.verify.corpus import examples
 
     start = time.perf_counter()
     try:

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812  the field's own name
 from torch import nn
 
-from tclab.corpus import Made, example
+from tclab.verify.corpus import Made, example
 
 
 @example(backward=True)
