@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tclab import events, runner, snippets
 from tclab.model import Snippet
-from tclab.store import Store
+from tclab.store.live import Store
 
 
 def isolated(found: list[Snippet], root: Path) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tclab import runner, snippets
 from tclab.model import Artifact, Chart, Run, Table, encode
-from tclab.store import Store
+from tclab.store.live import Store
 
 TIMES = {"s", "ms", "µs", "us", "ns"}
 

@@ -12,9 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import Any, cast
 
-from tclab import failures, keys, run_environment
+from tclab import failures, run_environment
 from tclab.model import Artifact, Provenance, Run, Snippet, decode
 from tclab.scrub import plain, scrub
+from tclab.store import keys
 
 _KEPT_OF_TOO_MUCH = 64 * 1024  # bytes of a stream that went over its limit
 

@@ -13,12 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from tclab import events, folders, keys, run_files, runner, snippets
+from tclab import events, runner, snippets
 from tclab.errors import RecordingError, StoreError, TclabError
 from tclab.events import OnEvent
 from tclab.failures import error as as_error
 from tclab.model import Run, Snippet
-from tclab.store import Store
+from tclab.store import folders, keys, run_files
+from tclab.store.live import Store
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 

@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from tclab import environment as machine
-from tclab import events, keys
+from tclab import events
 from tclab import jobs as job_files
 from tclab.errors import StoreError, TclabError
 from tclab.events import OnEvent
 from tclab.model import Provenance, Run, Snippet
 from tclab.pool import Lost, Pool
-from tclab.store import Lock, Store
+from tclab.store import keys
+from tclab.store.live import Lock, Store
 
 _WORTH_WARMING = 3  # snippets; warming takes as long as one cold snippet and a half
 _POLL = 0.1  # seconds between two looks at a lock that another build holds

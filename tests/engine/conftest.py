@@ -12,7 +12,7 @@ import pytest
 
 from tclab import events, runner, snippets
 from tclab.model import Run, Snippet
-from tclab.store import Store
+from tclab.store.live import Store
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from tclab import environment, keys
+from tclab import environment
 from tclab.errors import UnsupportedTorch
+from tclab.store import keys
 
 from .conftest import SRC
 

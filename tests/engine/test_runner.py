@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, events, keys, runner
+from tclab import environment, events, runner
 from tclab.errors import StoreError
-from tclab.store import Store
+from tclab.store import keys
+from tclab.store.live import Store
 
 
 def counting(lab, name: str = "t/counting", extra: str = "") -> tuple:

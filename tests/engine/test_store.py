@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tclab import folders, run_files
 from tclab.errors import StoreError
 from tclab.model import (
     Break,
@@ -27,7 +26,8 @@ from tclab.model import (
     Table,
     Text,
 )
-from tclab.store import Store
+from tclab.store import folders, run_files
+from tclab.store.live import Store
 
 MADE = Provenance("2.13.0", "abc", "3.11", "cpu", "Linux", "2026-01-01", variables={"TORCH_X": "1"})
 LINE = SourceLine("snippets/t/x.py", 3, "f(x)", "f")

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, keys, recording, snippets
-from tclab.store import Store
+from tclab import environment, recording, snippets
+from tclab.store import keys
+from tclab.store.live import Store
 
 HOSTILE = '''"""Hostile output."""
 import sys

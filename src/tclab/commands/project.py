@@ -10,7 +10,7 @@ import click
 
 from tclab import environment, recording, runner, snippets, terminal
 from tclab.model import Provenance, Run, Snippet
-from tclab.store import Store
+from tclab.store.live import Store
 
 STATUS = """\b
 Exit status:

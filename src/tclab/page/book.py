@@ -15,7 +15,7 @@ from tclab import environment, recording, runner, snippets
 from tclab.errors import PageError, RunFailed, StoreError, TclabError
 from tclab.model import Provenance, Run, Snippet
 from tclab.page import uses
-from tclab.store import Store
+from tclab.store.live import Store
 
 
 class Problems(Exception):

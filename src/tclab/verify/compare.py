@@ -22,7 +22,7 @@ import time
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 SIDES = ("gpu", "target")
 
@@ -207,7 +207,7 @@ def environment() -> dict[str, str]:
 
 
 def _load(out: Path, side: str, name: str) -> dict[str, Any]:
-    return json.loads(_file(out, side, name).read_text(encoding="utf-8"))
+    return cast("dict[str, Any]", json.loads(_file(out, side, name).read_text(encoding="utf-8")))
 
 
 def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:

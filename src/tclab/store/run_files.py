@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from tclab.errors import StoreError
-from tclab.keys import digest, file_digest
 from tclab.model import Run, decode, encode
+from tclab.store.keys import digest, file_digest
 
 FORMAT = 1
 _LONG = {"code", "text", "tree"}  # fields of artifacts that get a file of their own

@@ -13,9 +13,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from tclab import folders, keys, run_files
 from tclab.errors import StoreError
 from tclab.model import Provenance, Run, Snippet
+from tclab.store import folders, keys, run_files
 
 try:
     import fcntl

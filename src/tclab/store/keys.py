@@ -11,12 +11,11 @@ from typing import Any
 
 from tclab.model import Provenance, Snippet
 
-# What decides what a run shows, given its snippet and its environment.
-# And all of _CAPTURE_FOLDERS.
-_CAPTURE_CODE = {
-    "child.py", "display.py", "scrub.py", "run_environment.py", "targets.py",
-}  # fmt: skip
-_CAPTURE_FOLDERS = ("model", "stages", "explain")
+#: What of tclab decides what a run shows, given its snippet and its environment.
+_CAPTURE = (
+    "model", "capturing", "explain", "engine/worker/process.py", "engine/variables.py",
+    "display.py", "scrub.py", "targets.py",
+)  # fmt: skip
 
 
 def digest(data: Any) -> str:
@@ -56,14 +55,16 @@ def run_key(snippet: Snippet, provenance: Provenance, capture: str = "") -> str:
 
 def capture_key() -> str:
     """Of the part of tclab that decides what a run shows."""
-    package = os.path.dirname(os.path.abspath(__file__))
-    files = [
-        (entry.path, entry.stat().st_mtime_ns)
-        for folder in (package, *(os.path.join(package, name) for name in _CAPTURE_FOLDERS))
-        for entry in os.scandir(folder)
-        if entry.name in _CAPTURE_CODE or (folder != package and entry.name.endswith(".py"))
-    ]
+    files = [(str(path), path.stat().st_mtime_ns) for path in capture_files()]
     return _capture_key(tuple(sorted(files)))
+
+
+def capture_files() -> list[Path]:
+    """The files of tclab that decide what a run shows."""
+    package = Path(__file__).resolve().parents[1]
+    parts = [package / name for name in _CAPTURE]
+    inside = (sorted(p.rglob("*.py")) if p.is_dir() else [p] for p in parts if p.exists())
+    return [path for paths in inside for path in paths]
 
 
 @lru_cache(maxsize=4)
