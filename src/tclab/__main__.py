@@ -11,9 +11,9 @@ def main() -> int:
         import click  # noqa: F401
         import rich  # noqa: F401
     except ImportError:
-        from tclab import recording
+        from tclab.engine import bare
 
-        return recording.main(sys.argv[1:])
+        return bare.main(sys.argv[1:])
     from tclab import cli
 
     return cli.main()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab import events, failures
+from tclab.engine import events, failures
 from tclab.model import CAUSES, Run
 from tclab.snippets import read
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, events, runner
+from tclab import environment
+from tclab.engine import events, schedule
 from tclab.errors import StoreError
 from tclab.store import keys
 from tclab.store.live import Store
@@ -99,9 +100,9 @@ def test_what_another_build_ran_since_the_plan_is_taken(lab):
     def meanwhile(event):
         told.append(event)
         if isinstance(event, events.Planned):
-            runner.run([snippet], root=lab.root, store=lab.store, warm=False)
+            schedule.run([snippet], root=lab.root, store=lab.store, warm=False)
 
-    runs = runner.run([snippet], root=lab.root, store=lab.store, on_event=meanwhile, warm=False)
+    runs = schedule.run([snippet], root=lab.root, store=lab.store, on_event=meanwhile, warm=False)
     assert times(log) == 1
     assert runs["t/counting"].ok
     assert events.Reused("t/counting") in told
@@ -158,7 +159,7 @@ def test_a_store_that_cannot_be_written_is_one_error_and_the_runs_are_there(lab)
     (lab.root / "file").touch()
     store = Store(lab.root / "file" / "below")
     a, b = lab.write("t/a", "print('a')"), lab.write("t/b", "print('b')")
-    with pytest.raises(runner.StoreFailed) as caught:
+    with pytest.raises(schedule.StoreFailed) as caught:
         lab.run(a, b, store=store)
     assert "Not a directory" in caught.value.cause
     assert caught.value.next_step
@@ -262,10 +263,11 @@ def test_the_runner_never_imports_torch(lab):
     process = lab.python("""
     import sys
     from pathlib import Path
-    from tclab import recording, runner, snippets
-    from tclab.store import Store
+    from tclab import snippets
+    from tclab.engine import record, schedule
+    from tclab.store.live import Store
     root = Path.cwd()
-    runner.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
+    schedule.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
     print("torch" in sys.modules)
     """)
     assert process.communicate()[0] == "False\n", process.stderr

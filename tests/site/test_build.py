@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, recording, snippets
+from tclab import environment, snippets
+from tclab.store import recordings
 from tclab.store import keys
 from tclab.store.live import Store
 
@@ -226,7 +227,7 @@ def recorded(project):
     assert run is not None
     other = replace(run.provenance, gpu="NVIDIA H200", torch="2.11.0+cu130")
     run = replace(run, provenance=other, environment=H200)
-    recording.write(project.root, H200, run)
+    recordings.write(project.root, H200, run)
     return project
 
 
@@ -246,7 +247,7 @@ def test_a_recording_alone_is_shown_where_the_snippet_cannot_run(recorded) -> No
     run = Store(recorded.root / ".tclab").load("start/hello")
     assert run is not None
     key = keys.source_key(snippets.read(source, recorded.root))
-    recording.write(recorded.root, H200, replace(run, source_key=key, environment=H200))
+    recordings.write(recorded.root, H200, replace(run, source_key=key, environment=H200))
     done = recorded.build(CUDA_VISIBLE_DEVICES="")
     assert done.returncode == 0, done.stdout
     assert "recorded as h200-torch2.11" in recorded.html()

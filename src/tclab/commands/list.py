@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tclab import recording, selection, terminal
+from tclab import selection, terminal
 from tclab.commands.project import STATUS, project
+from tclab.store import recordings
 
 
 @click.command("list", epilog=STATUS, short_help="What there is, and how fresh.")
@@ -37,5 +38,5 @@ def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
     if names:
         click.echo("\n".join(s.name for s in chosen))
         return
-    environments = ["here", *recording.environments(lab.root)]
+    environments = ["here", *recordings.environments(lab.root)]
     terminal.console().print(terminal.snippet_table(chosen, environments, lab.state))

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import click
 
-from tclab import environment, recording, runner, snippets, terminal
+from tclab import environment, snippets, terminal
+from tclab.engine import schedule
 from tclab.model import Provenance, Run, Snippet
+from tclab.store import recordings
 from tclab.store.live import Store
 
 STATUS = """\b
@@ -33,7 +35,7 @@ class Project:
     def state(self, snippet: Snippet, name: str) -> str:
         """How a snippet's run stands in an environment: one word, or ``needs`` and what."""
         if name != "here":
-            return recording.state(self.root, name, snippet)
+            return recordings.state(self.root, name, snippet)
         if missing := environment.missing_needs(snippet):
             return f"needs {','.join(sorted(missing))}"
         if self.store.is_fresh(snippet, self.here):
@@ -59,7 +61,7 @@ def reporting(chosen: Sequence[Snippet]) -> Iterator[dict[str, Run]]:
     runs: dict[str, Run] = {}
     try:
         yield runs
-    except runner.StoreFailed as trouble:
+    except schedule.StoreFailed as trouble:
         report(chosen, trouble.runs)
         raise
     report(chosen, runs)

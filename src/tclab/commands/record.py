@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tclab import recording, selection, terminal
+from tclab import selection, terminal
 from tclab.commands.project import STATUS, project, reporting
+from tclab.engine.record import record as record_runs
 
 
 @click.command(epilog=STATUS, short_help="Keep this machine's runs for others.")
@@ -38,7 +39,7 @@ def record(
     shown = chosen or lab.snippets
     with terminal.progress(len(shown), "recording") as on_event, reporting(shown) as runs:
         runs.update(
-            recording.record(
+            record_runs(
                 lab.root, environment_name, chosen, force=force, on_event=on_event, store=lab.store
             )
         )

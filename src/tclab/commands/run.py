@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from tclab import environment, runner, selection, terminal
+from tclab import environment, selection, terminal
 from tclab.commands.project import STATUS, project, reporting
+from tclab.engine import schedule
 from tclab.errors import RunFailed
 from tclab.model import Snippet
 
@@ -45,7 +46,7 @@ def run(context: click.Context, words: tuple[str, ...], force: bool, jobs: int |
         return
     with terminal.progress(len(stale)) as on_event, reporting(stale) as runs:
         runs.update(
-            runner.run(
+            schedule.run(
                 stale, root=lab.root, store=lab.store, jobs=jobs, on_event=on_event, force=force
             )
         )

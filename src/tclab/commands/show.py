@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from tclab import recording, render, selection
+from tclab import render, selection
 from tclab.commands.project import STATUS, Project, project
 from tclab.errors import RunFailed
 from tclab.model import Run, Snippet
+from tclab.store import recordings
 
 
 @click.command(epilog=STATUS, short_help="A stored run, as text.")
@@ -38,7 +39,7 @@ def show(context: click.Context, word: str, name: str | None, artifact: str | No
 def stored_runs(lab: Project, snippet: Snippet, name: str | None) -> list[Run]:
     """The runs to show; RunFailed with the next step where there is none."""
     live = lab.store.failed(snippet) or lab.store.load(snippet)
-    recorded = recording.load_all(lab.root, snippet)
+    recorded = recordings.load_all(lab.root, snippet)
     if name not in (None, "here"):
         found = [r for r in recorded if r.environment == name]
     else:

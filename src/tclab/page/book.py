@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab import environment, recording, runner, snippets
+from tclab import environment, snippets
+from tclab.engine import schedule
 from tclab.errors import PageError, RunFailed, StoreError, TclabError
 from tclab.model import Provenance, Run, Snippet
 from tclab.page import uses
+from tclab.store import recordings
 from tclab.store.live import Store
 
 
@@ -125,11 +127,11 @@ def _orphan(name: str) -> PageError:
 
 def _recordings(book: Book) -> list[TclabError]:
     """Read the recordings into the book; what is wrong with them, and which are missing."""
-    problems: list[TclabError] = list(recording.orphans(book.root, book.snippets.values()))
+    problems: list[TclabError] = list(recordings.orphans(book.root, book.snippets.values()))
     for name, snippet in book.snippets.items():
-        wrong = recording.problems(book.root, snippet)
+        wrong = recordings.problems(book.root, snippet)
         problems += wrong
-        book.runs[name] = () if wrong else tuple(recording.load_all(book.root, snippet))
+        book.runs[name] = () if wrong else tuple(recordings.load_all(book.root, snippet))
         needs = environment.missing_needs(snippet)
         if needs and not wrong and not book.runs[name]:
             problems.append(no_run(snippet, _first_use(book, name), needs))
@@ -138,7 +140,7 @@ def _recordings(book: Book) -> list[TclabError]:
 
 def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
     """Run `stale` without progress."""
-    return runner.run(stale, root=book.root, store=book.store)
+    return schedule.run(stale, root=book.root, store=book.store)
 
 
 def _live(book: Book, run: Callable[[Book, list[Snippet]], dict[str, Run]]) -> dict[str, Run]:

@@ -45,7 +45,7 @@ def tried_ahead() -> Iterator[None]:
 
 
 def _fork(isa: Any) -> int:
-    from tclab.limits import die_with_parent
+    from tclab.engine.worker.limits import die_with_parent
 
     me = os.getpid()
     pid = os.fork()

@@ -29,7 +29,7 @@ from tclab.scrub import plain, scrub, scrub_data
 
 
 def main(argv: list[str]) -> NoReturn:
-    """A cold process: ``python -m tclab.child FOLDER``."""
+    """A cold process: ``python -m tclab.engine.worker.process FOLDER``."""
     _run(Path(argv[0]))
 
 
@@ -37,13 +37,13 @@ def run_forked(folder: Path) -> NoReturn:
     """A process forked from a warm one: first forget what belongs to that one."""
     import tempfile
 
-    from tclab.stages import _warmup
+    from tclab.engine.worker import warm
 
     atexit._clear()
     tempfile.tempdir = None
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
-    _warmup.in_child()
+    warm.in_child()
     _run(folder)
 
 

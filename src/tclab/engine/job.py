@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, cast
 
-from tclab import failures, run_environment
+from tclab.engine import failures, variables
 from tclab.model import Artifact, Provenance, Run, Snippet, decode
 from tclab.scrub import plain, scrub
 from tclab.store import keys
@@ -55,12 +55,12 @@ def remove(folder: Path) -> None:
 
 def request(number: int, folder: Path, snippet: Snippet, cache: Path) -> dict[str, Any]:
     """What the supervisor is told. A timed snippet is cold, and shares no compiled objects."""
-    variables: dict[str, str | None] = dict(run_environment.job_variables(folder))
+    own: dict[str, str | None] = dict(variables.job_variables(folder))
     if snippet.alone:
-        variables |= run_environment.cache_folders(folder / "cache")
-        variables |= run_environment.undone()
+        own |= variables.cache_folders(folder / "cache")
+        own |= variables.undone()
     else:
-        variables |= run_environment.cache_folders(cache)
+        own |= variables.cache_folders(cache)
     return {
         "job": number,
         "folder": str(folder),
@@ -68,7 +68,7 @@ def request(number: int, folder: Path, snippet: Snippet, cache: Path) -> dict[st
         "memory": snippet.memory * 2**20,
         "output": failures.OUTPUT_LIMIT,
         "cold": snippet.alone,
-        "variables": variables,
+        "variables": own,
     }
 
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tclab import run_environment
+from tclab.engine import variables
 
 
 class Lost(Exception):
@@ -57,14 +57,20 @@ class Pool:
         self.close()
         self.key = key
         self._base = Path(tempfile.mkdtemp(prefix="tclab-"))
-        command = [sys.executable, "-m", "tclab.supervisor", str(self._base), self.mode]
+        command = [
+            sys.executable,
+            "-m",
+            "tclab.engine.worker.supervisor",
+            str(self._base),
+            self.mode,
+        ]
         with open(self._base / "log", "wb") as log:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=run_environment.variables(self.cache),
+                env=variables.variables(self.cache),
                 cwd=self._base,
                 start_new_session=True,
             )

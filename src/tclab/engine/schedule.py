@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tclab import environment as machine
-from tclab import events
-from tclab import jobs as job_files
+from tclab.engine import events
+from tclab.engine import job as job_files
+from tclab.engine.events import OnEvent
+from tclab.engine.pool import Lost, Pool
 from tclab.errors import StoreError, TclabError
-from tclab.events import OnEvent
 from tclab.model import Provenance, Run, Snippet
-from tclab.pool import Lost, Pool
 from tclab.store import keys
 from tclab.store.live import Lock, Store
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclab import limits
+from tclab.engine.worker import limits
 
 _TICK = 0.05  # seconds between two looks at the limits
 _START = 60.0  # seconds a process gets to reach the snippet's first line
@@ -157,7 +157,7 @@ class Supervisor:
             if self.fork and not request["cold"]:
                 os.environ.update(request["variables"])
                 self.fork(folder)
-            command = [sys.executable, "-m", "tclab.child", str(folder)]
+            command = [sys.executable, "-m", "tclab.engine.worker.process", str(folder)]
             os.execve(sys.executable, command, _environment(request["variables"]))
         finally:
             os._exit(70)
@@ -244,7 +244,7 @@ def _redirect(folder: Path) -> None:
 
 
 def main(argv: list[str]) -> None:
-    """``python -m tclab.supervisor BASE warm|cold``; BASE is removed at the end."""
+    """``python -m tclab.engine.worker.supervisor BASE warm|cold``; BASE is removed at the end."""
     base, mode = Path(argv[0]), argv[1]
     reports = os.dup(1)
     os.dup2(2, 1)  # whatever the warm-up prints goes to the log
@@ -261,13 +261,12 @@ def main(argv: list[str]) -> None:
 def _warm_up() -> tuple[Any, str]:
     """Import torch, compile once, and say how to run a job in a fork; or why not."""
     try:
-        from tclab import child
-        from tclab.stages import _warmup
+        from tclab.engine.worker import process, warm
 
-        note = _warmup.warm_up()
+        note = warm.warm_up()
     except Exception as error:  # whatever it is: cold processes still show it or do without
         return None, f"snippets run in cold processes: {type(error).__name__}: {error}"
-    return (None, f"snippets run in cold processes: {note}") if note else (child.run_forked, "")
+    return (None, f"snippets run in cold processes: {note}") if note else (process.run_forked, "")
 
 
 if __name__ == "__main__":
