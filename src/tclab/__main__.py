@@ -14,9 +14,9 @@ def main() -> int:
         from tclab.engine import bare
 
         return bare.main(sys.argv[1:])
-    from tclab import cli
+    from tclab.cli import command
 
-    return cli.main()
+    return command.main()
 
 
 if __name__ == "__main__":

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab import cli, environment
+from tclab import environment
+from tclab.cli import command
 
-SRC = Path(cli.__file__).resolve().parents[1]
+SRC = Path(command.__file__).resolve().parents[2]
 
 HELLO = '''"""Say hello."""
 

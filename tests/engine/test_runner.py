@@ -80,11 +80,12 @@ def test_two_builds_at_once_run_each_snippet_once(lab):
     logs = [counting(lab, f"t/n{i}", "import time; time.sleep(0.3)")[1] for i in range(3)]
     build = """
     from pathlib import Path
-    from tclab import runner, snippets
-    from tclab.store import Store
+    from tclab import snippets
+    from tclab.engine import schedule
+    from tclab.store.live import Store
     root = Path.cwd()
     found = snippets.find(root)
-    runs = runner.run(found, root=root, store=Store(root / ".tclab"), jobs=2, warm=False)
+    runs = schedule.run(found, root=root, store=Store(root / ".tclab"), jobs=2, warm=False)
     assert len(runs) == 3 and all(run.ok for run in runs.values())
     """
     builds = [lab.python(build), lab.python(build)]
@@ -124,10 +125,11 @@ def test_the_parent_killed_leaves_nothing_behind(lab):
     lab.write("t/stuck", code)
     parent = lab.python("""
     from pathlib import Path
-    from tclab import runner, snippets
-    from tclab.store import Store
+    from tclab import snippets
+    from tclab.engine import schedule
+    from tclab.store.live import Store
     root = Path.cwd()
-    runner.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
+    schedule.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
     """)
     assert wait_for((lab.root / "pids").exists)
     pids = [int(pid) for pid in (lab.root / "pids").read_text().split()]

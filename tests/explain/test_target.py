@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tclab import cli
+from tclab.cli import command
 from tclab.explain import explain_named
 
 pytest.importorskip("triton")
@@ -41,7 +41,7 @@ def test_the_chain_goes_down_to_instructions(model, capsys):
 
 def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(model, folder, capsys):
     words = ["explain", "model.py:breaks", "--target", "h200", "-i", "f32[5,7]", "-i", "f32[7,3]"]
-    assert cli.main([*words, "-o", "report.html"]) == 0
+    assert command.main([*words, "-o", "report.html"]) == 0
     out = capsys.readouterr().out
     assert "refused: mm of [5, 7] @ [7, 3], model.py:10" in out and "next: use sizes" in out
     assert "graph break model.py:9" in out

@@ -1,4 +1,4 @@
-"""The command ``tclab``; what it can do is in commands/. Needs click and rich; never imports torch.
+"""The command ``tclab``. Needs click and rich; never imports torch.
 
 Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is
 wrong; 130 interrupted.
@@ -14,14 +14,15 @@ from typing import Any
 
 import click
 
-from tclab import selection, snippets, terminal
-from tclab.commands.explain import explain
-from tclab.commands.list import list_
-from tclab.commands.project import STATUS, Project
-from tclab.commands.record import record
-from tclab.commands.run import run
-from tclab.commands.show import show
-from tclab.commands.verify_target import verify_target
+from tclab import snippets, terminal
+from tclab.cli import selection
+from tclab.cli.explain import explain
+from tclab.cli.list import list_
+from tclab.cli.project import STATUS, Project
+from tclab.cli.record import record
+from tclab.cli.run import run
+from tclab.cli.show import show
+from tclab.cli.verify_target import verify_target
 from tclab.errors import TclabError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}

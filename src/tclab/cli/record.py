@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tclab import selection, terminal
-from tclab.commands.project import STATUS, project, reporting
+from tclab import terminal
+from tclab.cli import selection
+from tclab.cli.project import STATUS, project, reporting
 from tclab.engine.record import record as record_runs
 
 

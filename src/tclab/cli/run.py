@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import click
 
-from tclab import environment, selection, terminal
-from tclab.commands.project import STATUS, project, reporting
+from tclab import environment, terminal
+from tclab.cli import selection
+from tclab.cli.project import STATUS, project, reporting
 from tclab.engine import schedule
 from tclab.errors import RunFailed
 from tclab.model import Snippet

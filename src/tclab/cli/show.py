@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from tclab import render, selection
-from tclab.commands.project import STATUS, Project, project
+from tclab import render
+from tclab.cli import selection
+from tclab.cli.project import STATUS, Project, project
 from tclab.errors import RunFailed
 from tclab.model import Run, Snippet
 from tclab.store import recordings
