@@ -63,7 +63,7 @@ BOTTOM: dict[str, set[str]] = {
         "tclab.model",
         "tclab.scrub",
         "tclab.stages",
-        "tclab.environment",
+        "tclab.machine",
         "tclab.limits",
         "tclab.targets",
         "tclab.verify.corpus",

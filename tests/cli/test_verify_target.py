@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tclab import environment
+from tclab import machine
 from tclab.cli import command, verify_target
 
 FUNCTIONS = [
@@ -34,7 +34,7 @@ def report(*functions: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that says it has an H200."""
-    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
+    monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
 
 
 def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any], status: int) -> list[list[str]]:
@@ -52,7 +52,7 @@ def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any], status: int)
 
 
 def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu=""))
+    monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu=""))
     assert command.main(["verify-target"]) == 1
     assert "no NVIDIA GPU here" in capsys.readouterr().err
 
@@ -68,7 +68,7 @@ def test_what_cannot_be_compared(h200, capsys, words, status, said) -> None:
 
 
 def test_a_gpu_without_a_target_is_named(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu="NVIDIA Z1"))
+    monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu="NVIDIA Z1"))
     assert command.main(["verify-target"]) == 1
     assert "NVIDIA Z1" in capsys.readouterr().err
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment
+from tclab import machine
 from tclab.engine import events, schedule
 from tclab.errors import StoreError
 from tclab.store import keys
@@ -252,7 +252,7 @@ def test_a_cold_process_finds_the_precompiled_headers(lab):
 def test_a_run_says_what_made_it(lab):
     snippet = lab.write("t/one", "print(1)")
     run = lab.run(snippet)["t/one"]
-    here = environment.here()
+    here = machine.here()
     assert run.provenance == here
     assert run.key == keys.run_key(snippet, here)
     assert run.source_key == keys.source_key(snippet)

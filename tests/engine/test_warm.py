@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment
+from tclab import machine
 from tclab.engine import events, variables
 from tclab.model import encode
 
@@ -74,7 +74,7 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
     """
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    assert not environment.has_cxx()
+    assert not machine.has_cxx()
     same = lab.write("t/same", COMPILES)
     needs_cxx = lab.write(
         "t/cxx", "import torch\ntorch.compile(lambda x: x.sin() + 1)(torch.ones(4))"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, snippets
+from tclab import machine, snippets
 from tclab.store import recordings
 from tclab.store import keys
 from tclab.store.live import Store
@@ -40,7 +40,7 @@ def test_page_has_code_output_stamp_and_downloads(project) -> None:
     assert "Say hello." in html and "The caption of a snippet" in html
     assert "hello from a run" in html and "printed by hello" in html
     assert html.count('class="tclab-stamp') == 2  # the printed text, the artifact
-    assert f"PyTorch {environment.here().torch}" in html
+    assert f"PyTorch {machine.here().torch}" in html
     script = project.root / "site/downloads/start/hello.py"
     assert script.read_bytes() == (project.root / "snippets/start/hello.py").read_bytes()
     notebook = json.loads((project.root / "site/downloads/start/hello.ipynb").read_text())
@@ -72,7 +72,7 @@ def test_the_date_of_the_site_is_that_of_its_newest_run(project) -> None:
     stored = Store(project.root / ".tclab").load("start/hello")
     assert stored is not None
     stamp = (project.root / "site/sitemap.xml.gz").read_bytes()[4:8]
-    day = environment.here().date
+    day = machine.here().date
     assert stored.provenance.date == day
     assert int.from_bytes(stamp, "little") % 86400 == 0
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from tclab import environment, snippets, terminal
+from tclab import machine, snippets, terminal
 from tclab.engine import schedule
 from tclab.model import Provenance, Run, Snippet
 from tclab.store import recordings
@@ -30,13 +30,13 @@ class Project:
         self.root = root
         self.store = Store.of(root)
         self.snippets = snippets.find(root)
-        self.here: Provenance = environment.here()
+        self.here: Provenance = machine.here()
 
     def state(self, snippet: Snippet, name: str) -> str:
         """How a snippet's run stands in an environment: one word, or ``needs`` and what."""
         if name != "here":
             return recordings.state(self.root, name, snippet)
-        if missing := environment.missing_needs(snippet):
+        if missing := machine.missing_needs(snippet):
             return f"needs {','.join(sorted(missing))}"
         if self.store.is_fresh(snippet, self.here):
             return "fresh"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from tclab import environment, terminal
+from tclab import machine, terminal
 from tclab.cli import selection
 from tclab.cli.project import STATUS, project, reporting
 from tclab.engine import schedule
@@ -59,7 +59,7 @@ def runnable(chosen: Sequence[Snippet], *, named: bool) -> list[Snippet]:
     """What this machine can run; a named snippet that it cannot run is an error."""
     able = []
     for s in chosen:
-        missing = environment.missing_needs(s)
+        missing = machine.missing_needs(s)
         if not missing:
             able.append(s)
         elif named and len(chosen) == 1:

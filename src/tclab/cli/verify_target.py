@@ -17,7 +17,7 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tclab import environment, terminal
+from tclab import machine, terminal
 from tclab.errors import BadRequest, TclabError
 from tclab.targets import TARGETS, Target, TargetError, get
 
@@ -102,7 +102,7 @@ def verify_target(
 def _target(name: str | None) -> Target:
     """The target asked for, or that of the GPU here; TclabError where they are not the same."""
     wanted = get(name) if name else None
-    here = environment.here().gpu
+    here = machine.here().gpu
     if not here:
         raise TclabError("tclab verify-target", "no NVIDIA GPU here to compare with",
                          "run it on a machine that has one")  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclab import environment as machine
+from tclab import machine
 from tclab.engine import events
 from tclab.engine import job as job_files
 from tclab.engine.events import OnEvent

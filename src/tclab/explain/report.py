@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclab import environment
+from tclab import machine
 from tclab.model import (
     Annotated,
     Breaks,
@@ -105,7 +105,7 @@ def build(
         guards=capture.guards,
         chains=chains,
         times=capture.times,
-        provenance=environment.here(),
+        provenance=machine.here(),
     )
     return _near(report)
 

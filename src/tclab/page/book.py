@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab import environment, snippets
+from tclab import machine, snippets
 from tclab.engine import schedule
 from tclab.errors import PageError, RunFailed, StoreError, TclabError
 from tclab.model import Provenance, Run, Snippet
@@ -57,7 +57,7 @@ class Book:
         """The runs to show of snippet `name`: never stale, never failed, never none."""
         snippet = self.snippet(name, place)
         if not self.runs.get(name):
-            raise no_run(snippet, place, environment.missing_needs(snippet))
+            raise no_run(snippet, place, machine.missing_needs(snippet))
         return self.runs[name]
 
 
@@ -86,7 +86,7 @@ def open_book(
 
     Problems that need no run to be seen are raised before anything runs.
     """
-    book = Book(root, docs, Store.of(root), environment.here())
+    book = Book(root, docs, Store.of(root), machine.here())
     _raise(_read(book))
     _raise(_recordings(book))
     live = _live(book, run or run_here)
@@ -132,7 +132,7 @@ def _recordings(book: Book) -> list[TclabError]:
         wrong = recordings.problems(book.root, snippet)
         problems += wrong
         book.runs[name] = () if wrong else tuple(recordings.load_all(book.root, snippet))
-        needs = environment.missing_needs(snippet)
+        needs = machine.missing_needs(snippet)
         if needs and not wrong and not book.runs[name]:
             problems.append(no_run(snippet, _first_use(book, name), needs))
     return problems
@@ -145,7 +145,7 @@ def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 
 def _live(book: Book, run: Callable[[Book, list[Snippet]], dict[str, Run]]) -> dict[str, Run]:
     """The local runs of what can run here: fresh ones from the store, the others run now."""
-    able = [s for s in book.snippets.values() if not environment.missing_needs(s)]
+    able = [s for s in book.snippets.values() if not machine.missing_needs(s)]
     stored = {s.name: _stored(book, s) for s in able}
     fresh = {name: run for name, run in stored.items() if run is not None and run.ok}
     stale = [s for s in able if s.name not in fresh]

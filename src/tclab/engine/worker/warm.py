@@ -111,7 +111,7 @@ def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
 
 
 def _gpu_visible() -> bool:
-    from tclab.environment import has_cuda
+    from tclab.machine import has_cuda
 
     return has_cuda()
 
@@ -140,7 +140,7 @@ def _compile_once() -> None:
 
 
 def _has_compiler() -> bool:
-    from tclab.environment import has_cxx
+    from tclab.machine import has_cxx
 
     return has_cxx()
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from tclab import environment
+from tclab import machine
 from tclab.errors import UnsupportedTorch
 from tclab.store import keys
 
@@ -18,12 +18,12 @@ from .conftest import SRC
 def test_it_says_what_torch_says():
     code = "import torch; print(torch.__version__, torch.version.git_version, torch.version.cuda)"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    here = environment.here()
+    here = machine.here()
     assert said.stdout.split() == [here.torch, here.torch_git, here.cuda or "None"]
 
 
 def test_it_does_not_import_torch():
-    code = "import sys; from tclab import environment as e; e.here(); print('torch' in sys.modules)"
+    code = "import sys; from tclab import machine as m; m.here(); print('torch' in sys.modules)"
     command, env = [sys.executable, "-c", code], {"PYTHONPATH": str(SRC)}
     assert subprocess.check_output(command, env=env, text=True) == "False\n"
 
@@ -31,7 +31,7 @@ def test_it_does_not_import_torch():
 def test_a_hidden_gpu_is_none(monkeypatch):
     for value in ("", "-1"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
-        assert environment.gpu_and_driver() == ("", "")
+        assert machine.gpu_and_driver() == ("", "")
 
 
 def test_a_gpu_is_what_nvidia_smi_says(monkeypatch, tmp_path):
@@ -40,20 +40,20 @@ def test_a_gpu_is_what_nvidia_smi_says(monkeypatch, tmp_path):
     tool.chmod(0o755)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    assert environment.gpu_and_driver() == ("NVIDIA H200", "575.57")
+    assert machine.gpu_and_driver() == ("NVIDIA H200", "575.57")
 
 
 def test_needs(lab, monkeypatch, tmp_path):
     snippet = lab.write("t/x", "pass", "needs=cuda,triton,cxx")
-    monkeypatch.setattr(environment, "triton_version", lambda: "")
-    monkeypatch.setattr(environment, "has_cuda", lambda: False)
+    monkeypatch.setattr(machine, "triton_version", lambda: "")
+    monkeypatch.setattr(machine, "has_cuda", lambda: False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    assert environment.missing_needs(snippet) == {"cuda", "triton", "cxx"}
+    assert machine.missing_needs(snippet) == {"cuda", "triton", "cxx"}
     (tmp_path / "g++").write_text("#!/bin/sh\n")
     (tmp_path / "g++").chmod(0o755)
-    monkeypatch.setattr(environment, "triton_version", lambda: "3.7.1")
-    assert environment.missing_needs(snippet) == {"cuda"}
+    monkeypatch.setattr(machine, "triton_version", lambda: "3.7.1")
+    assert machine.missing_needs(snippet) == {"cuda"}
 
 
 @pytest.mark.parametrize(
@@ -70,17 +70,17 @@ def test_needs(lab, monkeypatch, tmp_path):
 )
 def test_versions_are_compared_as_numbers(monkeypatch, version, known):
     monkeypatch.delenv("TCLAB_ANY_TORCH", raising=False)
-    monkeypatch.setattr(environment, "torch_facts", lambda: {"__version__": version})
+    monkeypatch.setattr(machine, "torch_facts", lambda: {"__version__": version})
     if known:
-        environment.check_torch()
+        machine.check_torch()
     else:
         with pytest.raises(UnsupportedTorch) as caught:
-            environment.check_torch()
+            machine.check_torch()
         assert caught.value.next_step
 
 
 def test_folders_and_our_own_settings_are_not_told():
-    told = environment.told_variables(
+    told = machine.told_variables(
         {
             "TORCH_LOGS": "graph",
             "TORCHINDUCTOR_CACHE_DIR": "/x",
@@ -96,7 +96,7 @@ def test_folders_and_our_own_settings_are_not_told():
 
 def test_the_key_follows_everything_but_the_day(lab):
     snippet = lab.write("t/x", "pass")
-    here = environment.here()
+    here = machine.here()
     key = keys.run_key(snippet, here)
     assert keys.run_key(snippet, replace(here, date="1999-01-01")) == key
     for field in ("torch", "torch_git", "python", "cpu", "triton", "cuda", "gpu", "driver"):
