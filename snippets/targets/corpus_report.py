@@ -3,7 +3,7 @@
 Each is compiled twice by the same PyTorch: on the GPU by plain `torch.compile`, and for the
 target `h200` in a process that sees no GPU. Kernels are compared as text, with nothing taken out.
 """
-# tclab: needs=cuda,triton alone=true timeout=400 memory=65536
+# tclab: needs=cuda,triton alone=true timeout=400 memory=110000
 
 import json
 import os

@@ -90,10 +90,10 @@ def _batch(side: str, names: list[str], options: argparse.Namespace) -> None:
 
 
 def _environment(side: str) -> dict[str, str]:
-    """The GPU's side has no setting of ours; several processes a core need no threads each."""
-    if side == "gpu":
-        return dict(os.environ)
-    own = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "CUDA_VISIBLE_DEVICES": ""}
+    """Many processes share the cores, so each compiles in one thread; no setting changes code."""
+    own = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONHASHSEED": "0"}
+    if side == "target":
+        own["CUDA_VISIBLE_DEVICES"] = ""
     return {**os.environ, **own}
 
 
