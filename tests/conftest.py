@@ -1,4 +1,6 @@
-"""The last line of a test run: how many fences, snippets and tests ran, and how many did not.
+"""What all tests share: a lab, and the last line of a test run.
+
+It says how many fences, snippets and tests ran, and how many did not.
 
 A test that runs a snippet carries ``@pytest.mark.snippet``; an executable fence of a page is
 a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed by ``-rs``.
@@ -6,7 +8,19 @@ a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from .lab import Lab
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path / "project")
+
+
+# --------------------------------------------------------------------------- the last line
 
 OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 

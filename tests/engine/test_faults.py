@@ -211,8 +211,9 @@ def test_an_unsupported_torch_stops_before_anything_runs(lab, tmp_path):
     sys.path.insert(0, {str(fake.parent)!r})
     from tclab import snippets
     from tclab.engine import schedule
+    from tclab.engine.plan import Plan
     root = Path.cwd()
-    schedule.run(snippets.find(root), root=root)
+    schedule.run(snippets.find(root), Plan(root))
     """
     process = lab.python(code)
     _, err = process.communicate()

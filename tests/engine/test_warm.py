@@ -15,7 +15,7 @@ from tclab import machine
 from tclab.engine import events, variables
 from tclab.model import encode
 
-from .conftest import SRC
+SRC = Path(__file__).resolve().parents[2] / "src"
 
 # Of `tclab.engine.worker.warm`, which imports torch.
 LASTING = {

@@ -37,12 +37,9 @@ def record(
     """
     lab = project(context)
     chosen = selection.select(words, lab.snippets) if words else None
-    shown = chosen or lab.snippets
-    with terminal.progress(len(shown), "recording") as on_event, reporting(shown) as runs:
-        runs.update(
-            record_runs(
-                lab.root, environment_name, chosen, force=force, on_event=on_event, store=lab.store
-            )
-        )
+    total = len(chosen or lab.snippets)
+    with terminal.progress(total, "recording") as on_event, reporting() as runs:
+        made = record_runs(lab.plan, environment_name, chosen, force=force, on_event=on_event)
+        runs.update(made)
     if any(not r.ok for r in runs.values()):
         context.exit(1)

@@ -172,7 +172,7 @@ class Chart(Artifact):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", tuple(self.x))
-        series = {label: tuple(ys) for label, ys in self.series.items()}
+        series = {str(label): tuple(ys) for label, ys in self.series.items()}
         object.__setattr__(self, "series", series)
         for label, ys in series.items():
             if len(ys) != len(self.x):
