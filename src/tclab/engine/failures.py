@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tclab.engine.worker.protocol import End, Ended, Stopped
 from tclab.errors import RunFailed
-from tclab.model import Failure, Run, Snippet, SourceLine
+from tclab.model import Claim, Failure, Run, Snippet, SourceLine
 from tclab.scrub import plain, scrub
 
 #: Most bytes of stdout, and of stderr.
@@ -71,6 +72,15 @@ def unreadable(snippet: Snippet, number: int, problem: Exception) -> Failure:
     """The artifact that it showed as number `number` cannot be read back."""
     what = f"what it showed as number {number} cannot be read back: {problem}"
     return _failure(snippet, "artifact", scrub(plain(what)))
+
+
+def of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
+    """The failure of a snippet of which some claims do not hold, None where all do."""
+    if not broken:
+        return None
+    texts = [f"{c.name} (line {c.line}): {c.broken or c.code}" for c in broken]
+    step = _STEPS["assertion"].format(name=snippet.name)
+    return Failure("assertion", "; ".join(texts), _at(snippet, broken[0].line), "", step)
 
 
 def lost(snippet: Snippet, log: str) -> Failure:

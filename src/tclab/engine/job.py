@@ -9,14 +9,16 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
+from tclab import claims
 from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker.protocol import End, Ended, JobFile, Request
-from tclab.model import Artifact, Failure, Run, Snippet, decode
+from tclab.model import Artifact, Claim, Failure, Run, Snippet, decode
 from tclab.scrub import plain, scrub
 from tclab.store import keys
 from tclab.store.live import Lock
@@ -98,6 +100,7 @@ class Job:
         """The run, from what its process left and how it ended. Its folder has then served."""
         end = _end(self.folder)
         shown, unreadable = _artifacts(self.folder / "artifacts.jsonl", self.snippet)
+        judged = self._judged(end)
         run = replace(
             self._run(),
             seconds=ended["seconds"],
@@ -105,8 +108,9 @@ class Job:
             artifacts=shown,
             stdout=_output(self.folder / "stdout", ended),
             stderr=_output(self.folder / "stderr", ended),
-            failure=self._failure(ended, end) or (unreadable if end else None),
+            failure=self._failure(ended, end, judged) or (unreadable if end else None),
             raised=end["raised"] if end and end["ended"] == "as declared" else "",
+            claims=judged,
         )
         shutil.rmtree(self.folder, ignore_errors=True)
         return run
@@ -115,10 +119,17 @@ class Job:
         """The run of a snippet under which the engine's process died."""
         return replace(self._run(), failure=failures.lost(self.snippet, log))
 
-    def _failure(self, ended: Ended, end: End | None) -> Failure | None:
+    def _judged(self, end: End | None) -> tuple[Claim, ...]:
+        if end is None:
+            return claims.judged(self.snippet.claims, {}, {})
+        return claims.judged(self.snippet.claims, end["reached"], end["broken"])
+
+    def _failure(self, ended: Ended, end: End | None, judged: Sequence[Claim]) -> Failure | None:
         where = _text(self.folder / "where", 20)
         fault = _text(self.folder / "fault", 1 << 20)
-        return failures.of_job(self.snippet, ended, end, fault, int(where or 0))
+        failure = failures.of_job(self.snippet, ended, end, fault, int(where or 0))
+        false = claims.false(judged, self.plan.here.torch)
+        return failure or failures.of_claims(self.snippet, false)
 
     def _run(self) -> Run:
         """A run of which nothing is known yet but what makes it."""

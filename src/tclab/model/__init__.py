@@ -44,6 +44,7 @@ from tclab.model.compiles import (
 from tclab.model.runs import (
     CAUSES,
     NEEDS,
+    Claim,
     Failure,
     Provenance,
     Run,
@@ -63,6 +64,7 @@ __all__ = [
     "Breaks",
     "Chain",
     "Chart",
+    "Claim",
     "Failure",
     "Graph",
     "Guard",

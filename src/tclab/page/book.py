@@ -7,17 +7,18 @@ what is stale, choose the runs. It raises `Problems` with all that is wrong at o
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab import snippets
+from tclab import claims, snippets
 from tclab.engine import failures, schedule
 from tclab.engine.plan import Plan
 from tclab.errors import PageError, RunFailed, TclabError
 from tclab.model import Provenance, Run, Snippet
-from tclab.page import uses
+from tclab.page.prose import sentences, uses
 from tclab.store import recordings
+from tclab.store.status import Status
 
 
 class Problems(Exception):
@@ -36,6 +37,7 @@ class Book:
     docs: Path
     snippets: dict[str, Snippet] = field(default_factory=dict)
     uses: list[uses.Use] = field(default_factory=list)
+    sentences: list[sentences.Sentence] = field(default_factory=list)
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
 
     @property
@@ -62,7 +64,7 @@ class Book:
         """The runs to show of snippet `name`: never stale, never failed, never none."""
         snippet = self.snippet(name, place)
         if not self.runs.get(name):
-            raise no_run(snippet, place, self.plan.live(snippet).why)
+            raise no_run(self.plan.live(snippet), place)
         return self.runs[name]
 
 
@@ -74,10 +76,12 @@ def missing(name: str, place: str, known: Iterable[str]) -> PageError:
     return PageError(place, f"there is no snippet {name!r}", f"{hint} Or write snippets/{name}.py")
 
 
-def no_run(snippet: Snippet, place: str, needs: Iterable[str]) -> RunFailed:
+def no_run(live: Status, place: str) -> RunFailed:
     """The error of a snippet that can neither run here nor be shown from a recording."""
-    cause = f"snippets/{snippet.name}.py needs {', '.join(needs) or 'a run'}"
-    step = f"record it on a machine that has it: tclab record ENVIRONMENT {snippet.name}"
+    name = live.snippet.name
+    needs = ", ".join(live.why) if live.state == "lacking" else "a run"
+    cause = f"snippets/{name}.py needs {needs}"
+    step = f"record it on a machine that has it: tclab record ENVIRONMENT {name}"
     return RunFailed(place, f"{cause}, which is not here, and has no fresh recording", step)
 
 
@@ -97,11 +101,19 @@ def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
     _raise(_read(book))
     _raise(_recordings(book))
     live = _live(book, run or run_here)
-    _raise(
-        failures.error(one, _first_use(book, one.snippet)) for one in live.values() if not one.ok
-    )
+    _raise(problem for one in live.values() if not one.ok for problem in _failed(book, one))
     for name, recorded in book.runs.items():
         book.runs[name] = _shown(live.get(name), recorded)
+    return book
+
+
+def stored(root: Path, docs: Path) -> Book:
+    """The book as far as nothing need be run: recordings, and fresh runs from the store."""
+    book = Book(Plan(root), docs)
+    _raise(_read(book))
+    _recordings(book)
+    for name, snippet in book.snippets.items():
+        book.runs[name] = _shown(book.plan.fresh_run(snippet), book.runs.get(name, ()))
     return book
 
 
@@ -117,12 +129,19 @@ def _read(book: Book) -> list[TclabError]:
     try:
         book.snippets = {s.name: s for s in snippets.find(book.root)}
         book.uses = uses.in_folder(book.docs, book.root)
+        book.sentences = sentences.in_folder(book.docs, book.root)
     except TclabError as error:
         return [error]
     problems += [
         missing(use.snippet, str(use), book.snippets)
         for use in book.uses
         if use.snippet not in book.snippets
+    ]
+    problems += [
+        missing(name, str(sentence), book.snippets)
+        for sentence in book.sentences
+        for name, _ in sentence.claims
+        if name not in book.snippets
     ]
     used = {use.snippet for use in book.uses}
     problems += [_orphan(name) for name in book.snippets if name not in used]
@@ -143,7 +162,7 @@ def _recordings(book: Book) -> list[TclabError]:
         problems += wrong
         book.runs[name] = () if wrong else tuple(status.run() for status in recorded)
         if live.state == "lacking" and not recorded:
-            problems.append(no_run(snippet, _first_use(book, name), live.why))
+            problems.append(no_run(live, _first_use(book, name)))
     return problems
 
 
@@ -169,6 +188,18 @@ def _shown(live: Run | None, recorded: Iterable[Run]) -> tuple[Run, ...]:
 
 def _made_on(run: Run) -> tuple[str, str]:
     return run.provenance.gpu, run.provenance.torch
+
+
+def _failed(book: Book, run: Run) -> Iterator[TclabError]:
+    """A failed run, at the page that wants it, and the sentences that it makes false."""
+    yield failures.error(run, _first_use(book, run.snippet))
+    false = {c.name: c for c in claims.false(run.claims, run.provenance.torch)}
+    for sentence in book.sentences:
+        for name, claim in sentence.claims:
+            if name == run.snippet and claim in false:
+                line = f"snippets/{name}.py:{false[claim].line}"
+                cause = f"no longer true: “{' '.join(sentence.text.split())}” ({line}, {claim})"
+                yield PageError(str(sentence), cause, "correct the sentence and the claim")
 
 
 def _first_use(book: Book, name: str) -> str:

@@ -24,8 +24,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from tclab import display
-from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Stopped
+from tclab import claims, display
+from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Noted, Returned, Stopped
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
 
@@ -88,14 +88,23 @@ def _answer_where(path: Path, file: str) -> None:
 
 
 def _execute(job: JobFile) -> End:
-    """Run the file; how it ended, as data."""
-    file = job["file"]
+    """Run the file; how it ended and what became of its claims, as data."""
+    register = claims.Register()
     try:
-        code = compile(job["source"], file, "exec", dont_inherit=True)
-        exec(code, _as_main(job).__dict__)
+        named = claims.find(job["source"], job["file"])
+        tree = claims.registered(job["source"], job["file"], named)
+        code = compile(tree, job["file"], "exec", dont_inherit=True)
+        main = _as_main(job).__dict__
+        main[claims.REGISTER] = register
+        exec(code, main)
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
-        return _ended_with(error, job)
-    return {"ended": "returned"}
+        return _ended_with(error, job, _noted(register))
+    return Returned(ended="returned", **_noted(register))
+
+
+def _noted(register: claims.Register) -> Noted:
+    broken = {name: _clean(message) for name, message in register.broken.items()}
+    return {"reached": dict(register.reached), "broken": broken}
 
 
 def _as_main(job: JobFile) -> types.ModuleType:
@@ -126,19 +135,20 @@ def _finish_threads() -> None:
 # --------------------------------------------------------------------------- errors
 
 
-def _ended_with(error: BaseException, job: JobFile) -> AsDeclared | Stopped:
+def _ended_with(error: BaseException, job: JobFile, noted: Noted) -> AsDeclared | Stopped:
     if job["raises"] and is_a(error, job["raises"]):
-        return {"ended": "as declared", "raised": _clean(_only(error))}
+        return AsDeclared(ended="as declared", raised=_clean(_only(error)), **noted)
     tb = error.__traceback__
     while tb is not None and tb.tb_frame.f_code.co_filename != job["file"]:
         tb = tb.tb_next
-    return {
-        "ended": _cause(error),
-        "message": _clean(_only(error)),
-        "line": _line(tb, job["file"]) or getattr(error, "lineno", None),
-        "traceback": _clean("".join(traceback.format_exception(type(error), error, tb))),
-        "hint": _hint(error),
-    }
+    return Stopped(
+        ended=_cause(error),
+        message=_clean(_only(error)),
+        line=_line(tb, job["file"]) or getattr(error, "lineno", None),
+        traceback=_clean("".join(traceback.format_exception(type(error), error, tb))),
+        hint=_hint(error),
+        **noted,
+    )
 
 
 def _cause(error: BaseException) -> Literal["raised", "assertion", "exit"]:

@@ -65,20 +65,27 @@ class JobFile(TypedDict):
     raises: str
 
 
-class Returned(TypedDict):
+class Noted(TypedDict):
+    """Of the claims that were made: how often each was reached, what those said that failed."""
+
+    reached: dict[str, int]
+    broken: dict[str, str]
+
+
+class Returned(Noted):
     """The file came to its end."""
 
     ended: Literal["returned"]
 
 
-class AsDeclared(TypedDict):
+class AsDeclared(Noted):
     """It raised the error its header declares."""
 
     ended: Literal["as declared"]
     raised: str
 
 
-class Stopped(TypedDict):
+class Stopped(Noted):
     """It ended with an error that nobody declared. `hint` is a next step, where there is one."""
 
     ended: Literal["raised", "assertion", "exit"]
