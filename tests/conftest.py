@@ -16,8 +16,10 @@ from .lab import Lab
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path / "project")
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    made = Lab(tmp_path / "project")
+    monkeypatch.setenv("TCLAB_STORE", str(made.store.path))
+    return made
 
 
 # --------------------------------------------------------------------------- the last line

@@ -66,6 +66,39 @@ def test_variables_make_stale(lab, monkeypatch, name):
     assert times(log) == 2
 
 
+@pytest.mark.parametrize("alone", ["false", "true"])
+def test_threads_of_who_starts_the_engine_do_not_reach_a_snippet(lab, monkeypatch, alone):
+    """So what ``make test`` runs, with one thread for its own workers, ``make site`` shows."""
+    code = """
+    import os
+    print([os.environ.get(name) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")])
+    """
+    snippet = lab.write("t/threads", code, f"alone={alone}")
+    monkeypatch.setenv("KMP_BLOCKTIME", "0")
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    without = lab.run(snippet)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    monkeypatch.setenv("MKL_NUM_THREADS", "1")
+    assert lab.run(snippet) == without
+    again = lab.run(snippet, force=True)["t/threads"]
+    assert again.stdout == "[None, None, '0']\n"
+    assert again.provenance.variables["KMP_BLOCKTIME"] == "0"
+    assert not {"OMP_NUM_THREADS", "MKL_NUM_THREADS"} & set(again.provenance.variables)
+
+
+def test_an_include_that_changes_while_it_is_run_makes_that_run_stale(lab):
+    (lab.root / "snippets/t").mkdir()
+    include = lab.root / "snippets/t/_shared.py"
+    include.write_text("value = 1\n")
+    code = (
+        f"from _shared import value\nopen({str(include)!r}, 'w').write('value = 2')\nprint(value)"
+    )
+    snippet = lab.write("t/one", code)
+    assert lab.run(snippet)["t/one"].stdout == "1\n"
+    status = lab.plan().live(snippet)
+    assert (status.state, status.why) == ("stale", ("the snippet changed (or _shared.py)",))
+
+
 def test_a_damaged_run_is_run_again(lab):
     snippet, log = counting(lab, extra="print('hello')")
     first = lab.run(snippet)["t/counting"]
