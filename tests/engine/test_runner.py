@@ -71,7 +71,8 @@ def test_threads_of_who_starts_the_engine_do_not_reach_a_snippet(lab, monkeypatc
     """So what ``make test`` runs, with one thread for its own workers, ``make site`` shows."""
     code = """
     import os
-    print([os.environ.get(name) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")])
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "KMP_BLOCKTIME")
+    print([os.environ.get(name) for name in names])
     """
     snippet = lab.write("t/threads", code, f"alone={alone}")
     monkeypatch.setenv("KMP_BLOCKTIME", "0")
@@ -90,9 +91,11 @@ def test_an_include_that_changes_while_it_is_run_makes_that_run_stale(lab):
     (lab.root / "snippets/t").mkdir()
     include = lab.root / "snippets/t/_shared.py"
     include.write_text("value = 1\n")
-    code = (
-        f"from _shared import value\nopen({str(include)!r}, 'w').write('value = 2')\nprint(value)"
-    )
+    code = f"""
+    from _shared import value
+    open({str(include)!r}, "w").write("value = 2")
+    print(value)
+    """
     snippet = lab.write("t/one", code)
     assert lab.run(snippet)["t/one"].stdout == "1\n"
     status = lab.plan().live(snippet)
