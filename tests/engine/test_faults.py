@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tclab.engine import events, failures
+from tclab.errors import TclabError
 from tclab.model import CAUSES, Run
 from tclab.snippets import read
+
+from . import runaway
 
 GOOD = """
 import tclab
@@ -79,12 +84,63 @@ def test_a_hang_that_holds_the_interpreter_is_stopped(lab):
     assert failure(run).location.line == 4
 
 
+KILLS_THE_SUPERVISOR = """
+import os, subprocess, sys, time
+below = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
+                         start_new_session=True)
+with open({pids!r}, "a") as file:
+    file.write(f"{{os.getpid()}} {{below.pid}} ")
+keeper = open(f"/proc/{{os.getppid()}}/stat").read()
+os.kill(int(keeper.rpartition(")")[2].split()[1]), 9)
+time.sleep(60)
+"""
+
+
 def test_a_snippet_that_kills_the_engine_takes_no_other_with_it(lab):
-    killer = lab.write("t/killer", "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
+    """Each that ran is run again alone; what they had started ends with the engine."""
+    pids = lab.root / "pids"
+    killer = lab.write("t/killer", KILLS_THE_SUPERVISOR.format(pids=str(pids)))
     others = [lab.write(f"t/good_{i}", "import time\ntime.sleep(0.2)" + GOOD) for i in range(3)]
     runs = lab.run(killer, *others, jobs=4)
     assert failure(runs["t/killer"]).cause == "worker"
     assert [runs[s.name].ok for s in others] == [True] * 3
+    assert_gone(map(int, pids.read_text().split()))
+
+
+def assert_gone(pids):
+    """All of them end within a while: they hear of it from a process that does."""
+    deadline = time.monotonic() + 10
+    left = set(pids)
+    assert left
+    while left and time.monotonic() < deadline:
+        left = {pid for pid in left if runaway.state(pid) not in ("", "Z")}
+        time.sleep(0.01)
+    assert not left
+
+
+def test_a_warm_process_that_dies_is_done_without(lab, monkeypatch, tmp_path):
+    (tmp_path / "torch.py").write_text("import os\nos._exit(3)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run = lab.one("print('fine')", warm=True)
+    assert run.stdout == "fine\n"
+    notes = [event.note for event in lab.heard(events.Warm)]
+    assert [note.splitlines()[0] for note in notes if note] == [
+        "the warm process died; starting cold ones"
+    ]
+
+
+def test_a_warm_process_that_cannot_import_torch_says_why(lab, monkeypatch, tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError('libgomp is missing')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert lab.one("print('fine')", warm=True).stdout == "fine\n"
+    (ready,) = lab.heard(events.Warm)
+    assert ready.note == "snippets run in cold processes: ImportError: libgomp is missing"
+
+
+def test_no_process_at_all_is_one_clear_error(lab, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(TclabError, match="the engine: cannot start a Python process"):
+        lab.one("print(1)")
 
 
 def test_faults_leave_the_others_and_the_earlier_run(lab):

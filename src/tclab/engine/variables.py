@@ -40,12 +40,16 @@ _SET = GRAPH_CACHES_OFF | SAME_EVERY_TIME | FOR_THE_FORK
 #: C++ and every time depend on that.
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
-_DROPPED = ("FORCE_COLOR", "CLICOLOR_FORCE", "PYTHONSTARTUP", "PYTHONINSPECT", *THREADS)
+#: What has Python watch each line that runs. Times would be wrong, and Dynamo looks at the watcher.
+WATCHERS = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "PYTHONINSPECT", "PYTHONSTARTUP")
+
+_COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 
 def outer() -> dict[str, str]:
     """Of this process's variables, those that reach a snippet as they are."""
-    return {name: value for name, value in os.environ.items() if name not in {*_DROPPED, *_SET}}
+    kept_back = {*THREADS, *WATCHERS, *_COLOURS, *_SET}
+    return {name: value for name, value in os.environ.items() if name not in kept_back}
 
 
 def undone() -> dict[str, str | None]:

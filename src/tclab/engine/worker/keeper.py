@@ -37,23 +37,23 @@ def start(request: Request, fork: Fork | None, inherited: Iterable[int]) -> int:
     """The pid of a new keeper. `fork` as the supervisor's; `inherited` is closed in the keeper."""
     parent = os.getpid()
     pid = os.fork()
-    if pid:
-        return pid
+    if pid == 0:
+        _keep(Path(request["folder"]), request, fork, parent, inherited)
+    return pid
+
+
+def _keep(
+    folder: Path, request: Request, fork: Fork | None, parent: int, inherited: Iterable[int]
+) -> NoReturn:
+    """In the new process: start the snippet, wait for it, end what it left."""
+    status = ""
     try:
         _plain_signals()
+        limits.adopt_orphans()
+        signal.signal(signal.SIGTERM, _enough)
         limits.hear_of_parents_death(parent, signal.SIGTERM)
         for descriptor in inherited:
             os.close(descriptor)
-        _keep(Path(request["folder"]), request, fork)
-    finally:
-        os._exit(1)
-
-
-def _keep(folder: Path, request: Request, fork: Fork | None) -> NoReturn:
-    limits.adopt_orphans()
-    signal.signal(signal.SIGTERM, _enough)
-    status = ""
-    try:
         with contextlib.suppress(_Enough):
             pid = _start_snippet(folder, request, fork)
             write(folder / "pid", str(pid))
