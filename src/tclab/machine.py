@@ -94,8 +94,8 @@ def _assignments(path: Path) -> dict[str, str]:
 def _read_assignments(path: Path, _changed: int) -> tuple[tuple[str, str], ...]:
     """Top-level ``name = "text"`` lines, read and not run."""
     pattern = r"^(\w+)(?:: [^=\n]+)? = (['\"].*['\"])[ \t]*$"
-    found = re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
-    return tuple((name, str(ast.literal_eval(value))) for name, value in found)
+    assignments = re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
+    return tuple((name, str(ast.literal_eval(value))) for name, value in assignments)
 
 
 def check_torch() -> None:

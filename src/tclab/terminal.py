@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,6 +18,7 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
@@ -32,9 +32,14 @@ MIB = 1024 * 1024
 
 #: How each state of a run is written; `list` explains them.
 STYLES = {
-    "fresh": "green", "stale": "yellow", "never": "yellow", "failed": "bold red", "broken": "red",
-    "ok": "green", "needs": "dim",
-}  # fmt: skip
+    "fresh": "green",
+    "ok": "green",
+    "stale": "yellow",
+    "never": "yellow",
+    "failed": "bold red",
+    "broken": "red",
+    "needs": "dim",
+}
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -118,16 +123,14 @@ def progress(total: int, verb: str = "running") -> Iterator[events.OnEvent]:
 
 
 def _bar(out: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(), console=out, transient=True,
-    )  # fmt: skip
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return Progress(*columns, TimeElapsedColumn(), console=out, transient=True)
 
 
 class _Live:
     """Moves a rich progress bar along with the runner's events."""
 
-    def __init__(self, bar: Progress, task: Any, verb: str) -> None:
+    def __init__(self, bar: Progress, task: TaskID, verb: str) -> None:
         self.bar, self.task, self.verb = bar, task, verb
         self.now: list[str] = []
 

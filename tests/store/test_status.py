@@ -58,12 +58,12 @@ def test_the_same_is_fresh_on_any_day() -> None:
         ),
     ],
 )
-def test_each_difference_of_the_environment_is_named(changed: dict, says: str) -> None:
+def test_each_difference_of_the_provenance_is_named(changed: dict, says: str) -> None:
     assert why(replace(HERE, **changed)) == [says]
 
 
 def test_every_field_of_a_provenance_but_the_day_counts() -> None:
-    assert {*keys.ENVIRONMENT, "date"} == {field.name for field in fields(Provenance)}
+    assert {*keys.PROVENANCE, "date"} == {field.name for field in fields(Provenance)}
 
 
 def test_code_that_changed_is_named(tmp_path: Path) -> None:

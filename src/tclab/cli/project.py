@@ -1,4 +1,4 @@
-"""What the commands on a project share: the project itself, and the report of its runs."""
+"""What the commands on a project share: the project itself, and how its runs are told."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def project(context: click.Context) -> Project:
 
 
 @contextmanager
-def reporting() -> Iterator[dict[str, Run]]:
-    """A dictionary for runs; reported at the end, kept in the store or not."""
+def printing_results() -> Iterator[dict[str, Run]]:
+    """A dictionary for runs; printed at the end, kept in the store or not."""
     runs: dict[str, Run] = {}
     try:
         yield runs
     except schedule.StoreFailed as trouble:
-        report(trouble.runs)
+        print_results(trouble.runs)
         raise
-    report(runs)
+    print_results(runs)
 
 
-def report(runs: Mapping[str, Run]) -> None:
+def print_results(runs: Mapping[str, Run]) -> None:
     """The table of results, then every failure with place, cause and next step."""
     terminal.console().print(terminal.result_table(runs))
     for run in runs.values():

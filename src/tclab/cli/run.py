@@ -8,7 +8,7 @@ import click
 
 from tclab import terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, project, reporting
+from tclab.cli.project import STATUS, printing_results, project
 from tclab.engine import schedule
 from tclab.engine.plan import Plan
 from tclab.errors import RunFailed
@@ -19,9 +19,13 @@ from tclab.model import Snippet
 @click.argument("words", metavar="[SNIPPET]...", nargs=-1)
 @click.option("-f", "--force", is_flag=True, help="Run what is fresh, too.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", envvar="TCLAB_JOBS",
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    envvar="TCLAB_JOBS",
     help="How many at a time. Default: TCLAB_JOBS, or one for each core.",
-)  # fmt: skip
+)
 @click.pass_context
 def run(context: click.Context, words: tuple[str, ...], force: bool, jobs: int | None) -> None:
     """Run snippets, each in a process of its own; by default whatever is stale.
@@ -46,7 +50,7 @@ def run(context: click.Context, words: tuple[str, ...], force: bool, jobs: int |
         fresh = terminal.plural(len(chosen) - left_out, "fresh run")
         terminal.note(f"Nothing is stale: {fresh}.")
         return
-    with terminal.progress(len(todo)) as on_event, reporting() as runs:
+    with terminal.progress(len(todo)) as on_event, printing_results() as runs:
         runs.update(schedule.run(todo, lab.plan, jobs=jobs, on_event=on_event, force=force))
     if any(not r.ok for r in runs.values()):
         context.exit(1)

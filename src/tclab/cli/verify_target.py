@@ -47,7 +47,7 @@ class Function(TypedDict):
     reason: str
 
 
-class Report(TypedDict):
+class Comparison(TypedDict):
     """``report.json`` of `tclab.verify.compare`; `environment` has torch, triton and gpu."""
 
     kernels: int
@@ -158,7 +158,7 @@ def _target_here(device: str) -> Target:
     raise TclabError(f"the GPU here, {device}", "is no known target", f"known: {known}")
 
 
-def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> Report:
+def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> Comparison:
     """The report of `tclab.verify.compare`, made in a process of its own."""
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -166,12 +166,12 @@ def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> Re
         command = [sys.executable, "-m", "tclab.verify.compare", "--out", str(folder)]
         command += ["--target", target.name, "--jobs", str(jobs), *names]
         done = subprocess.run(
-            command, env=_environment(), capture_output=True, text=True, check=False
+            command, env=_variables(), capture_output=True, text=True, check=False
         )
         return _report(done, folder / "report.json")
 
 
-def _report(done: subprocess.CompletedProcess[str], path: Path) -> Report:
+def _report(done: subprocess.CompletedProcess[str], path: Path) -> Comparison:
     """What the comparison wrote; an error where it did not come to that."""
     if done.returncode == UNKNOWN_NAME:
         cause = done.stderr.strip().splitlines()[-1]  # above it, warnings of an import
@@ -179,10 +179,10 @@ def _report(done: subprocess.CompletedProcess[str], path: Path) -> Report:
     if done.returncode not in (0, 1) or not path.exists():
         cause, step = done.stderr.strip()[-2000:], "is PyTorch with Triton installed?"
         raise TclabError("tclab verify-target", cause or "no report", step)
-    return cast(Report, json.loads(path.read_text(encoding="utf-8")))
+    return cast(Comparison, json.loads(path.read_text(encoding="utf-8")))
 
 
-def _environment() -> dict[str, str]:
+def _variables() -> dict[str, str]:
     """This process's variables; tclab is found where this process found it."""
     source = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
@@ -192,13 +192,13 @@ def _environment() -> dict[str, str]:
 # --------------------------------------------------------------------------- showing
 
 
-def show(report: Report, target: Target, *, diff: bool) -> None:
+def show(report: Comparison, target: Target, *, diff: bool) -> None:
     """Function by function, then the totals."""
     out = terminal.console()
     out.print(_table(report["functions"]))
     out.print(_totals(report), soft_wrap=True)
-    made = report["environment"]
-    versions = f"PyTorch {made['torch']}, Triton {made['triton']}, {made['gpu']} as {target.name}"
+    by = report["environment"]
+    versions = f"PyTorch {by['torch']}, Triton {by['triton']}, {by['gpu']} as {target.name}"
     out.print(f"[dim]{escape(versions)}, {report['seconds']} s[/]", soft_wrap=True)
     for row in report["functions"] if diff else ():
         if row["verdict"] not in ("identical", "refused") and row["reason"]:
@@ -206,7 +206,7 @@ def show(report: Report, target: Target, *, diff: bool) -> None:
             out.print(escape(row["reason"]), soft_wrap=True)
 
 
-def _totals(report: Report) -> str:
+def _totals(report: Comparison) -> str:
     kernels, identical = report["kernels"], report["identical"]
     share = identical / kernels if kernels else 0
     counts = f"{identical} identical ({share:.1%}), {report['different']} different"
@@ -229,8 +229,8 @@ def _table(rows: Sequence[Function]) -> Table:
 def _why(row: Function) -> str:
     """The cause, or the first line that differs; nothing for what is identical."""
     lines = [line.strip() for line in row["reason"].splitlines()]
-    told = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
-    if not told or row["verdict"] == "identical":
+    content = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
+    if not content or row["verdict"] == "identical":
         return ""
-    errors = [line for line in told if _ERROR.match(line)]  # a traceback's last line
-    return errors[-1] if errors else told[0]
+    errors = [line for line in content if _ERROR.match(line)]  # a traceback's last line
+    return errors[-1] if errors else content[0]

@@ -71,13 +71,13 @@ class Job:
             (folder / name).mkdir(parents=True)
         os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
         _share_headers(folder / "tmp")
-        told: JobFile = {
+        job_file: JobFile = {
             "file": f"snippets/{self.name}.py",
             "path": str(self.snippet.path.parent),
             "source": self.snippet.source,
             "raises": self.snippet.raises,
         }
-        (folder / "job.json").write_text(json.dumps(told), encoding="utf-8")
+        (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
     def request(self, cache: Path) -> Request:
         """What the supervisor is told. A timed snippet is cold, and shares no compiled objects."""

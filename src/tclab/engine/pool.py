@@ -40,7 +40,7 @@ class Pool:
         self._base: Path | None = None
         self._input = b""
         self._numbers = 0
-        self.key = ""  # digest of the code and environment the supervisor was started with
+        self.key = ""  # digest of the capture code and provenance it was started under
 
     def __enter__(self) -> Pool:
         return self

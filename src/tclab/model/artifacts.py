@@ -196,7 +196,7 @@ class Chain(Artifact):
 
 #: The stages a listing or graph can belong to, in the order a compile goes through them.
 STAGES = (
-    "python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad",
-    "ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "asm", "ttir", "ttgir", "llir",
-    "ptx", "sass",
-)  # fmt: skip
+    *("python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"),
+    *("ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "asm"),
+    *("ttir", "ttgir", "llir", "ptx", "sass"),
+)

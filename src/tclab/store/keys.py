@@ -10,14 +10,14 @@ from pathlib import Path
 
 from tclab.model import Json, Provenance, Snippet
 
-#: What of tclab decides what a run shows, given its snippet and its environment.
+#: What of tclab decides what a run shows, given its snippet and its provenance.
 _CAPTURE = (
     *("model", "capturing", "explain", "engine/worker/process.py", "engine/variables.py"),
     *("claims.py", "display.py", "scrub.py", "targets.py"),
 )
 
 #: Of a provenance, all that can change what a run shows: everything but the day.
-ENVIRONMENT = (
+PROVENANCE = (
     *("torch", "torch_git", "triton", "python", "cuda", "gpu", "driver", "cpu", "system"),
     *("cores", "variables"),
 )
@@ -45,9 +45,9 @@ def _lines(content: bytes) -> str:
     return content.replace(b"\r\n", b"\n").decode("utf-8", "backslashreplace")
 
 
-def environment_key(provenance: Provenance) -> str:
-    """Of all of an environment that can change what a run shows."""
-    values = {name: getattr(provenance, name) for name in ENVIRONMENT}
+def provenance_key(provenance: Provenance) -> str:
+    """Of all of a provenance that can change what a run shows."""
+    values = {name: getattr(provenance, name) for name in PROVENANCE}
     return digest(values | {"variables": dict(provenance.variables)})
 
 

@@ -45,12 +45,12 @@ class Status:
 def differences(run: Run, snippet: Snippet, here: Provenance, capture: str) -> tuple[str, ...]:
     """What `run` depends on and is different now, in words; empty: it holds.
 
-    `capture` is `keys.capture_key`. Of the environment everything counts but the day.
+    `capture` is `keys.capture_key`. Of the provenance everything counts but the day.
     """
     return (
         *of_source(run, snippet),
         *(["tclab's capture code changed"] if run.capture_key != capture else []),
-        *_of_environment(run.provenance, here),
+        *_of_provenance(run.provenance, here),
     )
 
 
@@ -65,8 +65,8 @@ def of_source(run: Run, snippet: Snippet) -> tuple[str, ...]:
 _NAMES = {"triton": "Triton", "python": "Python", "cuda": "CUDA", "gpu": "GPU", "cpu": "CPU"}
 
 
-def _of_environment(then: Provenance, now: Provenance) -> Iterator[str]:
-    for field in keys.ENVIRONMENT:
+def _of_provenance(then: Provenance, now: Provenance) -> Iterator[str]:
+    for field in keys.PROVENANCE:
         before, after = getattr(then, field), getattr(now, field)
         if before == after or (field == "torch_git" and then.torch != now.torch):
             continue

@@ -107,12 +107,12 @@ def _become(folder: Path, request: Request, fork: Fork | None, parent: int) -> N
             os.environ.update({n: v for n, v in request["variables"].items() if v is not None})
             fork(folder)
         command = [sys.executable, "-m", "tclab.engine.worker.process", str(folder)]
-        os.execve(sys.executable, command, _environment(request["variables"]))
+        os.execve(sys.executable, command, _variables(request["variables"]))
     finally:
         os._exit(_NO_PROCESS)
 
 
-def _environment(changes: dict[str, str | None]) -> dict[str, str]:
+def _variables(changes: dict[str, str | None]) -> dict[str, str]:
     """This process's variables with `changes`; None removes one."""
     merged = {**os.environ, **changes}
     return {name: value for name, value in merged.items() if value is not None}
