@@ -11,13 +11,13 @@ from rich.table import Table
 
 from tclab import claims as asserts
 from tclab import terminal
-from tclab.cli.project import STATUS, project
+from tclab.cli.project import EXIT_STATUS, project
 from tclab.errors import BadRequest
 from tclab.page import book, proofs
 from tclab.page.prose import sentences
 
 
-@click.command(epilog=STATUS, short_help="Sentences and the asserts that prove them.")
+@click.command(epilog=EXIT_STATUS, short_help="Sentences and the asserts that prove them.")
 @click.argument("page", required=False, metavar="[PAGE]")
 @click.option("--unbound", is_flag=True, help="List the sentences that no claim carries.")
 @click.pass_context

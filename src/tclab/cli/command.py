@@ -18,7 +18,7 @@ from tclab.cli import selection
 from tclab.cli.claims import claims
 from tclab.cli.explain import explain
 from tclab.cli.list import list_
-from tclab.cli.project import STATUS, Project
+from tclab.cli.project import EXIT_STATUS, Project
 from tclab.cli.record import record
 from tclab.cli.run import run
 from tclab.cli.show import show
@@ -28,7 +28,7 @@ from tclab.errors import TclabError
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
 
 
-@click.group(context_settings=CONTEXT, epilog=STATUS)
+@click.group(context_settings=CONTEXT, epilog=EXIT_STATUS)
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

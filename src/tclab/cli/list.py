@@ -9,14 +9,14 @@ import click
 
 from tclab import terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, project
+from tclab.cli.project import EXIT_STATUS, project
 from tclab.engine.plan import Plan
 from tclab.model import Snippet
 from tclab.store import recordings
 from tclab.store.status import Status
 
 
-@click.command("list", epilog=STATUS, short_help="What there is, and how fresh.")
+@click.command("list", epilog=EXIT_STATUS, short_help="What there is, and how fresh.")
 @click.argument("words", metavar="[SNIPPET]...", nargs=-1)
 @click.option("--names", is_flag=True, help="Names only, one a line, for scripts.")
 @click.pass_context

@@ -13,7 +13,7 @@ from tclab.engine import failures, schedule
 from tclab.engine.plan import Plan
 from tclab.model import Run
 
-STATUS = """\b
+EXIT_STATUS = """\b
 Exit status:
   0    done
   1    a snippet failed, or what was asked for is missing, stale or damaged

@@ -6,11 +6,11 @@ import click
 
 from tclab import terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, printing_results, project
+from tclab.cli.project import EXIT_STATUS, printing_results, project
 from tclab.engine.record import record as record_runs
 
 
-@click.command(epilog=STATUS, short_help="Keep this machine's runs for others.")
+@click.command(epilog=EXIT_STATUS, short_help="Keep this machine's runs for others.")
 @click.argument("environment_name", metavar="ENVIRONMENT")
 @click.argument("words", metavar="[SNIPPET]...", nargs=-1)
 @click.option("-f", "--force", is_flag=True, help="Record anew what is fresh, too.")

@@ -8,14 +8,14 @@ import click
 
 from tclab import terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, printing_results, project
+from tclab.cli.project import EXIT_STATUS, printing_results, project
 from tclab.engine import schedule
 from tclab.engine.plan import Plan
 from tclab.errors import RunFailed
 from tclab.model import Snippet
 
 
-@click.command(epilog=STATUS, short_help="Run what is stale.")
+@click.command(epilog=EXIT_STATUS, short_help="Run what is stale.")
 @click.argument("words", metavar="[SNIPPET]...", nargs=-1)
 @click.option("-f", "--force", is_flag=True, help="Run what is fresh, too.")
 @click.option(

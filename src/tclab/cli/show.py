@@ -6,14 +6,14 @@ import click
 
 from tclab import render, terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, project
+from tclab.cli.project import EXIT_STATUS, project
 from tclab.engine import failures
 from tclab.engine.plan import Plan
 from tclab.errors import RunFailed
 from tclab.model import Run, Snippet
 
 
-@click.command(epilog=STATUS, short_help="A stored run, as text.")
+@click.command(epilog=EXIT_STATUS, short_help="A stored run, as text.")
 @click.argument("word", metavar="SNIPPET")
 @click.option("--env", "name", metavar="NAME", help="Here, or an environment of records/.")
 @click.option("-a", "--artifact", metavar="NAME", help="Only this artifact.")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-from importlib.util import find_spec
 
+from tclab import terminal
 from tclab.engine import events, schedule
 from tclab.engine.pool import Pool
 from tclab.model import Run, Snippet
 from tclab.page.book import Book
-
-#: From this many stale snippets on, warming a process up costs less than it saves.
-WARM_FROM = 4
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -21,29 +18,13 @@ def run(book: Book, stale: list[Snippet]) -> dict[str, Run]:
     log.info("tclab: running %d of %d snippets", len(stale), len(book.snippets))
     if not log.isEnabledFor(logging.INFO):
         return _run(book, stale, events.silent)
-    if find_spec("rich") is None:
-        return _run(book, stale, _log)
-    from tclab import terminal
-
     with terminal.progress(len(stale)) as on_event:
         return _run(book, stale, on_event)
 
 
 def _run(book: Book, stale: list[Snippet], on_event: events.OnEvent) -> dict[str, Run]:
-    return schedule.run(
-        stale,
-        book.plan,
-        on_event=on_event,
-        warm=len(stale) >= WARM_FROM,
-        pool=_serving.pool(book) if _serving else None,
-    )
-
-
-def _log(event: events.Event) -> None:
-    """One line for a snippet that ended."""
-    if isinstance(event, events.Finished) and event.run is not None:
-        result = event.run.failure.cause if event.run.failure else "ok"
-        log.info("tclab: %s: %s, %.1f s", event.snippet, result, event.run.seconds)
+    pool = _serving.pool(book) if _serving else None
+    return schedule.run(stale, book.plan, on_event=on_event, pool=pool)
 
 
 # --------------------------------------------------------------------------- mkdocs serve

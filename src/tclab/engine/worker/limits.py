@@ -82,12 +82,14 @@ def _psutil_resident(pid: int) -> int:
 # --------------------------------------------------------------------------- killing
 
 
-def end_below() -> None:
+def end_below(seconds: float = 10.0) -> None:
     """Kill every descendant of this process; returns when none is left.
 
     For a process that adopts orphans (`adopt_orphans`): with no child it has no descendant.
+    What cannot be killed, since it is another user's, is given up after `seconds`.
     """
-    while _has_children():
+    deadline = time.monotonic() + seconds
+    while _has_children() and time.monotonic() < deadline:
         kill_below()
         time.sleep(_DYING)
 
@@ -110,7 +112,7 @@ def kill_below(spared: Iterable[int] = ()) -> None:
     When a look finds only stopped ones, all are killed.
     """
     spared, stopped = set(spared), set[int]()
-    while moving := _below_this(spared) - stopped:
+    while moving := _below_this(spared) - stopped:  # each look finds younger ones
         send(moving, signal.SIGSTOP)
         stopped |= moving
     send(stopped, signal.SIGKILL)

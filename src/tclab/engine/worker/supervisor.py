@@ -184,7 +184,7 @@ class Supervisor:
             for pid, _ in self._ended():
                 self.watched.pop(pid, None)
             time.sleep(0.005)
-        limits.end_below()
+        limits.end_below(seconds=0.5)
 
     def report(self, what: Report) -> None:
         """Tell the runner; where it has left, stdin says so too."""
