@@ -1,0 +1,177 @@
+"""The conditions of ``sdp_utils_cpp.h`` and ``cuda/sdp_utils.cpp`` (ATen/native/transformers).
+
+Each function bears the name of the C++ function it follows, without ``check_``, and takes the
+call and the machine. Conditions on sizes are asked in the order of the source: where a size is
+symbolic, each one that is asked becomes a guard. Nested tensors are not told apart here: they are
+refused before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tclab.capturing.target.sdpa.call import Call, Machine
+
+Check = Callable[[Call, Machine], bool]
+
+HALF = (torch.float16, torch.bfloat16)
+_SM50, _SM80, _SM121 = (5, 0), (8, 0), (12, 1)
+
+
+# ------------------------------------------------------------------------------ sdp_utils_cpp.h
+
+
+def enabled(backend: str) -> Check:
+    """check_runtime_disabled_flash, …_mem_efficient, …_cudnn."""
+    return lambda call, machine: backend in machine.enabled
+
+
+def tensor_shapes(call: Call, machine: Machine) -> bool:
+    """Four dimensions each."""
+    return all(t.dim() == 4 for t in call.inputs)
+
+
+def for_attn_mask(call: Call, machine: Machine) -> bool:
+    """No mask at all."""
+    return call.mask is None
+
+
+def attn_mask_shape(call: Call, machine: Machine) -> bool:
+    """A mask without gradients, of two or four dimensions that broadcast."""
+    mask = call.mask
+    if mask is None:
+        return True
+    if mask.requires_grad or not _fits(call, mask.shape[-2], call.query.shape[2]):
+        return False
+    if not _fits(call, mask.shape[-1], call.key.shape[2]):
+        return False
+    if mask.dim() != 4:
+        return mask.dim() == 2
+    query = call.query.shape
+    return _fits(call, mask.shape[0], query[0]) and _fits(call, mask.shape[1], query[1])
+
+
+def _fits(call: Call, size: Any, wanted: Any) -> bool:
+    return call.sure(size == wanted) or call.sure(size == 1)
+
+
+def batch_size_and_num_heads(*, gqa: bool, same_kv: bool = True, mqa: bool = False) -> Check:
+    """check_batch_size_and_num_heads_dense<supports_gqa, requires_same_num_heads, supports_mqa>."""
+
+    def check(call: Call, machine: Machine) -> bool:
+        q, k, v = (t.shape[0] for t in call.inputs)
+        if not call.all(lambda: q == k, lambda: q == v):
+            return False
+        if call.gqa and gqa:
+            return _grouped(call, same_kv)
+        q, k, v = (t.shape[-3] for t in call.inputs)
+        if call.all(lambda: q == k, lambda: q == v):
+            return True
+        return mqa and call.all(lambda: q > 0, lambda: k == 1, lambda: v == 1)
+
+    return check
+
+
+def _grouped(call: Call, same_kv: bool) -> bool:
+    """check_grouped_query_attention."""
+    q, k, v = (t.shape[-3] for t in call.inputs)
+    if same_kv and not call.sure(k == v):
+        return False
+    return call.sure(q % k == 0) and (same_kv or call.sure(q % v == 0))
+
+
+def nonzero_sequence_lengths(call: Call, machine: Machine) -> bool:
+    """check_nonzero_sequence_lengths_dense."""
+    return call.all(lambda: call.query.shape[-2] != 0, lambda: call.key.shape[-2] != 0)
+
+
+def last_dim_stride_equals_1(*, ignore_singleton: bool) -> Check:
+    """check_last_dim_stride_equals_1_dense, the mask's last dimension included."""
+
+    def check(call: Call, machine: Machine) -> bool:
+        ones = all(call.sure(t.stride(-1) == 1) for t in call.inputs)
+        if not ones and not (ignore_singleton and call.sure(call.query.shape[-1] == 1)):
+            return False
+        return call.mask is None or call.sure(call.mask.stride(-1) == 1)
+
+    return check
+
+
+def _of_dtype(call: Call, allowed: tuple[torch.dtype, ...]) -> bool:
+    """check_tensor_dtype."""
+    return all(t.dtype == call.query.dtype for t in call.inputs) and call.query.dtype in allowed
+
+
+# ------------------------------------------------------------------------------ flash
+
+
+def head_dim_size_flash(call: Call, machine: Machine) -> bool:
+    """One head size for all, at most 256."""
+    q, k, v = (t.shape[-1] for t in call.inputs)
+    return call.all(lambda: q == k, lambda: q == v, lambda: q <= 256)
+
+
+def flash_attention_hardware_support(call: Call, machine: Machine) -> bool:
+    """sm80 to sm121."""
+    return machine.between(_SM80, _SM121)
+
+
+def requires_grad_and_head_dim_gt192(call: Call, machine: Machine) -> bool:
+    """check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120."""
+    small = machine.between((8, 6), (8, 9)) or machine.between((12, 0), _SM121)
+    if not (call.needs_grad and small):
+        return True
+    size = call.query.shape[-1]
+    return call.sure(size <= 192) or (not call.dropout and call.sure(size > 224))
+
+
+def flash_causal_non_square_seqlens(call: Call, machine: Machine) -> bool:
+    """With the causal flag, as many queries as keys."""
+    return not call.causal or call.sure(call.query.shape[-2] == call.key.shape[-2])
+
+
+def dtypes_low_precision(call: Call, machine: Machine) -> bool:
+    """float16, and bfloat16 from sm80 on."""
+    return _of_dtype(call, HALF if machine.major >= 8 else HALF[:1])
+
+
+# ------------------------------------------------------------------------------ memory-efficient
+
+
+def mem_efficient_hardware_support(call: Call, machine: Machine) -> bool:
+    """sm50 to sm121."""
+    return machine.between(_SM50, _SM121)
+
+
+def head_dim_size_mem_efficient(call: Call, machine: Machine) -> bool:
+    """Head sizes that are multiples of what a matrix product wants."""
+    q, k, v = (t.shape[-1] for t in call.inputs)
+    step = minimum_gemm_alignment(call, machine)
+    return call.all(lambda: q == k, lambda: q % step == 0, lambda: q > 0,
+                    lambda: v % step == 0, lambda: v > 0)  # fmt: skip
+
+
+def minimum_gemm_alignment(call: Call, machine: Machine) -> int:
+    """Numbers in a row that the CUTLASS kernels need (sdp_utils.cpp: minimum_gemm_alignment)."""
+    half = call.query.dtype in HALF
+    least = 4 if machine.major >= 8 else 1
+    tensor_cores = machine.major >= 8 or (machine.major == 7 and half)
+    return max(least, 128 // (16 if half else 32)) if tensor_cores else least
+
+
+def data_ptr_alignment_mem_efficient(call: Call, machine: Machine) -> bool:
+    """From sm80 on, each tensor begins at a multiple of that many numbers of its storage."""
+    if machine.major < 8:
+        return True
+    step = minimum_gemm_alignment(call, machine) * call.query.element_size()
+    starts = ((t.storage_offset() * t.element_size(), t) for t in call.inputs)
+    return all(t.numel() == 0 or call.sure(start % step == 0) for start, t in starts)
+
+
+def dtypes_mem_efficient(call: Call, machine: Machine) -> bool:
+    """can_use_mem_efficient_attention: float16 and float32, and bfloat16 from sm80 on."""
+    allowed = (torch.float16, torch.float32)
+    return _of_dtype(call, (*allowed, torch.bfloat16) if machine.major >= 8 else allowed)
