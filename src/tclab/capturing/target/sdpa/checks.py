@@ -133,6 +133,11 @@ def flash_causal_non_square_seqlens(call: Call, machine: Machine) -> bool:
     return not call.causal or call.sure(call.query.shape[-2] == call.key.shape[-2])
 
 
+def dtypes_flash_attention(call: Call, machine: Machine) -> bool:
+    """float16 and bfloat16; with FlashAttention 3 switched on also float8."""
+    return dtypes_low_precision(call, machine)
+
+
 def dtypes_low_precision(call: Call, machine: Machine) -> bool:
     """float16, and bfloat16 from sm80 on."""
     return _of_dtype(call, HALF if machine.major >= 8 else HALF[:1])

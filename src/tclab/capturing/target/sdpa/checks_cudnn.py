@@ -38,8 +38,8 @@ def batch_and_heads(call: Call, machine: Machine) -> bool:
     return call.all(lambda: batch <= 65535, lambda: heads <= 65535)
 
 
-def tensor_shapes(call: Call, machine: Machine) -> bool:
-    """check_cudnn_tensor_shapes of 2.11 to 2.13: head sizes and sequences of one position."""
+def head_sizes(call: Call, machine: Machine) -> bool:
+    """check_cudnn_tensor_shapes of 2.11 to 2.13: multiples of 8, to 128, 192 or 256."""
     limit = 128
     if machine.cudnn >= 91000 and machine.capability == _HOPPER:
         limit = 256
@@ -47,13 +47,11 @@ def tensor_shapes(call: Call, machine: Machine) -> bool:
     blackwell = machine.cudnn >= 91100 and machine.major == 10
     if blackwell and call.all(lambda: q == 192, lambda: v == 128):
         limit = 192
-    if not call.all(lambda: q <= limit, lambda: v <= limit):
-        return False
-    return call.all(lambda: q % 8 == 0, lambda: v % 8 == 0) and _positions(call)
+    return call.all(lambda: q <= limit, lambda: v <= limit, lambda: q % 8 == 0, lambda: v % 8 == 0)
 
 
-def _positions(call: Call) -> bool:
-    """More than one key; more than one query where there is dropout."""
+def positions(call: Call, machine: Machine) -> bool:
+    """check_cudnn_tensor_shapes: more than one key; with dropout, more than one query."""
     if not call.sure(call.key.shape[2] != 1):
         return False
     return not call.dropout or call.sure(call.query.shape[2] != 1)
