@@ -6,7 +6,7 @@ The fields of `Call` are those of ``sdp::sdp_params`` (ATen/native/transformers/
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -51,6 +51,17 @@ class Call:
     def all(self, *conditions: Callable[[], Any]) -> bool:
         """Whether each condition surely holds, asked in order until one does not, as ``&&``."""
         return all(self.sure(condition()) for condition in conditions)
+
+    @property
+    def batched(self) -> Call:
+        """sdp_utils_cpp.h: normalize_unbatched_input. Three dimensions get a batch of one."""
+        if any(t.dim() != 3 for t in self.inputs):
+            return self
+        query, key, value = (t.unsqueeze(0) for t in self.inputs)
+        mask = self.mask
+        while mask is not None and mask.dim() < 4:
+            mask = mask.unsqueeze(0)
+        return replace(self, query=query, key=key, value=value, mask=mask)
 
 
 @dataclass(frozen=True)

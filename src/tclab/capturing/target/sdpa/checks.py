@@ -133,6 +133,12 @@ def flash_causal_non_square_seqlens(call: Call, machine: Machine) -> bool:
     return not call.causal or call.sure(call.query.shape[-2] == call.key.shape[-2])
 
 
+def flash_attention_grid_size(call: Call, machine: Machine) -> bool:
+    """At most 65535 batches and heads."""
+    batch, heads = call.query.shape[0], call.query.shape[1]
+    return call.all(lambda: batch <= 65535, lambda: heads <= 65535)
+
+
 def dtypes_flash_attention(call: Call, machine: Machine) -> bool:
     """float16 and bfloat16; with FlashAttention 3 switched on also float8."""
     return dtypes_low_precision(call, machine)

@@ -50,6 +50,52 @@ def head_sizes(call: Call, machine: Machine) -> bool:
     return call.all(lambda: q <= limit, lambda: v <= limit, lambda: q % 8 == 0, lambda: v % 8 == 0)
 
 
+def head_sizes_256(call: Call, machine: Machine) -> bool:
+    """check_cudnn_tensor_shapes from 2.14 on: to 256 on sm90 and sm10x with cuDNN after 9.22."""
+    q, v = call.query.shape[3], call.value.shape[3]
+    limit = 128
+    if _to_256(machine):
+        limit = 256
+    elif _wide(machine) and machine.cudnn >= 91100 and call.all(lambda: q == 192, lambda: v == 128):
+        limit = 192
+    return call.all(lambda: q <= limit, lambda: v <= limit, lambda: q % 8 == 0, lambda: v % 8 == 0)
+
+
+def head_sizes_in_training(call: Call, machine: Machine) -> bool:
+    """check_cudnn_d256_bprop_head_dim: which pairs have a backward, where 256 is the limit."""
+    if not (call.needs_grad and _to_256(machine)):
+        return True
+    q, v = call.query.shape[3], call.value.shape[3]
+    return (
+        call.all(lambda: q <= 128, lambda: v <= 128)
+        or call.all(lambda: q == 192, lambda: v == 128)
+        or call.all(lambda: q == 256, lambda: v == 256)
+    )
+
+
+def _wide(machine: Machine) -> bool:
+    return machine.capability == _HOPPER or machine.major == 10
+
+
+def _to_256(machine: Machine) -> bool:
+    sm107_too_old = machine.capability == (10, 7) and machine.cudnn <= 92500
+    return _wide(machine) and not sm107_too_old and machine.cudnn > 92200
+
+
+def decode(call: Call, machine: Machine) -> bool:
+    """is_cudnn_attention_decode_disabled: one query, cuDNN 9.19 to 9.25.0, on sm10x and sm11x."""
+    broken = 91900 <= machine.cudnn <= 92500 and not 92401 <= machine.cudnn <= 92499
+    disabled = broken and machine.major in (10, 11)
+    return not disabled or call.sure(call.query.shape[2] != 1)
+
+
+def keys_64_mod_128(call: Call, machine: Machine) -> bool:
+    """check_cudnn_tensor_shapes of 2.15: a fault of cuDNN before 9.26 in the backward on sm90."""
+    if machine.cudnn >= 92600 or machine.capability != _HOPPER or not call.needs_grad:
+        return True
+    return call.causal or not call.sure(call.key.shape[2] % 128 == 64)
+
+
 def positions(call: Call, machine: Machine) -> bool:
     """check_cudnn_tensor_shapes: more than one key; with dropout, more than one query."""
     if not call.sure(call.key.shape[2] != 1):

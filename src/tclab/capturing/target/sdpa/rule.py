@@ -34,7 +34,8 @@ class Version:
     """All rules of one PyTorch, each backend's in the order of the source.
 
     `commit` is that of the release's tag, `cudnn` the cuDNN its CUDA wheels bring, as
-    ``cudnnGetVersion`` writes it, `sure` how a condition on unbacked sizes is answered.
+    ``cudnnGetVersion`` writes it, `sure` how a condition on unbacked sizes is answered;
+    `unbatched` whether inputs of three dimensions get a batch of one before they are judged.
     """
 
     torch: tuple[int, int]
@@ -43,6 +44,7 @@ class Version:
     prefers_cudnn: Callable[[Machine], bool]
     rules: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
     sure: Callable[[Any], bool] = bool
+    unbatched: bool = False
 
     @property
     def name(self) -> str:

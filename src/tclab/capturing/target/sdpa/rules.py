@@ -55,6 +55,9 @@ FLASH_CAUSAL = Rule(
     checks.flash_causal_non_square_seqlens,
 )
 FLASH_DTYPES = Rule("16-bit dtypes", "check_dtypes_flash_attention", checks.dtypes_flash_attention)
+FLASH_BATCH = Rule(
+    "batch and heads to 65535", "check_flash_attention_grid_size", checks.flash_attention_grid_size
+)
 
 # ------------------------------------------------------------------------------ memory-efficient
 
@@ -89,6 +92,16 @@ CUDNN_BATCH = Rule(
     "batch and heads to 65535", "check_cudnn_tensor_shapes", checks_cudnn.batch_and_heads
 )
 CUDNN_SIZES = Rule("head sizes", "check_cudnn_tensor_shapes", checks_cudnn.head_sizes)
+CUDNN_SIZES_256 = Rule("head sizes", "check_cudnn_tensor_shapes", checks_cudnn.head_sizes_256)
+CUDNN_TRAINING = Rule(
+    "training with a head size over 128",
+    "check_cudnn_d256_bprop_head_dim",
+    checks_cudnn.head_sizes_in_training,
+)
+CUDNN_DECODE = Rule("decoding", "is_cudnn_attention_decode_disabled", checks_cudnn.decode)
+CUDNN_KEYS = Rule(
+    "training with 64 keys modulo 128", "check_cudnn_tensor_shapes", checks_cudnn.keys_64_mod_128
+)
 CUDNN_POSITIONS = Rule(
     "more than one position", "check_cudnn_tensor_shapes", checks_cudnn.positions
 )

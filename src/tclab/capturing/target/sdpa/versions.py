@@ -26,6 +26,16 @@ _CUDNN_2_11 = (
 )
 _CUDNN_2_12 = (*_CUDNN_2_11[:7], r.CUDNN_DROPOUT, *_CUDNN_2_11[7:])
 _CUDNN_2_13 = (*_CUDNN_2_12[:11], r.CUDNN_BATCH, *_CUDNN_2_12[11:])
+_CUDNN_2_14 = (
+    *_CUDNN_2_13[:10],
+    r.heads(gqa=True, same_kv=False, mqa=True),
+    r.CUDNN_BATCH,
+    r.CUDNN_DECODE,
+    r.CUDNN_SIZES_256,
+    r.CUDNN_POSITIONS,
+    r.CUDNN_TRAINING,
+)
+_CUDNN_2_15 = (*_CUDNN_2_14[:14], r.CUDNN_KEYS, *_CUDNN_2_14[14:])
 
 _FLASH_2_11 = (
     r.FLASH_ON,
@@ -40,6 +50,8 @@ _FLASH_2_11 = (
     r.LENGTHS,
     r.STRIDES_IF_WIDE,
 )
+_FLASH_2_14 = (*_FLASH_2_11[:8], r.heads(gqa=True, mqa=True), *_FLASH_2_11[9:])
+_FLASH_2_15 = (*_FLASH_2_14[:8], r.FLASH_BATCH, *_FLASH_2_14[8:])
 
 _EFFICIENT_2_11 = (
     r.EFFICIENT_ON,
@@ -52,6 +64,7 @@ _EFFICIENT_2_11 = (
     r.EFFICIENT_DTYPES,
 )
 _EFFICIENT_2_13 = (*_EFFICIENT_2_11[:4], r.EFFICIENT_OFFSET, *_EFFICIENT_2_11[4:])
+_EFFICIENT_2_14 = (*_EFFICIENT_2_13[:7], r.heads(gqa=True, mqa=True), *_EFFICIENT_2_13[8:])
 
 V2_11 = Version(
     (2, 11),
@@ -79,14 +92,16 @@ V2_14 = Version(
     "08187d9e0fba026dc8217405802ab5381dc88d90",
     cudnn=92400,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
-    rules={"cudnn": _CUDNN_2_13, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_13},
+    rules={"cudnn": _CUDNN_2_14, "flash": _FLASH_2_14, "efficient": _EFFICIENT_2_14},
+    unbatched=True,
 )
 V2_15 = Version(
     (2, 15),
     "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
     cudnn=92600,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
-    rules={"cudnn": _CUDNN_2_13, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_13},
+    rules={"cudnn": _CUDNN_2_15, "flash": _FLASH_2_15, "efficient": _EFFICIENT_2_14},
+    unbatched=True,
 )
 
 VERSIONS = {version.torch: version for version in (V2_11, V2_12, V2_13, V2_14, V2_15)}
