@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, Conditions
+
 #: The backends as PyTorch numbers them (ATen/SDPBackend.h).
 NUMBERS = {"math": 0, "flash": 1, "efficient": 2, "cudnn": 3, "overrideable": 4}
 BACKENDS = tuple(NUMBERS)
@@ -26,7 +28,7 @@ CUDNN_FIRST = ("cudnn", "flash", "efficient", "math", "overrideable")
 class Call:
     """One call: tensors [batch, heads, positions, head size], real or fake.
 
-    `sure` makes a condition on symbolic sizes a bool, and adds the guards that PyTorch adds.
+    `conditions` answers for symbolic sizes, with the guards that PyTorch adds.
     """
 
     query: torch.Tensor
@@ -36,7 +38,7 @@ class Call:
     dropout: float = 0.0
     causal: bool = False
     gqa: bool = False
-    sure: Callable[[Any], bool] = bool
+    conditions: Conditions = UNTIL_2_12
 
     @property
     def inputs(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -48,9 +50,21 @@ class Call:
         """sdp_utils_cpp.h: input_requires_grad."""
         return torch.is_grad_enabled() and any(t.requires_grad for t in self.inputs)
 
+    def sure(self, condition: Any) -> bool:
+        """Whether it surely holds."""
+        return self.conditions.sure(condition)
+
+    def surely_not(self, condition: Any) -> bool:
+        """Whether it surely does not hold."""
+        return self.conditions.surely_not(condition)
+
     def all(self, *conditions: Callable[[], Any]) -> bool:
         """Whether each condition surely holds, asked in order until one does not, as ``&&``."""
         return all(self.sure(condition()) for condition in conditions)
+
+    def none(self, *conditions: Callable[[], Any]) -> bool:
+        """Whether each surely does not hold, asked in order until one does, as ``||``."""
+        return all(self.surely_not(condition()) for condition in conditions)
 
     @property
     def batched(self) -> Call:

@@ -9,11 +9,11 @@ refused before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 from tclab.capturing.target.sdpa.call import Call, Machine
+from tclab.capturing.target.sdpa.symbolic import guard_or_false, guard_or_true
 
 Check = Callable[[Call, Machine], bool]
 
@@ -41,51 +41,65 @@ def for_attn_mask(call: Call, machine: Machine) -> bool:
 
 def attn_mask_shape(call: Call, machine: Machine) -> bool:
     """A mask without gradients, of two or four dimensions that broadcast."""
-    mask = call.mask
+    mask, fits = call.mask, call.conditions.mask_fits
     if mask is None:
         return True
-    if mask.requires_grad or not _fits(call, mask.shape[-2], call.query.shape[2]):
+    if mask.requires_grad or not fits(mask.shape[-2], call.query.shape[2]):
         return False
-    if not _fits(call, mask.shape[-1], call.key.shape[2]):
+    if not fits(mask.shape[-1], call.key.shape[2]):
         return False
     if mask.dim() != 4:
         return mask.dim() == 2
-    query = call.query.shape
-    return _fits(call, mask.shape[0], query[0]) and _fits(call, mask.shape[1], query[1])
+    return fits(mask.shape[0], call.query.shape[0]) and fits(mask.shape[1], call.query.shape[1])
 
 
-def _fits(call: Call, size: Any, wanted: Any) -> bool:
-    return call.sure(size == wanted) or call.sure(size == 1)
+def batch_size_and_num_heads(
+    *, gqa: bool, same_kv: bool = True, mqa: bool = False, early: bool = True
+) -> Check:
+    """check_batch_size_and_num_heads_dense<supports_gqa, requires_same_num_heads, supports_mqa>.
 
-
-def batch_size_and_num_heads(*, gqa: bool, same_kv: bool = True, mqa: bool = False) -> Check:
-    """check_batch_size_and_num_heads_dense<supports_gqa, requires_same_num_heads, supports_mqa>."""
+    `early`: heads are compared before it is asked whether queries are grouped, as until 2.14.
+    """
 
     def check(call: Call, machine: Machine) -> bool:
         q, k, v = (t.shape[0] for t in call.inputs)
         if not call.all(lambda: q == k, lambda: q == v):
             return False
-        if call.gqa and gqa:
-            return _grouped(call, same_kv)
-        q, k, v = (t.shape[-3] for t in call.inputs)
-        if call.all(lambda: q == k, lambda: q == v):
-            return True
-        return mqa and call.all(lambda: q > 0, lambda: k == 1, lambda: v == 1)
+        grouped = call.gqa and gqa
+        equal = (early or not grouped) and _equal_heads(call)
+        if grouped:
+            return _grouped(call, same_kv, early)
+        return equal or (mqa and _one_head_of_keys(call))
 
     return check
 
 
-def _grouped(call: Call, same_kv: bool) -> bool:
+def _equal_heads(call: Call) -> bool:
+    q, k, v = (t.shape[-3] for t in call.inputs)
+    return call.all(lambda: q == k, lambda: q == v)
+
+
+def _one_head_of_keys(call: Call) -> bool:
+    q, k, v = (t.shape[-3] for t in call.inputs)
+    return call.all(lambda: q > 0, lambda: k == 1, lambda: v == 1)
+
+
+def _grouped(call: Call, same_kv: bool, early: bool) -> bool:
     """check_grouped_query_attention."""
     q, k, v = (t.shape[-3] for t in call.inputs)
-    if same_kv and not call.sure(k == v):
+    if (early or same_kv) and not call.sure(k == v) and same_kv:
         return False
-    return call.sure(q % k == 0) and (same_kv or call.sure(q % v == 0))
+    if not early and not call.sure(k > 0):
+        return False
+    if not call.surely_not(q % k != 0):
+        return False
+    return same_kv or ((early or call.sure(v > 0)) and call.surely_not(q % v != 0))
 
 
 def nonzero_sequence_lengths(call: Call, machine: Machine) -> bool:
     """check_nonzero_sequence_lengths_dense."""
-    return call.all(lambda: call.query.shape[-2] != 0, lambda: call.key.shape[-2] != 0)
+    queries = call.surely_not(call.query.shape[-2] == 0)
+    return call.surely_not(call.key.shape[-2] == 0) and queries  # both are asked
 
 
 def last_dim_stride_equals_1(*, ignore_singleton: bool) -> Check:
@@ -119,13 +133,23 @@ def flash_attention_hardware_support(call: Call, machine: Machine) -> bool:
     return machine.between(_SM80, _SM121)
 
 
-def requires_grad_and_head_dim_gt192(call: Call, machine: Machine) -> bool:
-    """check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120."""
-    small = machine.between((8, 6), (8, 9)) or machine.between((12, 0), _SM121)
-    if not (call.needs_grad and small):
-        return True
+def requires_grad_and_head_dim_gt192(*, early: bool) -> Check:
+    """check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120.
+
+    `early`: the head size is compared before it is asked whether it matters, as until 2.14.
+    """
+
+    def check(call: Call, machine: Machine) -> bool:
+        small = machine.between((8, 6), (8, 9)) or machine.between((12, 0), _SM121)
+        matters = call.needs_grad and small
+        return not (early or matters) or _head_size_trains(call) or not matters
+
+    return check
+
+
+def _head_size_trains(call: Call) -> bool:
     size = call.query.shape[-1]
-    return call.sure(size <= 192) or (not call.dropout and call.sure(size > 224))
+    return call.sure(size <= 192) or (call.surely_not(size <= 224) and not call.dropout)
 
 
 def flash_causal_non_square_seqlens(call: Call, machine: Machine) -> bool:
@@ -136,7 +160,7 @@ def flash_causal_non_square_seqlens(call: Call, machine: Machine) -> bool:
 def flash_attention_grid_size(call: Call, machine: Machine) -> bool:
     """At most 65535 batches and heads."""
     batch, heads = call.query.shape[0], call.query.shape[1]
-    return call.all(lambda: batch <= 65535, lambda: heads <= 65535)
+    return call.none(lambda: batch > 65535, lambda: heads > 65535)
 
 
 def dtypes_flash_attention(call: Call, machine: Machine) -> bool:
@@ -179,7 +203,7 @@ def data_ptr_alignment_mem_efficient(call: Call, machine: Machine) -> bool:
         return True
     step = minimum_gemm_alignment(call, machine) * call.query.element_size()
     starts = ((t.storage_offset() * t.element_size(), t) for t in call.inputs)
-    return all(t.numel() == 0 or call.sure(start % step == 0) for start, t in starts)
+    return all(guard_or_false(t.numel() == 0) or guard_or_true(o % step == 0) for o, t in starts)
 
 
 def dtypes_mem_efficient(call: Call, machine: Machine) -> bool:

@@ -35,7 +35,7 @@ def dropout(call: Call, machine: Machine) -> bool:
 def batch_and_heads(call: Call, machine: Machine) -> bool:
     """check_cudnn_tensor_shapes: at most 65535 of each."""
     batch, heads = call.query.shape[0], call.query.shape[1]
-    return call.all(lambda: batch <= 65535, lambda: heads <= 65535)
+    return call.none(lambda: batch > 65535, lambda: heads > 65535)
 
 
 def head_sizes(call: Call, machine: Machine) -> bool:
@@ -47,7 +47,7 @@ def head_sizes(call: Call, machine: Machine) -> bool:
     blackwell = machine.cudnn >= 91100 and machine.major == 10
     if blackwell and call.all(lambda: q == 192, lambda: v == 128):
         limit = 192
-    return call.all(lambda: q <= limit, lambda: v <= limit, lambda: q % 8 == 0, lambda: v % 8 == 0)
+    return call.none(lambda: q > limit, lambda: v > limit, lambda: q % 8 != 0, lambda: v % 8 != 0)
 
 
 def head_sizes_256(call: Call, machine: Machine) -> bool:
@@ -58,7 +58,7 @@ def head_sizes_256(call: Call, machine: Machine) -> bool:
         limit = 256
     elif _wide(machine) and machine.cudnn >= 91100 and call.all(lambda: q == 192, lambda: v == 128):
         limit = 192
-    return call.all(lambda: q <= limit, lambda: v <= limit, lambda: q % 8 == 0, lambda: v % 8 == 0)
+    return call.none(lambda: q > limit, lambda: v > limit, lambda: q % 8 != 0, lambda: v % 8 != 0)
 
 
 def head_sizes_in_training(call: Call, machine: Machine) -> bool:
@@ -86,7 +86,7 @@ def decode(call: Call, machine: Machine) -> bool:
     """is_cudnn_attention_decode_disabled: one query, cuDNN 9.19 to 9.25.0, on sm10x and sm11x."""
     broken = 91900 <= machine.cudnn <= 92500 and not 92401 <= machine.cudnn <= 92499
     disabled = broken and machine.major in (10, 11)
-    return not disabled or call.sure(call.query.shape[2] != 1)
+    return not disabled or call.surely_not(call.query.shape[2] == 1)
 
 
 def keys_64_mod_128(call: Call, machine: Machine) -> bool:
@@ -98,6 +98,6 @@ def keys_64_mod_128(call: Call, machine: Machine) -> bool:
 
 def positions(call: Call, machine: Machine) -> bool:
     """check_cudnn_tensor_shapes: more than one key; with dropout, more than one query."""
-    if not call.sure(call.key.shape[2] != 1):
+    if not call.surely_not(call.key.shape[2] == 1):
         return False
-    return not call.dropout or call.sure(call.query.shape[2] != 1)
+    return not call.dropout or call.surely_not(call.query.shape[2] == 1)

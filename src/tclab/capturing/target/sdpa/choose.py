@@ -25,7 +25,7 @@ class Choice:
 
 def choose(call: Call, machine: Machine, version: Version) -> Choice:
     """What this PyTorch takes on this machine."""
-    call = replace(call.batched if version.unbatched else call, sure=version.sure)
+    call = replace(call.batched if version.unbatched else call, conditions=version.conditions)
     failed: dict[str, Rule] = {}
     if not machine.enabled & {"math", "flash", "efficient", "cudnn"}:
         return Choice("error", failed)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from tclab.capturing.target.sdpa.call import Machine
 from tclab.capturing.target.sdpa.checks import Check
+from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, Conditions
 
 HEADER = "aten/src/ATen/native/transformers/sdp_utils_cpp.h"
 SOURCE = "aten/src/ATen/native/transformers/cuda/sdp_utils.cpp"
@@ -34,7 +34,7 @@ class Version:
     """All rules of one PyTorch, each backend's in the order of the source.
 
     `commit` is that of the release's tag, `cudnn` the cuDNN its CUDA wheels bring, as
-    ``cudnnGetVersion`` writes it, `sure` how a condition on unbacked sizes is answered;
+    ``cudnnGetVersion`` writes it, `conditions` how one on symbolic sizes is answered;
     `unbatched` whether inputs of three dimensions get a batch of one before they are judged.
     """
 
@@ -43,7 +43,7 @@ class Version:
     cudnn: int
     prefers_cudnn: Callable[[Machine], bool]
     rules: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
-    sure: Callable[[Any], bool] = bool
+    conditions: Conditions = UNTIL_2_12
     unbatched: bool = False
 
     @property

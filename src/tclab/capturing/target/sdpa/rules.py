@@ -16,9 +16,9 @@ def _strides(check: Check) -> Rule:
     return Rule("a last dimension without gaps", function, check, HEADER)
 
 
-def heads(*, gqa: bool, same_kv: bool = True, mqa: bool = False) -> Rule:
+def heads(*, gqa: bool, same_kv: bool = True, mqa: bool = False, early: bool = True) -> Rule:
     """Equal batches and heads; `gqa` allows grouped queries, `mqa` one head of keys for all."""
-    check = checks.batch_size_and_num_heads(gqa=gqa, same_kv=same_kv, mqa=mqa)
+    check = checks.batch_size_and_num_heads(gqa=gqa, same_kv=same_kv, mqa=mqa, early=early)
     return Rule("equal batches and heads", "check_batch_size_and_num_heads_dense", check, HEADER)
 
 
@@ -47,7 +47,12 @@ FLASH_HARDWARE = Rule(
 FLASH_TRAINING = Rule(
     "training with a head size over 192",
     "check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120",
-    checks.requires_grad_and_head_dim_gt192,
+    checks.requires_grad_and_head_dim_gt192(early=True),
+)
+FLASH_TRAINING_2_15 = Rule(
+    "training with a head size over 192",
+    "check_requires_grad_and_head_dim_gt192_constraints_on_sm86_89_or_120_121",
+    checks.requires_grad_and_head_dim_gt192(early=False),
 )
 FLASH_CAUSAL = Rule(
     "causal: as many queries as keys",

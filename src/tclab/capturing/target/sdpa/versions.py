@@ -9,6 +9,7 @@ from __future__ import annotations
 from tclab.capturing.target.sdpa import checks_cudnn
 from tclab.capturing.target.sdpa import rules as r
 from tclab.capturing.target.sdpa.rule import Version
+from tclab.capturing.target.sdpa.symbolic import FROM_2_15, UNTIL_2_14
 
 _CUDNN_2_11 = (
     r.CUDNN_THERE,
@@ -35,7 +36,13 @@ _CUDNN_2_14 = (
     r.CUDNN_POSITIONS,
     r.CUDNN_TRAINING,
 )
-_CUDNN_2_15 = (*_CUDNN_2_14[:14], r.CUDNN_KEYS, *_CUDNN_2_14[14:])
+_CUDNN_2_15 = (
+    *_CUDNN_2_14[:10],
+    r.heads(gqa=True, same_kv=False, mqa=True, early=False),
+    *_CUDNN_2_14[11:15],
+    r.CUDNN_KEYS,
+    r.CUDNN_TRAINING,
+)
 
 _FLASH_2_11 = (
     r.FLASH_ON,
@@ -51,7 +58,14 @@ _FLASH_2_11 = (
     r.STRIDES_IF_WIDE,
 )
 _FLASH_2_14 = (*_FLASH_2_11[:8], r.heads(gqa=True, mqa=True), *_FLASH_2_11[9:])
-_FLASH_2_15 = (*_FLASH_2_14[:8], r.FLASH_BATCH, *_FLASH_2_14[8:])
+_FLASH_2_15 = (
+    *_FLASH_2_14[:5],
+    r.FLASH_TRAINING_2_15,
+    *_FLASH_2_14[6:8],
+    r.heads(gqa=True, mqa=True, early=False),
+    *_FLASH_2_14[9:],
+    r.FLASH_BATCH,
+)
 
 _EFFICIENT_2_11 = (
     r.EFFICIENT_ON,
@@ -65,6 +79,11 @@ _EFFICIENT_2_11 = (
 )
 _EFFICIENT_2_13 = (*_EFFICIENT_2_11[:4], r.EFFICIENT_OFFSET, *_EFFICIENT_2_11[4:])
 _EFFICIENT_2_14 = (*_EFFICIENT_2_13[:7], r.heads(gqa=True, mqa=True), *_EFFICIENT_2_13[8:])
+_EFFICIENT_2_15 = (
+    *_EFFICIENT_2_14[:7],
+    r.heads(gqa=True, mqa=True, early=False),
+    *_EFFICIENT_2_14[8:],
+)
 
 V2_11 = Version(
     (2, 11),
@@ -86,6 +105,7 @@ V2_13 = Version(
     cudnn=92000,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_13, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_13},
+    conditions=UNTIL_2_14,
 )
 V2_14 = Version(
     (2, 14),
@@ -93,6 +113,7 @@ V2_14 = Version(
     cudnn=92400,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_14, "flash": _FLASH_2_14, "efficient": _EFFICIENT_2_14},
+    conditions=UNTIL_2_14,
     unbatched=True,
 )
 V2_15 = Version(
@@ -100,7 +121,8 @@ V2_15 = Version(
     "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
     cudnn=92600,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
-    rules={"cudnn": _CUDNN_2_15, "flash": _FLASH_2_15, "efficient": _EFFICIENT_2_14},
+    rules={"cudnn": _CUDNN_2_15, "flash": _FLASH_2_15, "efficient": _EFFICIENT_2_15},
+    conditions=FROM_2_15,
     unbatched=True,
 )
 
