@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import torch
 
 from tclab.capturing.target.sdpa.call import NUMBERS, Call
@@ -11,10 +14,19 @@ _NAMES = {number: name for name, number in NUMBERS.items()} | {-1: "error"}
 
 def answer(call: Call) -> str:
     """The backend that PyTorch chooses for tensors on the GPU that is here."""
+    return _answer(torch._fused_sdp_choice, call)
+
+
+def compiled_answer(call: Call) -> str:
+    """What the CUDA kernel of the choice says, also for fake tensors, which it does not see."""
+    cuda = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
+    operator = torch.ops.aten._fused_sdp_choice.default
+    return _answer(lambda *a, **k: operator.redispatch(cuda, *a, **k), call)
+
+
+def _answer(choice: Callable[..., Any], call: Call) -> str:
     try:
-        number = torch._fused_sdp_choice(
-            *call.inputs, call.mask, call.dropout, call.causal, enable_gqa=call.gqa
-        )
+        number = choice(*call.inputs, call.mask, call.dropout, call.causal, enable_gqa=call.gqa)
     except RuntimeError as error:
         if "No available kernel" in str(error):
             return "error"
@@ -28,4 +40,4 @@ def cudnn_version() -> int:
         major, minor, patch = torch._C._cudnn.getRuntimeVersion()
     except (AttributeError, RuntimeError):
         return 0
-    return major * 10000 + minor * 100 + patch
+    return int(major * 10000 + minor * 100 + patch)

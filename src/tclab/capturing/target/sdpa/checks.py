@@ -154,7 +154,7 @@ def _head_size_trains(call: Call) -> bool:
 
 def flash_causal_non_square_seqlens(call: Call, machine: Machine) -> bool:
     """With the causal flag, as many queries as keys."""
-    return not call.causal or call.sure(call.query.shape[-2] == call.key.shape[-2])
+    return not call.causal or call.surely_not(call.query.shape[-2] != call.key.shape[-2])
 
 
 def flash_attention_grid_size(call: Call, machine: Machine) -> bool:

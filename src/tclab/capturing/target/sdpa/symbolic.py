@@ -14,7 +14,6 @@ import torch
 from torch.fx.experimental.symbolic_shapes import (
     guard_or_false,
     guard_or_true,
-    statically_known_true,
 )
 
 Condition = Any  # bool or torch.SymBool

@@ -127,3 +127,9 @@ V2_15 = Version(
 )
 
 VERSIONS = {version.torch: version for version in (V2_11, V2_12, V2_13, V2_14, V2_15)}
+
+
+def of(release: str) -> Version | None:
+    """The table of a PyTorch by its ``torch.__version__``, or None where there is none."""
+    major, minor = release.split(".")[:2]
+    return VERSIONS.get((int(major), int(minor)))
