@@ -1,74 +1,128 @@
-"""Which kernel scaled_dot_product_attention gets on a target, where that was measured.
+"""Which kernel scaled_dot_product_attention gets on a target: by PyTorch's own rules.
 
-PyTorch asks the GPU, its cuDNN and the inputs (aten/src/ATen/native/transformers/cuda/
-sdp_utils.cpp). The answers below were read with ``torch._fused_sdp_choice`` on the device;
-what was not asked there is refused.
+The rules are `sdpa.versions`. Only the choice is made here: padding, masks and the call of the
+chosen operator are PyTorch's own C++, which asks for a number and goes on.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch._C import DispatchKey
 
+from tclab import targets
+from tclab.capturing.target.decisions import Decision, decided
 from tclab.capturing.target.places import being_traced
 from tclab.capturing.target.refusals import loud
+from tclab.capturing.target.sdpa import versions
+from tclab.capturing.target.sdpa.call import BACKENDS, CUDNN_FIRST, NUMBERS, Call, Machine
+from tclab.capturing.target.sdpa.choose import Choice, choose
+from tclab.capturing.target.sdpa.rule import Version
+from tclab.capturing.torch_private import attention_choice
 from tclab.targets import Target, TargetError
 
-_HALF = (torch.float16, torch.bfloat16)
+_NAME = "scaled_dot_product_attention"
+
+#: PyTorch and compute capability of the devices that were asked, and agreed on every call.
+VERIFIED = {((2, 11), (9, 0))}
 
 
-@dataclass(frozen=True)
-class Measured:
-    """Answers of one PyTorch on one capability: dtype → operator, and the shapes asked about.
+@dataclass
+class _Chooser:
+    """The choices for one target: made where the tensors are seen, told where C++ asks."""
 
-    `head_dims` multiples of 8 up to the number; `lengths` sequence lengths, both ends included.
-    Asked with four dimensions, equal shapes, no mask, no dropout, causal or not, with and
-    without gradients.
-    """
+    target: Target
+    version: Version | None
+    answers: list[int] = field(default_factory=list)
 
-    operators: dict[torch.dtype, str]
-    head_dims: int
-    lengths: tuple[int, int]
+    def number(self) -> int:
+        """The answer to the question that is open, else "error" (-1)."""
+        return self.answers[-1] if self.answers else -1
+
+    def machine(self) -> Machine:
+        """The target with the switches as they are."""
+        deterministic = torch.are_deterministic_algorithms_enabled()
+        warns = torch.is_deterministic_algorithms_warn_only_enabled()
+        return Machine(
+            self.target.capability,
+            targets.cudnn(self.target, torch.__version__),
+            _enabled(),
+            tuple(BACKENDS[number] for number in torch._C._get_sdp_priority_order()),
+            deterministic and not warns,
+        )
+
+    def decision(self, choice: Choice) -> Decision:
+        """The choice, as it is shown."""
+        verified = (self.version and self.version.torch, self.target.capability) in VERIFIED
+        how = "asked of the device" if verified else "not verified on the device"
+        return Decision(_NAME, being_traced(), str(choice), f"by PyTorch's rules, {how}")
 
 
-#: (torch version, compute capability) → what was measured.
-MEASURED = {
-    ((2, 11), (9, 0)): Measured(
-        {**dict.fromkeys(_HALF, "cudnn"), torch.float32: "efficient"}, 256, (2, 8192)
-    ),
-}
-
-_target: list[Target] = []
+_choosers: list[_Chooser] = []
 
 
 @contextmanager
 def chosen_for(target: Target) -> Iterator[None]:
     """For the length of the block, attention on a GPU is chosen as on `target`, whoever calls it.
 
-    The choice sits in the dispatcher, above the composite operator: in the place of its autograd
-    for CUDA, and of its decomposition, which is used without autograd.
+    The tensors are seen in the dispatcher, above the composite operator: in the place of its
+    autograd for CUDA, and of its decomposition, which is used without autograd.
     """
-    from torch._C import DispatchKey
+    chooser = _Chooser(target, versions.of(torch.__version__))
+    with ExitStack() as stack:
+        stack.enter_context(_order_of_the_first_call(chooser))
+        stack.enter_context(attention_choice.answered_by(chooser.number))
+        stack.enter_context(_seen_by(attention))
+        _choosers.append(chooser)
+        stack.callback(_choosers.pop)
+        yield
 
+
+@contextmanager
+def _order_of_the_first_call(chooser: _Chooser) -> Iterator[None]:
+    """sdp_utils.cpp: priority_order. The first call in a process may set another order."""
+    before = torch._C._get_sdp_priority_order()
+    version = chooser.version
+    if version and version.prefers_cudnn(chooser.machine()) and not _cudnn_last():
+        torch._C._set_sdp_priority_order([NUMBERS[name] for name in CUDNN_FIRST])
+    try:
+        yield
+    finally:
+        torch._C._set_sdp_priority_order(before)
+
+
+def _cudnn_last() -> bool:
+    return os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") == "1"
+
+
+@contextmanager
+def _seen_by(function: Any) -> Iterator[None]:
     operator = torch.ops.aten.scaled_dot_product_attention.default
     library = torch.library.Library("aten", "IMPL")
     kernels = dict(operator.py_kernels)
-    _target.append(target)
     try:
-        library.impl("scaled_dot_product_attention", attention, "AutogradCUDA")
-        operator.py_kernels[DispatchKey.CompositeImplicitAutograd] = attention
-        operator._dispatch_cache.clear()
+        library.impl(_NAME, function, "AutogradCUDA")
+        operator.py_kernels[DispatchKey.CompositeImplicitAutograd] = function
+        _forget()
         yield
     finally:
-        _target.pop()
         library._destroy()
         operator.py_kernels.clear()
         operator.py_kernels.update(kernels)
-        operator._dispatch_cache.clear()
+        _forget()
+
+
+def _forget() -> None:
+    """What was traced for another target is not taken again."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    torch.ops.aten.scaled_dot_product_attention.default._dispatch_cache.clear()
+    FakeTensorMode.cache_clear()
 
 
 @loud
@@ -83,65 +137,57 @@ def attention(
     enable_gqa: bool = False,
 ) -> torch.Tensor:
     """scaled_dot_product_attention with the kernel the target takes; TargetError if unknown."""
-    why = _unknown(query, key, value, attn_mask, dropout_p, enable_gqa)
-    if why:
-        raise refusal(why)
-    inputs = (query, key, value)
-    grad = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
-    if _measured().operators[query.dtype] == "cudnn":  # type: ignore[union-attr]
-        cudnn = torch.ops.aten._scaled_dot_product_cudnn_attention
-        return cudnn(*inputs, None, grad, dropout_p, is_causal, False, scale=scale)[0]
-    efficient = torch.ops.aten._scaled_dot_product_efficient_attention
-    return efficient(*inputs, None, grad, dropout_p, is_causal, scale=scale)[0]
+    tensors = (query, key, value, attn_mask)
+    operator = torch.ops.aten.scaled_dot_product_attention.default
+    chooser = _choosers[-1]
+    answer = -1
+    if query.device.type == "cuda":
+        answer = _choice(chooser, Call(*tensors, dropout_p, is_causal, enable_gqa))
+    chooser.answers.append(answer)
+    try:
+        composite = DispatchKey.CompositeImplicitAutograd
+        rest = {"scale": scale, "enable_gqa": enable_gqa}
+        return operator._op_dk(composite, *tensors, dropout_p, is_causal, **rest)
+    finally:
+        chooser.answers.pop()
+
+
+def _choice(chooser: _Chooser, call: Call) -> int:
+    version, why = chooser.version, _unknown(call)
+    if version is None or why:
+        raise refusal(why or f"no rules are known for torch {torch.__version__}")
+    choice = choose(call, chooser.machine(), version)
+    if choice.backend == "error":
+        raise RuntimeError("No available kernel. Aborting execution.")  # as PyTorch says it
+    decided(chooser.decision(choice))
+    return NUMBERS[choice.backend]
+
+
+def _unknown(call: Call) -> str:
+    """Why the rules do not tell, or ''."""
+    if any(t.is_nested for t in call.inputs):
+        return "the rules for nested tensors look at the lengths, which are not traced"
+    if flash := getattr(torch.nn.attention, "current_flash_attention_impl", lambda: None)():
+        return f"{flash} is a package of its own, which only a GPU can load"
+    return ""
 
 
 def refusal(why: str) -> TargetError:
     """The error for attention whose kernel is not known."""
     return TargetError(
-        f"scaled_dot_product_attention, {being_traced()}",
+        f"{_NAME}, {being_traced()}",
         f"PyTorch picks its kernel by the GPU, its libraries and the inputs; {why}",
         "write it out, softmax(q @ k.mT) @ v, with options={'pattern_matcher': False} if Inductor "
         "fuses that; or capture on the GPU",
     )
 
 
-def _measured() -> Measured | None:
-    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-    return MEASURED.get((version, _target[-1].capability))  # type: ignore[arg-type]
-
-
-def _unknown(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-             mask: Any, dropout: float, gqa: bool) -> str:  # fmt: skip
-    """Why the kernel is not known, or ''."""
-    known = _measured()
-    if known is None:
-        return f"not measured for torch {torch.__version__} on sm_{_target[-1].arch}"
-    if mask is not None or dropout or gqa:
-        return "not measured with a mask, dropout or grouped queries"
-    if not _all_enabled():
-        return "a backend is switched off"
-    if query.dtype not in known.operators or len({t.dtype for t in (query, key, value)}) > 1:
-        return f"not measured for {query.dtype}"
-    return _unknown_shape(query, key, value, known)
-
-
-def _unknown_shape(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-                   known: Measured) -> str:  # fmt: skip
-    sizes = [size for t in (query, key, value) for size in t.shape]
-    if not all(isinstance(size, int) for size in sizes):
-        return "not measured for symbolic sizes"
-    if query.dim() != 4 or not query.shape == key.shape == value.shape:
-        return "not measured for other than four dimensions and equal shapes"
-    length, width = query.shape[-2:]
-    low, high = known.lengths
-    if width % 8 or not 8 <= width <= known.head_dims or not low <= length <= high:
-        return f"not measured for {length} positions of {width} numbers"
-    if any(t.stride(-1) != 1 for t in (query, key, value)):
-        return "not measured for a last dimension that is not contiguous"
-    return ""
-
-
-def _all_enabled() -> bool:
+def _enabled() -> frozenset[str]:
     cuda = torch.backends.cuda
-    return (cuda.flash_sdp_enabled() and cuda.mem_efficient_sdp_enabled()
-            and cuda.math_sdp_enabled() and cuda.cudnn_sdp_enabled())  # fmt: skip
+    switches = {
+        "flash": cuda.flash_sdp_enabled(),
+        "efficient": cuda.mem_efficient_sdp_enabled(),
+        "math": cuda.math_sdp_enabled(),
+        "cudnn": cuda.cudnn_sdp_enabled(),
+    }
+    return frozenset(name for name, on in switches.items() if on)

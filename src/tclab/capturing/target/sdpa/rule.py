@@ -33,14 +33,12 @@ class Rule:
 class Version:
     """All rules of one PyTorch, each backend's in the order of the source.
 
-    `commit` is that of the release's tag, `cudnn` the cuDNN its CUDA wheels bring, as
-    ``cudnnGetVersion`` writes it, `conditions` how one on symbolic sizes is answered;
+    `commit` is that of the release's tag, `conditions` how one on symbolic sizes is answered;
     `unbatched` whether inputs of three dimensions get a batch of one before they are judged.
     """
 
     torch: tuple[int, int]
     commit: str
-    cudnn: int
     prefers_cudnn: Callable[[Machine], bool]
     rules: dict[str, tuple[Rule, ...]] = field(default_factory=dict)
     conditions: Conditions = UNTIL_2_12

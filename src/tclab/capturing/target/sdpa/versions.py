@@ -88,21 +88,18 @@ _EFFICIENT_2_15 = (
 V2_11 = Version(
     (2, 11),
     "70d99e998b4955e0049d13a98d77ae1b14db1f45",
-    cudnn=91900,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_11, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_11},
 )
 V2_12 = Version(
     (2, 12),
     "7661cd9c6b841b62b7f411aa52ec51f05457263b",
-    cudnn=92000,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_12, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_11},
 )
 V2_13 = Version(
     (2, 13),
     "cf30153c4c131c8164ee7798e5022d810682e2cb",
-    cudnn=92000,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_13, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_13},
     conditions=UNTIL_2_14,
@@ -110,7 +107,6 @@ V2_13 = Version(
 V2_14 = Version(
     (2, 14),
     "08187d9e0fba026dc8217405802ab5381dc88d90",
-    cudnn=92400,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_14, "flash": _FLASH_2_14, "efficient": _EFFICIENT_2_14},
     conditions=UNTIL_2_14,
@@ -119,7 +115,6 @@ V2_14 = Version(
 V2_15 = Version(
     (2, 15),
     "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
-    cudnn=92600,
     prefers_cudnn=checks_cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_15, "flash": _FLASH_2_15, "efficient": _EFFICIENT_2_15},
     conditions=FROM_2_15,
