@@ -20,7 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tclab import targets
 from tclab.capturing.target import stand_in
@@ -84,7 +83,7 @@ def pretending(capability: Capability) -> Iterator[None]:
     """Fake tensors of a GPU may be made, and PyTorch chooses as on one of that capability."""
     with stand_in.standing_in(targets.get("h200")):  # any: fake tensors have no capability
         compiled.pretend(capability)
-        with FakeTensorMode():
+        with asked.fake():
             tensor = torch.empty(1, 1, 8, 8, device="cuda", dtype=torch.float16)
             asked.compiled_answer(asked.Call(tensor, tensor, tensor))  # sets the order for good
         yield
@@ -93,7 +92,7 @@ def pretending(capability: Capability) -> Iterator[None]:
 def concrete(capability: Capability, version: Version, drawn: int) -> list[report.Row]:
     """Both answers for each case, on fake tensors."""
     rows = []
-    with FakeTensorMode():
+    with asked.fake():
         for case in cases(drawn):
             call = case.call("cuda")
             here = machine(case, capability, asked.cudnn_version())

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch._dynamo.source import ConstantSource
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from tclab.capturing.target.sdpa import asked
 from tclab.capturing.target.sdpa.call import Call, Machine
@@ -73,7 +71,10 @@ class Symbolic:
 
     def call(self, environment: ShapeEnv) -> Call:
         """Its tensors, fake and on the GPU, with new symbols."""
-        symbols = {name: _symbol(environment, name, hint) for name, hint in self.symbols.items()}
+        symbols = {
+            name: asked.symbol(environment, name, None if hint == "?" else int(hint))
+            for name, hint in self.symbols.items()
+        }
         sizes = {"v": self.sizes["k"], **self.sizes}
         tensors = {name: self._tensor(name, text, symbols) for name, text in sizes.items()}
         return Call(
@@ -101,16 +102,6 @@ def parse(line: str) -> Symbolic:
     return Symbolic(line, DTYPES[first], symbols, sizes, flags)
 
 
-def _symbol(environment: ShapeEnv, name: str, hint: str) -> Any:
-    if hint == "?":
-        return environment.create_unbacked_symint()
-    source = ConstantSource(name)
-    symbol = environment.create_symbol(
-        int(hint), source, dynamic_dim=DimDynamic.DYNAMIC, constraint_dim=None
-    )
-    return environment.create_symintnode(symbol, hint=int(hint))
-
-
 def rows(capability: tuple[int, int], version: Version) -> list[Row]:
     """Both answers for each call: ``backend [guards]``, or the error."""
     here = Machine(capability, asked.cudnn_version())
@@ -127,7 +118,7 @@ def rows(capability: tuple[int, int], version: Version) -> list[Row]:
 
 def _answer(ask: Callable[[Call], str], symbolic: Symbolic) -> str:
     environment = ShapeEnv(duck_shape=False)
-    with FakeTensorMode(shape_env=environment):
+    with asked.fake(environment):
         call = symbolic.call(environment)
         try:
             backend = ask(call)

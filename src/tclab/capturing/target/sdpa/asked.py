@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._dynamo.source import ConstantSource
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
 from tclab.capturing.target.sdpa.call import NUMBERS, Call
 
@@ -41,3 +44,19 @@ def cudnn_version() -> int:
     except (AttributeError, RuntimeError):
         return 0
     return int(major * 10000 + minor * 100 + patch)
+
+
+def fake(environment: ShapeEnv | None = None) -> FakeTensorMode:
+    """The mode in which tensors are fake, with sizes of the environment."""
+    return FakeTensorMode(shape_env=environment)
+
+
+def symbol(environment: ShapeEnv, name: str, hint: int | None) -> Any:
+    """A new size, with a hint or unbacked."""
+    if hint is None:
+        return environment.create_unbacked_symint()
+    source = ConstantSource(name)
+    new = environment.create_symbol(
+        hint, source, dynamic_dim=DimDynamic.DYNAMIC, constraint_dim=None
+    )
+    return environment.create_symintnode(new, hint=hint)

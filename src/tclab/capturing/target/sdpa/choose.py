@@ -25,7 +25,7 @@ class Choice:
 
 def choose(call: Call, machine: Machine, version: Version) -> Choice:
     """What this PyTorch takes on this machine."""
-    call = replace(call.batched if version.unbatched else call, conditions=version.conditions)
+    call = _judged(call, version)
     failed: dict[str, Rule] = {}
     if not machine.enabled & {"math", "flash", "efficient", "cudnn"}:
         return Choice("error", failed)
@@ -38,6 +38,15 @@ def choose(call: Call, machine: Machine, version: Version) -> Choice:
                 return Choice(backend, failed)
             failed[backend] = rule
     return Choice("error", failed)
+
+
+def allows(call: Call, machine: Machine, version: Version, backend: str) -> bool:
+    """``can_use_flash_attention`` and its like: whether all rules of a backend hold."""
+    return _first_failed(_judged(call, version), machine, version.rules[backend]) is None
+
+
+def _judged(call: Call, version: Version) -> Call:
+    return replace(call.batched if version.unbatched else call, conditions=version.conditions)
 
 
 def order(machine: Machine, version: Version) -> tuple[str, ...]:
