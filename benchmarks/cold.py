@@ -17,7 +17,7 @@ from benchmarks import corpus, tools
 from benchmarks.corpus import Example
 from benchmarks.measure import CommandFailed, Measured, measure
 from benchmarks.results import WORK, Figure, Parts
-from tclab.run_environment import GRAPH_CACHES_OFF, cache_folders
+from tclab.engine.variables import GRAPH_CACHES_OFF, cache_folders
 
 CORPORA: dict[str, Callable[[], list[Example]]] = {
     "generated": corpus.generated,

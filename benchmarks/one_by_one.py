@@ -10,9 +10,10 @@ import sys
 import time
 from pathlib import Path
 
-from tclab import events, runner, snippets
+from tclab import snippets
+from tclab.engine import events, schedule
 from tclab.model import Snippet
-from tclab.store import Store
+from tclab.store.live import Store
 
 
 def isolated(found: list[Snippet], root: Path) -> float:
@@ -24,7 +25,7 @@ def isolated(found: list[Snippet], root: Path) -> float:
         if isinstance(event, events.Warm):
             begin = time.perf_counter()
 
-    runs = runner.run(found, root=root, jobs=1, store=Store(root / "store"), on_event=note)
+    runs = schedule.run(found, root=root, jobs=1, store=Store(root / "store"), on_event=note)
     end = time.perf_counter()
     failed = [name for name, run in runs.items() if not run.ok]
     if failed or not begin or len(runs) != len(found):

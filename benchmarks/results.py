@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclab import environment
+from tclab import machine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -73,7 +73,7 @@ class Parts:
 
 def conditions() -> dict[str, str]:
     """What the numbers depend on."""
-    here = environment.here()
+    here = machine.here()
     return {
         "date": here.date,
         "torch": here.torch,

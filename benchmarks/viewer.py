@@ -20,8 +20,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from tclab import render, report  # noqa: E402
+from tclab import render  # noqa: E402
 from tclab.model import Chain, Listing  # noqa: E402
+from tclab.render import standalone  # noqa: E402
 
 STAGES = ("python", "dynamo", "forward", "post_grad", "ir", "kernel", "ttir", "llir", "ptx", "sass")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
@@ -113,7 +114,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         made = Path(folder) / f"made-up-{chosen.lines}.html"
         body = render.figure(synthetic(chosen.lines), prefix="c")
-        made.write_text(report.page("Made up", body), encoding="utf-8")
+        made.write_text(standalone.page("Made up", body), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for path in (made, *chosen.reports):
             measure(browser, path.resolve())

@@ -10,9 +10,10 @@ import json
 import sys
 from pathlib import Path
 
-from tclab import runner, snippets
+from tclab import snippets
+from tclab.engine import schedule
 from tclab.model import Artifact, Chart, Run, Table, encode
-from tclab.store import Store
+from tclab.store.live import Store
 
 TIMES = {"s", "ms", "µs", "us", "ns"}
 
@@ -27,7 +28,7 @@ def is_timed(artifact: Artifact) -> bool:
 
 def all_runs(root: Path, *, warm: bool) -> dict[str, Run]:
     store = Store(root / ("warm" if warm else "cold"))
-    runs = runner.run(snippets.find(root), root=root, store=store, warm=warm, jobs=2, force=True)
+    runs = schedule.run(snippets.find(root), root=root, store=store, warm=warm, jobs=2, force=True)
     if failed := [f"{name}: {run.failure.message}" for name, run in runs.items() if run.failure]:
         raise SystemExit(f"cannot be compared, {'warm' if warm else 'cold'}: {failed}")
     return runs

@@ -11,12 +11,12 @@ def main() -> int:
         import click  # noqa: F401
         import rich  # noqa: F401
     except ImportError:
-        from tclab import recording
+        from tclab.engine import bare
 
-        return recording.main(sys.argv[1:])
-    from tclab import cli
+        return bare.main(sys.argv[1:])
+    from tclab.cli import command
 
-    return cli.main()
+    return command.main()
 
 
 if __name__ == "__main__":

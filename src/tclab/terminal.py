@@ -24,7 +24,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from tclab import events
+from tclab.engine import events
 from tclab.errors import TclabError
 from tclab.model import Failure, Run, Snippet
 

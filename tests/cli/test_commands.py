@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab import cli, environment
+from tclab import machine
+from tclab.cli import command
 
-SRC = Path(cli.__file__).resolve().parents[1]
+SRC = Path(command.__file__).resolve().parents[2]
 
 HELLO = '''"""Say hello."""
 
@@ -75,7 +76,7 @@ def first_run(project: Project) -> Ran:
     return project.tclab("run")
 
 
-no_gpu = pytest.mark.skipif(environment.has_cuda(), reason="this machine has a GPU")
+no_gpu = pytest.mark.skipif(machine.has_cuda(), reason="this machine has a GPU")
 
 
 @pytest.mark.snippet
@@ -135,7 +136,7 @@ def test_show_prints_artifacts_output_and_stamp(project: Project, first_run: Ran
     assert "hello from a run" in shown.out
     assert "[bold]not markup[/bold]" in shown.out
     assert "printed by hello" in shown.out
-    assert f"PyTorch {environment.here().torch}" in shown.out
+    assert f"PyTorch {machine.here().torch}" in shown.out
 
 
 def test_show_one_artifact(project: Project, first_run: Ran) -> None:

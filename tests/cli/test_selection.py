@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tclab.cli.selection import one, select
 from tclab.errors import SnippetError
 from tclab.model import Snippet
-from tclab.selection import one, select
 
 NAMES = (
     "dynamo/first_call",

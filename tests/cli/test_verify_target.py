@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tclab import cli, environment
-from tclab.commands import verify_target
+from tclab import machine
+from tclab.cli import command, verify_target
 
 FUNCTIONS = [
     {"name": "reductions/softmax", "kernels": 2, "identical": 2, "different": 0, "refused": 0,
@@ -34,7 +34,7 @@ def report(*functions: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture
 def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that says it has an H200."""
-    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
+    monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
 
 
 def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any], status: int) -> list[list[str]]:
@@ -52,8 +52,8 @@ def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any], status: int)
 
 
 def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu=""))
-    assert cli.main(["verify-target"]) == 1
+    monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu=""))
+    assert command.main(["verify-target"]) == 1
     assert "no NVIDIA GPU here" in capsys.readouterr().err
 
 
@@ -63,19 +63,19 @@ def test_without_a_gpu_it_says_so(monkeypatch, capsys) -> None:
      (["--jobs", "0"], 2, "jobs")],
 )  # fmt: skip
 def test_what_cannot_be_compared(h200, capsys, words, status, said) -> None:
-    assert cli.main(["verify-target", *words]) == status
+    assert command.main(["verify-target", *words]) == status
     assert said in capsys.readouterr().err
 
 
 def test_a_gpu_without_a_target_is_named(monkeypatch, capsys) -> None:
-    monkeypatch.setattr(environment, "here", lambda: SimpleNamespace(gpu="NVIDIA Z1"))
-    assert cli.main(["verify-target"]) == 1
+    monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu="NVIDIA Z1"))
+    assert command.main(["verify-target"]) == 1
     assert "NVIDIA Z1" in capsys.readouterr().err
 
 
 def test_refusals_are_no_difference(h200, monkeypatch, capsys) -> None:
     calls = compared(monkeypatch, report(*FUNCTIONS), 0)
-    assert cli.main(["verify-target", "-j", "4", "reductions", "products"]) == 0
+    assert command.main(["verify-target", "-j", "4", "reductions", "products"]) == 0
     out = capsys.readouterr().out
     assert "2 identical (66.7%), 0 different, 1 refused" in out
     assert "attention: [not] measured" in out
@@ -84,11 +84,11 @@ def test_refusals_are_no_difference(h200, monkeypatch, capsys) -> None:
 
 def test_a_difference_ends_with_1_and_can_be_shown(h200, monkeypatch, capsys) -> None:
     compared(monkeypatch, report(*FUNCTIONS, DIFFERENT), 1)
-    assert cli.main(["verify-target"]) == 1
+    assert command.main(["verify-target"]) == 1
     short = capsys.readouterr().out
     assert "-a = 1" in short
     assert "+a = 2" not in short
-    assert cli.main(["verify-target", "--diff"]) == 1
+    assert command.main(["verify-target", "--diff"]) == 1
     assert "+a = 2" in capsys.readouterr().out
 
 
@@ -96,18 +96,18 @@ def test_of_a_traceback_the_error_is_shown(h200, monkeypatch, capsys) -> None:
     reason = "  raise X(\na.CompilerFailed: raised:\nRuntimeError: no such pattern\n\nSet A=1"
     failed = FUNCTIONS[1] | {"kernels": 0, "refused": 0, "verdict": "gpu failed", "reason": reason}
     compared(monkeypatch, report(failed), 0)
-    assert cli.main(["verify-target"]) == 0
+    assert command.main(["verify-target"]) == 0
     assert "RuntimeError: no such pattern" in capsys.readouterr().out
 
 
 def test_json_is_the_report(h200, monkeypatch, capsys) -> None:
     compared(monkeypatch, report(*FUNCTIONS), 0)
-    assert cli.main(["verify-target", "--format", "json"]) == 0
+    assert command.main(["verify-target", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == report(*FUNCTIONS)
 
 
 def test_an_unknown_function_is_refused(h200, capsys) -> None:
-    assert cli.main(["verify-target", "no/such"]) == 2
+    assert command.main(["verify-target", "no/such"]) == 2
     assert "no/such" in capsys.readouterr().err
 
 
@@ -116,5 +116,5 @@ def test_a_comparison_that_fails_says_why(h200, monkeypatch, capsys) -> None:
         return subprocess.CompletedProcess(command, 3, "", "No module named 'torch'")
 
     monkeypatch.setattr(verify_target.subprocess, "run", run)
-    assert cli.main(["verify-target"]) == 1
+    assert command.main(["verify-target"]) == 1
     assert "No module named 'torch'" in capsys.readouterr().err

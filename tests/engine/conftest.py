@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab import events, runner, snippets
+from tclab import snippets
+from tclab.engine import events, schedule
 from tclab.model import Run, Snippet
-from tclab.store import Store
+from tclab.store.live import Store
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -38,7 +39,7 @@ class Lab:
     def run(self, *chosen: Snippet, **options) -> dict[str, Run]:
         """Run them in cold processes, which need no torch."""
         options = {"warm": False, "store": self.store} | options
-        return runner.run(chosen, root=self.root, on_event=self.told.append, **options)
+        return schedule.run(chosen, root=self.root, on_event=self.told.append, **options)
 
     def one(self, code: str, header: str = "", **options) -> Run:
         """Write one snippet and run it."""

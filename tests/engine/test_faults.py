@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab import events, failures
+from tclab.engine import events, failures
 from tclab.model import CAUSES, Run
 from tclab.snippets import read
 
@@ -209,9 +209,10 @@ def test_an_unsupported_torch_stops_before_anything_runs(lab, tmp_path):
     import sys
     from pathlib import Path
     sys.path.insert(0, {str(fake.parent)!r})
-    from tclab import runner, snippets
+    from tclab import snippets
+    from tclab.engine import schedule
     root = Path.cwd()
-    runner.run(snippets.find(root), root=root)
+    schedule.run(snippets.find(root), root=root)
     """
     process = lab.python(code)
     _, err = process.communicate()

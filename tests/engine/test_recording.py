@@ -7,8 +7,10 @@ import shutil
 
 import pytest
 
-from tclab import recording
+from tclab.engine import bare
+from tclab.engine.record import record as record_runs
 from tclab.errors import RecordingError, StoreError
+from tclab.store import recordings
 
 ENV = "box-torch2.11"
 CODE = "import tclab\nprint('hello')\ntclab.show('code', name='x')"
@@ -20,9 +22,7 @@ def snippet(lab):
 
 
 def record(lab, *chosen, **options):
-    return recording.record(
-        lab.root, ENV, chosen, store=lab.store, on_event=lab.told.append, **options
-    )
+    return record_runs(lab.root, ENV, chosen, store=lab.store, on_event=lab.told.append, **options)
 
 
 def files(lab):
@@ -32,11 +32,11 @@ def files(lab):
 def test_what_is_recorded_is_what_ran(lab, snippet):
     run = record(lab, snippet)["t/one"]
     assert run.environment == ENV
-    assert recording.load_all(lab.root, snippet) == [run]
-    assert recording.problems(lab.root, snippet) == []
-    assert recording.environments(lab.root) == [ENV]
-    assert recording.state(lab.root, ENV, snippet) == "fresh"
-    assert recording.state(lab.root, "other", snippet) == "-"
+    assert recordings.load_all(lab.root, snippet) == [run]
+    assert recordings.problems(lab.root, snippet) == []
+    assert recordings.environments(lab.root) == [ENV]
+    assert recordings.state(lab.root, ENV, snippet) == "fresh"
+    assert recordings.state(lab.root, "other", snippet) == "-"
 
 
 def test_running_never_writes_recordings(lab, snippet):
@@ -75,9 +75,9 @@ def test_a_failed_run_leaves_the_former_recording(lab, snippet):
 def test_a_changed_snippet_makes_it_stale(lab, snippet):
     record(lab, snippet)
     changed = lab.write("t/one", CODE + "\n# changed")
-    assert recording.load_all(lab.root, changed) == []
-    assert recording.state(lab.root, ENV, changed) == "stale"
-    (problem,) = recording.problems(lab.root, changed)
+    assert recordings.load_all(lab.root, changed) == []
+    assert recordings.state(lab.root, ENV, changed) == "stale"
+    (problem,) = recordings.problems(lab.root, changed)
     assert problem.place == f"records/{ENV}/t/one"
     assert "snippets/t/one.py has changed" in problem.cause
     assert f"tclab record {ENV} t/one" in problem.next_step
@@ -95,11 +95,11 @@ def test_a_changed_snippet_makes_it_stale(lab, snippet):
 @pytest.mark.parametrize("file", ["run.json", "stdout.txt"])
 def test_damage_is_named(lab, snippet, file, damage):
     record(lab, snippet)
-    path = recording.folder(lab.root, ENV, "t/one") / file
+    path = recordings.folder(lab.root, ENV, "t/one") / file
     path.write_bytes(damage(path.read_bytes()))
-    assert recording.load_all(lab.root, snippet) == []
-    assert recording.state(lab.root, ENV, snippet) == "broken"
-    (problem,) = recording.problems(lab.root, snippet)
+    assert recordings.load_all(lab.root, snippet) == []
+    assert recordings.state(lab.root, ENV, snippet) == "broken"
+    (problem,) = recordings.problems(lab.root, snippet)
     assert isinstance(problem, RecordingError)
     assert problem.place == f"records/{ENV}/t/one/{file}"
     assert f"tclab record {ENV} t/one" in problem.next_step
@@ -107,22 +107,22 @@ def test_damage_is_named(lab, snippet, file, damage):
 
 def test_a_missing_file_is_named(lab, snippet):
     record(lab, snippet)
-    (recording.folder(lab.root, ENV, "t/one") / "01-x.txt").unlink()
-    (problem,) = recording.problems(lab.root, snippet)
+    (recordings.folder(lab.root, ENV, "t/one") / "01-x.txt").unlink()
+    (problem,) = recordings.problems(lab.root, snippet)
     assert problem.place.endswith("t/one/01-x.txt")
 
 
 def test_a_recording_moved_elsewhere_is_no_recording(lab, snippet):
     record(lab, snippet)
     shutil.copytree(lab.root / "records" / ENV, lab.root / "records" / "other")
-    (problem,) = recording.problems(lab.root, snippet)
+    (problem,) = recordings.problems(lab.root, snippet)
     assert problem.place == "records/other/t/one"
 
 
 def test_a_recording_without_snippet_is_found(lab, snippet):
     record(lab, snippet)
-    assert recording.orphans(lab.root, [snippet]) == []
-    (orphan,) = recording.orphans(lab.root, [])
+    assert recordings.orphans(lab.root, [snippet]) == []
+    (orphan,) = recordings.orphans(lab.root, [])
     assert orphan.place == f"records/{ENV}/t/one"
 
 
@@ -136,25 +136,25 @@ def test_records_that_cannot_be_written_are_one_error(lab, snippet):
 @pytest.mark.parametrize("name", ["here", "", "a/b", "..", "A b"])
 def test_a_bad_name_is_refused(lab, snippet, name):
     with pytest.raises(RecordingError, match="not a name"):
-        recording.record(lab.root, name, [snippet])
+        record_runs(lab.root, name, [snippet])
 
 
 def test_the_command_of_a_bare_machine(lab, snippet, monkeypatch, capsys):
     lab.write("t/bad", "1 / 0")
     monkeypatch.setenv("TCLAB_ROOT", str(lab.root))
-    assert recording.main(["record", ENV, "t/one"]) == 0
+    assert bare.main(["record", ENV, "t/one"]) == 0
     assert "t/one: ok" in capsys.readouterr().out
-    assert recording.main(["record", ENV, "t"]) == 1
+    assert bare.main(["record", ENV, "t"]) == 1
     captured = capsys.readouterr()
     assert "t/bad: FAILED: raised" in captured.out
     assert "snippets/t/bad.py:2: raised: ZeroDivisionError" in captured.err
-    assert recording.main(["record", ENV, "t/gone"]) == 1
+    assert bare.main(["record", ENV, "t/gone"]) == 1
     assert "there is no such snippet" in capsys.readouterr().err
 
 
 def test_a_recording_is_plain_text(lab, snippet):
     record(lab, snippet)
-    folder = recording.folder(lab.root, ENV, "t/one")
+    folder = recordings.folder(lab.root, ENV, "t/one")
     assert (folder / "stdout.txt").read_text() == "hello\n"
     data = json.loads((folder / "run.json").read_text())
     assert data["run"]["provenance"]["torch"]

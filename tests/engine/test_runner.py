@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, events, keys, runner
+from tclab import machine
+from tclab.engine import events, schedule
 from tclab.errors import StoreError
-from tclab.store import Store
+from tclab.store import keys
+from tclab.store.live import Store
 
 
 def counting(lab, name: str = "t/counting", extra: str = "") -> tuple:
@@ -78,11 +80,12 @@ def test_two_builds_at_once_run_each_snippet_once(lab):
     logs = [counting(lab, f"t/n{i}", "import time; time.sleep(0.3)")[1] for i in range(3)]
     build = """
     from pathlib import Path
-    from tclab import runner, snippets
-    from tclab.store import Store
+    from tclab import snippets
+    from tclab.engine import schedule
+    from tclab.store.live import Store
     root = Path.cwd()
     found = snippets.find(root)
-    runs = runner.run(found, root=root, store=Store(root / ".tclab"), jobs=2, warm=False)
+    runs = schedule.run(found, root=root, store=Store(root / ".tclab"), jobs=2, warm=False)
     assert len(runs) == 3 and all(run.ok for run in runs.values())
     """
     builds = [lab.python(build), lab.python(build)]
@@ -98,9 +101,9 @@ def test_what_another_build_ran_since_the_plan_is_taken(lab):
     def meanwhile(event):
         told.append(event)
         if isinstance(event, events.Planned):
-            runner.run([snippet], root=lab.root, store=lab.store, warm=False)
+            schedule.run([snippet], root=lab.root, store=lab.store, warm=False)
 
-    runs = runner.run([snippet], root=lab.root, store=lab.store, on_event=meanwhile, warm=False)
+    runs = schedule.run([snippet], root=lab.root, store=lab.store, on_event=meanwhile, warm=False)
     assert times(log) == 1
     assert runs["t/counting"].ok
     assert events.Reused("t/counting") in told
@@ -122,10 +125,11 @@ def test_the_parent_killed_leaves_nothing_behind(lab):
     lab.write("t/stuck", code)
     parent = lab.python("""
     from pathlib import Path
-    from tclab import runner, snippets
-    from tclab.store import Store
+    from tclab import snippets
+    from tclab.engine import schedule
+    from tclab.store.live import Store
     root = Path.cwd()
-    runner.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
+    schedule.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
     """)
     assert wait_for((lab.root / "pids").exists)
     pids = [int(pid) for pid in (lab.root / "pids").read_text().split()]
@@ -157,7 +161,7 @@ def test_a_store_that_cannot_be_written_is_one_error_and_the_runs_are_there(lab)
     (lab.root / "file").touch()
     store = Store(lab.root / "file" / "below")
     a, b = lab.write("t/a", "print('a')"), lab.write("t/b", "print('b')")
-    with pytest.raises(runner.StoreFailed) as caught:
+    with pytest.raises(schedule.StoreFailed) as caught:
         lab.run(a, b, store=store)
     assert "Not a directory" in caught.value.cause
     assert caught.value.next_step
@@ -248,7 +252,7 @@ def test_a_cold_process_finds_the_precompiled_headers(lab):
 def test_a_run_says_what_made_it(lab):
     snippet = lab.write("t/one", "print(1)")
     run = lab.run(snippet)["t/one"]
-    here = environment.here()
+    here = machine.here()
     assert run.provenance == here
     assert run.key == keys.run_key(snippet, here)
     assert run.source_key == keys.source_key(snippet)
@@ -261,10 +265,11 @@ def test_the_runner_never_imports_torch(lab):
     process = lab.python("""
     import sys
     from pathlib import Path
-    from tclab import recording, runner, snippets
-    from tclab.store import Store
+    from tclab import snippets
+    from tclab.engine import record, schedule
+    from tclab.store.live import Store
     root = Path.cwd()
-    runner.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
+    schedule.run(snippets.find(root), root=root, store=Store(root / ".tclab"), warm=False)
     print("torch" in sys.modules)
     """)
     assert process.communicate()[0] == "False\n", process.stderr

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tclab import keys, snippets
+from tclab import snippets
 from tclab.errors import SnippetError
+from tclab.store import keys
 
 
 def put(lab, text: str, name: str = "t/x"):

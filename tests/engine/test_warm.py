@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, events, run_environment
+from tclab import machine
+from tclab.engine import events, variables
 from tclab.model import encode
 
 from .conftest import SRC
 
-# Of `tclab.stages._warmup`, which imports torch.
+# Of `tclab.engine.worker.warm`, which imports torch.
 LASTING = {
     "torch._dynamo.logging._step_counter",
     "torch.autograd.function.AUTOGRAD_FUNCTION_COUNTER",
@@ -73,7 +74,7 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
     """
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
-    assert not environment.has_cxx()
+    assert not machine.has_cxx()
     same = lab.write("t/same", COMPILES)
     needs_cxx = lab.write(
         "t/cxx", "import torch\ntorch.compile(lambda x: x.sin() + 1)(torch.ones(4))"
@@ -110,7 +111,7 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     """After its full warm-up, Inductor's compile included."""
     code = """
     import json, os, sys, threading
-    from tclab.stages import _warmup
+    from tclab.capturing import _warmup
     import torch
     note = _warmup.warm_up()
     tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
@@ -118,7 +119,7 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     print(json.dumps([note, tasks, threading.active_count(), torch.cuda.is_initialized(),
                       [f for f in files if "nvidia" in f]]))
     """
-    env = run_environment.variables(cache(tmp_path))
+    env = variables.variables(cache(tmp_path))
     command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
@@ -131,7 +132,7 @@ def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     code = """
     import os, subprocess, sys
     from torch._inductor import cpu_vec_isa
-    from tclab.stages import _warmup_isa
+    from tclab.capturing import _warmup_isa
     with _warmup_isa.tried_ahead():
         pass
     started, popen = [], subprocess.Popen.__init__
@@ -142,7 +143,7 @@ def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     found = cpu_vec_isa.valid_vec_isa_list()
     print(len(found), sum(".cpp'" in args for args in started))
     """
-    env = run_environment.variables(tmp_path / "cache")
+    env = variables.variables(tmp_path / "cache")
     command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from tclab import cli
+from tclab.cli import command
 from tclab.explain import explain, run
 
-SRC = Path(cli.__file__).resolve().parents[1]
+SRC = Path(command.__file__).resolve().parents[2]
 
 MODEL = """\
 import torch
@@ -114,7 +114,7 @@ def test_one_message_and_no_file(words, status, said, write, folder, capsys):
         pytest.importorskip("triton")
     for name, text in FILES.items():
         write(name, text)
-    assert cli.main(["explain", *words]) == status
+    assert command.main(["explain", *words]) == status
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("error: ") and "\n  next: " in err and "Traceback" not in err
@@ -127,7 +127,7 @@ def test_one_message_and_no_file(words, status, said, write, folder, capsys):
 def test_without_gradients_the_reason_is_given(write, capsys):
     write("m.py", "import torch\ndef f(x):\n    return x * 2\n"
           "def example_inputs():\n    return (torch.ones(2),)\n")  # fmt: skip
-    assert cli.main(["explain", "m.py:f", "--backward"]) == 1
+    assert command.main(["explain", "m.py:f", "--backward"]) == 1
     err = capsys.readouterr().err
     assert "no input and no parameter requires grad" in err and "requires_grad=True" in err
 
@@ -138,21 +138,21 @@ def test_without_triton_a_target_is_refused(write, capsys, monkeypatch):
     monkeypatch.setattr(
         run.importlib.util, "find_spec", lambda n: None if n == "triton" else spec(n)
     )
-    assert cli.main(["explain", "model.py:add", "--target", "h200"]) == 1
+    assert command.main(["explain", "model.py:add", "--target", "h200"]) == 1
     assert "Triton is not installed" in capsys.readouterr().err
 
 
 def test_without_torch_nothing_is_tried(write, capsys, monkeypatch):
     write("model.py", MODEL)
     monkeypatch.setattr(run.importlib.util, "find_spec", lambda n: None)
-    assert cli.main(["explain", "model.py:add"]) == 1
+    assert command.main(["explain", "model.py:add"]) == 1
     assert "PyTorch is not installed" in capsys.readouterr().err
 
 
 def test_an_unknown_torch_is_refused(write, capsys, monkeypatch):
     write("model.py", MODEL)
     monkeypatch.setattr(torch, "__version__", "9.9.0")
-    assert cli.main(["explain", "model.py:add", "-i", "f32[2]", "-i", "f32[2]"]) == 1
+    assert command.main(["explain", "model.py:add", "-i", "f32[2]", "-i", "f32[2]"]) == 1
     err = capsys.readouterr().err
     assert "torch 9.9.0 is outside the supported range" in err and "use a supported torch" in err
 
@@ -165,7 +165,7 @@ def test_a_compiler_that_fails_is_told_apart_from_the_function(write, capsys, mo
 
     write("model.py", MODEL)
     monkeypatch.setattr(compile_fx, "compile_fx", broken)
-    assert cli.main(["explain", "model.py:add", "-i", "f32[2]", "-i", "f32[2]"]) == 1
+    assert command.main(["explain", "model.py:add", "-i", "f32[2]", "-i", "f32[2]"]) == 1
     err = capsys.readouterr().err
     assert "it runs, but torch.compile fails on it" in err and "no room for a backend" in err
 
@@ -173,7 +173,7 @@ def test_a_compiler_that_fails_is_told_apart_from_the_function(write, capsys, mo
 def test_an_unwritable_file_leaves_the_old_one(write, capsys, monkeypatch):
     write("model.py", MODEL)
     old = write("old.html", "old")
-    from tclab.commands import explain as command
+    from tclab.cli import explain as command
 
     def full(*args):
         raise OSError(28, "No space left on device")
@@ -213,7 +213,7 @@ def test_an_interrupted_run_writes_nothing(write, folder):
 
 def test_the_command_is_there_without_torch():
     code = (
-        "import sys; from tclab import cli; s = cli.main(['explain', '--help']);"
+        "import sys; from tclab.cli import command; s = command.main(['explain', '--help']);"
         "sys.exit(s or 'torch' in sys.modules)"
     )
     env = os.environ | {"PYTHONPATH": str(SRC)}

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tclab.commands import explain as command
+from tclab.cli import explain as command
 from tclab.explain import Report, page
 from tclab.model import Annotated
 from tclab.render import text as rendered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tclab import cli
+from tclab.cli import command
 from tclab.explain import explain_named
 
 pytest.importorskip("triton")
@@ -41,7 +41,7 @@ def test_the_chain_goes_down_to_instructions(model, capsys):
 
 def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(model, folder, capsys):
     words = ["explain", "model.py:breaks", "--target", "h200", "-i", "f32[5,7]", "-i", "f32[7,3]"]
-    assert cli.main([*words, "-o", "report.html"]) == 0
+    assert command.main([*words, "-o", "report.html"]) == 0
     out = capsys.readouterr().out
     assert "refused: mm of [5, 7] @ [7, 3], model.py:10" in out and "next: use sizes" in out
     assert "graph break model.py:9" in out
@@ -58,13 +58,13 @@ def test_an_option_of_the_compiler_lifts_a_refusal(model, capsys):
 
 
 def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
+    from tclab.capturing.target import capture
     from tclab.errors import CaptureError
-    from tclab.stages import target
 
     def fails(*args):
         raise CaptureError("kernel k", "Triton cannot compile it", "see its source")
 
-    monkeypatch.setattr(target.TargetCapture.compiled_units, "func", fails)
+    monkeypatch.setattr(capture.TargetCapture.compiled_units, "func", fails)
     report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
     assert report.refusal == ("kernel k", "Triton cannot compile it", "see its source")
     assert "kernel" in stages(report) and not stages(report) & {"ttir", "ptx", "sass"}

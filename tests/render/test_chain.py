@@ -12,9 +12,10 @@ from itertools import pairwise
 import pytest
 from read_html import Page
 
-from tclab import render, report
+from tclab import render
 from tclab.model import Chain, Kernel, Listing
 from tclab.render import chain as chains
+from tclab.render import standalone
 from tclab.render.closure import Index
 
 STAGES = ("python", "dynamo", "forward", "kernel", "ptx", "sass")
@@ -257,7 +258,7 @@ def test_text_says_what_each_line_became():
 
 
 def test_a_report_stands_alone():
-    html = report.page("A <title> & more", render.figure(SMALL, prefix="c"))
+    html = standalone.page("A <title> & more", render.figure(SMALL, prefix="c"))
     page = Page(html.removeprefix("<!doctype html>\n"))
     assert "A <title> & more" in page.text
     names = {name for _, attrs in page.tags for name in attrs}
@@ -267,7 +268,7 @@ def test_a_report_stands_alone():
 
 
 def test_a_report_may_run_its_own_script_only():
-    html = report.page("t", "")
+    html = standalone.page("t", "")
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', html)[1]
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
@@ -276,6 +277,6 @@ def test_a_report_may_run_its_own_script_only():
 
 
 def test_a_report_is_dark_where_the_system_is():
-    html = report.page("t", "")
+    html = standalone.page("t", "")
     dark = html[html.index("prefers-color-scheme: dark") :]
     assert dark.index("--tclab-mark: #4d4416") < dark.index("color-scheme: light dark")

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab import environment, keys, recording, snippets
-from tclab.store import Store
+from tclab import machine, snippets
+from tclab.store import recordings
+from tclab.store import keys
+from tclab.store.live import Store
 
 HOSTILE = '''"""Hostile output."""
 import sys
@@ -38,7 +40,7 @@ def test_page_has_code_output_stamp_and_downloads(project) -> None:
     assert "Say hello." in html and "The caption of a snippet" in html
     assert "hello from a run" in html and "printed by hello" in html
     assert html.count('class="tclab-stamp') == 2  # the printed text, the artifact
-    assert f"PyTorch {environment.here().torch}" in html
+    assert f"PyTorch {machine.here().torch}" in html
     script = project.root / "site/downloads/start/hello.py"
     assert script.read_bytes() == (project.root / "snippets/start/hello.py").read_bytes()
     notebook = json.loads((project.root / "site/downloads/start/hello.ipynb").read_text())
@@ -70,7 +72,7 @@ def test_the_date_of_the_site_is_that_of_its_newest_run(project) -> None:
     stored = Store(project.root / ".tclab").load("start/hello")
     assert stored is not None
     stamp = (project.root / "site/sitemap.xml.gz").read_bytes()[4:8]
-    day = environment.here().date
+    day = machine.here().date
     assert stored.provenance.date == day
     assert int.from_bytes(stamp, "little") % 86400 == 0
 
@@ -225,7 +227,7 @@ def recorded(project):
     assert run is not None
     other = replace(run.provenance, gpu="NVIDIA H200", torch="2.11.0+cu130")
     run = replace(run, provenance=other, environment=H200)
-    recording.write(project.root, H200, run)
+    recordings.write(project.root, H200, run)
     return project
 
 
@@ -245,7 +247,7 @@ def test_a_recording_alone_is_shown_where_the_snippet_cannot_run(recorded) -> No
     run = Store(recorded.root / ".tclab").load("start/hello")
     assert run is not None
     key = keys.source_key(snippets.read(source, recorded.root))
-    recording.write(recorded.root, H200, replace(run, source_key=key, environment=H200))
+    recordings.write(recorded.root, H200, replace(run, source_key=key, environment=H200))
     done = recorded.build(CUDA_VISIBLE_DEVICES="")
     assert done.returncode == 0, done.stdout
     assert "recorded as h200-torch2.11" in recorded.html()

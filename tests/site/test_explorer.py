@@ -11,7 +11,7 @@ import pytest
 
 from tclab.model import Chain
 from tclab.render.closure import Index
-from tclab.store import Store
+from tclab.store.live import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(p.stem for p in (ROOT / "docs" / "explorer").glob("*.md") if p.stem != "index")

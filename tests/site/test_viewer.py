@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tclab import render, report
+from tclab import render
+from tclab.render import standalone
 from tclab.model import Chain, Kernel, Listing
 
 pytestmark = pytest.mark.browser
@@ -54,7 +55,7 @@ def opened(tab: Any, tmp_path: Path) -> Iterator[Open]:
 
     def open_report(shown: Chain | None = None, anchor: str = "", **options: Any) -> Any:
         body = render.figure(shown or chain(), prefix="c")
-        path.write_text(report.page("A report", body), encoding="utf-8")
+        path.write_text(standalone.page("A report", body), encoding="utf-8")
         pages.append(tab(**{"viewport": {"width": 1500, "height": 900}} | options))
         pages[-1].goto(path.as_uri() + anchor)
         return pages[-1]

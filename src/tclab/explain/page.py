@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tclab import render, report
+from tclab import render
 from tclab.explain.report import Report
 from tclab.model import Artifact, Run
-from tclab.render import parts
+from tclab.render import parts, standalone
 from tclab.render.chain import MARKED_LINES
 from tclab.render.escape import esc, one_line, tag
 from tclab.render.stamp import pieces
@@ -30,7 +30,7 @@ def html(shown: Report) -> str:
         tag("section", tag("h2", esc(title), id=ident) + inner) for ident, title, inner in sections
     )
     head = f"{_STYLE}{_how(shown)}{_refusal(shown)}{tag('nav', contents, aria_label='Contents')}"
-    return report.page(_title(shown), head + body + _stamp(shown))
+    return standalone.page(_title(shown), head + body + _stamp(shown))
 
 
 def _title(shown: Report) -> str:

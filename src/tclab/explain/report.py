@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclab import environment
+from tclab import machine
 from tclab.model import (
     Annotated,
     Breaks,
@@ -24,9 +24,9 @@ from tclab.model import (
 from tclab.scrub import scrub, scrub_data
 
 if TYPE_CHECKING:
+    from tclab.capturing import Capture
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
-    from tclab.stages import Capture
     from tclab.targets import Target
 
 FORMAT = "tclab explain 1"
@@ -105,7 +105,7 @@ def build(
         guards=capture.guards,
         chains=chains,
         times=capture.times,
-        provenance=environment.here(),
+        provenance=machine.here(),
     )
     return _near(report)
 

@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab import environment, recording, runner, snippets
+from tclab import machine, snippets
+from tclab.engine import schedule
 from tclab.errors import PageError, RunFailed, StoreError, TclabError
 from tclab.model import Provenance, Run, Snippet
 from tclab.page import uses
-from tclab.store import Store
+from tclab.store import recordings
+from tclab.store.live import Store
 
 
 class Problems(Exception):
@@ -55,7 +57,7 @@ class Book:
         """The runs to show of snippet `name`: never stale, never failed, never none."""
         snippet = self.snippet(name, place)
         if not self.runs.get(name):
-            raise no_run(snippet, place, environment.missing_needs(snippet))
+            raise no_run(snippet, place, machine.missing_needs(snippet))
         return self.runs[name]
 
 
@@ -84,7 +86,7 @@ def open_book(
 
     Problems that need no run to be seen are raised before anything runs.
     """
-    book = Book(root, docs, Store.of(root), environment.here())
+    book = Book(root, docs, Store.of(root), machine.here())
     _raise(_read(book))
     _raise(_recordings(book))
     live = _live(book, run or run_here)
@@ -125,12 +127,12 @@ def _orphan(name: str) -> PageError:
 
 def _recordings(book: Book) -> list[TclabError]:
     """Read the recordings into the book; what is wrong with them, and which are missing."""
-    problems: list[TclabError] = list(recording.orphans(book.root, book.snippets.values()))
+    problems: list[TclabError] = list(recordings.orphans(book.root, book.snippets.values()))
     for name, snippet in book.snippets.items():
-        wrong = recording.problems(book.root, snippet)
+        wrong = recordings.problems(book.root, snippet)
         problems += wrong
-        book.runs[name] = () if wrong else tuple(recording.load_all(book.root, snippet))
-        needs = environment.missing_needs(snippet)
+        book.runs[name] = () if wrong else tuple(recordings.load_all(book.root, snippet))
+        needs = machine.missing_needs(snippet)
         if needs and not wrong and not book.runs[name]:
             problems.append(no_run(snippet, _first_use(book, name), needs))
     return problems
@@ -138,12 +140,12 @@ def _recordings(book: Book) -> list[TclabError]:
 
 def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
     """Run `stale` without progress."""
-    return runner.run(stale, root=book.root, store=book.store)
+    return schedule.run(stale, root=book.root, store=book.store)
 
 
 def _live(book: Book, run: Callable[[Book, list[Snippet]], dict[str, Run]]) -> dict[str, Run]:
     """The local runs of what can run here: fresh ones from the store, the others run now."""
-    able = [s for s in book.snippets.values() if not environment.missing_needs(s)]
+    able = [s for s in book.snippets.values() if not machine.missing_needs(s)]
     stored = {s.name: _stored(book, s) for s in able}
     fresh = {name: run for name, run in stored.items() if run is not None and run.ok}
     stale = [s for s in able if s.name not in fresh]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 from importlib.util import find_spec
 
-from tclab import events, runner
+from tclab.engine import events, schedule
+from tclab.engine.pool import Pool
 from tclab.model import Run, Snippet
 from tclab.page.book import Book
-from tclab.pool import Pool
 
 #: From this many stale snippets on, warming a process up costs less than it saves.
 WARM_FROM = 4
@@ -30,7 +30,7 @@ def run(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 
 
 def _run(book: Book, stale: list[Snippet], on_event: events.OnEvent) -> dict[str, Run]:
-    return runner.run(
+    return schedule.run(
         stale,
         root=book.root,
         store=book.store,

@@ -1,0 +1,96 @@
+"""The command ``tclab``. Needs click and rich; never imports torch.
+
+Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is
+wrong; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tclab import snippets, terminal
+from tclab.cli import selection
+from tclab.cli.explain import explain
+from tclab.cli.list import list_
+from tclab.cli.project import STATUS, Project
+from tclab.cli.record import record
+from tclab.cli.run import run
+from tclab.cli.show import show
+from tclab.cli.verify_target import verify_target
+from tclab.errors import TclabError
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
+
+
+@click.group(context_settings=CONTEXT, epilog=STATUS)
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The project's folder, with mkdocs.yml and snippets/. Default: TCLAB_ROOT, or the "
+    "nearest one at or above the working folder.",
+)
+@click.version_option(package_name="tclab", message="%(prog)s %(version)s")
+@click.pass_context
+def tclab(context: click.Context, root: Path | None) -> None:
+    """See what torch.compile does to code, by running it.
+
+    A snippet is one Python file, snippets/TOPIC/WHAT_IT_SHOWS.py. Running it in a process of
+    its own gives a run: what it printed, and the graphs, graph breaks, guards, kernels and
+    tables it showed. Runs of this machine are kept in .tclab/; runs of machines that others
+    lack are recorded in records/ENVIRONMENT/ and committed. The site shows both.
+
+    SNIPPET is a name (graph_breaks/print_breaks_the_graph), a path to its file, a topic
+    (graph_breaks), or any beginning of a name that only one snippet has (print_br).
+
+    \b
+    Examples:
+      tclab list                            what there is, and how fresh
+      tclab run                             whatever is stale
+      tclab run graph_breaks --force        one topic, fresh or not
+      tclab show print_breaks               a run, as text
+      tclab record h200-torch2.13           keep what only this machine can run
+      tclab explain my_model.py:forward     open a function of your own
+      tclab verify-target                   compare a target with the GPU that is here
+
+    \b
+    Environment:
+      TCLAB_ROOT    the project's folder
+      TCLAB_STORE   where runs are kept, instead of .tclab/
+      NO_COLOR      no colours
+    """
+    context.obj = lambda: Project(snippets.project_root(root))
+
+
+for command in (list_, run, record, show, explain, verify_target):
+    tclab.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the exit status. Every known problem is one message, no traceback."""
+    try:
+        status: Any = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
+    except click.ClickException as problem:
+        problem.show()
+        return problem.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        terminal.error("interrupted\n  next: the same command goes on where it stopped")
+        return 130
+    except selection.NotOne as problem:
+        terminal.error(problem)
+        return 2
+    except TclabError as problem:
+        terminal.error(problem)
+        return 1
+    except snippets.NoProject as problem:
+        terminal.error(f"{problem}\n  next: cd to the project, or say --root FOLDER")
+        return 2
+    except BrokenPipeError:  # `| head`: what was wanted was read
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status if isinstance(status, int) else 0

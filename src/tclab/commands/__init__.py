@@ -1,1 +1,0 @@
-"""Commands of ``tclab`` that have a module of their own."""

@@ -1,0 +1,70 @@
+"""``python -m tclab record …`` where only PyTorch is installed: neither click nor rich."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from tclab import snippets
+from tclab.engine import events
+from tclab.engine.failures import error as as_error
+from tclab.engine.record import record
+from tclab.errors import TclabError
+from tclab.model import Snippet
+
+
+def main(argv: list[str]) -> int:
+    """``python -m tclab record …`` where only PyTorch is installed; the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tclab", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("record", help="run snippets here and keep the results")
+    command.add_argument("environment", help="the name of this machine: h200-torch2.11")
+    command.add_argument("names", nargs="*", metavar="SNIPPET", help="TOPIC or TOPIC/NAME")
+    command.add_argument("-f", "--force", action="store_true", help="what is fresh, too")
+    command.add_argument("-j", "--jobs", type=int, help="how many at a time")
+    arguments = parser.parse_args(argv)
+    try:
+        return _record_plainly(arguments)
+    except TclabError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _record_plainly(arguments: argparse.Namespace) -> int:
+    root = snippets.project_root()
+    chosen = _select(arguments.names, root) if arguments.names else None
+    runs = record(
+        root,
+        arguments.environment,
+        chosen,
+        force=arguments.force,
+        on_event=_tell,
+        jobs=arguments.jobs,
+    )
+    failed = [run for run in runs.values() if not run.ok]
+    for run in failed:
+        print(f"\n{as_error(run)}", file=sys.stderr)
+    print(f"{len(runs) - len(failed)} recorded, {len(failed)} failed")
+    return 1 if failed else 0
+
+
+def _select(names: list[str], root: Path) -> list[Snippet]:
+    found = snippets.find(root)
+    return [
+        snippet
+        for name in names
+        for snippet in ([s for s in found if s.topic == name] or [snippets.get(name, root)])
+    ]
+
+
+def _tell(event: events.Event) -> None:
+    """One line an event that matters."""
+    if isinstance(event, events.Finished) and event.run is not None:
+        run = event.run
+        result = "ok" if run.failure is None else f"FAILED: {run.failure.cause}"
+        print(f"{event.snippet}: {result}, {run.seconds:.1f} s", flush=True)
+    elif isinstance(event, events.Skipped):
+        print(f"{event.snippet}: skipped, needs {', '.join(sorted(event.missing))}", flush=True)
+    elif isinstance(event, events.Warm) and event.note:
+        print(event.note, flush=True)

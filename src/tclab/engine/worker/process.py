@@ -1,0 +1,222 @@
+"""What runs inside a snippet's own process: the file as ``__main__``, and who listens.
+
+The job's folder holds ``job.json`` (what to run). This process adds ``artifacts.jsonl``, a
+line for each thing shown as it is shown, ``fault`` (where it was when it crashed or was
+stopped) and at the very end ``end.json``. Without the last it did not end by itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import faulthandler
+import importlib
+import json
+import linecache
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+import types
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tclab import display
+from tclab.model import Artifact, encode
+from tclab.scrub import plain, scrub, scrub_data
+
+
+def main(argv: list[str]) -> NoReturn:
+    """A cold process: ``python -m tclab.engine.worker.process FOLDER``."""
+    _run(Path(argv[0]))
+
+
+def run_forked(folder: Path) -> NoReturn:
+    """A process forked from a warm one: first forget what belongs to that one."""
+    import tempfile
+
+    from tclab.engine.worker import warm
+
+    atexit._clear()
+    tempfile.tempdir = None
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    warm.in_child()
+    _run(folder)
+
+
+def _run(folder: Path) -> NoReturn:
+    job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    fault = open(folder / "fault", "w")  # noqa: SIM115 - open for as long as we live
+    faulthandler.enable(fault)
+    _answer_where(folder / "where", job["file"])
+    faulthandler.register(signal.SIGUSR2, fault, all_threads=True, chain=True)
+    display.collect(Collector(folder / "artifacts.jsonl"))
+    _write(folder / "began", time.monotonic())  # one clock for all processes
+    end = _execute(job)
+    _finish_threads()
+    _write(folder / "end.json", end)
+    os._exit(0)
+
+
+def _write(path: Path, data: Any) -> None:
+    path.with_suffix(".new").write_text(json.dumps(data), encoding="utf-8")
+    os.replace(path.with_suffix(".new"), path)
+
+
+def _answer_where(path: Path, file: str) -> None:
+    """On SIGUSR2 write the snippet's current line.
+
+    faulthandler writes the stack even where Python no longer runs, but only the last 100
+    frames of it, and a compile is deeper than that.
+    """
+
+    def handler(_signal: int, frame: types.FrameType | None) -> None:
+        while frame is not None and frame.f_code.co_filename != file:
+            frame = frame.f_back
+        if frame is not None:
+            path.write_text(str(frame.f_lineno))
+
+    signal.signal(signal.SIGUSR2, handler)
+
+
+# --------------------------------------------------------------------------- running
+
+
+def _execute(job: dict[str, Any]) -> dict[str, Any]:
+    """Run the file; how it ended, as data."""
+    file = job["file"]
+    try:
+        code = compile(job["source"], file, "exec", dont_inherit=True)
+        exec(code, _as_main(job).__dict__)
+    except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
+        return _ended_with(error, job)
+    return {"ended": "returned"}
+
+
+def _as_main(job: dict[str, Any]) -> types.ModuleType:
+    """A fresh ``__main__`` as ``python snippets/topic/file.py`` would have made it."""
+    file, source = job["file"], job["source"]
+    main = types.ModuleType("__main__")
+    main.__dict__["_tclab_main"] = sys.modules["__main__"]  # keep ours alive
+    main.__dict__.update(__file__=file, __builtins__=__builtins__, __loader__=None)
+    sys.modules["__main__"] = main
+    sys.argv = [file]
+    sys.path[:] = [job["path"], *(p for p in sys.path if p not in ("", job["path"]))]
+    # Without a time stamp linecache never looks at the disk: tracebacks, inspect and
+    # Triton read the very source that runs, wherever the snippet changes to.
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    return main
+
+
+def _finish_threads() -> None:
+    """What the interpreter does at its end, before C++ is torn down."""
+    # Joins threads, and first ends the idle ones of thread pools.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+
+
+# --------------------------------------------------------------------------- errors
+
+
+def _ended_with(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
+    if job["raises"] and is_a(error, job["raises"]):
+        return {"ended": "as declared", "raised": _clean(_only(error))}
+    tb = error.__traceback__
+    while tb is not None and tb.tb_frame.f_code.co_filename != job["file"]:
+        tb = tb.tb_next
+    return {
+        "ended": _cause(error),
+        "message": _clean(_only(error)),
+        "line": _line(tb, job["file"]) or getattr(error, "lineno", None),
+        "traceback": _clean("".join(traceback.format_exception(type(error), error, tb))),
+        "hint": _hint(error),
+    }
+
+
+def _cause(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return "exit"
+    return "assertion" if isinstance(error, AssertionError) else "raised"
+
+
+def _line(tb: types.TracebackType | None, file: str) -> int | None:
+    """The snippet's innermost line."""
+    frames = traceback.extract_tb(tb)
+    return next((f.lineno for f in reversed(frames) if f.filename == file), None)
+
+
+def _only(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"sys.exit({error.code!r})"
+    return "".join(traceback.format_exception_only(type(error), error)).strip()
+
+
+def _clean(text: str) -> str:
+    return scrub(plain(text))
+
+
+def is_a(error: BaseException, name: str) -> bool:
+    """`name` is the error's class or a base of it: dotted, under any module, or bare."""
+    classes = type(error).__mro__
+    if any(name in (c.__name__, f"{c.__module__}.{c.__qualname__}") for c in classes):
+        return True
+    module, _, attribute = name.rpartition(".")
+    try:
+        return bool(module) and getattr(importlib.import_module(module), attribute) in classes
+    except (ImportError, AttributeError):
+        return False
+
+
+#: Errors of a machine that lacks something: a part of the text, and what to do.
+_HINTS = {
+    "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
+    "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
+    "Cannot find a working triton": "pip install the Triton that pairs with this PyTorch",
+    "No module named 'triton'": "pip install the Triton that pairs with this PyTorch",
+    "Found no NVIDIA driver": "add needs=cuda to its '# tclab:' line",
+    "not compiled with CUDA": "add needs=cuda to its '# tclab:' line",
+}
+
+
+def _hint(error: BaseException) -> str:
+    text = _only(error)
+    return next((step for part, step in _HINTS.items() if part in text), "")
+
+
+# --------------------------------------------------------------------------- artifacts
+
+
+class Collector:
+    """The sink of a run: one line of JSON an artifact, unique names, nothing private."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._names: set[str] = set()
+        self._process = os.getpid()
+
+    def __call__(self, artifact: Artifact) -> None:
+        if os.getpid() != self._process:  # a process the snippet forked
+            return
+        data = encode(artifact)
+        data["name"] = self._unique(data["name"])
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(scrub_data(data, _clean)) + "\n")
+
+    def _unique(self, name: str) -> str:
+        """`name`, or ``name-2`` and so on where it is taken."""
+        number, unique = 1, name
+        while unique in self._names:
+            number += 1
+            unique = f"{name}-{number}"
+        self._names.add(unique)
+        return unique
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,196 @@
+"""Warm a process that snippets are forked from, without a trace in what they show.
+
+What isolation costs is not the import but the first compile: Inductor's modules, its
+lowerings, its C++ prefix header. So the process compiles once, forward and backward,
+and then everything that numbering hangs on is put back.
+
+The process must stay safe to fork: one thread (no OpenMP pool, no compile workers) and
+no CUDA. `unsafe` looks. Where a GPU is visible compiling would initialise CUDA, so there
+the process only imports, and a first fork proves that forks can use the GPU.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import itertools
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+from tclab.engine.worker import vector_isas
+
+_MODULES = (
+    "torch", "torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.lowering",
+    "torch._inductor.graph", "torch._inductor.scheduler", "torch._inductor.codecache",
+    "torch._inductor.async_compile", "torch._inductor.codegen.cpp",
+    "torch._inductor.codegen.triton", "torch._inductor.codegen.wrapper",
+    "torch._inductor.fx_passes.joint_graph", "torch._inductor.fx_passes.post_grad",
+    "torch._inductor.select_algorithm", "torch._inductor.kernel.mm",
+    "torch._functorch.aot_autograd", "torch._functorch.partitioners",
+    "torch.fx.experimental.symbolic_shapes", "torch._higher_order_ops",
+    "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
+)  # fmt: skip
+
+#: Numbers that functions and classes were given for good: starting again would repeat them.
+LASTING = {
+    "torch._dynamo.logging._step_counter",
+    "torch.autograd.function.AUTOGRAD_FUNCTION_COUNTER",
+}
+
+_threads = 1
+
+
+def warm_up() -> str:
+    """Import, compile where that is safe, restore; '' or why this process must not fork."""
+    global _threads
+    import torch
+
+    _threads = torch.get_num_threads()
+    compiles = not _gpu_visible()
+    with vector_isas.tried_ahead() if compiles and _has_compiler() else nullcontext():
+        for module in _MODULES:
+            importlib.import_module(module)
+        if compiles:
+            state = _State()
+            _compile_once()
+            state.restore()
+    gc.collect()
+    gc.freeze()
+    return unsafe()
+
+
+def in_child() -> None:
+    """In a forked process, before the snippet: threads and random numbers of a fresh one."""
+    import torch
+
+    torch.set_num_threads(_threads)
+    torch.default_generator.seed()
+
+
+def unsafe() -> str:
+    """Why a fork of this process could not work; '' where it can."""
+    import torch
+
+    if torch.cuda.is_initialized():
+        return "CUDA was initialised"
+    if _gpu_visible():  # NVML keeps a thread of its own, which does no harm
+        return "" if _a_fork_can_use_cuda() else "a fork of it cannot use CUDA"
+    try:
+        threads = len(os.listdir("/proc/self/task"))
+    except OSError:
+        return ""
+    return f"it has {threads} threads" if threads > 1 else ""
+
+
+def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
+    """Fork, and have the child compute a gradient on the GPU."""
+    import torch
+
+    pid = os.fork()
+    if pid == 0:
+        try:
+            x = torch.ones(2, device="cuda", requires_grad=True)
+            x.sum().backward()
+            os._exit(0 if x.grad is not None and x.grad.sum().item() == 2 else 1)
+        finally:
+            os._exit(1)
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return status == 0
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return False
+
+
+def _gpu_visible() -> bool:
+    from tclab.machine import has_cuda
+
+    return has_cuda()
+
+
+def _compile_once() -> None:
+    """One small compile in one thread; forward and backward, unless the autograd engine would
+    start threads for the devices that this PyTorch was built for.
+    """
+    import torch
+    from torch._inductor import config
+
+    torch.set_num_threads(1)
+    backend = "inductor" if _has_compiler() else "aot_eager"
+
+    def small(x: Any, w: Any) -> Any:
+        return torch.nn.functional.layer_norm(torch.relu(x @ w) + x, (8,)).sum()
+
+    alone = torch.version.cuda is None
+    with config.patch(compile_threads=1):
+        x = torch.ones(8, 8, requires_grad=alone)
+        w = torch.ones(8, 8, requires_grad=alone)
+        out = torch.compile(small, backend=backend)(x, w)
+        if alone:
+            out.backward()
+    torch._dynamo.reset()
+
+
+def _has_compiler() -> bool:
+    from tclab.machine import has_cxx
+
+    return has_cxx()
+
+
+# --------------------------------------------------------------------------- restoring
+
+
+class _State:
+    """The global counters of PyTorch, to be put back."""
+
+    def __init__(self) -> None:
+        self.counters = {(id(o), n): _position(c) for o, n, c in _counters()}
+
+    def restore(self) -> None:
+        """Every counter as it was; one that came since starts at 0."""
+        import torch._dynamo.utils as dynamo_utils
+        from torch._inductor import metrics
+        from torch.fx import graph_module
+
+        fresh: dict[int, Any] = {}
+        for owner, name, counter in list(_counters()):
+            start = self.counters.get((id(owner), name), 0)
+            new = fresh.setdefault(id(counter), itertools.count(start))
+            fresh[id(new)] = new
+            setattr(owner, name, new)
+        dynamo_utils.counters.clear()
+        metrics.reset()
+        graph_module._loader.next_id = 0
+
+
+def _counters() -> Iterator[tuple[Any, str, Any]]:
+    """Every `itertools.count` that a torch module, or a class in one, holds by a name."""
+    for module in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch"]:
+        owners: list[Any] = [module, *_classes(module)]
+        for owner in owners:
+            for name, value in list(vars(owner).items()):
+                lasting = f"{owner.__name__}.{name}" in LASTING
+                if type(value) is itertools.count and not lasting:
+                    yield owner, name, value
+
+
+def _classes(module: Any) -> list[type]:
+    name = getattr(module, "__name__", "")
+    return [
+        value
+        for value in list(vars(module).values())
+        if isinstance(value, type) and value.__module__ == name
+    ]
+
+
+def _position(counter: Any) -> int:
+    """The number the counter gives next, without taking it."""
+    return int(repr(counter).partition("(")[2].rstrip(")").split(",")[0])

@@ -1,0 +1,183 @@
+"""What this machine is, told without importing torch."""
+
+from __future__ import annotations
+
+import ast
+import datetime as dt
+import importlib.util
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from tclab.errors import UnsupportedTorch
+from tclab.model import Provenance, Snippet
+from tclab.scrub import scrub
+
+#: The PyTorch releases this tclab was made for, both included.
+OLDEST, NEWEST = (2, 11), (2, 15)
+
+_PREFIXES = ("TORCH", "TRITON", "INDUCTOR", "PYTORCH", "OMP_", "MKL_", "KMP_", "AOT_", "ATEN_")
+_NAMES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "CXX", "CUBLAS_WORKSPACE_CONFIG")
+# Folders, and what tclab sets itself: they do not change what a run shows.
+_NOT_TOLD = re.compile(r".*(_DIR|_HOME|_PATH|_CACHE)$|TORCHINDUCTOR_COMPILE_THREADS|TORCH_TRACE")
+_ISA = ("avx512_bf16", "avx512f", "avx2", "amx_tile", "amx_bf16", "asimd", "sve", "bf16")
+
+
+def here() -> Provenance:
+    """This machine, with today's date (UTC)."""
+    torch = torch_facts()
+    gpu, driver = gpu_and_driver()
+    return Provenance(
+        torch=torch.get("__version__", ""),
+        torch_git=torch.get("git_version", ""),
+        python=".".join(map(str, sys.version_info[:2])),
+        cpu=cpu(),
+        system=f"{platform.system()} {platform.machine()}",
+        date=dt.datetime.now(dt.timezone.utc).date().isoformat(),
+        triton=triton_version(),
+        cuda=torch.get("cuda", ""),
+        gpu=gpu,
+        driver=driver,
+        cores=cores(),
+        variables=told_variables(os.environ),
+    )
+
+
+def told_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """The torch-related variables that are set, without folders."""
+    return {
+        name: scrub(value)
+        for name, value in sorted(environ.items())
+        if (name.startswith(_PREFIXES) or name in _NAMES) and not _NOT_TOLD.fullmatch(name)
+    }
+
+
+def cores() -> int:
+    """The cores this process may use; generated C++ names the number of threads."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+# --------------------------------------------------------------------------- torch, triton
+
+
+def torch_facts() -> dict[str, str]:
+    """`__version__`, `git_version`, `cuda` of the torch that snippets will import."""
+    folder = _package("torch")
+    return _assignments(folder / "version.py") if folder else {}
+
+
+def triton_version() -> str:
+    """Triton's version, '' without one."""
+    folder = _package("triton")
+    return _assignments(folder / "__init__.py").get("__version__", "") if folder else ""
+
+
+def _package(name: str) -> Path | None:
+    spec = importlib.util.find_spec(name) if name not in sys.modules else None
+    origin = spec.origin if spec else getattr(sys.modules.get(name), "__file__", None)
+    return Path(origin).parent if origin else None
+
+
+def _assignments(path: Path) -> dict[str, str]:
+    return dict(_read_assignments(path, path.stat().st_mtime_ns)) if path.is_file() else {}
+
+
+@lru_cache(maxsize=8)
+def _read_assignments(path: Path, _changed: int) -> tuple[tuple[str, str], ...]:
+    """Top-level ``name = "text"`` lines, read and not run."""
+    pattern = r"^(\w+)(?:: [^=\n]+)? = (['\"].*['\"])[ \t]*$"
+    found = re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
+    return tuple((name, str(ast.literal_eval(value))) for name, value in found)
+
+
+def check_torch() -> None:
+    """UnsupportedTorch unless the installed PyTorch is one this tclab knows.
+
+    TCLAB_ANY_TORCH=1 lets an unknown one through: the private names are still checked.
+    """
+    version = torch_facts().get("__version__", "")
+    if not version:
+        step = f"pip install torch (from {_span()})"
+        raise UnsupportedTorch(sys.executable, "this Python has no torch", step)
+    if problem := unknown_torch(version):
+        step = "install one of those, or try this one with TCLAB_ANY_TORCH=1"
+        raise UnsupportedTorch(f"torch {version}", problem, step)
+
+
+def unknown_torch(version: str) -> str:
+    """Why this version of PyTorch is not used; '' where it is, or TCLAB_ANY_TORCH=1 lets it."""
+    number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
+    if OLDEST <= number <= NEWEST or os.environ.get("TCLAB_ANY_TORCH") == "1":
+        return ""
+    return f"this tclab knows PyTorch {_span()}"
+
+
+def _span() -> str:
+    return f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
+
+
+# --------------------------------------------------------------------------- machine
+
+
+@lru_cache(maxsize=1)
+def cpu() -> str:
+    """The processor's model and the vector extensions Inductor chooses by."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine()
+    fields = dict(re.findall(r"^([\w ]+?)\s*: (.*)$", text, re.MULTILINE))
+    flags = (fields.get("flags") or fields.get("Features") or "").split()
+    isa = " ".join(flag for flag in _ISA if flag in flags)
+    model = fields.get("model name") or platform.machine()
+    return f"{model} ({isa})" if isa else model
+
+
+def gpu_and_driver() -> tuple[str, str]:
+    """The first visible NVIDIA GPU's name and its driver, ('', '') without one."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if visible is not None and visible.strip() in ("", "-1", "NoDevFiles"):
+        return "", ""
+    return _nvidia_smi(shutil.which("nvidia-smi") or "")
+
+
+@lru_cache(maxsize=2)
+def _nvidia_smi(command: str) -> tuple[str, str]:
+    if not command:
+        return "", ""
+    query = [command, "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        out = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return "", ""
+    name, _, driver = (out.splitlines() or [""])[0].partition(",")
+    return name.strip(), driver.strip()
+
+
+def has_cuda() -> bool:
+    """A GPU is visible and this PyTorch is built for CUDA."""
+    return bool(torch_facts().get("cuda") and gpu_and_driver()[0])
+
+
+def has_cxx() -> bool:
+    """There is a C++ compiler that Inductor would find."""
+    named = os.environ.get("CXX", "").split()
+    return any(shutil.which(name) for name in (*named[:1], "g++", "gcc", "clang++"))
+
+
+def missing_needs(snippet: Snippet) -> set[str]:
+    """Which of the snippet's needs this machine lacks."""
+    have = {
+        "cuda": has_cuda,
+        "triton": lambda: bool(triton_version()),
+        "cxx": has_cxx,
+    }
+    return {need for need in snippet.needs if not have[need]()}

@@ -1,0 +1,1 @@
+"""Targets against the device: a corpus of functions, compiled on both sides and compared."""

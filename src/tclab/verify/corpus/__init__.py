@@ -1,0 +1,50 @@
+"""Functions of every kind Inductor meets, to compare a target's kernels with the GPU's own.
+
+A module a family. Each example is made anew: `make()` gives a function or module and its
+arguments, on the CPU. This package imports torch; only `tclab.capturing` and tests use it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+Made = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One function with its arguments. `backward`: its gradient is compiled, too; `options` go
+    to torch.compile; `calls` > 1 repeats the call with sizes changed by the maker.
+    """
+
+    name: str
+    family: str
+    make: Callable[[], Made]
+    backward: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+_EXAMPLES: dict[str, Example] = {}
+
+
+def example(backward: bool = False, **options: Any) -> Callable[[Callable[[], Made]], Any]:
+    """Register a maker; the example is called ``family/function_name``."""
+
+    def register(make: Callable[[], Made]) -> Callable[[], Made]:
+        family = make.__module__.rpartition(".")[2]
+        name = f"{family}/{make.__name__}"
+        _EXAMPLES[name] = Example(name, family, make, backward, options)
+        return make
+
+    return register
+
+
+def examples() -> dict[str, Example]:
+    """All examples by name, in order of family and definition."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+    return dict(_EXAMPLES)
