@@ -2,7 +2,7 @@
 
 import torch
 
-SCALE = 3
+SHIFT = 3
 
 
 def total(x):
@@ -25,8 +25,15 @@ def rows(x, index):
     return x[index] + 1
 
 
-def scaled(x, factor):
-    return x * SCALE + factor
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sizes = {"n": 2}
+
+    def forward(self, x, power):
+        x = x**power
+        x = x * self.sizes["n"]
+        return x + SHIFT
 
 
 @torch.compiler.disable
@@ -50,3 +57,11 @@ def prints_in_a_loop(x):
 
 def calls(x):
     return prints(x) + 1
+
+
+class Marked(torch.Tensor):
+    pass
+
+
+def keeps_its_class(x):
+    return x + 1
