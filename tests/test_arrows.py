@@ -50,7 +50,8 @@ THIRD_PARTY: dict[str, set[str]] = {
 KNOWS: dict[str, set[str]] = {
     "tclab.errors": set(),
     "tclab.model": {"tclab.errors"},
-    "tclab.snippets": {"tclab.model"},
+    "tclab.claims": {"tclab.model"},
+    "tclab.snippets": {"tclab.claims"},
     "tclab.scrub": {"tclab.snippets"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
     "tclab.targets": {"tclab.errors"},
@@ -79,7 +80,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.explain": {"tclab.capturing", "tclab.render", "tclab.machine", "tclab.targets"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.engine", "tclab.terminal", "tclab.render"},
-    "tclab.cli": {"tclab.explain", "tclab.terminal", "tclab.verify", "tclab.render"},
+    "tclab.cli": {"tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"},
     "tclab": {"tclab.capturing", "tclab.display"},
     "tclab.__main__": {"tclab.cli"},
 }
@@ -92,6 +93,7 @@ PRIVATE_ROOMS = {
     "tclab.capturing.torch_private",
     "tclab.capturing.target",
     "tclab.engine.worker.warm",
+    "tclab.verify.corpus",  # functions such as users write, who use private names
 }
 
 #: Most modules of a folder: more hide each other.
@@ -202,8 +204,8 @@ def test_the_plan_has_no_circle() -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_follow_the_plan(module: str) -> None:
     """Function-level imports and those under TYPE_CHECKING count."""
-    own = room(module, KNOWS)
-    assert own is not None, f"{module} is in no room of the plan"
+    own = room(module, KNOWS) or "tclab"
+    assert own != "tclab" or module == "tclab", f"{module} is in no room of the plan"
     rooms = known(own)
     ours = [i for i in imports(module) if i.name.split(".")[0] == "tclab" and i.name != "tclab"]
     assert not [str(i) for i in ours if room(i.name, KNOWS) not in rooms]
@@ -313,7 +315,7 @@ def test_the_blocker_blocks() -> None:
 #: What `python -m tclab record` takes on a machine that has PyTorch and nothing else.
 RECORDING = {
     *("tclab.model", "tclab.errors", "tclab.scrub", "tclab.snippets", "tclab.machine"),
-    *("tclab.store", "tclab.engine", "tclab.display", "tclab.render"),
+    *("tclab.store", "tclab.engine", "tclab.display"),
 }
 
 
