@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from .log import Record, write
+from tests.samples.log import Record, write
 
 Named = list[tuple[str, Record]]
 

@@ -26,8 +26,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
-from .hear import Heard, chrome, keep
-from .log import FILE, SAMPLES
+from tests.samples.hear import Heard, chrome, keep
+from tests.samples.log import FILE, SAMPLES
 
 #: Compiled files get this place, since their PTX holds it byte by byte.
 CACHE = "/tmp/torchinductor_reader"
@@ -217,7 +217,7 @@ def _compiled(capture: Any, kind: str) -> Any:
 def _write(source: str) -> tuple[str, str]:
     """Put a kernel's source into a file as Inductor does, under a shorter name."""
     file = Path(CACHE) / "kernel.py"
-    save(file, source.strip())
+    save(file, source)
     return "kernel", str(file)
 
 

@@ -12,8 +12,7 @@ from unittest import mock
 from tclab.capturing.listen import _Structured
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.notes import BodyNote, GroupNote, KernelNote, Line
-
-from .log import SAMPLES, Record, read
+from tests.samples.log import SAMPLES, Record, read
 
 T = TypeVar("T")
 

@@ -10,9 +10,8 @@ import pytest
 from tclab.capturing.read import breaks, bytecode, frames, guards, recompiles, times
 from tclab.capturing.trace.events import Trace
 from tclab.model import Guard
-
-from ...samples.log import FILE, SAMPLES
-from ...samples.replay import VERSIONS, records, replayed, since, text
+from tests.samples.log import FILE, SAMPLES
+from tests.samples.replay import VERSIONS, records, replayed, since, text
 
 each_version = pytest.mark.parametrize("version", VERSIONS)
 
@@ -87,10 +86,14 @@ PRINT = (
     "(has_kwargs False)"
 )
 PRINT_HINTS = (
-    "Avoid calling builtin `print` with argument types ['str']. Consider using an equivalent "
-    "alternative function/method to `print`.",
-    "If you are attempting to call a logging function (e.g. `print`), you can try adding it to "
-    "`torch._dynamo.config.reorderable_logging_functions`.",
+    (
+        "Avoid calling builtin `print` with argument types ['str']. Consider using an equivalent "
+        "alternative function/method to `print`."
+    ),
+    (
+        "If you are attempting to call a logging function (e.g. `print`), you can try adding it to "
+        "`torch._dynamo.config.reorderable_logging_functions`."
+    ),
     "Please report an issue to PyTorch.",
 )
 SKIP = (
@@ -148,8 +151,10 @@ def shown(guard: Guard) -> str:
 
 
 AMBIENT = [
-    "LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None "
-    "@torch/_dynamo/output_graph.py",
+    (
+        "LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None "
+        "@torch/_dynamo/output_graph.py"
+    ),
     "TORCH_FUNCTION_MODE_STACK: ___check_torch_function_mode_stack()",
     "DEFAULT_DEVICE: utils_device.CURRENT_DEVICE == None @torch/_dynamo/output_graph.py",
 ]

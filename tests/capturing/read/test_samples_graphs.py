@@ -8,9 +8,8 @@ from tclab.capturing.chain.graphs import graph_pane
 from tclab.capturing.chain.resolve import Notes
 from tclab.capturing.read.graphs import graphs
 from tclab.model import Graph, Node
-
-from ...samples.log import FILE
-from ...samples.replay import VERSIONS, records, replayed
+from tests.samples.log import FILE
+from tests.samples.replay import VERSIONS, records, replayed
 
 each_version = pytest.mark.parametrize("version", VERSIONS)
 
