@@ -60,7 +60,8 @@ _TAIL = re.compile(r"(?<=\w)_tail\b")
 _ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")
 # auto tmp3 = tmp0 + tmp2;
 _NAMES = re.compile(r"^(?:const )?(?:[\w:<>,]+ )?(_?tmp\w+)(?:, (_?tmp\w+))* = ")
-# tmp3, the name in such a line
+# the name in such a line:
+# tmp3
 _NAME = re.compile(r"_?tmp\w+")
 
 

@@ -87,7 +87,7 @@ def _above(position: Position, place: Place, before: Listing) -> str:
     return place.key(before.stage, (*position[:-1], (*position[-1][:2], 1)))
 
 
-# 	//## File "<inductor-cache>/kernel.py", line 33
+# 	//## File "<inductor-cache>/kernel.py", line 34
 _SASS_FILE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)')
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 Position = tuple[tuple[str, int, int], ...]
 Positions = dict[int, tuple[Position, ...]]  # line of a listing → positions
 
-# #loc = loc("<inductor-cache>/kernel.py":17:0)
+# #loc = loc("<inductor-cache>/kernel.py":18:0)
 _KERNEL = re.compile(r'^#loc = loc\("([^"]*)"', re.MULTILINE)
 
 
@@ -34,13 +34,17 @@ def base(file: str) -> str:
 _DEFINED = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 #     %xoffset = tt.get_program_id x : i32 loc(#loc25)
 _USED = re.compile(r"loc\((#loc\d*)\)\s*$")
-# in the brackets of #loc2 = loc("<inductor-cache>/kernel.py":23:28)
+# of #loc2 = loc("<inductor-cache>/kernel.py":24:28), what is in the brackets:
+# "<inductor-cache>/kernel.py":24:28
 _FILE = re.compile(r'^"([^"]*)":(\d+):(\d+)')
-# of #loc25 = loc("xoffset"(#loc2))
+# of #loc25 = loc("xoffset"(#loc2)):
+# "xoffset"(#loc2)
 _NAMED = re.compile(r'^"[^"]*"\((#loc\d*)\)$')
-# of #loc46 = loc(callsite(#loc17 at #loc42))
+# of #loc46 = loc(callsite(#loc17 at #loc42)):
+# callsite(#loc17 at #loc42)
 _CALL = re.compile(r"^callsite\((#loc\d*) at (#loc\d*)\)$")
-# of #loc44 = loc(fused[#loc36, #loc35])
+# of #loc44 = loc(fused[#loc36, #loc35]):
+# fused[#loc36, #loc35]
 _ANY = re.compile(r"#loc\d*")
 
 
@@ -84,7 +88,9 @@ def _resolve(name: str, defined: Mapping[str, str]) -> tuple[Position, ...]:
 _DEBUG = re.compile(r"!dbg !(\d+)")
 # !25 = !DILocation(line: 293, column: 36, scope: !26, inlinedAt: !28)
 _METADATA = re.compile(r"^!(\d+) = (?:distinct )?!(\w+)\((.*)\)$", re.MULTILINE)
+# line: 293, column: 36
 _LINE = re.compile(r"\bline: (\d+)")
+# line: 293, column: 36
 _COLUMN = re.compile(r"\bcolumn: (\d+)")
 # !27 = !DIFile(filename: "standard.py", directory: "triton/language")
 _FILENAME = re.compile(r'filename: "([^"]*)"')
@@ -134,12 +140,13 @@ def _field(text: str, name: str) -> str:
 # ------------------------------------------------------------------------------ PTX
 
 # up to Triton 3.7 the comment says where it is inlined (spaces left out here), then the directive
-#   .loc 3 263 15 // standard.py:263:15 @[ standard.py:293:36 @[ kernel.py:38:24 ] ]
-#   .loc 2 293 12, function_name $L__info_string0, inlined_at 1 38 12 // standard.py:293:12
+#   .loc 3 263 15 // standard.py:263:15 @[ standard.py:293:36 @[ kernel.py:39:24 ] ]
+#   .loc 2 293 12, function_name $L__info_string0, inlined_at 1 39 12 // standard.py:293:12
 _LOC = re.compile(
     r"^\s*\.loc\s+(\d+) (\d+) (\d+)(?:,.*?inlined_at (\d+) (\d+) (\d+))?[^/]*(?://\s*(.*))?$"
 )
-# in the comment above: standard.py:263:15 @[ standard.py:293:36 @[ kernel.py:38:24 ] ]
+# in the comment above:
+# standard.py:263:15 @[ standard.py:293:36 @[ kernel.py:39:24 ] ]
 _SPOT = re.compile(r"([^\s@\[\]]+):(\d+):(\d+)")
 # 	.file	3 "triton/language/standard.py"
 _PTX_FILE = re.compile(r'^\s*\.file\s+(\d+) "([^"]*)"', re.MULTILINE)

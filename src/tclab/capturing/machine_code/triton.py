@@ -111,7 +111,7 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
 
 
 # .global .align 1 .b8 assertFile_0[36] = {47, 116, 109, 112, 47, 116, 111, 114, 99, 104};
-_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+_ASSERT_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
 # 	.section	.debug_abbrev
 _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
 
@@ -125,7 +125,7 @@ def _without_places(ptx: str) -> str:
         name = bytes(map(int, match[3].split(","))).rstrip(b"\0").decode("utf-8", "replace")
         return f'{match[1]}{match[2]}{{…}};  // "{scrub(name)}"'
 
-    return _FILE.sub(named, _DEBUG.sub("", ptx))
+    return _ASSERT_FILE.sub(named, _DEBUG.sub("", ptx))
 
 
 def _first_line(error: Exception) -> str:
@@ -156,7 +156,7 @@ def _listing(name: str, stage: str, code: str) -> Listing:
 # ------------------------------------------------------------------------------ the binary
 
 
-# 	//## File ".nv_debug_ptx_txt", line 33
+# 	//## File ".nv_debug_ptx_txt", line 21
 _PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
 
 

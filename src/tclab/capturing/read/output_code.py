@@ -32,6 +32,7 @@ _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
 _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
 #         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
+#         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
 _HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
 _EXTERN = ("extern_kernels.", "torch.ops.")
 _PLUMBING = ("torch.ops.inductor.",)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from tclab.model import Node, SourceLine
 from tclab.scrub import scrub
 
-#         # File: /reader/functions.py:35 in forward, code: x = x**power
+#         # File: /reader/functions.py:34 in forward, code: x = x**power
 _FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: (?P<code>.*)")
 _NO_FILE = "No stacktrace found"
 # class <lambda>(torch.nn.Module):
