@@ -16,11 +16,12 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import BuildError
+from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.structure.files import File, Files
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.page import book, downloads, engine, fragments, progress, references, state
+from tclab.page import book, downloads, engine, fragments, progress, references, search, state
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -108,13 +109,34 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
     if problems:
         raise failed(problems)
     references.save(build.book.store_path / "sources.json")
+    aside = (file for page in build.pages.values() for file in page.files.items())
+    for path, content in aside:
+        files.append(File.generated(config, path, content=content))
     return env
 
 
+@event_priority(100)  # before the search plugin reads the page
+def _show_prose_only(context: Any, *, page: Any, **_: Any) -> Any:
+    page.whole_content = page.content
+    page.content = search.prose(page.content)
+    return context
+
+
+@event_priority(-100)  # after it
+def _show_all(context: Any, *, page: Any, **_: Any) -> Any:
+    page.content = page.whole_content
+    return context
+
+
+on_page_context = CombinedEvent(_show_prose_only, _show_all)
+
+
+@event_priority(-50)  # after the search plugin has written its index, before the offline plugin
 def on_post_build(config: MkDocsConfig) -> None:
-    """Hold the promise that the site's process never imports torch."""
+    """Complete the search index; hold the promise that this process never imports torch."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
+    search.complete(Path(config.site_dir, "search", "search_index.json"), state.build().pages)
     fragments.sweep()
 
 

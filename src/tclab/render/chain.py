@@ -18,6 +18,7 @@ from tclab.model import Kernel
 from tclab.render import columns, highlight, kernel, parts
 from tclab.render.closure import Index
 from tclab.render.escape import clean, esc, one_line, tag
+from tclab.render.stages import MACHINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,9 +35,6 @@ LABELS = {
     "ttir": "TTIR",
     "ttgir": "TTGIR", "llir": "LLVM IR", "ptx": "PTX", "sass": "SASS",
 }  # fmt: skip
-
-#: Stages whose text needs no markup to be read, and is long.
-MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass"})
 
 #: Chains of more lines leave machine code without markup: a report stays below 3 MB.
 MARKED_LINES = 5000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tclab.render.escape import clean, esc, one_line, tag
@@ -11,12 +12,19 @@ if TYPE_CHECKING:
 
     from tclab.render.options import Options
 
+_INNER_UNDERSCORE = re.compile(r"(?<=\w)_(?=\w)")
+
 DASH = '<span class="tclab-none">–</span>'
 
 
 def code(text: str) -> str:
-    """A short piece of code."""
-    return tag("code", esc(text)) if text else DASH
+    """A short piece of code; long names break at underscores."""
+    return tag("code", breakable(text)) if text else DASH
+
+
+def breakable(text: str) -> str:
+    """`text` as HTML that may be broken behind underscores: kernels' names are long."""
+    return _INNER_UNDERSCORE.sub("_<wbr>", esc(text))
 
 
 def prose(text: str) -> str:
@@ -43,11 +51,25 @@ def fold(summary: str, body: str, *, open_: bool = False) -> str:
     return tag("details", head + body, class_="tclab-fold", open=open_)
 
 
-def folded(body: str, what: str, lines: int, options: Options) -> str:
-    """`body`, folded where the options say so; `what` and the number of lines name it."""
-    if not options.folds(lines):
-        return body
-    return fold(f"{what or 'Text'}, {count(lines, 'line')}", body)
+def folded(body: str, language: str, lines: int, options: Options) -> str:
+    """`body`, folded where the options say so; how long it is, and in which language, names it.
+
+    Not its title, which stands right above.
+    """
+    return fold(size(lines, language), body) if options.folds(lines) else body
+
+
+def size(lines: int, language: str) -> str:
+    """`60 lines of C++`; text in no language is `60 lines`."""
+    return count(lines, "line") + (f" of {language}" if language else "")
+
+
+def later(body: str, title: str, options: Options) -> str:
+    """`body`, which a site may keep in a file of its own until it is asked for.
+
+    The element occurs nowhere else and not within itself, so that it is found as text.
+    """
+    return tag("tclab-later", body, data_ids=options.prefix, data_title=one_line(title))
 
 
 def table(
