@@ -73,7 +73,7 @@ class Block:
 
     @property
     def heading(self) -> str:
-        """The heading that the block stands right under, as written; '' where text is between."""
+        """The heading of which this is the first block, as written; '' for a later one."""
         return self.on.headings.get(self.line, "")
 
     @property

@@ -21,7 +21,18 @@ from mkdocs.structure.files import File, Files
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.page import book, downloads, engine, fragments, progress, references, search, state
+from tclab.page import (
+    book,
+    chapters,
+    downloads,
+    engine,
+    fragments,
+    progress,
+    references,
+    search,
+    state,
+    theme,
+)
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -79,8 +90,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
-    """Resolve source references; tell each executable fence where it stands."""
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
+    """Resolve source references; tell each executable fence where it stands; link its stage."""
     build = state.build()
     path = Path(config.docs_dir, page.file.src_uri)
     name = path.relative_to(build.book.root).as_posix()
@@ -88,6 +99,9 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
     try:
         marked = engine.mark(markdown, name, page.url, first)
         linked, problems = references.link(marked, name, first)
+        explorer = files.get_file_from_path(page.meta.get("explorer", ""))
+        title = explorer.page.title if explorer and explorer.page else ""
+        linked = chapters.with_links(linked, page.meta, build.book, page, str(title))
     except TclabError as error:
         build.failures.append(error)
         return ""
@@ -116,16 +130,21 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
 
 
 @event_priority(100)  # before the search plugin reads the page
-def _show_prose_only(context: Any, *, page: Any, **_: Any) -> Any:
+def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
     page.whole_content = page.content
     page.content = search.prose(page.content)
     return context
 
 
 @event_priority(-100)  # after it
-def _show_all(context: Any, *, page: Any, **_: Any) -> Any:
+def _show_all(context: Any, /, *, page: Any, **_: Any) -> Any:
     page.content = page.whole_content
     return context
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name what Material's templates leave without a name."""
+    return theme.named(output)
 
 
 on_page_context = CombinedEvent(_show_prose_only, _show_all)

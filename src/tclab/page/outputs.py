@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tclab import render
 from tclab.errors import PageError, TclabError
 from tclab.model import Artifact, Run, Snippet, Text, slug
 from tclab.page import downloads, fragments, later, subjects
 from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
-from tclab.render import parts, stamp
+from tclab.render import parts
 from tclab.render.escape import esc, tag
 from tclab.render.options import Options
 
@@ -65,9 +66,10 @@ def source(
     near = [] if fold or lines else subjects.focus(snippet, shown, focus, block.place)
     html = fragments.source(snippet, shown, prefix, fold or (False if asked else None), near)
     name = tag("code", f"snippets/{parts.breakable(snippet.name)}.py")
-    links = tag("span", _downloads(block, snippet), class_="tclab-downloads")
-    # Material's copy button would copy a part: the page's script makes one for the whole.
+    copy = tag("button", "copy", class_="tclab-copy", type="button")
+    links = tag("span", f"{copy} {_downloads(block, snippet)}", class_="tclab-downloads")
     bar = tag("p", name + links, class_="tclab-bar", data_search_exclude="")
+    # Material's copy button would copy a part; the page's script serves the one in the bar.
     return tag("div", bar + html, class_="tclab-listing no-copy")
 
 
@@ -162,7 +164,7 @@ def _each(
                 _figure(block, snippet, run, a, fold, view, before)
                 for a, before in zip(chosen, [above, *(a.title for a in chosen)])
             ]
-            panels.append((label(run), "\n".join([*figures, stamp.html(run)])))
+            panels.append((label(run), "\n".join([*figures, render.stamp(run)])))
     if len(panels) == 1:
         return panels[0][1]
     where = Options(prefix=block.on.unique(f"{snippet.name}-runs"))

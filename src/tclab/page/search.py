@@ -77,7 +77,9 @@ def complete(path: Path, pages: Mapping[str, Page]) -> None:
         return
     index = json.loads(path.read_text(encoding="utf-8"))
     order = list(dict.fromkeys(entry["location"].split("#")[0] for entry in index["docs"]))
-    listed = sorted(pages.values(), key=lambda page: order.index(page.url) if page.url in order else -1)
+    listed = sorted(
+        pages.values(), key=lambda page: order.index(page.url) if page.url in order else -1
+    )
     seen: Counter[str] = Counter()
     for page in listed:
         for word, entry in entries(page.url, page.keywords):
@@ -94,8 +96,11 @@ def entries(url: str, keywords: Iterable[Keyword]) -> Iterator[tuple[str, Entry]
     for keyword in keywords:
         first.setdefault(keyword.word, keyword)
     for word, keyword in first.items():
-        yield word, {
-            "location": f"{url}#{keyword.anchor}",
-            "title": f"{esc(word)} ({esc(keyword.stage)})",
-            "text": tag("code", esc(keyword.line)),
-        }
+        yield (
+            word,
+            {
+                "location": f"{url}#{keyword.anchor}",
+                "title": f"{esc(word)} ({esc(keyword.stage)})",
+                "text": tag("code", esc(keyword.line)),
+            },
+        )

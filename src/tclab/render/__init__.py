@@ -26,9 +26,27 @@ if TYPE_CHECKING:
     from tclab.model import Artifact, Run, Snippet
 
 __all__ = [
-    "FOLD_LINES", "Keyword", "Options", "clean", "css", "esc", "figure", "html", "identifier", "js",
-    "keywords", "output", "pair", "run", "run_text", "source", "stamp", "stamp_text", "text", "version",
-]  # fmt: skip
+    "FOLD_LINES",
+    "Keyword",
+    "Options",
+    "clean",
+    "css",
+    "esc",
+    "figure",
+    "html",
+    "identifier",
+    "js",
+    "keywords",
+    "output",
+    "pair",
+    "run",
+    "run_text",
+    "source",
+    "stamp",
+    "stamp_text",
+    "text",
+    "version",
+]
 
 _ASSETS = Path(__file__).parent / "assets"
 CSS_FILES = (_ASSETS / "tclab.css", _ASSETS / "chain.css")

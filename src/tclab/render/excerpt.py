@@ -27,13 +27,13 @@ def cut(first: int, last: int, focus: Sequence[Range]) -> list[tuple[int, int, b
     `focus` has ranges in order. Gaps of fewer than LEAST lines are shown with their neighbours.
     """
     shown: list[Range] = []
-    for a, b in focus:
+    for start, end in focus:
         before = shown[-1][1] if shown else first - 1
-        a = first if not shown and a - first < LEAST else a
-        if shown and a - before - 1 < LEAST:
-            shown[-1] = (shown[-1][0], b)
+        near = start - before - 1 < LEAST
+        if near and shown:
+            shown[-1] = (shown[-1][0], end)
         else:
-            shown.append((a, b))
+            shown.append((first if near else start, end))
     if shown and last - shown[-1][1] < LEAST:
         shown[-1] = (shown[-1][0], last)
     return list(_alternate(first, last, shown))
@@ -73,7 +73,9 @@ def html(
             first_line=first, links=own, numbers=numbers, label=label, stage=stage,
         )  # fmt: skip
         pieces.append(body if shown else parts.fold(_which(first, last), body))
-    return tag("div", "".join(pieces), class_="tclab-excerpt") if len(pieces) > 1 else pieces[0]
+    if len(pieces) == 1:
+        return pieces[0]
+    return tag("div", "".join(pieces), class_="tclab-excerpt no-copy")  # not a part of it
 
 
 def _which(first: int, last: int) -> str:

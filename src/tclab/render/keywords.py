@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tclab.model import Chain, Kernel, Listing
-from tclab.render.kinds import chain
 from tclab.render.escape import clean, one_line
+from tclab.render.kinds import chain
 from tclab.render.options import Options
 
 if TYPE_CHECKING:

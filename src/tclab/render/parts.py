@@ -82,22 +82,24 @@ def table(
     search: bool = True,
 ) -> str:
     """A table that scrolls sideways in its own box. Cells of `rows` are HTML already."""
-    align = [" tclab-num" if r else "" for r in [*right, *[False] * len(head)]][: len(head)]
-    names = []
-    for i, name in enumerate(head):
-        unit = (
-            f' <span class="tclab-unit">{esc(units[i])}</span>'
-            if i < len(units) and units[i]
-            else ""
-        )
-        names.append(tag("th", esc(name) + unit, scope="col", class_=align[i].strip() or None))
+    align = ["tclab-num" if r else None for r in [*right, *[False] * len(head)]][: len(head)]
+    padded = [*units, *[""] * len(head)][: len(head)]
+    names = [_heading(*each) for each in zip(head, padded, align, strict=True)]
     body = []
     for row in rows:
-        cells = (tag("td", cell, class_=align[i].strip() or None) for i, cell in enumerate(row))
+        cells = (tag("td", cell, class_=align[i]) for i, cell in enumerate(row))
         body.append(tag("tr", "".join(cells)))
     inner = f"<thead><tr>{''.join(names)}</tr></thead><tbody>{''.join(body)}</tbody>"
     html = tag("table", inner, class_="tclab-table")
     return scroll(html, label or "Table", search=search)
+
+
+def _heading(name: str, unit: str, align: str | None) -> str:
+    """A column's heading; an empty one is no heading."""
+    if not name and not unit:
+        return "<td></td>"
+    of = f' <span class="tclab-unit">{esc(unit)}</span>' if unit else ""
+    return tag("th", esc(name) + of, scope="col", class_=align)
 
 
 def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> str:
@@ -107,7 +109,7 @@ def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> s
         html,
         class_=f"tclab-scroll {class_}".strip(),
         tabindex="0",
-        role="region",
+        role="group",
         aria_label=one_line(label),
         data_search_exclude=None if search else "",
     )

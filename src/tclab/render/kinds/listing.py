@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclab.render import columns, excerpt, highlight, parts, stages
+from tclab.render import columns, excerpt, parts, stages
 from tclab.render.escape import clean, tag
 
 if TYPE_CHECKING:
