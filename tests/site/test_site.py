@@ -176,13 +176,3 @@ def test_code_can_be_copied_without_its_line_numbers(tab, address: str) -> None:
     name = listing.locator(".tclab-bar code").inner_text()
     source = (ROOT / name).read_text(encoding="utf-8")
     assert copied.strip() and copied.strip() in source
-
-
-@pytest.mark.browser
-def test_search_finds_a_word_of_the_site_s_own(tab, address: str) -> None:
-    opened = tab()
-    opened.goto(f"{address}/index.html", wait_until="networkidle")
-    opened.keyboard.press("/")
-    opened.keyboard.type("provenance", delay=20)
-    opened.wait_for_selector(".md-search-result__item a[href*='how-this-site-is-made']")
-    assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []

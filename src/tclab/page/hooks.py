@@ -90,6 +90,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
+    """Keep the order of the pages; the first one, which shows a bit of all, comes last."""
+    urls = sorted(nav.pages, key=lambda page: bool(page.is_homepage))
+    state.build().order = [page.url for page in urls]
+    return nav
+
+
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
     """Resolve source references; tell each executable fence where it stands; link its stage."""
     build = state.build()
@@ -155,7 +162,10 @@ def on_post_build(config: MkDocsConfig) -> None:
     """Complete the search index; hold the promise that this process never imports torch."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
-    search.complete(Path(config.site_dir, "search", "search_index.json"), state.build().pages)
+    build = state.build()
+    by_url = {page.url: page for page in build.pages.values()}
+    words = [by_url[url] for url in build.order if url in by_url]
+    search.complete(Path(config.site_dir, "search", "search_index.json"), words)
     fragments.sweep()
 
 

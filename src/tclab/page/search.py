@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -68,20 +68,16 @@ def prose(html: str) -> str:
     return "".join(pruner.kept)
 
 
-def complete(path: Path, pages: Mapping[str, Page]) -> None:
+def complete(path: Path, pages: Iterable[Page]) -> None:
     """Write the words of the pages' code behind the prose of the index at `path`.
 
-    A word leads to at most MOST_PAGES pages, the first in the order of the site.
+    A word leads to at most MOST_PAGES pages, the first that have it.
     """
     if not path.is_file():
         return
     index = json.loads(path.read_text(encoding="utf-8"))
-    order = list(dict.fromkeys(entry["location"].split("#")[0] for entry in index["docs"]))
-    listed = sorted(
-        pages.values(), key=lambda page: order.index(page.url) if page.url in order else -1
-    )
     seen: Counter[str] = Counter()
-    for page in listed:
+    for page in pages:
         for word, entry in entries(page.url, page.keywords):
             seen[word] += 1
             if seen[word] <= MOST_PAGES:
@@ -96,11 +92,9 @@ def entries(url: str, keywords: Iterable[Keyword]) -> Iterator[tuple[str, Entry]
     for keyword in keywords:
         first.setdefault(keyword.word, keyword)
     for word, keyword in first.items():
-        yield (
-            word,
-            {
-                "location": f"{url}#{keyword.anchor}",
-                "title": f"{esc(word)} ({esc(keyword.stage)})",
-                "text": tag("code", esc(keyword.line)),
-            },
-        )
+        entry = {
+            "location": f"{url}#{keyword.anchor}",
+            "title": f"{esc(word)} ({esc(keyword.stage)})",
+            "text": tag("code", esc(keyword.line)),
+        }
+        yield word, entry
