@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tclab.page import search
 from tclab.page.blocks import Page
+from tclab.page.site import search
 from tclab.render import Keyword
 
 LIMIT = 600_000  # bytes: every page loads it

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from tclab import render
 from tclab.errors import PageError, TclabError
 from tclab.model import Artifact, Run, Snippet, Text, slug
-from tclab.page import downloads, fragments, later, subjects
+from tclab.page import downloads, fragments, subjects
 from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
+from tclab.page.site import later
 from tclab.render import parts
 from tclab.render.escape import esc, tag
 from tclab.render.options import Options
