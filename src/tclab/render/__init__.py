@@ -13,12 +13,11 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab.render import keywords as _keywords
-from tclab.render import kinds
+from tclab.render import kinds, opcodes
 from tclab.render import run as _run
 from tclab.render import stamp as _stamp
 from tclab.render.escape import clean, esc, identifier
-from tclab.render.keywords import Keyword
+from tclab.render.opcodes import Keyword
 from tclab.render.options import FOLD_LINES, Options
 from tclab.render.parts import pair
 
@@ -124,7 +123,7 @@ def source(
 
 def keywords(artifact: Artifact, *, prefix: str = "") -> list[Keyword]:
     """What a search finds of the artifact's code: operations and kernels, each with a line."""
-    return _keywords.of(artifact, Options(identifier(prefix or artifact.name)))
+    return opcodes.of(artifact, Options(identifier(prefix or artifact.name)))
 
 
 def output(run: Run, *, prefix: str = "", fold: bool | None = None) -> str:

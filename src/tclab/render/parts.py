@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tclab.render.options import Options
 
-_INNER_UNDERSCORE = re.compile(r"(?<=\w)_(?=\w)")
+_INNER_UNDERSCORES = re.compile(r"(?<=[A-Za-z0-9])(_+)(?=[A-Za-z0-9])")
 
 DASH = '<span class="tclab-none">–</span>'
 
@@ -24,7 +24,7 @@ def code(text: str) -> str:
 
 def breakable(text: str) -> str:
     """`text` as HTML that may be broken behind underscores: kernels' names are long."""
-    return _INNER_UNDERSCORE.sub("_<wbr>", esc(text))
+    return _INNER_UNDERSCORES.sub(r"\1<wbr>", esc(text))
 
 
 def prose(text: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tclab.page.blocks import Page
 from tclab.render.escape import esc, tag
-from tclab.render.keywords import Keyword
+from tclab.render.opcodes import Keyword
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 

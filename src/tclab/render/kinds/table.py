@@ -71,9 +71,6 @@ def html(artifact: Table, options: Options) -> str:
     """The table under its columns' units, and its caption; or its figures."""
     if options.view == "figures":
         return _figures(artifact)
-    if options.view:
-        cause = f"a table has no view {options.view!r}"
-        raise TclabError(artifact.name or "table", cause, "use figures, or none for the table")
     rows = [[esc(c) if c != "–" else parts.DASH for c in row] for row in cells(artifact)]
     body = parts.table(
         artifact.columns,
