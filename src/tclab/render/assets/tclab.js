@@ -110,7 +110,7 @@
       button.type = "button";
       button.className = "tclab-copy";
       button.textContent = "copy";
-      excerpt.prepend(button);
+      excerpt.prepend(button, " "); // so that no word runs into the next
     });
   }
 
