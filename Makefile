@@ -49,7 +49,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test lint check record bench bench-clone list clean distclean
+.PHONY: help site serve test lint check record bench bench-clone readme-picture list clean distclean
 
 help: ## this text
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -62,7 +62,7 @@ help: ## this text
 site: $(INSTALLED) ## run what is stale and build the site, strictly
 	$(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo
-	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or read it with:"
+	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or serve it, which also loads machine code:"
 	@echo "  $(PYTHON) -m http.server --directory $(SITE) 8000    # http://localhost:8000"
 
 serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that snippet
@@ -74,7 +74,7 @@ test: $(INSTALLED) ## every test, snippet and fence; prints how many ran and why
 
 lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/mypy
 
 check: lint test site ## everything that must hold before a commit lands
@@ -91,6 +91,9 @@ bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; p
 
 bench-clone: ## make site and make test in a fresh clone, timed
 	$(PYTHON) -m benchmarks clone
+
+readme-picture: $(INSTALLED) ## the picture of README.md anew, from the built site (needs Chromium)
+	$(BIN)/python -m tools.readme_picture $(SITE)
 
 clean: ## remove sites, stores and caches; keep the venvs and the records
 	rm -rf site site-torch* .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work

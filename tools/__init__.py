@@ -1,0 +1,1 @@
+"""What is made for the repository itself, not for the site."""
