@@ -95,12 +95,13 @@ def _bounded(prefix: str) -> str:
 @lru_cache(maxsize=8)
 def _prefixes(cache: str) -> tuple[tuple[str, str], ...]:
     """Folders of this machine and what stands for them; the longest first."""
-    found: dict[str, str] = {}
-    for prefix, replacement in _folders(cache):
-        for spelling in {prefix, os.path.realpath(prefix)}:
+    replacements: dict[str, str] = {}
+    for folder, replacement in _folders(cache):
+        for spelling in {folder, os.path.realpath(folder)}:
             if len(spelling.strip("/")) > 0:
-                found.setdefault(spelling + ("/" if not replacement else ""), replacement)
-    return tuple(sorted(found.items(), key=lambda item: (-len(item[0]), item[0])))
+                prefix = spelling + ("/" if not replacement else "")
+                replacements.setdefault(prefix, replacement)
+    return tuple(sorted(replacements.items(), key=lambda item: (-len(item[0]), item[0])))
 
 
 def _folders(cache: str) -> Iterator[tuple[str, str]]:
