@@ -143,7 +143,7 @@ def on_gpu(example: Any, target: str) -> list[str]:
     fn, args = moved(fn), map_tensors(to_gpu, args)
     torch.compiler.reset()  # makers share code, which would be compiled with symbolic sizes
     heard = OutputCode()
-    with trace_handler(heard), torch.device("cuda"):
+    with trace_handler(heard):
         result = torch.compile(fn, **example.options)(*args)
         if example.backward:
             run_backward(result)
