@@ -123,6 +123,17 @@ class Case:
 
 ALL = frozenset(BACKENDS)
 
+
+def parse(text: str) -> Case:
+    """The case that `str` wrote."""
+    dtype, *words = text.split(" ")
+    kinds = {f.name: type(f.default) for f in fields(Case)}
+    own: dict[str, Any] = {}
+    for name, _, value in (word.partition("=") for word in words):
+        own[name] = value == "True" if kinds[name] is bool else kinds[name](value)
+    return Case(dtype, **own)
+
+
 # ------------------------------------------------------------------------------ layouts
 
 Shape = tuple[int, int, int, int]
