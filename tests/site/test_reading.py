@@ -317,7 +317,7 @@ def test_the_readme_s_picture_is_of_the_chain_that_home_shows() -> None:
     (path,) = re.findall(r"!\[[^\]]{20,}\]\(([^)]+)\)", readme)
     with Image.open(ROOT / path) as picture:
         comment = picture.info["comment"].decode()
-    from tools.readme_picture import digest
+    from benchmarks.readme_picture import digest
 
     assert comment == digest(ROOT)
     assert (ROOT / path).stat().st_size < 300_000

@@ -1,4 +1,4 @@
-"""``python -m tools.readme_picture``: the picture of README.md, taken from the built site.
+"""``python -m benchmarks.readme_picture``: the picture of README.md, taken from the built site.
 
 The home page's chain in the system's Chromium, one line of Python clicked after the other, as an
 animation. Its comment is the digest of the snippet that made the chain, which a test compares: once

@@ -1,1 +1,0 @@
-"""What is made for the repository itself, not for the site."""
