@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import torch
 
 import tclab
+from tclab.capturing.chain.inductor import computes
+from tclab.capturing.chain.machine import is_instruction, padding_lines
 from tclab.errors import TclabError
 from tclab.model import Chain, Listing
-from tclab.stages.links_inductor import computes
-from tclab.stages.links_machine import is_instruction, padding_lines
 from tclab.verify.corpus import Example, examples
 
 

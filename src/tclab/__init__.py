@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from tclab.model import Chart, Graph, Kernel, Listing, Table, Text
 
 if TYPE_CHECKING:
+    from tclab.capturing import Capture, capture
     from tclab.display import show
-    from tclab.stages import Capture, capture
 
 __all__ = ["Capture", "Chart", "Graph", "Kernel", "Listing", "Table", "Text", "capture", "show"]
 __version__ = "0.1.0"
 
 # Imported on first use: the first two import torch, which the site generator must not.
-_LAZY = {"capture": "tclab.stages", "Capture": "tclab.stages", "show": "tclab.display"}
+_LAZY = {"capture": "tclab.capturing", "Capture": "tclab.capturing", "show": "tclab.display"}
 
 
 def __getattr__(name: str) -> Any:

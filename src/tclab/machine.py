@@ -104,17 +104,24 @@ def check_torch() -> None:
     TCLAB_ANY_TORCH=1 lets an unknown one through: the private names are still checked.
     """
     version = torch_facts().get("__version__", "")
-    known = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
     if not version:
-        step = f"pip install torch (from {known})"
+        step = f"pip install torch (from {_span()})"
         raise UnsupportedTorch(sys.executable, "this Python has no torch", step)
+    if problem := unknown_torch(version):
+        step = "install one of those, or try this one with TCLAB_ANY_TORCH=1"
+        raise UnsupportedTorch(f"torch {version}", problem, step)
+
+
+def unknown_torch(version: str) -> str:
+    """Why this version of PyTorch is not used; '' where it is, or TCLAB_ANY_TORCH=1 lets it."""
     number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if not OLDEST <= number <= NEWEST and os.environ.get("TCLAB_ANY_TORCH") != "1":
-        raise UnsupportedTorch(
-            f"torch {version}",
-            f"this tclab knows PyTorch {known}",
-            "install one of those, or try this one with TCLAB_ANY_TORCH=1",
-        )
+    if OLDEST <= number <= NEWEST or os.environ.get("TCLAB_ANY_TORCH") == "1":
+        return ""
+    return f"this tclab knows PyTorch {_span()}"
+
+
+def _span() -> str:
+    return f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
 
 
 # --------------------------------------------------------------------------- machine

@@ -111,7 +111,7 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     """After its full warm-up, Inductor's compile included."""
     code = """
     import json, os, sys, threading
-    from tclab.stages import _warmup
+    from tclab.capturing import _warmup
     import torch
     note = _warmup.warm_up()
     tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
@@ -132,7 +132,7 @@ def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     code = """
     import os, subprocess, sys
     from torch._inductor import cpu_vec_isa
-    from tclab.stages import _warmup_isa
+    from tclab.capturing import _warmup_isa
     with _warmup_isa.tried_ahead():
         pass
     started, popen = [], subprocess.Popen.__init__

@@ -58,13 +58,13 @@ def test_an_option_of_the_compiler_lifts_a_refusal(model, capsys):
 
 
 def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
+    from tclab.capturing.target import capture
     from tclab.errors import CaptureError
-    from tclab.stages import target
 
     def fails(*args):
         raise CaptureError("kernel k", "Triton cannot compile it", "see its source")
 
-    monkeypatch.setattr(target.TargetCapture.compiled_units, "func", fails)
+    monkeypatch.setattr(capture.TargetCapture.compiled_units, "func", fails)
     report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
     assert report.refusal == ("kernel k", "Triton cannot compile it", "see its source")
     assert "kernel" in stages(report) and not stages(report) & {"ttir", "ptx", "sass"}

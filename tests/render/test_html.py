@@ -215,7 +215,7 @@ for artifact in examples.ARTIFACTS:
         render.html(artifact, prefix="p", view="table")
 late += [m for m in ("torch", "matplotlib.figure", "igraph") if m in sys.modules]
 render.run(examples.RUN, prefix="r")
-late += [m for m in ("torch", "tclab.stages", "tclab.engine.schedule") if m in sys.modules]
+late += [m for m in ("torch", "tclab.capturing", "tclab.engine.schedule") if m in sys.modules]
 print(late)
 """
 

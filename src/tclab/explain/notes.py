@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tclab.model import Break, Guard, LineNote, Recompile, SourceLine, Symbol
 
 if TYPE_CHECKING:
-    from tclab.stages import Capture
+    from tclab.capturing import Capture
 
 #: Notes by file, named as artifacts name it.
 Notes = dict[str, list[LineNote]]
@@ -84,7 +84,7 @@ def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
 
 def starts(capture: Capture) -> dict[str, SourceLine]:
     """compile_id → where the frame that was compiled begins, for the user's own frames."""
-    from tclab.stages.frames import frames
+    from tclab.capturing.read.frames import frames
 
     found = ((ident, frame.location) for ident, frame in frames(capture.trace).items())
     return {ident: place for ident, place in found if not place.file.startswith("torch/")}

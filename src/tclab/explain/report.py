@@ -24,9 +24,9 @@ from tclab.model import (
 from tclab.scrub import scrub, scrub_data
 
 if TYPE_CHECKING:
+    from tclab.capturing import Capture
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
-    from tclab.stages import Capture
     from tclab.targets import Target
 
 FORMAT = "tclab explain 1"

@@ -17,7 +17,7 @@ from tclab.explain.subject import Subject
 from tclab.targets import Target, TargetError, get
 
 if TYPE_CHECKING:
-    from tclab.stages import Capture
+    from tclab.capturing import Capture
 
 _NO_GRAD = "nothing the function returned requires grad"
 _LEAVE = "leave --backward out"
@@ -92,7 +92,7 @@ def _with_machine_code(capture: Capture) -> Outcome:
 
 
 def _captured(subject: Subject, backward: bool, **options: Any) -> Capture:
-    from tclab.stages import capture
+    from tclab.capturing import capture
 
     calls = subject.calls()
     try:
@@ -150,7 +150,7 @@ def inputs_of(subject: Subject) -> str:
 
 def _eager_error(subject: Subject, backward: bool) -> BaseException | None:
     """What the calls raise without torch.compile; None if they do not."""
-    from tclab.stages.capture import run_backward
+    from tclab.capturing.backward import run_backward
 
     try:
         with _quiet(), seeded():

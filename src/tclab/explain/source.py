@@ -18,7 +18,7 @@ from tclab.scrub import scrub
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tclab.stages import Capture
+    from tclab.capturing import Capture
 
 #: file as artifacts name it → line → the graphs that hold the line.
 Compiled = dict[str, dict[int, list[str]]]

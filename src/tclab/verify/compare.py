@@ -116,7 +116,7 @@ def for_target(example: Any, target: str) -> list[str]:
     """The output code the target gets, without a GPU."""
     import torch
 
-    from tclab.stages.target import capture_for
+    from tclab.capturing.target.capture import capture_for
 
     torch.manual_seed(0)
     fn, args = example.make()
@@ -129,21 +129,22 @@ def on_gpu(example: Any, target: str) -> list[str]:
     """The output code of the real compile on the GPU that is here."""
     import torch
 
-    from tclab.stages import _target_compile, _target_trace, _torch
-    from tclab.stages.capture import run_backward
-    from tclab.stages.fresh import fresh
+    from tclab.capturing.fresh import fresh
+    from tclab.capturing.backward import run_backward
+    from tclab.capturing.target import inductor, tracing
+    from tclab.capturing.torch_private import compiler
 
     torch.manual_seed(0)
     fn, args = example.make()
     fn = moved(fn)
-    args = _target_compile.map_tensors(to_gpu, args)
-    wrappers = _target_compile.Wrappers()
-    patches = _target_compile.config_patches(example.options)
+    args = inductor.map_tensors(to_gpu, args)
+    wrappers = inductor.Wrappers()
+    patches = inductor.config_patches(example.options)
     with (
-        fresh(fn), _torch.observable(), _target_compile.settings(example.backward),
-        _target_trace.factories_on_target(), _target_compile.stop_after_code(wrappers),
+        fresh(fn), compiler.observable(), inductor.settings(example.backward),
+        tracing.factories_on_target(), inductor.stop_after_code(wrappers),
     ):  # fmt: skip
-        compiled = torch.compile(fn, backend=_target_compile.real_backend(patches),
+        compiled = torch.compile(fn, backend=inductor.real_backend(patches),
                                  dynamic=example.options.get("dynamic"))  # fmt: skip
         result = compiled(*args)
         if example.backward:
@@ -212,7 +213,7 @@ def _load(out: Path, side: str, name: str) -> dict[str, Any]:
 
 def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
     """One function: how many kernels are identical, different, refused, and why."""
-    from tclab.stages.triton_kernels import sources
+    from tclab.capturing.machine_code.triton import sources
 
     row = {"name": name, "kernels": 0, "identical": 0, "different": 0, "refused": 0,
            "seconds": [gpu.get("seconds"), target.get("seconds")]}  # fmt: skip

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
-from tclab.stages import _warmup_isa
+from tclab.engine.worker import vector_isas
 
 _MODULES = (
     "torch", "torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.lowering",
@@ -52,7 +52,7 @@ def warm_up() -> str:
 
     _threads = torch.get_num_threads()
     compiles = not _gpu_visible()
-    with _warmup_isa.tried_ahead() if compiles and _has_compiler() else nullcontext():
+    with vector_isas.tried_ahead() if compiles and _has_compiler() else nullcontext():
         for module in _MODULES:
             importlib.import_module(module)
         if compiles:

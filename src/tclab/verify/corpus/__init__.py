@@ -1,7 +1,7 @@
 """Functions of every kind Inductor meets, to compare a target's kernels with the GPU's own.
 
 A module a family. Each example is made anew: `make()` gives a function or module and its
-arguments, on the CPU. This package imports torch; only `tclab.stages` and tests use it.
+arguments, on the CPU. This package imports torch; only `tclab.capturing` and tests use it.
 """
 
 from __future__ import annotations

@@ -1,0 +1,10 @@
+"""Capture what a compile goes through. The only package of tclab that imports torch."""
+
+from __future__ import annotations
+
+from tclab.capturing.read.graphs import graph_from_module
+from tclab.capturing.request import capture
+from tclab.capturing.result import Capture
+from tclab.capturing.torch_private.check import check
+
+__all__ = ["Capture", "capture", "check", "graph_from_module"]

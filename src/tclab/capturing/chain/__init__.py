@@ -1,0 +1,1 @@
+"""Stages linked line to line, from Python down to instructions."""

@@ -1,0 +1,151 @@
+"""Panes of Inductor: IR after fusion, calls into libraries, and kernels line by line."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from tclab.capturing.chain.resolve import Keys, Notes, joined
+from tclab.capturing.trace.notes import Line
+from tclab.model import Kernel, Listing
+
+Lines = dict[int, Keys]
+
+_HEAD = re.compile(r"^\s*(?:class )?(op\d+)(?:_loop_body|: \w+SchedulerNode)\b")
+_OP = re.compile(r"^\s*class (op\d+)_loop_body\b")
+_VALUE = re.compile(r"^\s+(\w+) = ")
+_BLOCK = re.compile(r"^\s+def (\w+)\(self, ops\b")
+
+
+def ir_pane(listing: Listing, unit: int, notes: Notes) -> Listing:
+    """The IR, each value of a loop body linked to the nodes it was made for; the line that
+    names an operation, to all nodes that Inductor says it computes.
+    """
+    links: Lines = {}
+    marks: Lines = {}
+    body = notes.bodies.get(unit)
+    op = ""
+    for number, line in enumerate(listing.code.splitlines(), 1):
+        if head := _HEAD.match(line):
+            op = head[1]
+            marks[number] = (f"ir:{unit}:{op}",)
+            origins = body.origins.get(op, ()) if body and not _OP.match(line) else ()
+            links[number] = notes.keys(origins)
+        elif body and op and (value := _VALUE.match(line)):
+            made = body.marks.get(op, {}).get(value[1])
+            if made is not None:
+                marks[number] = (f"ir:{unit}:{op}:{value[1]}",)
+                links[number] = notes.keys(made)
+    return replace(listing, links=links, marks=marks)
+
+
+# ------------------------------------------------------------------------------ kernels
+
+#: A line that gives a value a name, or puts one into memory: what a kernel computes.
+_TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
+_CPP = re.compile(r"\btmp(?:\d|_acc)\w*\b|\b(?:in_)?out_ptr\d+\[")
+_TAIL = re.compile(r"(?<=\w)_tail\b")  # of a C++ loop's variable, added after it was written
+_ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")  # its declaration
+_NAMES = re.compile(r"^(?:const )?(?:[\w:<>,]+ )?(_?tmp\w+)(?:, (_?tmp\w+))* = ")
+
+
+def computes(line: str, language: str) -> bool:
+    """Whether a kernel's line computes, loads or stores a value: not an index, a mask, a loop
+    or a declaration.
+    """
+    text = line.strip()
+    if language == "cpp":
+        other = text.startswith("for") or _ACCUMULATOR.match(text)
+        return bool(_CPP.search(text)) and text.endswith(";") and not other
+    return bool(_TRITON.match(text))
+
+
+def kernel_pane(kernel: Kernel, unit: int, index: int, notes: Notes) -> Listing:
+    """The kernel, each computing line linked to the nodes and IR values it was written for.
+
+    `index` counts the kernels of the unit; it is in the keys of the kernel's lines.
+    """
+    code = kernel.code.splitlines()
+    marks = {n: (kernel_key(unit, index, n),) for n in range(1, len(code) + 1)}
+    runs = _runs(code, kernel.language)
+    links: dict[int, list[Keys]] = {}
+    for note in notes.kernels.get(unit, {}).get(kernel.kernel_name, []):
+        for number, written in find(runs, note.lines).items():
+            links.setdefault(number, []).append(_keys(written, unit, notes))
+    return replace(kernel, links={n: joined(k) for n, k in links.items()}, marks=marks)
+
+
+def _runs(code: list[str], language: str) -> list[dict[int, str]]:
+    """Computing lines that follow each other, by number."""
+    runs: list[dict[int, str]] = [{}]
+    for number, line in enumerate(code, 1):
+        if computes(line, language):
+            runs[-1][number] = _TAIL.sub("", line.strip())
+        elif runs[-1]:
+            runs.append({})
+    return [run for run in runs if run]
+
+
+def kernel_key(unit: int, index: int, line: int) -> str:
+    """The key of a kernel's line."""
+    return f"kernel:{unit}.{index}:{line}"
+
+
+def _keys(written: list[Line], unit: int, notes: Notes) -> Keys:
+    marks = dict.fromkeys(mark for w in written for mark in (*w.marks, *w.again))
+    bodies = dict.fromkeys(f"ir:{unit}:{w.body[0]}:{w.body[1]}" for w in written if w.body)
+    return (*bodies, *notes.keys(tuple(marks)))
+
+
+def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Line]]:
+    """Line number → what was written as this line of the kernel; nothing where it is not sure.
+
+    A writer writes all lines of a run. Where several wrote the same, for different nodes, order
+    tells, if each one's is still there.
+    """
+    lines = list(lines)
+    writers = {line.writer: _Writer() for line in lines}
+    for line in lines:
+        writers[line.writer].add(line)
+    turns: Counter[tuple[str, ...]] = Counter()
+    alike = Counter(tuple(run.values()) for run in runs)
+    found: dict[int, list[Line]] = {}
+    for run in runs:
+        text = tuple(run.values())
+        able = [w for w in writers.values() if w.wrote(text)] or list(writers.values())
+        if len(able) == alike[text]:
+            able = [able[turns[text]]]
+        turns[text] += 1
+        for number, shown in run.items():
+            same = [x for w in able for x in w.find(shown)]
+            found[number] = same if len({x.marks for x in same}) == 1 else []
+    return found
+
+
+class _Writer:
+    """The lines of one writer, by text and by the values they name."""
+
+    def __init__(self) -> None:
+        self.by_text: dict[str, list[Line]] = {}
+        self.by_name: dict[str, list[Line]] = {}
+
+    def add(self, line: Line) -> None:
+        self.by_text.setdefault(line.text, []).append(line)
+        for name in named(line.text):
+            self.by_name.setdefault(name, []).append(line)
+
+    def wrote(self, texts: Iterable[str]) -> bool:
+        return all(text in self.by_text for text in texts)
+
+    def find(self, text: str) -> list[Line]:
+        """Lines change after they were written (an eviction policy): then a name tells."""
+        of_names = (x for name in named(text) for x in self.by_name.get(name, ()))
+        return self.by_text.get(text) or list(of_names)
+
+
+def named(text: str) -> list[str]:
+    """The values a line gives a name."""
+    match = _NAMES.match(text)
+    return list(re.findall(r"_?tmp\w+", match[0])) if match else []

@@ -1,0 +1,1 @@
+"""What Triton and the C++ compiler make of a kernel, down to instructions."""

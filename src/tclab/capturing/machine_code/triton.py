@@ -1,0 +1,197 @@
+"""From Inductor's Triton kernels to TTIR, TTGIR, LLVM IR, PTX and SASS, with or without a GPU.
+
+A kernel's source builds the same autotuner it builds on the GPU, so its configurations are
+Inductor's own. Where there are several, a GPU times them, and the one it launched is compiled
+again for its stages; without the GPU the first is compiled. The kernel's facts say which.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tclab.capturing.torch_private import autotuners
+from tclab.errors import CaptureError
+from tclab.model import Listing, slug
+from tclab.scrub import scrub
+from tclab.targets import Target
+
+#: Stage → (how Triton calls it, Pygments lexer, title).
+STAGES = {
+    "ttir": ("ttir", "mlir", "Triton IR"),
+    "ttgir": ("ttgir", "mlir", "Triton GPU IR"),
+    "llir": ("llir", "llvm", "LLVM IR"),
+    "ptx": ("ptx", "ptx", "PTX"),
+}
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """One Triton kernel, compiled. `facts`: configuration, registers, spills,
+    shared memory; `candidates`: every configuration Inductor would try; `ptx_lines`: line of the
+    SASS → line of the PTX it was made from.
+    """
+
+    name: str
+    source: str
+    stages: dict[str, Listing] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    candidates: tuple[str, ...] = ()
+    ptx_lines: dict[int, int] = field(default_factory=dict)
+
+
+Compiled = Mapping[str, CompiledKernel]  # the Triton kernels of one output file, by name
+
+
+def for_target(wrapper: str, target: Target) -> Compiled:
+    """Every Triton kernel of one output file. To be called while the target stands in."""
+    gpu = f"{target.device} (sm_{target.arch})"
+    return {name: compile_kernel(name, source, gpu) for name, source in sources(wrapper)}
+
+
+def as_launched(wrapper: str, launched: Mapping[str, Any], gpu: str) -> Compiled:
+    """The Triton kernels of one output file that were launched on the GPU that is here.
+    `launched`: source → configuration.
+    """
+    return {
+        name: compile_kernel(name, source, gpu, launched[source.strip()])
+        for name, source in sources(wrapper)
+        if source.strip() in launched
+    }
+
+
+def sources(wrapper: str) -> Iterator[tuple[str, str]]:
+    """Name and source of each ``name = async_compile.triton('name', '''…''')``; none of output
+    that is not Python (the C++ wrapper).
+    """
+    try:
+        body = ast.parse(wrapper).body
+    except SyntaxError:
+        return
+    for statement in body:
+        call = getattr(statement, "value", None)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "async_compile.triton":
+            name, source = (ast.literal_eval(a) for a in call.args[:2])
+            yield name, source
+
+
+def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:
+    """Compile one kernel, with the configuration it was launched with or else the first.
+    CaptureError, which names `gpu`, where Triton cannot.
+    """
+    autotuner = autotuners.build(name, source)
+    configs = list(autotuner.configs)
+    try:
+        binary = autotuners.compile_config(autotuner, launched or configs[0])
+    except Exception as error:
+        raise CaptureError(
+            f"kernel {name}",
+            f"Triton cannot compile it for {gpu}: {_first_line(error)}",
+            "see the kernel's source in Capture.kernels",
+        ) from error
+    text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
+    if "ptx" in text:
+        text["ptx"] = _without_places(text["ptx"])
+    listings = {s: _listing(name, s, code) for s, code in text.items()}
+    ptx_lines: dict[int, int] = {}
+    if cubin := binary.asm.get("cubin"):
+        sass, ptx_lines = disassemble(cubin)
+        listings["sass"] = _listing(name, "sass", sass)
+    candidates = tuple(_config(c) for c in configs)
+    facts = _choice(candidates, launched and _config(launched)) | (
+        resources(cubin) if cubin else {}
+    )
+    return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
+
+
+_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+_DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
+
+
+def _without_places(ptx: str) -> str:
+    """PTX without the file's place on this machine, which it holds byte by byte: in the debug
+    sections at its end, and where an assert names its file.
+    """
+
+    def named(match: re.Match[str]) -> str:
+        name = bytes(map(int, match[3].split(","))).rstrip(b"\0").decode("utf-8", "replace")
+        return f'{match[1]}{match[2]}{{…}};  // "{scrub(name)}"'
+
+    return _FILE.sub(named, _DEBUG.sub("", ptx))
+
+
+def _first_line(error: Exception) -> str:
+    return scrub(str(error)).strip().splitlines()[0][:200]
+
+
+def _choice(candidates: tuple[str, ...], launched: str | None) -> dict[str, str]:
+    facts = {"config": launched or candidates[0]}
+    if len(candidates) > 1:
+        count = f"{len(candidates)} candidates"
+        how = f"of {count}, as timed" if launched else f"first of {count}; the GPU would time them"
+        facts["config"] += f" ({how})"
+        facts["candidates"] = "; ".join(candidates)
+    return facts
+
+
+def _config(config: Any) -> str:
+    values = dict(config.kwargs) | {"num_warps": config.num_warps, "num_stages": config.num_stages}
+    return ", ".join(f"{k}={v}" for k, v in values.items())
+
+
+def _listing(name: str, stage: str, code: str) -> Listing:
+    language, title = ("text", "SASS") if stage == "sass" else STAGES[stage][1:]
+    return Listing(f"{title} of {name}", f"{stage}-{slug(name)}", scrub(code).rstrip() + "\n",
+                   language, stage)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------ the binary
+
+
+_PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+
+
+def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
+    """SASS with the kernel's source lines between the instructions (``//## File …, line N``),
+    and for each of its lines the line of the PTX that holds until the next one.
+    """
+    lines: list[str] = []
+    ptx_lines: dict[int, int] = {}
+    current = 0
+    for line in _tool("nvdisasm", "-g", "-gp", "-c", cubin=cubin).splitlines():
+        if match := _PTX_LINE.match(line):
+            current = int(match[1])
+            continue
+        lines.append(line)
+        current = 0 if line.lstrip().startswith(".section") else current
+        if current:
+            ptx_lines[len(lines)] = current
+    return "\n".join(lines), ptx_lines
+
+
+def resources(cubin: bytes) -> dict[str, str]:
+    """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
+    text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
+    found = dict(re.findall(r"\b(REG|STACK|SHARED|LOCAL):(\d+)", text))
+    names = {"REG": "registers per thread", "STACK": "stack bytes", "SHARED": "shared memory bytes",
+             "LOCAL": "spilled bytes"}  # fmt: skip
+    return {names[key]: value for key, value in found.items()}
+
+
+def _tool(name: str, *options: str, cubin: bytes) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.cubin"
+        file.write_bytes(cubin)
+        done = subprocess.run(
+            [autotuners.tool(name), *options, file], capture_output=True, text=True, check=False
+        )
+    if done.returncode:
+        raise CaptureError(name, f"cannot read the binary: {done.stderr.strip()[:200]}",
+                           "is Triton installed completely?")  # fmt: skip
+    return done.stdout

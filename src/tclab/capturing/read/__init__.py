@@ -1,0 +1,1 @@
+"""One reader a stage: from what PyTorch printed to artifacts of the model."""

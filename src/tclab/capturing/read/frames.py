@@ -1,0 +1,76 @@
+"""Which code each compile was of, and the user's lines in PyTorch's tracebacks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tclab.capturing.torch_private import compiler
+from tclab.capturing.trace.events import Trace
+from tclab.model import SourceLine
+from tclab.scrub import scrub
+
+_RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_\d+$")
+_ENTRY = re.compile(r'^  File "(?P<file>.+?)", line (?P<line>\d+), in (?P<function>.+)$')
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A piece of code Dynamo compiled: a function, or the rest of one after a graph break."""
+
+    function: str  # as the user wrote it
+    code_name: str  # what Dynamo calls it: torch_dynamo_resume_in_f_at_12
+    file: str  # as PyTorch names it, not scrubbed
+    line: int
+
+    @property
+    def location(self) -> SourceLine:
+        return SourceLine(scrub(self.file), self.line, "", self.function)
+
+
+def frames(trace: Trace) -> dict[str, Frame]:
+    """compile_id → the frame it was a compile of."""
+    found: dict[str, Frame] = {}
+    for event in trace.named("dynamo_start"):
+        if event.data["stack"]:
+            top = event.data["stack"][-1]
+            found[event.compile_id] = Frame(
+                original(top["name"]), top["name"], compiler.file_of(top["filename"]), top["line"]
+            )
+    return found
+
+
+def original(name: str) -> str:
+    """The user's function behind a resume function's name."""
+    match = _RESUME.match(name)
+    return match["function"] if match else name
+
+
+def traced_stack(stack: list[dict]) -> tuple[SourceLine, ...]:
+    """A stack of the structured trace as source lines."""
+    return tuple(
+        SourceLine(scrub(compiler.file_of(s["filename"])), s["line"], scrub(s.get("loc") or ""),
+                   original(s["name"]))
+        for s in stack
+    )  # fmt: skip
+
+
+def printed_stack(text: str) -> tuple[SourceLine, ...]:
+    """A printed traceback as source lines, outermost first."""
+    entries: list[SourceLine] = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if match := _ENTRY.match(line):
+            code = lines[number + 1].strip() if number + 1 < len(lines) else ""
+            code = "" if _ENTRY.match(lines[number + 1] if code else "") else code
+            entries.append(
+                SourceLine(scrub(match["file"]), int(match["line"]), scrub(code),
+                           original(match["function"]))
+            )  # fmt: skip
+    return tuple(entries)
+
+
+def printed_places(text: str) -> list[tuple[str, int]]:
+    """Files, not scrubbed, and lines of a printed traceback, outermost first."""
+    matches = (_ENTRY.match(line) for line in text.splitlines())
+    return [(match["file"], int(match["line"])) for match in matches if match]

@@ -1,0 +1,115 @@
+"""FX graphs of every stage, from the structured trace or from a GraphModule."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import torch
+
+from tclab.capturing.read import printed_graph
+from tclab.capturing.trace.events import Trace
+from tclab.model import Graph, Node, SourceLine
+from tclab.scrub import scrub
+
+#: Stage → the trace's names for it. An inference graph is a forward graph.
+EVENTS = {
+    "dynamo": ("dynamo_output_graph",),
+    "pre_grad": ("after_pre_grad_graph",),
+    "joint": ("aot_joint_graph",),
+    "forward": ("aot_forward_graph", "aot_inference_graph"),
+    "backward": ("aot_backward_graph",),
+    "post_grad": ("inductor_post_grad_graph",),
+}
+_TITLES = {
+    "dynamo": "Dynamo graph",
+    "pre_grad": "Graph after the pre-grad passes",
+    "joint": "Joint graph",
+    "forward": "Forward graph",
+    "backward": "Backward graph",
+    "post_grad": "Graph after the post-grad passes",
+}
+
+
+def graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
+    """All graphs of one stage, in the order they were made."""
+    found = trace.named(*EVENTS[stage])
+    return tuple(
+        graph_from_text(
+            e.payload, stage, i, title=_title(stage, i, len(found)), compile_id=e.compile_id
+        )
+        for i, e in enumerate(found)
+    )
+
+
+def graph_from_text(
+    text: str, stage: str, index: int = 0, *, title: str = "", compile_id: str = ""
+) -> Graph:
+    """A Graph from what ``GraphModule.print_readable`` prints. Its lines and nodes carry keys:
+    ``py:<file>:<line>`` for the user's line, ``fx:<stage>:<index>:<node>`` for the node.
+    """
+    text = _clean(text)
+    parsed = printed_graph.parse(text)
+    prefix = f"fx:{stage}:{index}:"
+    nodes = tuple(replace(n, keys=_keys(prefix + n.name, n.source)) for n in parsed.nodes)
+    return Graph(
+        title=title or _title(stage, index, 1),
+        name=_name(stage, index),
+        stage=stage,
+        code=scrub(text),
+        nodes=nodes,
+        compile_id=compile_id,
+        links=_links(parsed, prefix),
+    )
+
+
+def graph_from_module(
+    module: torch.fx.GraphModule, stage: str = "dynamo", title: str = ""
+) -> Graph:
+    """A Graph of a GraphModule at hand; op, inputs and names come from its nodes, not from text."""
+    text = module.print_readable(
+        print_output=False, include_stride=True, include_device=True, expanded_def=False
+    )
+    graph = graph_from_text(text, stage, title=title or type(module).__name__)
+    printed = {n.name: n for n in graph.nodes}
+    nodes = tuple(_exact(n, printed.get(n.name)) for n in module.graph.nodes)
+    return replace(graph, nodes=nodes)
+
+
+def _exact(node: torch.fx.Node, printed: Node | None) -> Node:
+    """The printed node with what the real one says for certain."""
+    known = printed or Node(node.name, node.op, getattr(node.target, "__name__", ""))
+    target = node.target if isinstance(node.target, str) else known.target
+    names = tuple(n.name for n in node.all_input_nodes)
+    return replace(known, op=node.op, target=target, inputs=names)
+
+
+def _clean(text: str) -> str:
+    """Without terminal colours and without the id() some graphs end with."""
+    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+    return re.sub(r"\n+ ?# graph id: \d+\s*$", "", text).strip("\n") + "\n"
+
+
+def _links(parsed: printed_graph.Parsed, prefix: str) -> dict[int, tuple[str, ...]]:
+    links = {}
+    for line in sorted(parsed.lines.keys() | parsed.sources.keys()):
+        name = parsed.lines.get(line)
+        links[line] = _keys(prefix + name if name else "", parsed.sources.get(line))
+    return links
+
+
+def _keys(node: str, source: SourceLine | None) -> tuple[str, ...]:
+    python = f"py:{source.file}:{source.line}" if source else ""
+    return tuple(key for key in (python, node) if key)
+
+
+def _name(stage: str, index: int) -> str:
+    if stage == "dynamo":
+        return f"graph-{index}"
+    plain = stage.replace("_", "-")
+    return f"{plain}-{index}" if index else plain
+
+
+def _title(stage: str, index: int, count: int) -> str:
+    title = _TITLES.get(stage, stage)
+    return f"{title} {index}" if stage == "dynamo" or count > 1 else title

@@ -1,0 +1,162 @@
+"""`capture(fn, target="h200")`: what a compile on a named GPU goes through, without that GPU.
+
+Exact or refused: the graphs, IR, wrapper and kernels are those the same PyTorch makes on the
+device, or a TargetError says which operator cannot be known and what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
+from typing import Any
+
+import torch
+
+from tclab.capturing.backward import run_backward
+from tclab.capturing.fresh import fresh
+from tclab.capturing.listen import listen
+from tclab.capturing.machine_code import triton
+from tclab.capturing.result import Capture
+from tclab.capturing.target import choices, constants, inductor, refusals, stand_in, tracing
+from tclab.capturing.torch_private import check, compiler
+from tclab.capturing.trace.events import Trace
+from tclab.errors import CaptureError, TclabError
+from tclab.targets import Target, TargetError, get
+
+_OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
+
+
+class TargetCapture(Capture):
+    """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
+
+    def __init__(self, trace: Trace, results: tuple[Any, ...], target: Target,
+                 wrappers: inductor.Wrappers) -> None:  # fmt: skip
+        super().__init__(trace, results)
+        self.target = target
+        self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
+
+    @property
+    def result(self) -> Any:
+        """What the last call returned, computed on the CPU."""
+        if not self.results:
+            raise CaptureError(
+                "Capture.result",
+                f"the function calls a Triton kernel, which only the {self.target.device} can run",
+                "look at the stages; code after its graph was not reached",
+            )
+        return self.results[-1]
+
+    @cached_property
+    def compiled_units(self) -> tuple[triton.Compiled, ...]:
+        """For each graph Inductor compiled, its Triton kernels with their stages down to SASS."""
+        with stand_in.standing_in(self.target):
+            return tuple(triton.for_target(w, self.target) for w in self.wrapper_code)
+
+
+def capture_for(
+    fn: Any,
+    target: str | Target,
+    calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
+    *,
+    backward: bool = False,
+    options: dict[str, Any] | None = None,
+) -> TargetCapture:
+    """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
+
+    The process is afterwards as it was, also after an error. Raises TargetError for an unknown
+    target and for what cannot be known without the GPU.
+    """
+    found, options = get(target), dict(options or {})
+    check.require()
+    check.require_targets()
+    patches = _checked_options(options)
+    wrappers = inductor.Wrappers()
+    results: list[Any] = []
+    whole = backward or inductor.calls_backward(fn)
+    with fresh(fn), compiler.observable(), listen() as trace, standing_in(found, wrappers, whole):
+        compiled = torch.compile(
+            fn, backend=inductor.backend(patches), dynamic=options.get("dynamic"),
+            fullgraph=options.get("fullgraph", False),
+        )  # fmt: skip
+        with refusals.heard(), plain_errors(), suppress(inductor.NoResult):
+            for args, kwargs in calls:
+                results.append(compiled(*args, **kwargs))
+                if backward:
+                    run_backward(results[-1])
+    return TargetCapture(trace, tuple(results), found, wrappers)
+
+
+@contextmanager
+def standing_in(target: Target, wrappers: inductor.Wrappers, backward: bool) -> Iterator[None]:
+    """Everything that makes a compile one for the target."""
+    with ExitStack() as stack:
+        stack.enter_context(stand_in.standing_in(target))
+        stack.enter_context(tracing.on_target())
+        stack.enter_context(constants.folded_on_cpu())
+        stack.enter_context(choices.decided(target))
+        stack.enter_context(inductor.stop_after_code(wrappers))
+        stack.enter_context(inductor.settings(backward))
+        yield
+
+
+def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
+    if options.get("backend", "inductor") != "inductor":
+        raise CaptureError("tclab.capture", f"target= with backend={options['backend']!r}",
+                           "targets are Inductor's: leave backend out")  # fmt: skip
+    if unknown := set(options) - _OPTIONS - {"backend"}:
+        raise CaptureError("tclab.capture", f"target= with {', '.join(sorted(unknown))}",
+                           f"known: {', '.join(sorted(_OPTIONS))}")  # fmt: skip
+    patches = inductor.config_patches(options)
+    choices.check_settings(patches)
+    return patches
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Raise our own error where Dynamo wrapped it, and name code that needs the GPU itself."""
+    try:
+        yield
+    except Exception as error:
+        if own := _own(error):
+            raise own from None
+        if needs := _needs_device(error):
+            raise needs from error
+        raise
+
+
+def _own(error: BaseException | None) -> TclabError | None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        if isinstance(error, TclabError):
+            return error
+        inner = getattr(error, "inner_exception", None)
+        error = inner or error.__cause__ or error.__context__
+    return None
+
+
+_NO_DEVICE = (
+    "not compiled with CUDA",
+    "Found no NVIDIA driver",
+    "not linked with support for cuda",
+    "from the 'CUDA' backend",
+    "CUDA driver version is insufficient",
+    "code for a target cannot run here",
+)
+
+
+def _needs_device(error: BaseException) -> TargetError | None:
+    if not any(text in str(error) for text in _NO_DEVICE):
+        return None
+    place = "the function"
+    frame = error.__traceback__
+    while frame is not None:
+        name = frame.tb_frame.f_code.co_filename
+        if "site-packages" not in name and "tclab" not in name:
+            place = f"{name.rpartition('/')[2]}:{frame.tb_lineno}"
+        frame = frame.tb_next
+    first = str(error).splitlines()[0]
+    return TargetError(place, f"this line wants the GPU itself ({first[:120]})",
+                       "keep it inside one graph (fullgraph=True shows why it is not), or move "
+                       "it out of the function")  # fmt: skip

@@ -1,0 +1,118 @@
+"""Values that a compile on the GPU makes there: made on the CPU, and called the target's.
+
+Inductor folds tensors of one value (``torch.zeros(n) + 1``) by running the operators on the
+device. Those whose result IEEE 754 fixes give the same bits on the CPU; others are refused.
+``torch.tensor([1.0, 2.0])`` in a function becomes a constant of the graph on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import fx
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tclab.capturing.target import tracing
+from tclab.capturing.target.refusals import loud
+from tclab.targets import TargetError
+
+#: Operators with one right answer: data movement, comparisons, and what IEEE 754 rounds exactly.
+_EXACT = {
+    "full", "full_like", "scalar_tensor", "zeros", "ones", "zeros_like", "ones_like", "empty",
+    "new_zeros", "new_ones", "new_full", "fill", "clone", "_to_copy", "to", "lift_fresh_copy",
+    "lift_fresh", "detach", "alias", "view", "reshape", "expand", "permute", "squeeze",
+    "unsqueeze", "flatten", "select", "slice", "t", "as_strided", "device_put",
+    "convert_element_type", "_local_scalar_dense", "item", "equal", "view_as", "iota",
+    "add", "sub", "mul", "div", "neg", "abs", "sqrt", "reciprocal", "sign", "maximum", "minimum",
+    "clamp", "clamp_min", "clamp_max", "where", "eq", "ne", "lt", "le", "gt", "ge",
+    "logical_and", "logical_or", "logical_not", "logical_xor", "bitwise_and", "bitwise_or",
+    "bitwise_not", "bitwise_xor", "floor", "ceil", "trunc", "round", "relu", "isnan", "isinf",
+    "fmod", "remainder", "rsub", "masked_fill", "_unsafe_view", "copy", "broadcast_in_dim",
+    "copy_", "positive", "square", "is_same_size", "empty_strided", "set_",
+}  # fmt: skip
+
+
+class _OnCPU(TorchDispatchMode):
+    """Runs what was meant for the target on the CPU."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        if name not in _EXACT:
+            raise TargetError(
+                f"aten.{name}", "Inductor folds this into a constant on the GPU itself, and its "
+                "last bit may differ there",
+                "pass the constant in as an argument",
+            )  # fmt: skip
+        move = tracing.devices_to_cpu
+        return func(*move(args), **move(kwargs or {}))
+
+
+@contextmanager
+def folded_on_cpu() -> Iterator[None]:
+    """For the length of the block, Inductor's folding of uniform values runs on the CPU."""
+    from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder as Folder
+    from torch._inductor.graph import GraphLowering
+
+    with ExitStack() as stack:
+        own = _get_attr(GraphLowering.get_attr)
+        stack.enter_context(mock.patch.object(GraphLowering, "get_attr", own))
+        for name in ("__init__", "run"):
+            patch = mock.patch.object(Folder, name, _within(getattr(Folder, name)))
+            stack.enter_context(patch)
+        yield
+
+
+def _within(original: Any) -> Any:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with _OnCPU():
+            return original(*args, **kwargs)
+
+    return run
+
+
+# ------------------------------------------------------------------------------ torch.tensor
+
+
+def constants_on_target(module: fx.GraphModule) -> None:
+    """Let ``torch.tensor(numbers)`` make a constant of the target's when the graph is traced."""
+    for inner in module.modules():
+        for node in inner.graph.nodes if isinstance(inner, fx.GraphModule) else ():
+            literal = node.op == "call_function" and not node.all_input_nodes
+            device = node.kwargs.get("device") if literal else None
+            makes = node.target in (torch.tensor, torch.as_tensor)
+            if makes and device and torch.device(device).type == "cuda":
+                node.target = constant
+        if isinstance(inner, fx.GraphModule):
+            inner.recompile()
+
+
+@loud
+def constant(data: Any, *, dtype: torch.dtype | None = None, device: Any = None,
+             requires_grad: bool = False, pin_memory: bool = False) -> torch.Tensor:  # fmt: skip
+    """``torch.tensor`` as it goes where the device exists: made at once, then lifted."""
+    with torch.utils._python_dispatch._disable_current_modes():
+        value = torch.tensor(data, dtype=dtype)
+    tracing.mark(value)
+    return torch.ops.aten.lift_fresh.default(value).requires_grad_(requires_grad)
+
+
+class _There(torch.Tensor):
+    """A constant on the CPU that says it is on the target."""
+
+    device = tracing.DEVICE
+
+
+def _get_attr(original: Any) -> Any:
+    def get_attr(self: Any, target: str, args: Any, kwargs: Any) -> Any:
+        owner, _, name = target.rpartition(".")
+        owner = self.module.get_submodule(owner)
+        value = getattr(owner, name)
+        if tracing.marked(value) and not isinstance(value, _There):
+            setattr(owner, name, value.as_subclass(_There))
+        return original(self, target, args, kwargs)
+
+    return get_attr

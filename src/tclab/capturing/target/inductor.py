@@ -1,0 +1,129 @@
+"""Inductor for the target: the real compile, stopped before anything is loaded or run."""
+
+from __future__ import annotations
+
+import copy
+import types
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+from torch import fx
+
+from tclab.capturing.fresh import function_of
+from tclab.capturing.target import choices, constants, tracing
+
+
+class Wrappers(list[str]):
+    """The wrapper code of each graph Inductor compiled, in order."""
+
+
+@contextmanager
+def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
+    """Let Inductor write its code, keep it, and load none of it."""
+    from torch._inductor.codecache import PyCodeCache
+
+    def keep(key: str, path: str, *args: Any, **kwargs: Any) -> types.ModuleType:
+        with open(path, encoding="utf-8") as file:
+            wrappers.append(file.read())
+        module = types.ModuleType("tclab_target_code")
+        module.__file__ = path
+        module.call = _no_device  # type: ignore[attr-defined]
+        runner = types.SimpleNamespace(call=_no_device, partitions=[])
+        runner.recursively_apply_fns = _no_graphs
+        module.runner = runner  # type: ignore[attr-defined]
+        return module
+
+    with mock.patch.object(PyCodeCache, "load_by_key_path", keep):
+        yield
+
+
+def _no_device(*args: Any) -> Any:
+    raise RuntimeError("code for a target cannot run here")
+
+
+def _no_graphs(functions: list[Any]) -> None:
+    """CUDA graphs are recorded when the code runs, which it does not."""
+
+
+@contextmanager
+def settings(backward: bool) -> Iterator[None]:
+    """No caches that would hide a stage, no worker processes, the backward compiled at once."""
+    import torch._functorch.config as functorch
+    import torch._inductor.config as inductor
+
+    with ExitStack() as stack:
+        off = {"fx_graph_cache": False, "fx_graph_remote_cache": False, "compile_threads": 1}
+        stack.enter_context(inductor.patch(off))
+        own = {"enable_autograd_cache": False, "force_non_lazy_backward_lowering": backward}
+        stack.enter_context(functorch.patch(own))
+        yield
+
+
+def backend(patches: dict[str, Any]) -> Callable[..., Any]:
+    """A Dynamo backend: compiles each graph for the target, and runs it on the CPU."""
+
+    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+        from torch._inductor.compile_fx import compile_fx
+
+        choices.check_dynamo_graph(module)
+        plain = tracing.on_cpu(module)
+        constants.constants_on_target(module)
+        compile_fx(module, tracing.fake_inputs(module, inputs), config_patches=patches)
+        return _no_result if calls_triton(module) else plain.forward
+
+    return compile_graph
+
+
+def real_backend(patches: dict[str, Any]) -> Callable[..., Any]:
+    """Inductor on the tensors of a GPU that is here, then the graph as it is: code is all."""
+
+    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+        from torch._inductor.compile_fx import compile_fx
+
+        plain = copy.deepcopy(module)
+        compile_fx(module, inputs, config_patches=patches)
+        return plain.forward
+
+    return compile_graph
+
+
+def map_tensors(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
+    """The tree with `function` of each tensor in its place."""
+    from torch.utils._pytree import tree_map_only
+
+    return tree_map_only(torch.Tensor, function, tree)
+
+
+class NoResult(Exception):
+    """A graph that was compiled and cannot run here: it calls the user's Triton kernel."""
+
+
+def _no_result(*args: Any) -> Any:
+    raise NoResult
+
+
+def calls_triton(module: fx.GraphModule) -> bool:
+    """Whether a Dynamo graph launches a Triton kernel of the user's."""
+    return any("triton_kernel_wrapper" in str(node.target) for node in module.graph.nodes)
+
+
+def calls_backward(fn: Any) -> bool:
+    """Whether the function itself differentiates, as a training step does."""
+    code = getattr(function_of(fn), "__code__", None)
+    return code is not None and bool({"backward", "grad"} & _names(code))
+
+
+def _names(code: types.CodeType) -> set[str]:
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return set(code.co_names).union(*(_names(c) for c in inner))
+
+
+def config_patches(options: dict[str, Any]) -> dict[str, Any]:
+    """Inductor's settings for `mode` and `options` of torch.compile."""
+    patches: dict[str, Any] = {}
+    if mode := options.get("mode"):
+        patches |= torch._inductor.list_mode_options(mode, options.get("dynamic"))
+    return patches | {k.replace("-", "_"): v for k, v in (options.get("options") or {}).items()}

@@ -1,0 +1,99 @@
+"""What PyTorch said of a compile, in order, as `Event`s of a `Trace`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+#: Names made unique by a counter of the process, and names made unique by id().
+_COUNTED = re.compile(
+    r"\b(__compiled_fn|__builtins_dict__|__resume_at_\d+|___context_manager_\d+"
+    r"|__comprehension_\w+?_at_\d+)_(\d+)(?=\b|_[0-9a-f]{8}_)"
+)
+_BY_ID = re.compile(r"(?<=\w)_\d{9,}_c\d+(?:_\d+)?\b")
+
+
+@dataclass(frozen=True)
+class Event:
+    """One thing PyTorch said. `compile_id` is ``frame/compile``, '' outside of a compile."""
+
+    name: str
+    data: Any
+    payload: str = ""
+    compile_id: str = ""
+    attempt: int = 0
+
+    @property
+    def frame(self) -> str:
+        """The frame's number as text: what recompiles of one code object share."""
+        return self.compile_id.split("/")[0]
+
+
+@dataclass
+class Trace:
+    """The events of a capture. Frames are numbered from 0 in the order they are met, so that
+    an id does not depend on what the process compiled before.
+    """
+
+    events: list[Event] = field(default_factory=list)
+    frames: dict[int, int] = field(default_factory=dict)
+
+    def named(self, *names: str) -> list[Event]:
+        """The events with one of these names, in order."""
+        return [e for e in self.events if e.name in names]
+
+    def add(self, name: str, data: Any, payload: str, ids: tuple[int | None, int | None],
+            attempt: int = 0) -> None:  # fmt: skip
+        """Append one event; `ids` are PyTorch's own frame and compile numbers."""
+        self.events.append(Event(name, data, payload, self._compile_id(*ids), attempt))
+
+    def renumber(self, text: str) -> str:
+        """PyTorch's compile ids at the start of a line, as this trace numbers them."""
+
+        def own(match: re.Match[str]) -> str:
+            return self._compile_id(int(match[1]), int(match[2])) + ":"
+
+        return re.sub(r"^(\d+)/(\d+):", own, text, flags=re.MULTILINE)
+
+    def stable(self, text: str) -> str:
+        """`text` with names that Dynamo counts through the whole process counted through this
+        trace instead, and without id() in names.
+        """
+        text = _BY_ID.sub("_…", text)
+        return _COUNTED.sub(lambda m: f"{m[1]}_{self._counts[m[1]].index(int(m[2])) + 1}", text)
+
+    @cached_property
+    def _counts(self) -> dict[str, list[int]]:
+        """Each counted prefix → the numbers seen with it, in order."""
+        found: dict[str, set[int]] = {}
+        for event in self.events:
+            for prefix, number in _COUNTED.findall(_names_in(event)):
+                found.setdefault(prefix, set()).add(int(number))
+        return {prefix: sorted(numbers) for prefix, numbers in found.items()}
+
+    def _compile_id(self, frame: int | None, number: int | None) -> str:
+        if frame is None or number is None:
+            return ""
+        return f"{self.frames.setdefault(frame, len(self.frames))}/{number}"
+
+
+def _names_in(event: Event) -> str:
+    if event.name != "bytecode":
+        return event.payload
+    return " ".join(name for code in event.data for name in _names_of(code))
+
+
+def _names_of(code: CodeType) -> Iterator[str]:
+    """Every name that a disassembly of `code` can show, those of inner functions too."""
+    yield code.co_name
+    for names in (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars):
+        yield from names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_of(constant)
+        elif isinstance(constant, (str, tuple)):
+            yield str(constant)

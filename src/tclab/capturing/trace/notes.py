@@ -1,0 +1,100 @@
+"""What is noted of origins while a compile runs: plain data, and where it is collected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tclab.capturing.trace.events import Trace
+
+MARK = "tclab_mark"  #: in node.meta: the nodes it was made from, or itself once printed
+MARKS = "tclab_marks"  #: in node.meta of a loop body's node: the nodes it was made for
+AT = "tclab_at"  #: in node.meta: offset of the instruction of the frame that made the node
+STACK = "tclab_stack"  #: in node.meta: the frames Dynamo was in, as a printed stack
+Mark = tuple[int, str]
+Marks = tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class NodeNote:
+    """One FX node when its graph was printed. `marks` are the nodes it was made from."""
+
+    name: str
+    op: str
+    marks: Marks
+    stack: str  # the user's stack when the node was made; of a gradient, its forward's
+    seq_nr: int | None  # shared by a gradient's nodes and the nodes it is the gradient of
+    offset: int | None  # of the instruction Dynamo was at
+    argument: int | None  # a graph input's position among the arguments of the graph before
+
+
+@dataclass(frozen=True)
+class GraphNote:
+    """A graph that was printed as `text`."""
+
+    number: int
+    text: str
+    nodes: tuple[NodeNote, ...]
+
+
+@dataclass(frozen=True)
+class GroupNote:
+    """Scheduler nodes that were fused: their names, the bytes of memory they read and write
+    together (None where a size has no value yet), and the buffers that two of them share.
+    """
+
+    ops: tuple[str, ...]
+    bytes: int | None
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class BodyNote:
+    """The nodes of all loop bodies when the IR was logged: ``op: {line's name: marks}``."""
+
+    marks: dict[str, dict[str, Marks]]
+    origins: dict[str, Marks]  # op → what the scheduler says it computes
+    groups: tuple[GroupNote, ...] = ()
+
+
+@dataclass
+class Line:
+    """A line that was written for a node of a loop body; `again` asked for its value, too."""
+
+    text: str
+    marks: Marks
+    body: tuple[str, str] | None  # op, name of the body's node
+    writer: int  # a C++ kernel is written by several: a vector loop, its tail, …
+    again: Marks = ()
+
+
+@dataclass(frozen=True)
+class KernelNote:
+    """The lines written for one kernel, in order."""
+
+    name: str
+    lines: tuple[Line, ...]
+
+
+@dataclass
+class Collected:
+    """What is collected while one or more captures listen."""
+
+    traces: list[Trace]
+    compile_id: Callable[[], tuple[int | None, int | None]]  # of the compile that is under way
+    count: int = 0
+    bodies: dict[int, tuple[str, str]] = field(default_factory=dict)  # id(node) → op, name
+    alive: list[Any] = field(default_factory=list)  # keeps the ids above unique
+    lines: list[tuple[Any, Line]] = field(default_factory=list)  # kernel, line
+    values: dict[tuple[int, str], Line] = field(default_factory=dict)  # id(kernel), variable
+
+    def add(self, name: str, data: Any) -> None:
+        """Append an event to every trace."""
+        for trace in self.traces:
+            trace.add(name, data, "", self.compile_id())
+
+
+def joined(several: Iterable[Marks]) -> Marks:
+    """All marks, each once, in order."""
+    return tuple(dict.fromkeys(mark for marks in several for mark in marks))

@@ -1,0 +1,193 @@
+"""Every kind of graph break, counted once, with the true number of graphs."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+
+import tclab
+
+
+def prints(x):
+    x = x + 1
+    print("break")
+    return x * 2
+
+
+def branches_on_data(x):
+    x = x + 1
+    if x.sum() > 0:
+        return x * 2
+    return x - 1
+
+
+def calls_item(x):
+    return x * x.sum().item()
+
+
+def asks_for_a_break(x):
+    x = x + 1
+    torch._dynamo.graph_break()
+    return x * 2
+
+
+def calls_into_c(x):
+    x = x + 1
+    time.sleep(0)
+    return x * 2
+
+
+@torch.compiler.disable
+def disabled(x):
+    return x + 1
+
+
+def calls_disabled(x):
+    return disabled(x * 2) + 1
+
+
+def breaks_twice(x):
+    x = x + 1
+    print("one")
+    x = x + 2
+    print("two")
+    return x + 3
+
+
+def breaks_under_no_grad(x):
+    with torch.no_grad():
+        x = x + 1
+        print("break")
+        x = x * 2
+    return x + 3
+
+
+def breaks_before_any_operation(x):
+    print("break")
+    return 1
+
+
+def breaks_in_a_loop(x):
+    for i in range(3):
+        x = x + i
+        print(i)
+    return x
+
+
+class Plain:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+
+def breaks_in_a_with_block(x):
+    with Plain():
+        x = x + 1
+        print("break")
+        x = x * 2
+    return x + 3
+
+
+def breaks_in_a_try_block(x):
+    try:
+        x = x + 1
+        print("break")
+        x = x * 2
+    except ValueError:
+        pass
+    return x + 3
+
+
+def calls_twice(x):
+    return prints(x) - prints(x * 3)
+
+
+def does_not_break(x):
+    return x.relu() + 1
+
+
+def run(fn, calls=None) -> tclab.Capture:
+    calls = calls or [(torch.ones(3),)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return tclab.capture(fn, backend="eager").over(calls)
+
+
+#: function, GB id of each break, number of graphs, whether the frame is given up
+GALLERY = [
+    (prints, ["GB0059"], 2, False),
+    (branches_on_data, ["GB0170"], 2, False),
+    (calls_item, ["GB0124"], 2, False),
+    (asks_for_a_break, ["GB0025"], 2, False),
+    (calls_into_c, ["GB0007"], 2, False),
+    (calls_disabled, ["GB0098"], 2, False),
+    (breaks_twice, ["GB0059", "GB0059"], 3, False),
+    (breaks_under_no_grad, ["GB0059"], 2, False),
+    (breaks_before_any_operation, ["GB0059"], 0, False),
+    (breaks_in_a_loop, ["GB0059"], 0, True),
+    (breaks_in_a_with_block, ["GB0059"], 0, True),
+    (breaks_in_a_try_block, ["GB0059"], 0, True),
+    (does_not_break, [], 1, False),
+]
+
+
+@pytest.mark.parametrize(
+    ("fn", "ids", "graphs", "skipped"), GALLERY, ids=[row[0].__name__ for row in GALLERY]
+)
+def test_gallery(fn, ids, graphs, skipped):
+    c = run(fn)
+    assert [b.gb_id for b in c.breaks] == ids
+    assert c.breaks.graphs == len(c.graphs) == graphs
+    assert [b.skipped for b in c.breaks] == [skipped] * len(ids)
+
+
+@pytest.mark.parametrize("fn", [row[0] for row in GALLERY if row[1]], ids=lambda f: f.__name__)
+def test_each_break_says_what_where_and_what_to_do(fn):
+    for b in run(fn).breaks:
+        assert b.location is not None
+        assert b.location.file == "tests/capturing/read/test_breaks.py"
+        assert b.location.function == fn.__name__
+        assert b.location.code in Path(__file__).read_text()
+        assert b.stack[-1] == b.location
+        assert b.reason.startswith(b.gb_type)
+        assert b.explanation
+        assert b.hints
+
+
+def test_the_break_is_on_its_line():
+    (b,) = run(prints).breaks
+    assert b.location.line == prints.__code__.co_firstlineno + 2
+    assert b.location.code == 'print("break")'
+    assert b.gb_type == "Failed to trace builtin operator"
+    assert "`print`" in b.explanation
+
+
+def test_a_skipped_frame_says_why():
+    (b,) = run(breaks_in_a_loop).breaks
+    assert b.reason.endswith("frame skipped: graph break in loop")
+
+
+def test_a_break_in_an_inlined_function_counts_for_each_call_of_it():
+    c = run(calls_twice)
+    assert len(c.breaks) == 2
+    for b in c.breaks:
+        assert [s.function for s in b.stack] == ["calls_twice", "prints"]
+    assert c.breaks.graphs == 4
+
+
+def test_a_recompile_does_not_repeat_the_break():
+    c = run(prints, [(torch.ones(3),), (torch.ones(4),)])
+    assert (len(c.breaks), c.breaks.graphs, len(c.graphs)) == (1, 2, 4)
+
+
+def test_two_functions_with_the_same_break_are_two_breaks():
+    with tclab.capture() as c:
+        for fn in (prints, breaks_under_no_grad):
+            torch.compile(fn, backend="eager")(torch.ones(3))
+    assert len(c.breaks) == 2

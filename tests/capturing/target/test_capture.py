@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+import tclab
+from tclab.errors import CaptureError
+from tclab.targets import TargetError
+
+
+def names(capture: Any) -> list[str]:
+    return [k.kernel_name for k in capture.kernels if k.category != "extern"]
+
+
+def test_a_pointwise_chain_is_one_triton_kernel_for_the_target(pointwise_h200: Any) -> None:
+    (kernel,) = pointwise_h200.kernels
+    assert kernel.kernel_name == "triton_poi_fused_add_mul_relu_0"
+    assert "multi_processor_count=132, cc=90, major=9" in kernel.code
+    assert kernel.device == "cuda"
+
+
+def test_every_stage_is_there(pointwise_h200: Any) -> None:
+    c = pointwise_h200
+    assert [
+        len(s) for s in (c.graphs, c.forward, c.post_grad, c.ir_pre_fusion, c.ir, c.wrapper)
+    ] == [1] * 6
+    assert {n.device for n in c.forward[0].nodes if n.device} == {"cuda:0"}
+
+
+def test_the_result_is_that_of_eager_on_the_cpu() -> None:
+    x = torch.randn(64)
+    c = tclab.capture(lambda x: torch.sin(x) + torch.ones(64), target="h200")(x)
+    assert torch.equal(c.result, torch.sin(x) + 1)
+
+
+def test_a_kernel_goes_down_to_sass(pointwise_h200: Any) -> None:
+    (kernel,) = pointwise_h200.compiled
+    assert list(kernel.stages) == ["ttir", "ttgir", "llir", "ptx", "sass"]
+    assert ".target sm_90a" in kernel.stages["ptx"].code
+    assert "//## File" in kernel.stages["sass"].code
+    assert "STG" in kernel.stages["sass"].code
+    assert 4 <= int(kernel.facts["registers per thread"]) <= 64
+    assert kernel.facts["spilled bytes"] == "0"
+    assert len(kernel.candidates) > 1
+    assert "first of" in kernel.facts["config"]
+    assert pointwise_h200.stages(kernel.name) == kernel.stages
+
+
+def test_training_step_forward_and_backward() -> None:
+    model = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.LayerNorm(128), nn.Linear(128, 8))
+    wanted = torch.randint(0, 8, (32,))
+    before = [p.device for p in model.parameters()]
+    c = tclab.capture(
+        lambda x: nn.functional.cross_entropy(model(x), wanted), target="a100", backward=True
+    )(torch.randn(32, 64))
+    assert (len(c.joint), len(c.forward), len(c.backward)) == (1, 1, 1)
+    assert sum("layer_norm" in n for n in names(c)) >= 2
+    assert "multi_processor_count=108, cc=80" in next(
+        k.code for k in c.kernels if k.category != "extern"
+    )
+    assert [p.device for p in model.parameters()] == before
+    assert all(p.grad is not None for p in model.parameters())
+
+
+def test_softmax_differs_where_the_devices_differ() -> None:
+    def columns(x: torch.Tensor) -> torch.Tensor:
+        return x.sum(0)
+
+    x = torch.randn(8192, 256)
+    codes = {t: tclab.capture(columns, target=t)(x).kernels[0].code for t in ("h200", "t4")}
+    assert "cc=75" in codes["t4"]
+    assert codes["h200"] != codes["t4"]
+
+
+def test_code_that_says_cuda() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        y = torch.ones(x.shape[0], device="cuda")
+        return x.cuda() * 2 + y if x.is_cuda else x
+
+    x = torch.randn(32)
+    c = tclab.capture(fn, target="h200")(x)
+    assert len(names(c)) == 1
+    assert torch.equal(c.result, x * 2 + 1)
+
+
+def test_a_graph_break_gives_two_graphs(capsys: Any) -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x)
+        print("between")
+        return torch.sigmoid(y)
+
+    c = tclab.capture(fn, target="h200")(torch.randn(32))
+    assert len(c.graphs) == len(names(c)) == 2
+    assert len(c.breaks) == 1
+
+
+def test_dropout_uses_the_targets_generator() -> None:
+    c = tclab.capture(lambda x: nn.functional.dropout(x, 0.5), target="h200")(torch.randn(512))
+    assert "rand" in c.kernels[0].code
+    assert "inductor_seeds" in c.wrapper[0].code
+
+
+REFUSED = {
+    "attention with a mask": (
+        lambda q, m: nn.functional.scaled_dot_product_attention(q, q, q, m),
+        lambda: (torch.randn(1, 2, 16, 64), torch.ones(16, 16, dtype=torch.bool)),
+        r"scaled_dot_product_attention, .*test_capture\.py:\d+ \(lambda q, m",
+    ),
+    "attention inside a function of PyTorch": (
+        lambda q, w: nn.functional.multi_head_attention_forward(
+            q, q, q, 16, 2, w, None, None, None, False, 0.0, w[:16], None, need_weights=False,
+            training=False, attn_mask=torch.ones(4, 4, dtype=torch.bool).tril())[0],
+        lambda: (torch.randn(4, 1, 16), torch.randn(48, 16)),
+        r"scaled_dot_product_attention, .*test_capture\.py:\d+",
+    ),
+    "padding that would be timed": (
+        lambda x, w: x @ w,
+        lambda: (torch.randn(65, 67), torch.randn(67, 69)),
+        r"test_capture.py:\d+",
+    ),
+    "a depthwise convolution in channels-last": (
+        lambda x, w: nn.functional.conv2d(x, w, groups=8),
+        lambda: (torch.randn(1, 8, 16, 16).to(memory_format=torch.channels_last),
+                 torch.randn(8, 1, 3, 3)),
+        r"depthwise convolution, .*test_capture\.py:\d+ \(lambda x, w",
+    ),
+    "a Fourier transform": (torch.fft.rfft, lambda: (torch.randn(16),), "_fft_r2c"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_only_the_gpu_can_say_is_refused_by_name(case: str) -> None:
+    fn, make, named = REFUSED[case]
+    with pytest.raises(TargetError, match=named) as error:
+        tclab.capture(lambda *a: fn(*a) + 0, target="h200")(*make())
+    assert error.value.next_step
+
+
+@pytest.mark.parametrize("mode", ["max-autotune", "max-autotune-no-cudagraphs"])
+def test_autotuning_is_refused(mode: str) -> None:
+    with pytest.raises(TargetError, match="max_autotune"):
+        tclab.capture(torch.relu, target="h200", mode=mode)(torch.randn(8))
+
+
+def test_other_backends_are_refused() -> None:
+    with pytest.raises(CaptureError, match="eager"):
+        tclab.capture(torch.relu, target="h200", backend="eager")(torch.randn(8))
+
+
+def test_an_error_of_the_function_goes_through() -> None:
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        tclab.capture(fn, target="h200")(torch.randn(8))
+
+
+def test_a_training_step_that_differentiates_itself() -> None:
+    model = nn.Linear(64, 64)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    before = model.weight.clone()
+    c = tclab.capture(step, target="h200")(torch.randn(32, 64))
+    assert len(c.backward) == 1
+    assert any("foreach" in k.category for k in c.kernels)
+    assert not torch.equal(before, model.weight)
+
+
+def test_a_users_triton_kernel(user_kernel: Any) -> None:
+    c = tclab.capture(user_kernel.add, target="a100")(torch.randn(1000), torch.randn(1000))
+    mine, theirs = c.compiled
+    assert mine.name == "add_kernel"
+    assert "cc=80" in c.wrapper[0].code
+    assert theirs.name == "triton_poi_fused_mul_relu_0"
+    assert ".target sm_80" in mine.stages["ptx"].code
+    with pytest.raises(CaptureError, match="calls a Triton kernel"):
+        _ = c.result
+
+
+def test_cuda_graphs_leave_the_kernels_alone(pointwise_h200: Any) -> None:
+    def pointwise(x: torch.Tensor) -> torch.Tensor:
+        return torch.relu(x + 1) * 2
+
+    c = tclab.capture(pointwise, target="h200", mode="reduce-overhead")(torch.randn(1000))
+    assert c.kernels[0].code == pointwise_h200.kernels[0].code
+
+
+def test_a_convolution_is_one_graph_with_its_epilogue() -> None:
+    model = nn.Sequential(nn.Conv2d(8, 16, 3), nn.ReLU())
+    c = tclab.capture(model, target="h200")(torch.randn(2, 8, 16, 16))
+    assert len(c.graphs) == 1
+    assert len(c.breaks) == 0
+    assert [k.kernel_name for k in c.kernels if k.category == "extern"]
+    assert names(c) == ["triton_poi_fused_convolution_relu_threshold_backward_0"]
+
+
+def test_an_error_of_a_stand_in_is_no_graph_break(monkeypatch: Any) -> None:
+    from tclab.capturing.target import choices
+
+    def broken(*args: Any, **kwargs: Any) -> None:
+        raise TypeError("mine")
+
+    monkeypatch.setattr(choices, "_conv_backend", broken)
+    with pytest.raises(CaptureError, match="stand-in"):
+        tclab.capture(nn.Conv2d(4, 4, 3), target="h200")(torch.randn(1, 4, 8, 8))
+
+
+def test_composites_that_cuda_has_whole_stay_whole() -> None:
+    """A CPU build would take rms_norm apart before autograd; a CUDA build does not."""
+    c = tclab.capture(nn.RMSNorm(768), target="h200", backward=True)(torch.randn(64, 768))
+    assert "_fused_rms_norm" in c.wrapper[0].code
+    assert (
+        not torch._C._dispatch_has_kernel_for_dispatch_key("aten::_fused_rms_norm", "CUDA")
+        or torch.backends.cuda.is_built()
+    )
+
+
+def test_ptx_holds_no_place_of_this_machine(pointwise_h200: Any) -> None:
+    (kernel,) = pointwise_h200.compiled
+    ptx = kernel.stages["ptx"].code
+    assert ".loc" in ptx and ".debug_" not in ptx and ".b8" not in ptx
+
+
+def test_an_assert_in_ptx_names_its_file_as_text() -> None:
+    def gather(x: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+        return x[index] + 1
+
+    c = tclab.capture(gather, target="h200")(torch.randn(64, 8), torch.arange(8))
+    ptx = c.compiled[0].stages["ptx"].code
+    (line,) = [line for line in ptx.splitlines() if "assertFile_0[" in line and "=" in line]
+    assert re.search(r'assertFile_0\[\] = \{…\};  // "<inductor-cache>/\w+/\w+\.py"$', line)
