@@ -145,6 +145,12 @@ def get(name: str | Target) -> Target:
     raise TargetError(f"target {name!r}", "no such target", _suggestion(key))
 
 
+def architecture(arch: int) -> Architecture | None:
+    """What is known of a compute capability as Triton writes it (90 for 9.0); None if nothing."""
+    known = {target.arch: target.architecture for target in TARGETS.values()}
+    return known.get(arch)
+
+
 def _normal(name: str) -> str:
     key = re.sub(r"^(nvidia|geforce|tesla)[ _-]*", "", str(name).strip().lower())
     if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d+)\.?(\d)a?", key):

@@ -103,4 +103,4 @@ def capture(fn: Callable[..., Any] | None = None, *, backward: bool = False, tar
                 "with capture() only watches; pass options to torch.compile",
             )
         return Watch()
-    return Request(fn, backward, capture, compile_options)
+    return Request(fn, backward, target, compile_options)

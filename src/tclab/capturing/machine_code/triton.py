@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tclab.capturing.machine_code.occupancy import occupancy
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Listing, slug
 from tclab.scrub import scrub
-from tclab.targets import Target
+from tclab.targets import Target, architecture
 
 #: Stage → (how Triton calls it, Pygments lexer, title).
 STAGES = {
@@ -104,9 +105,9 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
         sass, ptx_lines = disassemble(cubin)
         listings["sass"] = _listing(name, "sass", sass)
     candidates = tuple(_config(c) for c in configs)
-    facts = _choice(candidates, launched and _config(launched)) | (
-        resources(cubin) if cubin else {}
-    )
+    facts = _choice(candidates, launched and _config(launched))
+    if cubin:
+        facts |= _resources(cubin, binary.metadata)
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
@@ -175,13 +176,27 @@ def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
     return "\n".join(lines), ptx_lines
 
 
-def resources(cubin: bytes) -> dict[str, str]:
-    """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
+_USAGE = {"REG": "registers per thread", "STACK": "stack bytes", "LOCAL": "spilled bytes"}
+
+
+def _resources(cubin: bytes, metadata: Any) -> dict[str, str]:
+    """Registers, stack and spills, as cuobjdump reads them from the binary; shared memory, which
+    Triton asks for at the launch (what the binary has is the system's own); the occupancy.
+    """
     text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
-    found = dict(re.findall(r"\b(REG|STACK|SHARED|LOCAL):(\d+)", text))
-    names = {"REG": "registers per thread", "STACK": "stack bytes", "SHARED": "shared memory bytes",
-             "LOCAL": "spilled bytes"}  # fmt: skip
-    return {names[key]: value for key, value in found.items()}
+    # Resource usage: … REG:18 STACK:0 SHARED:1024 LOCAL:0 TEXTURE:0 …
+    found = {_USAGE[k]: v for k, v in re.findall(r"\b(REG|STACK|LOCAL):(\d+)", text)}
+    found["shared memory bytes"] = str(metadata.shared)
+    device = architecture(metadata.target.arch)
+    if device and "registers per thread" in found:
+        held = occupancy(
+            device,
+            threads=metadata.num_warps * device.warp_size,
+            registers=int(found["registers per thread"]),
+            shared=metadata.shared,
+        )
+        found["occupancy"] = str(held)
+    return found
 
 
 def _tool(name: str, *options: str, cubin: bytes) -> str:
