@@ -92,6 +92,7 @@ PRIVATE_ROOMS = {
     "tclab.capturing.torch_private",
     "tclab.capturing.target",
     "tclab.engine.worker.warm",
+    "tclab.verify.corpus",  # functions such as users write, who use private names
 }
 
 #: Most modules of a folder: more hide each other.
@@ -202,8 +203,8 @@ def test_the_plan_has_no_circle() -> None:
 @pytest.mark.parametrize("module", MODULES)
 def test_imports_follow_the_plan(module: str) -> None:
     """Function-level imports and those under TYPE_CHECKING count."""
-    own = room(module, KNOWS)
-    assert own is not None, f"{module} is in no room of the plan"
+    own = room(module, KNOWS) or "tclab"
+    assert own != "tclab" or module == "tclab", f"{module} is in no room of the plan"
     rooms = known(own)
     ours = [i for i in imports(module) if i.name.split(".")[0] == "tclab" and i.name != "tclab"]
     assert not [str(i) for i in ours if room(i.name, KNOWS) not in rooms]
@@ -313,7 +314,7 @@ def test_the_blocker_blocks() -> None:
 #: What `python -m tclab record` takes on a machine that has PyTorch and nothing else.
 RECORDING = {
     *("tclab.model", "tclab.errors", "tclab.scrub", "tclab.snippets", "tclab.machine"),
-    *("tclab.store", "tclab.engine", "tclab.display", "tclab.render"),
+    *("tclab.store", "tclab.engine", "tclab.display"),
 }
 
 

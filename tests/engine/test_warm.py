@@ -111,9 +111,9 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     """After its full warm-up, Inductor's compile included."""
     code = """
     import json, os, sys, threading
-    from tclab.capturing import _warmup
+    from tclab.engine.worker import warm
     import torch
-    note = _warmup.warm_up()
+    note = warm.warm_up()
     tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     files = [os.path.realpath(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")]
     print(json.dumps([note, tasks, threading.active_count(), torch.cuda.is_initialized(),
@@ -132,8 +132,8 @@ def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     code = """
     import os, subprocess, sys
     from torch._inductor import cpu_vec_isa
-    from tclab.capturing import _warmup_isa
-    with _warmup_isa.tried_ahead():
+    from tclab.engine.worker import vector_isas
+    with vector_isas.tried_ahead():
         pass
     started, popen = [], subprocess.Popen.__init__
     def note(self, args, *rest, **options):

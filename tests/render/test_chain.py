@@ -14,9 +14,9 @@ from read_html import Page
 
 from tclab import render
 from tclab.model import Chain, Kernel, Listing
-from tclab.render import chain as chains
 from tclab.render import standalone
 from tclab.render.closure import Index
+from tclab.render.kinds import chain as chains
 
 STAGES = ("python", "dynamo", "forward", "kernel", "ptx", "sass")
 

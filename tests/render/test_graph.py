@@ -11,7 +11,8 @@ from read_html import Page
 from tclab import render
 from tclab.errors import TclabError
 from tclab.model import Graph
-from tclab.render import chart, coordinates, layout, picture
+from tclab.render import coordinates, layout, picture
+from tclab.render.kinds import chart
 from tclab.render.options import Options
 
 OPTIONS = Options(prefix="g", sources={FILE: "code"})

@@ -9,8 +9,8 @@ from tclab import render
 from tclab.explain.report import Report
 from tclab.model import Artifact, Run
 from tclab.render import parts, standalone
-from tclab.render.chain import MARKED_LINES
 from tclab.render.escape import esc, one_line, tag
+from tclab.render.kinds.chain import MARKED_LINES
 from tclab.render.stamp import pieces
 
 _STYLE = """<style>

@@ -129,8 +129,8 @@ def on_gpu(example: Any, target: str) -> list[str]:
     """The output code of the real compile on the GPU that is here."""
     import torch
 
-    from tclab.capturing.fresh import fresh
     from tclab.capturing.backward import run_backward
+    from tclab.capturing.fresh import fresh
     from tclab.capturing.target import inductor, tracing
     from tclab.capturing.torch_private import compiler
 

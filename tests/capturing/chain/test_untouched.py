@@ -12,7 +12,7 @@ import torch
 from torch import fx
 
 import tclab
-from tclab.capturing.torch_private import check, origins, origins_kernels
+from tclab.capturing.torch_private import check, compiler, origins, origins_kernels
 from tclab.capturing.torch_private.private import Private, gone
 from tclab.capturing.trace import events, notes
 
@@ -20,7 +20,7 @@ from tclab.capturing.trace import events, notes
 def state() -> dict[str, object]:
     """Everything `recording` may replace."""
     found: dict[str, object] = {}
-    with_notes = notes.Collected([])
+    with_notes = notes.Collected([], compiler.compile_id)
     for owner, name, _ in origins._patches(with_notes):
         found[f"{owner.__name__}.{name}"] = vars(owner).get(name)
     found["meta fields"] = tuple(fx.proxy._COPY_META_FIELDS)

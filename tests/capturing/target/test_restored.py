@@ -17,7 +17,7 @@ from triton.runtime import driver
 
 import tclab
 from tclab.capturing.target import patterns, stand_in
-from tclab.capturing.torch_private import targets
+from tclab.capturing.torch_private import device_guards, targets
 from tclab.capturing.torch_private.private import Private
 from tclab.targets import TargetError
 
@@ -32,7 +32,7 @@ def snapshot() -> dict[str, Any]:
         "worker": dict(device_interface.caching_worker_device_properties),
         "driver": id(driver._active),
         "backends": {n: id(b) for n, b in backends.items()},
-        "guards": list(stand_in._guard_slots()),
+        "guards": list(device_guards.slots()),
         "engine": id(torch.autograd._engine_run_backward),
         "names": {str(p): id(_static(p)) for p in targets.NAMES
                   if p.name not in {"DeviceProperties.create", "driver.set_active"}},

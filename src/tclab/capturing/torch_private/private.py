@@ -1,7 +1,7 @@
 """A private name of PyTorch or Triton: where it lives, where it was seen, what it is for.
 
-The modules `_torch`, `_torch_links`, `_torch_target` and `_warmup_isa` each hold the table of
-those they rely on; what is gone in a new PyTorch is named by `gone`.
+Each module of this room holds a table ``NAMES`` of those it relies on; what is gone in a new
+PyTorch is named by `gone`, and `check` asks for all of them.
 """
 
 from __future__ import annotations

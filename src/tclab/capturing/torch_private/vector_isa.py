@@ -13,8 +13,8 @@ NAMES = (
 
 
 def candidates() -> list[Any]:
-    """Those the CPU has; the truth of one is whether a file for it compiles and loads."""
-    from torch._inductor import cpu_vec_isa
+    """Those the CPU has. Whether one is used, its ``bool`` says: a file is compiled and loaded."""
+    from torch._inductor import codecache, cpu_vec_isa  # noqa: F401 - codecache: for that file
 
     has = set(cpu_vec_isa.x86_isa_checker())
     return [isa for isa in cpu_vec_isa.supported_vec_isa_list if has.issuperset(str(isa).split())]

@@ -21,8 +21,6 @@ from tclab.engine.worker.limits import die_with_parent
 @contextmanager
 def tried_ahead() -> Iterator[None]:
     """Within the block, import and compile; at its end nothing of this runs any more."""
-    import torch._inductor.codecache  # noqa: F401 - for the forks
-
     from tclab.capturing.torch_private import vector_isa
 
     forks = [_fork(isa) for isa in vector_isa.candidates()]

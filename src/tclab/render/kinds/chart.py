@@ -8,8 +8,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from tclab.model import Chart, Table
-from tclab.render import columns, parts, table
+from tclab.render import columns, parts
 from tclab.render.escape import esc, one_line, tag
+from tclab.render.kinds import table
 
 if TYPE_CHECKING:
     from tclab.render.options import Options

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclab.render import columns, listing, parts
+from tclab.render import columns, parts
 from tclab.render.escape import clean, esc
+from tclab.render.kinds import listing
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:

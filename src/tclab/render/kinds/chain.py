@@ -15,9 +15,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tclab.model import Kernel
-from tclab.render import columns, highlight, kernel, parts
+from tclab.render import columns, highlight, parts
 from tclab.render.closure import Index
 from tclab.render.escape import clean, esc, one_line, tag
+from tclab.render.kinds import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

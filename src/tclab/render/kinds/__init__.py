@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
-from tclab.render import (
+from tclab.render.kinds import (
     annotated,
     breaks,
     chain,
