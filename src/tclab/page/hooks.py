@@ -17,14 +17,17 @@ from typing import Any
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import BuildError
 from mkdocs.structure.files import File, Files
+from mkdocs.utils import get_relative_url
 
 from tclab import render
 from tclab.errors import TclabError
 from tclab.page import book, downloads, engine, fragments, progress, references, state
+from tclab.render.viewer import elsewhere
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
 _ASSETS = "assets/tclab"
+_CODE = "assets/code"
 
 
 def on_startup(command: str, dirty: bool) -> None:
@@ -41,8 +44,8 @@ def on_shutdown() -> None:
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Route markdown-exec through this package; link the assets of the outputs."""
     engine.install()
-    config.extra_css.extend(f"{_ASSETS}/{p.name}" for p in _assets(".css"))
-    config.extra_javascript.extend(f"{_ASSETS}/{p.name}" for p in _assets(".js"))
+    config.extra_css.extend(f"{_ASSETS}/{name}" for name in render.STYLES)
+    config.extra_javascript.extend(f"{_ASSETS}/{name}" for name in render.SCRIPTS)
     return config
 
 
@@ -68,8 +71,8 @@ def newest_day(opened: book.Book) -> int:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the outputs' assets, and every snippet as .py and .ipynb."""
-    for path in _assets(".css", ".js"):
-        files.append(File.generated(config, f"{_ASSETS}/{path.name}", abs_src_path=str(path)))
+    for name in (*render.STYLES, *render.SCRIPTS):
+        files.append(File.generated(config, f"{_ASSETS}/{name}", content=render.asset(name)))
     opened = state.build().book
     made = (downloads.files(s, opened.here.torch, opened.here.triton)
             for s in opened.snippets.values())  # fmt: skip
@@ -92,6 +95,14 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
         return ""
     build.failures.extend(problems)
     return linked
+
+
+def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) -> str:
+    """Machine code moves into files of its own, which are loaded when they are opened."""
+    moved = elsewhere.moved(html, _CODE, get_relative_url(_CODE, page.url))
+    for path, content in moved.files.items():
+        files.append(File.generated(config, path, content=content))
+    return moved.html
 
 
 def first_line(path: Path, markdown: str) -> int:
@@ -132,8 +143,3 @@ def failed(problems: Any) -> BuildError:
     texts = list(dict.fromkeys(str(problem) for problem in problems))
     head = "1 problem" if len(texts) == 1 else f"{len(texts)} problems"
     return BuildError("\n".join([f"{head}; the site is not built.", *texts]))
-
-
-def _assets(*suffixes: str) -> list[Path]:
-    """The files that the pages' outputs link."""
-    return [path for path in (*render.CSS_FILES, *render.JS_FILES) if path.suffix in suffixes]

@@ -11,6 +11,7 @@ from tclab.page.hooks import (  # noqa: E402, F401
     on_config,
     on_env,
     on_files,
+    on_page_content,
     on_page_markdown,
     on_post_build,
     on_pre_build,

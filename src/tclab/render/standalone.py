@@ -31,9 +31,10 @@ _DARK = re.compile(
 def _css() -> str:
     """The site's styles; its dark colours for readers whose system is dark."""
     sheet = render.css()
-    dark = _DARK.search(sheet)
-    assert dark, "tclab.css has no dark colours"
-    media = f"@media screen and (prefers-color-scheme: dark) {{ :root {dark[1]} }}"
+    colours = _DARK.findall(sheet)
+    assert colours, "the style sheets have no dark colours"
+    dark = "\n".join(f":root {each}" for each in colours)
+    media = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
     return f"{sheet}\n{media}\n{_STYLE}"
 
 

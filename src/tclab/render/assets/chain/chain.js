@@ -125,7 +125,7 @@ class Chain {
     const numbers = (of) => (of || []).map((line) => this.pane(line).number(line)).join(" ");
     const own = numbers(owners);
     if (pane.stage === "python" || (before >= 0 && numbers(this.owners[pane.start + before]) === own)) return;
-    element.dataset.of = owners.length > 2 ? numbers(owners.slice(0, 2)) + "…" : own;
+    element.dataset.of = numbers([owners[0]]) + (second ? "+" : "");
   }
 
   // ----------------------------------------------------------------------------- selection
@@ -169,7 +169,7 @@ class Chain {
     this.reveal(line);
     this.tell(line);
     this.move(line, focus);
-    if (own.elements) own.at(line).append(this.linkButton);
+    if (own.elements) own.at(line).prepend(this.linkButton);
     this.scroll(still);
     if (!quiet) this.write();
     this.isNear = true;
@@ -177,7 +177,7 @@ class Chain {
       if (!arrived || this.pinned !== line) return;
       this.reveal(line);
       this.move(line, focus);
-      own.at(line).append(this.linkButton);
+      own.at(line).prepend(this.linkButton);
       this.scroll(still);
     });
   }

@@ -141,14 +141,12 @@ class Column {
   unfold(wanted) {
     if (wanted && wanted.element.open) return;
     const reached = this.panes.filter((pane) => pane.lit.length);
+    const some = wanted ? [wanted] : reached.length ? reached : this.panes;
     let room = MOST_OPEN;
-    for (const pane of wanted ? [wanted] : reached.length ? reached : this.panes) {
-      const fits = room === MOST_OPEN || pane.count <= room;
-      pane.element.open = fits;
+    for (const pane of this.panes) {
+      const fits = some.includes(pane) && (room === MOST_OPEN || pane.count <= room);
       if (fits) room -= pane.count;
-    }
-    if (reached.length) {
-      for (const pane of this.panes) if (!pane.lit.length && pane !== wanted) pane.element.open = false;
+      if (fits || !wanted) pane.element.open = fits;
     }
   }
 }

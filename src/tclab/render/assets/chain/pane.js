@@ -63,7 +63,10 @@ class Pane {
   lines() {
     if (this.elements) return this.elements;
     if (!this.pre) return [];
-    if (this.pre.matches(".tclab-bare")) this.build(this.pre.textContent, this.pre.dataset.noise);
+    if (this.pre.matches(".tclab-bare")) {
+      this.build(this.pre.textContent, this.pre.dataset.noise);
+      this.pre.previousElementSibling.remove(); // the origins
+    }
     return this.adopt();
   }
 
@@ -100,9 +103,6 @@ class Pane {
       chunk.style.cssText = `--n:${from + this.first - 1};--a:${some.length};--h:${some.length - quiet}`;
       chunks.push(chunk);
     }
-    const widest = lines.reduce((most, line) => Math.max(most, columns(line)), 0);
-    this.pre.style.setProperty("--cols", widest);
-    if (this.pre.previousElementSibling) this.pre.previousElementSibling.remove(); // the origins
     this.pre.replaceChildren(...chunks);
     this.pre.classList.remove("tclab-bare");
     this.pre.classList.add("highlight");
@@ -117,6 +117,7 @@ class Pane {
       if (this.pre) return;
       this.pre = document.createElement("pre");
       this.pre.className = "tclab-lines";
+      this.pre.style.cssText = this.away.style.cssText;
       this.build(...parts[Number(part)]);
       this.away.replaceWith(this.pre);
       this.adopt();
@@ -145,11 +146,4 @@ class Pane {
     this.said.textContent = next.length ? next.length + " of " + this.size : this.size;
     this.element.classList.toggle("tclab-reached", next.length > 0);
   }
-}
-
-// How wide a line is; a tab goes to the next fourth column.
-function columns(line) {
-  let wide = 0;
-  for (const part of line.split("\t")) wide = Math.ceil((wide + 1) / 4) * 4 + part.length;
-  return line.includes("\t") ? wide : line.length;
 }

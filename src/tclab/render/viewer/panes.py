@@ -1,0 +1,96 @@
+"""A chain with what its panes need of each other: names, ids, where lines came from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from tclab.render.closure import Index
+
+if TYPE_CHECKING:
+    from tclab.model import Chain
+    from tclab.render.options import Options
+
+#: How each stage is called above its panes.
+LABELS = {
+    "python": "Python",
+    "bytecode": "Bytecode",
+    "dynamo": "Dynamo graph",
+    "joint": "Joint graph",
+    "forward": "Forward graph",
+    "backward": "Backward graph",
+    "pre_grad": "Pre-grad graph",
+    "post_grad": "Post-grad graph",
+    "ir_pre_fusion": "IR before fusion",
+    "ir": "Inductor IR",
+    "wrapper": "Library call",
+    "kernel": "Triton kernel",
+    "cpp": "C++ kernel",
+    "asm": "Assembly",
+    "ttir": "TTIR",
+    "ttgir": "TTGIR",
+    "llir": "LLVM IR",
+    "ptx": "PTX",
+    "sass": "SASS",
+}
+
+#: Stages whose text is long, and coloured by the page's script.
+MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass"})
+
+#: Stages in code that people write or read, not a compiler's own.
+READABLE = frozenset({"python", "kernel", "cpp"})
+
+
+def label(stage: str) -> str:
+    """What a stage is called on a page."""
+    return LABELS.get(stage, stage or "Code")
+
+
+@dataclass(frozen=True)
+class Panes:
+    """A chain and how it is to be shown."""
+
+    chain: Chain
+    options: Options
+
+    @cached_property
+    def index(self) -> Index:
+        return Index.of(self.chain)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """`kernel`, `kernel 2`, …: the stage, and which of its panes."""
+        seen: Counter[str] = Counter()
+        names = []
+        for pane in self.chain.panes:
+            seen[pane.stage] += 1
+            many = seen[pane.stage] > 1
+            names.append(f"{pane.stage} {seen[pane.stage]}" if many else pane.stage)
+        return tuple(names)
+
+    def place(self, line: int) -> tuple[int, int]:
+        """Pane, and the line's number as it is shown."""
+        pane = self.index.pane(line)
+        return pane, line - self.index.starts[pane] + self.chain.panes[pane].first_line
+
+    def id(self, pane: int, line: int | None = None) -> str:
+        """The anchor of a pane or of a line in it: ``{prefix}-{stage}-L12``."""
+        end = () if line is None else (f"L{line}",)
+        return self.options.id(self.names[pane], *end)
+
+    def origins(self, line: int) -> list[tuple[int, int]]:
+        """Where `line` came from: (pane, line as shown), those in readable code first."""
+        own = self.index.pane(line)
+        above = [p for p in map(self.place, self.index.step([line], 1)) if p[0] != own]
+        return sorted(above, key=lambda p: (not self.readable(p[0]), p))
+
+    def readable(self, pane: int) -> bool:
+        """Whether a pane holds code that people write or read."""
+        return self.chain.panes[pane].stage in READABLE
+
+    @cached_property
+    def led_to(self) -> frozenset[int]:
+        """The lines that links of origin lead to: they need an anchor of their own."""
+        return frozenset(line for marked, _ in self.index.joins for line in marked)
