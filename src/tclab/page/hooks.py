@@ -21,7 +21,7 @@ from mkdocs.utils import get_relative_url
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.page import book, downloads, engine, fragments, progress, references, state
+from tclab.page import book, crumbs, downloads, engine, fragments, progress, references, state
 from tclab.render.viewer import elsewhere
 
 log = logging.getLogger("mkdocs.plugins.tclab")
@@ -98,11 +98,13 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
 
 
 def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """Machine code moves into files of its own, which are loaded when they are opened."""
+    """A function of the explorer gets its way to the others; machine code moves into files of its
+    own, which are loaded when they are opened.
+    """
     moved = elsewhere.moved(html, _CODE, get_relative_url(_CODE, page.url))
     for path, content in moved.files.items():
         files.append(File.generated(config, path, content=content))
-    return moved.html
+    return crumbs.crumbs(page, html) + moved.html
 
 
 def first_line(path: Path, markdown: str) -> int:

@@ -33,7 +33,7 @@ _ASSETS = Path(__file__).parent / "assets"
 
 #: What the outputs of a page need, each made of the files named.
 _SECTIONS = ("index", "code", "memory", "pane", "column", "chain", "layout", "listen", "start")
-STYLES = {"tclab.css": ("tclab.css",), "chain.css": ("chain.css",)}
+STYLES = {"tclab.css": ("tclab.css",), "chain.css": ("chain.css", "diff.css")}
 SCRIPTS = {"tclab.js": ("tclab.js",), "chain.js": tuple(f"chain/{s}.js" for s in _SECTIONS)}
 
 Sources = Mapping[str, str]
@@ -137,8 +137,8 @@ def asset(name: str) -> str:
     """
     files = (STYLES | SCRIPTS)[name]
     texts = [(_ASSETS / file).read_text(encoding="utf-8") for file in files]
-    if len(texts) == 1:
-        return texts[0]
+    if not name.endswith(".js") or len(texts) == 1:
+        return "\n".join(texts)
     return '(function () {\n"use strict";\n\n' + "\n".join(texts) + "})();\n"
 
 
