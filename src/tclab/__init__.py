@@ -11,8 +11,16 @@ if TYPE_CHECKING:
     from tclab.display import show
 
 __all__ = [
-    *("Capture", "Chart", "Diff", "Graph", "Kernel", "Listing", "Table", "Text"),
-    *("capture", "show"),
+    "Capture",
+    "Chart",
+    "Diff",
+    "Graph",
+    "Kernel",
+    "Listing",
+    "Table",
+    "Text",
+    "capture",
+    "show",
 ]
 __version__ = "0.1.0"
 

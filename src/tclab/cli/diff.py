@@ -24,9 +24,7 @@ from tclab.render import standalone
               help="Write one HTML file. Default: text, to stdout.")  # fmt: skip
 @click.option("--open", "open_", is_flag=True, help="Show the HTML file in a browser.")
 @click.pass_context
-def diff(
-    context: click.Context, left: Path, right: Path, output: Path | None, open_: bool
-) -> None:
+def diff(context: click.Context, left: Path, right: Path, output: Path | None, open_: bool) -> None:
     """Compare what was made of a function twice: for two targets, by two PyTorch versions, or
     before and after an edit. LEFT and RIGHT are JSON reports.
 

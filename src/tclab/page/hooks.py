@@ -29,6 +29,15 @@ log = logging.getLogger("mkdocs.plugins.tclab")
 _ASSETS = "assets/tclab"
 _CODE = "assets/code"
 
+#: A page with a chain is as wide as the window. A style of its own, not ``:has(.tclab-chain)``: a
+#: browser would look for it again at every change within the viewer, and style the page anew.
+_WIDE = (
+    "<style>@media screen and (min-width: 45em) {"
+    ".md-main__inner { max-width: min(100%, 110rem) }"
+    ".md-content__inner > :not(.tclab, .tclab-snippet, .tclab-tabs, h1) { max-width: 40rem }"
+    "}</style>"
+)
+
 
 def on_startup(command: str, dirty: bool) -> None:
     """Under `serve` the process that snippets are forked from stays."""
@@ -103,8 +112,10 @@ def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) ->
     """
     moved = elsewhere.moved(html, _CODE, get_relative_url(_CODE, page.url))
     for path, content in moved.files.items():
-        files.append(File.generated(config, path, content=content))
-    return crumbs.crumbs(page, html) + moved.html
+        if path not in files.src_uris:  # another page may show the same chain
+            files.append(File.generated(config, path, content=content))
+    head = _WIDE if 'class="tclab-chain"' in html else ""
+    return head + crumbs.crumbs(page, html) + moved.html
 
 
 def first_line(path: Path, markdown: str) -> int:

@@ -24,9 +24,27 @@ if TYPE_CHECKING:
     from tclab.model import Artifact, Run, Snippet
 
 __all__ = [
-    *("FOLD_LINES", "SCRIPTS", "STYLES", "Options", "asset", "clean", "css", "esc", "figure"),
-    *("html", "identifier", "js", "output", "pair", "run", "run_text", "source", "stamp"),
-    *("stamp_text", "text", "version"),
+    "FOLD_LINES",
+    "SCRIPTS",
+    "STYLES",
+    "Options",
+    "asset",
+    "clean",
+    "css",
+    "esc",
+    "figure",
+    "html",
+    "identifier",
+    "js",
+    "output",
+    "pair",
+    "run",
+    "run_text",
+    "source",
+    "stamp",
+    "stamp_text",
+    "text",
+    "version",
 ]
 
 _ASSETS = Path(__file__).parent / "assets"

@@ -73,9 +73,9 @@ def html(artifact: Diff, options: Options) -> str:
     compared = list(pairs(artifact))
     if not compared:
         return parts.note("Nothing to compare.")
-    said = tag("p", esc(_same(compared) + " " + _NOT_COMPARED), class_="tclab-note")
+    intro = tag("p", esc(f"{_same(compared)} {_NOT_COMPARED}"), class_="tclab-note")
     shown = "".join(_pair(pair, artifact.labels) for pair in compared if pair.changed)
-    return tag("div", said + shown, class_="tclab-diff", data_search_exclude="")
+    return tag("div", intro + shown, class_="tclab-diff", data_search_exclude="")
 
 
 _NOT_COMPARED = "Addresses, names of registers and directives are not compared."
@@ -154,21 +154,21 @@ def _cell(line: Line | None, element: str) -> str:
 def text(artifact: Diff) -> str:
     """A unified diff of each pair that differs."""
     compared = list(pairs(artifact))
-    said = columns.paragraph(f"{_same(compared)} {_NOT_COMPARED}")
+    intro = columns.paragraph(f"{_same(compared)} {_NOT_COMPARED}")
     diffs = [_unified(pair, artifact.labels) for pair in compared if pair.changed]
-    return columns.join(columns.heading(artifact.title), said, *diffs)
+    return columns.join(columns.heading(artifact.title), intro, *diffs)
 
 
 def _unified(pair: Pair, labels: tuple[str, str]) -> str:
-    names = [f"{pair.name}, {one_line(name)}" for name in labels]
-    both = [(row.left, row.right) for row in pair.rows]
-    # A row that is the same has one text on both sides, whatever registers are called.
-    left = [one.text for one, _ in both if one]
-    right = [
-        (one if row.same and one else two).text
-        for row, (one, two) in zip(pair.rows, both, strict=True)
-        if two
-    ]
-    sides = left, right
-    facts = [f"  {name}: {one} | {two}" for name, one, two in changed_facts(pair)]
-    return "\n".join([*difflib.unified_diff(*sides, *names, lineterm="", n=CONTEXT), *facts])
+    one, two = (f"{pair.name}, {one_line(name)}" for name in labels)
+    left = [row.left.text for row in pair.rows if row.left]
+    right = [_right(row) for row in pair.rows if row.right]
+    lines = difflib.unified_diff(left, right, one, two, lineterm="", n=CONTEXT)
+    facts = (f"  {name}: {old} | {new}" for name, old, new in changed_facts(pair))
+    return "\n".join([*lines, *facts])
+
+
+def _right(row: Row) -> str:
+    """A line of the right; where both are the same, as the left has it: registers may differ."""
+    line = row.left if row.same and row.left else row.right
+    return line.text if line else ""

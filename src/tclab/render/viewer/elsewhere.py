@@ -62,12 +62,14 @@ def _script(name: str, listings: Sequence[re.Match[str]]) -> str:
 
 
 def _text(match: re.Match[str]) -> str:
-    """A listing for reading: each line behind the line of the kernel it came from."""
+    """A listing for reading: each line behind the line that it came from."""
     origins = match["origins"].split("\n")
     lines = html.unescape(match["code"]).removesuffix("\n").split("\n")
-    numbered = (f"{o:>6}  {line}" for o, line in zip(origins, lines, strict=False))
+    wide = max(map(len, origins))
+    numbered = (f"{o:>{wide}}  {line}" for o, line in zip(origins, lines, strict=False))
     title = html.unescape(match["title"])
-    return "\n".join([title, "(the line of the kernel, then the code)", "", *numbered, ""])
+    head = "(the line of the kernel, or of the stage named, that it came from; then the code)"
+    return "\n".join([title, head, "", *numbered, ""])
 
 
 def _placeholder(match: re.Match[str], name: str, part: int, address: str) -> str:

@@ -2,7 +2,8 @@
 
 Readable code has an element a line, with an anchor where something leads to it, and its origins.
 Machine code is bare text beside a column of its lines' origins; the page's script makes lines of
-it. Lines stand in chunks, so that a browser lays out only those in view.
+it. Lines (``t-l``) stand in chunks (``t-c``), so that a browser lays out only those in view; they
+have names of their own, so that what changes for lines is not looked for in all that is in them.
 """
 
 from __future__ import annotations
@@ -36,8 +37,10 @@ _WIDEST, _NARROWEST = 72, 30
 
 _GRAPHS = frozenset({"dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"})
 
-#   &quot;f32[2048, 768][768, 1]cuda:0&quot;: after the shape, strides and device
-_ANNOTATION = re.compile(r"(&quot;[A-Za-z]\w*\[[^\]<]*\])(\[[^\]<]*\][\w:]*)(?=&quot;)")
+#   add: "f32[2048, 768][768, 1]cuda:0" = torch.ops.aten.add.Tensor(…)
+_ANNOTATION = re.compile(r'("[A-Za-z]\w*)(\[[^"\n]*)(?=")')
+
+_MARKED_ANNOTATION = re.compile(r"(&quot;[A-Za-z]\w*)(\[[^<&]*)(?=&quot;)")
 
 _ADDRESS = re.compile(r"^[ \t]+(/\*[0-9a-f]+\*/)( +)", re.MULTILINE)
 _CACHE = re.compile(r'(?<=//## File ")<inductor-cache>/[^/"]*/')
@@ -76,7 +79,7 @@ def _marked(panes: Panes, pane: int) -> str:
         ident = f" id={panes.id(pane, number)}" if start + offset in panes.led_to else ""
         kind = " class=tclab-noise" if offset in quiet else ""
         html = _shortened(html) if listing.stage in _GRAPHS else html  # noqa: PLW2901
-        lines.append(f"<span{ident}{kind}>{html}{_origins(panes, start + offset)}\n</span>")
+        lines.append(f"<t-l{ident}{kind}>{html}{_origins(panes, start + offset)}\n</t-l>")
     return tag(
         "pre",
         "".join(_chunks(lines, quiet, listing.first_line)),
@@ -92,12 +95,12 @@ def _chunks(lines: Sequence[str], quiet: frozenset[int], first: int) -> Iterable
         some = lines[start : start + CHUNK]
         hidden = len(quiet.intersection(range(start, start + CHUNK)))
         sizes = f"--n:{start + first - 1};--a:{len(some)};--h:{len(some) - hidden}"
-        yield f"<span style={sizes}>{''.join(some)}</span>"
+        yield f"<t-c style={sizes}>{''.join(some)}</t-c>"
 
 
 def _shortened(html: str) -> str:
-    """Annotations of type: what stands after the shape can be folded, and is told on hover."""
-    return _ANNOTATION.sub(r"\1<i class=tclab-type>\2</i>", html)
+    """Annotations of type: what stands after the data type can be folded, and is told on hover."""
+    return _MARKED_ANNOTATION.sub(r"\1<i class=tclab-type>\2</i>", html)
 
 
 def _origins(panes: Panes, line: int) -> str:
@@ -123,7 +126,7 @@ def _bare(panes: Panes, pane: int) -> str:
         "pre",
         "\n" + "\n".join(_margin(panes, pane)),
         class_="tclab-origins",
-        title="Lines of the kernel",
+        title="Where lines came from",
     )
     lines = tag(
         "pre",
@@ -138,11 +141,14 @@ def _bare(panes: Panes, pane: int) -> str:
 
 
 def _margin(panes: Panes, pane: int) -> Iterable[str]:
-    """For each line, the line of readable code that it came from, as far as one is known."""
+    """For each line, where it came from: of readable code the line, else the stage, too."""
     start = panes.index.starts[pane]
     for line in range(start, start + panes.index.counts[pane]):
-        places = [number for pane, number in panes.origins(line) if panes.readable(pane)]
-        yield str(places[0]) if places else ""
+        for origin, number in panes.origins(line)[:1]:
+            yield str(number) if panes.readable(origin) else f"{panes.names[origin]}:{number}"
+            break
+        else:
+            yield ""
 
 
 # ------------------------------------------------------------------------------- sizes
@@ -159,15 +165,18 @@ def _widest(text: str) -> int:
 
 def width(listings: Sequence[Listing]) -> int:
     """How much of the window a column asks for: room for nine lines of ten."""
-    lengths = sorted(
-        length
-        for listing in listings
-        for length in _lengths(shown(listing), noise(listing.stage, shown(listing)))
-    )
+    lengths = sorted(length for listing in listings for length in _folded_lengths(listing))
     most = lengths[len(lengths) * 9 // 10] if lengths else 0
     return min(max(most, _NARROWEST), _WIDEST)
 
 
 def height(listing: Listing) -> int:
     """The lines of a listing that are not hidden."""
-    return len(_lengths(shown(listing), noise(listing.stage, shown(listing))))
+    return len(_folded_lengths(listing))
+
+
+def _folded_lengths(listing: Listing) -> list[int]:
+    """Of the lines that are not hidden, with types shortened."""
+    text = shown(listing)
+    short = _ANNOTATION.sub(r"\1…", text) if listing.stage in _GRAPHS else text
+    return _lengths(short, noise(listing.stage, text))

@@ -30,4 +30,5 @@ def noise(stage: str, code: str) -> frozenset[int]:
     pattern = _NOISE.get(stage)
     if pattern is None:
         return frozenset()
-    return frozenset(i for i, line in enumerate(code.split("\n")) if pattern.match(line))
+    lines = code.removesuffix("\n").split("\n")
+    return frozenset(i for i, line in enumerate(lines) if pattern.match(line))

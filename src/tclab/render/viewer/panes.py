@@ -36,8 +36,8 @@ LABELS = {
     "sass": "SASS",
 }
 
-#: Stages whose text is long, and coloured by the page's script.
-MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass"})
+#: Stages whose text is long: bare, made into lines and coloured by the page's script.
+MACHINE = frozenset({"ir_pre_fusion", "ir", "asm", "ttir", "ttgir", "llir", "ptx", "sass"})
 
 #: Stages in code that people write or read, not a compiler's own.
 READABLE = frozenset({"python", "kernel", "cpp"})

@@ -13,7 +13,7 @@ from tclab.render.viewer import facts, lines
 from tclab.render.viewer.panes import label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tclab.render.viewer.panes import Panes
 
@@ -39,8 +39,23 @@ def columns(panes: Panes) -> str:
         for stage, group in groupby(numbered, key=lambda each: each[1].stage)
     ]
     ranks = ranked([stage for stage, _ in groups])
-    html = "".join(_column(panes, stage, own, ranks[stage]) for stage, own in groups)
-    return tag("div", html, class_="tclab-columns")
+    widths = {
+        stage: lines.width([panes.chain.panes[number] for number in own]) for stage, own in groups
+    }
+    html = "".join(
+        _column(panes, stage, own, rank=ranks[stage], width=widths[stage]) for stage, own in groups
+    )
+    return tag("div", html, class_="tclab-columns", style=_tracks(ranks, widths))
+
+
+def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
+    """Where columns stand if 2, 3 or 4 are shown: known before the last of them is read."""
+
+    def tracks(most: int) -> str:
+        shown = [stage for stage in widths if ranks[stage] <= most]
+        return " ".join(f"minmax(0,{widths[stage]}fr)" for stage in shown)
+
+    return ";".join(f"--t{most}:{tracks(most)}" for most in (2, 3, 4))
 
 
 def rows(panes: Panes) -> int:
@@ -50,7 +65,7 @@ def rows(panes: Panes) -> int:
     return max(sum(lines.height(pane) + 4 for pane in group) for group in groups)
 
 
-def _column(panes: Panes, stage: str, members: Sequence[int], rank: int) -> str:
+def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, width: int) -> str:
     ordinals = [f" {i}" if len(members) > 1 else "" for i in range(1, len(members) + 1)]
     opened = unfolded([panes.index.counts[m] for m in members])
     inner = "".join(map(partial(_pane, panes), members, ordinals, opened))
@@ -74,7 +89,7 @@ def _column(panes: Panes, stage: str, members: Sequence[int], rank: int) -> str:
         data_column=stage,
         data_rank=rank,
         aria_label=name,
-        style=f"--w:{lines.width([panes.chain.panes[m] for m in members])}",
+        style=f"--w:{width}",
     )
 
 
@@ -102,7 +117,7 @@ def _bar(name: str) -> str:
         + search
         + _button("find", "", f"Find in {name} (/)", aria_expanded="false")
     )
-    return tag("header", inner, class_="tclab-bar")
+    return tag("header", inner, class_="tclab-head")
 
 
 def _button(action: str, text: str, title: str, **more: object) -> str:

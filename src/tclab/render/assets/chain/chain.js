@@ -31,7 +31,7 @@ class Chain {
     const first = this.panes.find((p) => p.count && p.pre);
     if (first) this.move(first.start, false);
     this.linkButton = this.makeLinkButton();
-    root.classList.add("tclab-live");
+    root.toggleAttribute("data-live", true);
     this.listen();
     whenIdle(() => this.know());
     this.near();
@@ -42,7 +42,7 @@ class Chain {
 
   // The line that an element is in, or -1.
   line(element) {
-    const found = element.closest && element.closest(".tclab-lines > span > span");
+    const found = element.closest && element.closest("t-l");
     if (!found || !this.root.contains(found)) return -1;
     const pane = this.panes.find((p) => p.element.contains(found));
     return pane.lines() && pane.start + places.get(found);
@@ -119,7 +119,7 @@ class Chain {
     if (!owners.length) return;
     const [first, second] = owners.map((line) => `var(--tclab-source-${this.hue.get(line)})`);
     element.style.setProperty("--c", first);
-    if (second) element.style.setProperty("--d", second);
+    element.style.setProperty("--d", second || first);
     let before = i - 1;
     while (before >= 0 && pane.noise[before]) before--;
     const numbers = (of) => (of || []).map((line) => this.pane(line).number(line)).join(" ");
@@ -137,7 +137,7 @@ class Chain {
       const lit = column.panes.reduce((sum, pane) => sum + pane.lit.length, 0);
       const label = this.boxes[i].parentElement;
       label.querySelector("output").textContent = lit || "";
-      label.classList.toggle("tclab-reached", lit > 0);
+      label.toggleAttribute("data-reached", lit > 0);
       column.say();
     });
   }
@@ -159,7 +159,7 @@ class Chain {
     const own = this.pane(line);
     this.pinned = this.previewed = line;
     this.light(line);
-    this.root.classList.add("tclab-dimmed");
+    this.root.toggleAttribute("data-dimmed", true);
     if (!own.column.shown) this.choose(this.chosen().concat(own.column.stage));
     for (const column of this.columns) {
       column.unfold(column === own.column && own);
@@ -186,7 +186,7 @@ class Chain {
     const had = this.pinned >= 0;
     this.pinned = this.previewed = -1;
     if (had) this.write();
-    this.root.classList.remove("tclab-dimmed");
+    this.root.removeAttribute("data-dimmed");
     this.linkButton.remove();
     this.said.textContent = this.help;
     for (const column of this.columns) column.cursor = -1;
@@ -207,7 +207,7 @@ class Chain {
 
   tell(line) {
     const counts = this.boxes.map((box) => box.parentElement)
-      .filter((label) => label.classList.contains("tclab-reached"))
+      .filter((label) => label.hasAttribute("data-reached"))
       .map((label) => label.querySelector("strong").textContent + " " + label.querySelector("output").textContent);
     const pane = this.pane(line);
     const linked = this.index.linked(line) ? "Linked lines: " + counts.join(", ") : "No link is known";
@@ -350,17 +350,17 @@ class Chain {
 
   setAll(all) {
     this.all = all;
-    this.flip("all", "tclab-all", all);
+    this.flip("all", "data-all", all);
   }
 
   setWrapped(wrapped) {
     this.wrapped = wrapped;
-    this.flip("wrap", "tclab-wrapped", wrapped);
+    this.flip("wrap", "data-wrapped", wrapped);
     memory.set("wrap", wrapped ? "yes" : "");
   }
 
   flip(action, name, on) {
-    this.root.classList.toggle(name, on);
+    this.root.toggleAttribute(name, on);
     this.root.querySelector(`[data-do="${action}"]`).setAttribute("aria-pressed", on);
     if (this.pinned >= 0) this.scroll();
     else this.mark();

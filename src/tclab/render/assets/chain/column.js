@@ -20,47 +20,49 @@ class Column {
 
   // ------------------------------------------------------------------------ where lines are
 
-  // The distance of a line from the top of all that scrolls; of a folded pane, its heading's.
-  y(pane, i) {
+  // How far the lines of a pane are from the top of all that scrolls (of a folded pane, how far its
+  // heading is): a function of a line's number. Lines are of one height, so that none has to be laid
+  // out to know where it is, unless they are wrapped.
+  heights(pane) {
     const from = this.scroller.getBoundingClientRect().top - this.scroller.scrollTop;
-    if (!pane.element.open || !pane.elements) return pane.summary.getBoundingClientRect().top - from;
-    if (this.chain.wrapped) return pane.elements[i].getBoundingClientRect().top - from;
-    const { top, line } = this.measured(pane);
-    return top - from + line * (this.chain.all ? i : pane.ranks[i]);
-  }
-
-  // Lines are of one height, so that none has to be laid out to know where it is.
-  measured(pane) {
+    if (!pane.element.open || !pane.elements) {
+      const heading = pane.summary.getBoundingClientRect().top - from;
+      return () => heading;
+    }
+    if (this.chain.wrapped) return (i) => pane.elements[i].getBoundingClientRect().top - from;
     const style = getComputedStyle(pane.pre);
-    const padding = parseFloat(style.paddingTop) + parseFloat(style.borderTopWidth);
-    return { top: pane.pre.getBoundingClientRect().top + padding, line: parseFloat(style.lineHeight) };
+    const line = parseFloat(style.lineHeight);
+    const top = pane.pre.getBoundingClientRect().top - from + parseFloat(style.paddingTop);
+    return this.chain.all ? (i) => top + i * line : (i) => top + pane.ranks[i] * line;
   }
 
   // Where the scroller must stand for `line` to be in its middle.
   middle(line) {
     const pane = this.chain.pane(line);
-    return this.y(pane, line - pane.start) - this.scroller.clientHeight / 2;
+    return this.heights(pane)(line - pane.start) - this.scroller.clientHeight / 2;
   }
 
   // Marks beside the scrollbar: a mark for each group of lines that would touch.
   marks() {
-    const whole = this.scroller.scrollHeight;
-    const high = this.ruler.clientHeight;
-    const spots = (name) => this.panes.flatMap((pane) => {
-      const lines = pane.element.open && pane.elements ? pane[name] : pane[name].slice(0, 1);
-      return lines.map((i) => Math.round(this.y(pane, i) / whole * high));
-    });
-    const html = [["lit", ""], ["found", "tclab-match"]].map(([name, kind]) => {
-      const groups = [];
-      for (const at of spots(name)) {
-        const last = groups[groups.length - 1];
-        if (last && at - last[1] <= 3) last[1] = at;
-        else groups.push([at, at]);
+    const scale = this.ruler.clientHeight / this.scroller.scrollHeight;
+    const groups = { lit: [], found: [] };
+    for (const pane of this.panes) {
+      if (!pane.lit.length && !pane.found.length) continue;
+      const height = this.heights(pane);
+      for (const kind of ["lit", "found"]) {
+        const lines = pane.element.open && pane.elements ? pane[kind] : pane[kind].slice(0, 1);
+        for (const i of lines) this.join(groups[kind], Math.round(height(i) * scale));
       }
-      return groups.map(([from, to]) =>
-        `<i class="${kind}" style="top:${from}px;height:${Math.max(3, to - from + 2)}px"></i>`).join("");
-    });
-    return html.join("");
+    }
+    const html = (kind, name) => groups[kind].map(([from, to]) =>
+      `<i class="${name}" style="top:${from}px;height:${Math.max(3, to - from + 2)}px"></i>`).join("");
+    return html("lit", "") + html("found", "tclab-match");
+  }
+
+  join(groups, at) {
+    const last = groups[groups.length - 1];
+    if (last && at - last[1] <= 3) last[1] = at;
+    else groups.push([at, at]);
   }
 
   jump(event) {

@@ -31,7 +31,10 @@ Object.assign(Chain.prototype, {
     this.columns.forEach((column, i) => {
       column.element.hidden = !shown.includes(column.stage);
       this.boxes[i].checked = column.shown;
+      column.element.removeAttribute("data-last");
     });
+    const last = this.columns.filter((column) => column.shown).pop();
+    if (last) last.element.toggleAttribute("data-last", true);
   },
 
   chosen() { return this.columns.filter((c) => c.shown).map((c) => c.stage); },

@@ -33,7 +33,7 @@ async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
-  } catch (_) { // not over http, or forbidden
+  } catch (_) { // no secure address, or forbidden
     const area = document.createElement("textarea");
     area.value = text;
     document.body.append(area);

@@ -91,10 +91,10 @@ class Pane {
     const noise = flags(distances, this.count);
     const chunks = [];
     for (let from = 0; from < lines.length; from += CHUNK) {
-      const chunk = document.createElement("span");
+      const chunk = document.createElement("t-c");
       const some = lines.slice(from, from + CHUNK);
       some.forEach((line, i) => {
-        const span = document.createElement("span");
+        const span = document.createElement("t-l");
         span.textContent = line + "\n";
         if (noise[from + i]) span.className = "tclab-noise";
         chunk.append(span);
@@ -144,6 +144,6 @@ class Pane {
     }
     this.lit = next;
     this.said.textContent = next.length ? next.length + " of " + this.size : this.size;
-    this.element.classList.toggle("tclab-reached", next.length > 0);
+    this.element.toggleAttribute("data-reached", next.length > 0);
   }
 }
