@@ -15,7 +15,7 @@ body { max-width: 110rem; margin: 0 auto; padding: 1.2rem clamp(.8rem, 2vw, 2.5r
   background: var(--tclab-bg); color: var(--tclab-fg);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 body > :is(p, ul, ol, dl) { max-width: 48rem; }
-h1 { margin: .2em 0 .6em; font-size: 1.7rem; line-height: 1.2; }
+h1 { margin: .2em 0 .6em; font-size: 1.7rem; line-height: 1.2; overflow-wrap: anywhere; }
 h2 { margin: 2em 0 .6em; font-size: 1.25rem; }
 h3 { margin: 1.6em 0 .5em; font-size: 1.05rem; }
 a { color: var(--tclab-link); }

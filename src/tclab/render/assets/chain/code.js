@@ -26,7 +26,7 @@ function pieces(stage, text) {
 
 // Gives a line of plain text its colours.
 function colour(element, stage) {
-  const parts = pieces(stage, element.textContent).filter(([, text]) => text);
+  const parts = pieces(stage, element.textContent.slice(0, -1)).filter(([, text]) => text);
   if (parts.length === 1 && !parts[0][0]) return;
   element.replaceChildren(...parts.map(([name, text]) => {
     if (!name) return text;
@@ -34,7 +34,7 @@ function colour(element, stage) {
     span.className = name === "k" && HELPED.has(stage) ? "k tclab-op" : name;
     span.textContent = text;
     return span;
-  }));
+  }), "\n");
 }
 
 // ------------------------------------------------------------------- what an instruction does
