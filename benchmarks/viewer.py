@@ -92,7 +92,11 @@ def opened(browser: Any, address: str) -> Iterator[Any]:
     page = browser.new_page(viewport={"width": 1500, "height": 900})
     page.add_init_script(WATCH)
     answers: list[Any] = []
-    page.on("response", lambda answer: answers.append(answer))
+
+    def keep(answer: Any) -> None:
+        answers.append(answer)
+
+    page.on("response", keep)
     page.goto(address, wait_until="commit")
     page.ready = page.evaluate(READY)
     page.wait_for_load_state("networkidle")

@@ -16,8 +16,8 @@ from tclab import render
 from tclab.model import Chain, Kernel, Listing
 from tclab.render import standalone
 from tclab.render.closure import Index
-from tclab.render.viewer import stages
-from tclab.render.viewer.panes import MACHINE
+from tclab.render.viewer import frame
+from tclab.render.viewer.panes import BARE
 
 STAGES = ("python", "dynamo", "forward", "kernel", "ptx", "sass")
 
@@ -193,7 +193,7 @@ def test_every_pane_shows_its_text_whatever_it_is(stage):
     html = render.html(Chain(NASTY, "c", (Listing(NASTY, "n", code, "text", stage, NASTY),)))
     Page(html)  # balanced, so nothing of the text is markup
     # A browser drops the newline right after <pre>.
-    assert Lines(html).panes == [("\n" if stage in MACHINE else "") + render.clean(code)]
+    assert Lines(html).panes == [("\n" if stage in BARE else "") + render.clean(code)]
     assert html.count("</script>") == 1
 
 
@@ -228,15 +228,15 @@ def test_what_the_script_will_choose_is_known_before():
     assert ranks == {"python": "1", "kernel": "2", "ptx": "3", "dynamo": "4"}
     (tracks,) = (a["style"] for a in page.named("div") if a.get("class") == "tclab-columns")
     assert [len(re.findall("minmax", part)) for part in tracks.split(";")] == [2, 3, 4]
-    assert stages.unfolded([500, 10, 20]) == [True, False, False]
-    assert stages.unfolded([100, 350, 20]) == [True, False, True]
+    assert frame.unfolded([500, 10, 20]) == [True, False, False]
+    assert frame.unfolded([100, 350, 20]) == [True, False, True]
 
 
 def test_a_long_chain_stays_light():
     one = at_random(1, lines=3000)
     html = render.html(one, prefix="c")
     machine = html[html.index('data-column="ptx"') : html.index('<p class="tclab-said"')]
-    text = sum(len(p.code) for p in one.panes if p.stage in MACHINE)
+    text = sum(len(p.code) for p in one.panes if p.stage in BARE)
     assert len(machine) < text + 6 * 6000 + 4000
 
 

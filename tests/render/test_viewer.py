@@ -124,9 +124,10 @@ def test_a_type_is_shortened_to_its_data_type_and_stays_whole_in_the_text():
 
 
 def test_opcodes_are_found_with_their_modifiers():
-    assert instructions.opcodes("ptx", PTX) == {"ld.global.v4.b32", "ret"}
-    assert instructions.opcodes("sass", SASS) == {"LDC", "BRA", "NOP"}
-    assert instructions.opcodes("llir", "%1 = add i32 1, 2") == set()
+    panes = [Listing("p", "p", PTX, "text", "ptx"), Listing("s", "s", SASS, "text", "sass")]
+    assert instructions.used(panes, "ptx") == {"ld.global.v4.b32", "ret"}
+    assert instructions.used(panes, "sass") == {"LDC", "BRA", "NOP"}
+    assert instructions.used(panes, "llir") == set()
 
 
 def test_of_what_occurs_what_is_known_is_told():

@@ -11,6 +11,24 @@ from tclab.model.artifacts import Artifact, SourceLine
 from tclab.model.codec import kind
 
 
+@kind("claim")
+@dataclass(frozen=True)
+class Claim:
+    """An assert with a name. `only` is the clause on versions, such as ``torch >= 2.13``.
+
+    Of a run, `reached` counts how often it was; it `held` if it was, and never failed.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    line: int  # of the assert
+    code: str  # the assert itself, on one line
+    only: str = ""
+    reached: int = 0
+    broken: str = ""  # the failed assert's message
+    held: bool = False
+
+
 @dataclass(frozen=True)
 class Snippet:
     """One runnable file under ``snippets/``. `name` is ``topic/what_it_shows``."""
@@ -26,6 +44,7 @@ class Snippet:
     memory: int = 4096  # MiB of resident memory, with child processes
     includes: tuple[Path, ...] = ()  # local files it imports, besides itself
     alone: bool = False  # timed: a cold process, empty caches, nothing else running
+    claims: tuple[Claim, ...] = ()
 
     @property
     def topic(self) -> str:
@@ -70,9 +89,11 @@ class Failure:
 
 #: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;
 #: timeout, memory, output: over its limit; did_not_raise: an expected error did not come;
-#: worker: the engine lost the process.
-CAUSES = ("raised", "assertion", "exit", "signal", "timeout", "memory", "output",
-          "did_not_raise", "worker")  # fmt: skip
+#: artifact: what it showed cannot be read back; worker: the engine lost the process.
+CAUSES = (
+    *("raised", "assertion", "exit", "signal", "timeout", "memory", "output"),
+    *("did_not_raise", "artifact", "worker"),
+)
 
 
 @kind("run")
@@ -84,7 +105,7 @@ class Run:
     snippet: str
     environment: str  # "here", or the name of the recording's folder
     source_key: str  # digest of the snippet and the local files it includes
-    key: str  # digest of source_key, tclab's capture code and the environment
+    capture_key: str  # digest of tclab's capture code; '' where it was not kept
     provenance: Provenance
     seconds: float
     peak_memory: int  # bytes
@@ -93,6 +114,7 @@ class Run:
     stderr: str = ""
     failure: Failure | None = None
     raised: str = ""  # the declared error's text, where the snippet declares one
+    claims: tuple[Claim, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -105,3 +127,7 @@ class Run:
                 return a
         there = ", ".join(a.name for a in self.artifacts) or "none"
         raise KeyError(f"{self.snippet} shows no {name!r}; it shows: {there}")
+
+    def claim(self, name: str) -> Claim | None:
+        """The claim called `name`; None where the snippet made none of that name then."""
+        return next((claim for claim in self.claims if claim.name == name), None)

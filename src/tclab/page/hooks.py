@@ -16,25 +16,26 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import BuildError
+from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.structure.files import File, Files
-from mkdocs.utils import get_relative_url
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.page import book, crumbs, downloads, engine, fragments, progress, references, state
-from tclab.render.viewer import elsewhere
+from tclab.page import book, downloads, engine, fragments, progress, proofs, state
+from tclab.page.prose import references
+from tclab.page.site import chapters, crumbs, search, theme
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
 _ASSETS = "assets/tclab"
-_CODE = "assets/code"
 
 #: A page with a chain is as wide as the window. A style of its own, not ``:has(.tclab-chain)``: a
 #: browser would look for it again at every change within the viewer, and style the page anew.
 _WIDE = (
     "<style>@media screen and (min-width: 45em) {"
     ".md-main__inner { max-width: min(100%, 110rem) }"
-    ".md-content__inner > :not(.tclab, .tclab-snippet, .tclab-tabs, h1) { max-width: 40rem }"
+    ".md-content__inner > :is(p, ul, ol, .tclab-listing, .md-typeset__scrollwrap, h2, h3)"
+    " { max-width: 40rem }"
     "}</style>"
 )
 
@@ -67,6 +68,8 @@ def on_pre_build(config: MkDocsConfig) -> None:
         raise failed(error.problems) from None
     except TclabError as error:
         raise failed([error]) from None
+    if problems := proofs.problems(opened):
+        raise failed(problems)
     state.begin(opened)
     references.remember(opened.store_path / "sources.json")
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(newest_day(opened)))
@@ -90,15 +93,26 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
-    """Resolve source references; tell each executable fence where it stands."""
+def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
+    """Keep the order of the pages; the first one, which shows a bit of all, comes last."""
+    urls = sorted(nav.pages, key=lambda page: bool(page.is_homepage))
+    state.build().order = [page.url for page in urls]
+    return nav
+
+
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
+    """Resolve source references; tell each executable fence where it stands; link its stage."""
     build = state.build()
     path = Path(config.docs_dir, page.file.src_uri)
     name = path.relative_to(build.book.root).as_posix()
     first = first_line(path, markdown)
     try:
-        marked = engine.mark(markdown, name, page.url, first)
+        proven = proofs.link(markdown, name, page.url, build.book, first)
+        marked = engine.mark(proven, name, page.url, first)
         linked, problems = references.link(marked, name, first)
+        explorer = files.get_file_from_path(page.meta.get("explorer", ""))
+        title = explorer.page.title if explorer and explorer.page else ""
+        linked = chapters.with_links(linked, page.meta, build.book, page, str(title))
     except TclabError as error:
         build.failures.append(error)
         return ""
@@ -106,16 +120,10 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
     return linked
 
 
-def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """A function of the explorer gets its way to the others; machine code moves into files of its
-    own, which are loaded when they are opened.
-    """
-    moved = elsewhere.moved(html, _CODE, get_relative_url(_CODE, page.url))
-    for path, content in moved.files.items():
-        if path not in files.src_uris:  # another page may show the same chain
-            files.append(File.generated(config, path, content=content))
-    head = _WIDE if 'class="tclab-chain"' in html else ""
-    return head + crumbs.crumbs(page, html) + moved.html
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """A page with a chain is wide; a function of the explorer gets its way to the others."""
+    wide = _WIDE if 'class="tclab-chain"' in html else ""
+    return wide + crumbs.crumbs(page, html) + html
 
 
 def first_line(path: Path, markdown: str) -> int:
@@ -132,13 +140,42 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
     if problems:
         raise failed(problems)
     references.save(build.book.store_path / "sources.json")
+    aside = (file for page in build.pages.values() for file in page.files.items())
+    for path, content in dict(aside).items():  # two pages may show one chain
+        files.append(File.generated(config, path, content=content))
     return env
 
 
+@event_priority(100)  # before the search plugin reads the page
+def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
+    page.whole_content = page.content
+    page.content = search.prose(page.content)
+    return context
+
+
+@event_priority(-100)  # after it
+def _show_all(context: Any, /, *, page: Any, **_: Any) -> Any:
+    page.content = page.whole_content
+    return context
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name what Material's templates leave without a name."""
+    return theme.named(output)
+
+
+on_page_context = CombinedEvent(_show_prose_only, _show_all)
+
+
+@event_priority(-50)  # after the search plugin has written its index, before the offline plugin
 def on_post_build(config: MkDocsConfig) -> None:
-    """Hold the promise that the site's process never imports torch."""
+    """Complete the search index; hold the promise that this process never imports torch."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
+    build = state.build()
+    by_url = {page.url: page for page in build.pages.values()}
+    words = [by_url[url] for url in build.order if url in by_url]
+    search.complete(Path(config.site_dir, "search", "search_index.json"), words)
     fragments.sweep()
 
 

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from tclab.render import columns, parts
 from tclab.render.escape import clean, esc, one_line, tag
 from tclab.render.options import Options
-from tclab.render.viewer import instructions, stages
-from tclab.render.viewer.panes import Panes, label
+from tclab.render.stages import label
+from tclab.render.viewer import frame, instructions
+from tclab.render.viewer.panes import Panes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,7 @@ def html(artifact: Chain, options: Options) -> str:
     if not artifact.panes:
         return parts.note("Nothing was compiled.")
     panes = Panes(artifact, options)
-    inner = stages.tools(panes) + stages.columns(panes)
+    inner = frame.tools(panes) + frame.columns(panes)
     inner += tag("p", esc(HELP), class_="tclab-said", role="status")
     data = panes.index.payload() | {"help": instructions.known(artifact.panes)}
     # Numbers, and words of our own: nothing in it could end the element.
@@ -44,7 +45,7 @@ def html(artifact: Chain, options: Options) -> str:
         inner,
         class_="tclab-chain",
         data_search_exclude="",
-        style=f"--rows:{stages.rows(panes)}",
+        style=f"--rows:{frame.rows(panes)}",
     )
 
 

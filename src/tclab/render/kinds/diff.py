@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from tclab.model import Kernel
 from tclab.render import columns, parts
 from tclab.render.escape import esc, one_line, tag
+from tclab.render.stages import label
 from tclab.render.viewer.compared import Row, Side, rows
-from tclab.render.viewer.panes import label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclab.render import columns, parts
+from tclab.render import columns, excerpt, parts
 from tclab.render.escape import clean
 from tclab.render.kinds import listing
+from tclab.render.options import FOLD_LINES
 from tclab.render.viewer import facts
 
 if TYPE_CHECKING:
@@ -15,8 +16,18 @@ if TYPE_CHECKING:
 
 
 def html(artifact: Kernel, options: Options) -> str:
-    """Facts, then the code."""
-    return parts.facts(facts.pairs(artifact, options)) + listing.html(artifact, options)
+    """Facts, then the code: of a Triton kernel its function, imports and decorators folded."""
+    own = _function(artifact)
+    return parts.facts(facts.pairs(artifact, options)) + listing.html(artifact, options, own)
+
+
+def _function(artifact: Kernel) -> list[excerpt.Range]:
+    """Where the kernel's function stands in a file of Python, if it is not long itself."""
+    if artifact.language != "python" or not artifact.kernel_name:
+        return []
+    shift = artifact.first_line - 1
+    found = excerpt.function(artifact.code, artifact.kernel_name)
+    return [(a + shift, b + shift) for a, b in found if b - a < FOLD_LINES]
 
 
 def text(artifact: Kernel) -> str:

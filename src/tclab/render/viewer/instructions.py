@@ -7,25 +7,21 @@ not there nothing is said.
 from __future__ import annotations
 
 import json
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tclab.render.opcodes import opcode
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tclab.model import Listing
 
 _DATA = Path(__file__).with_name("instructions.json")
 
-#: Of each stage, the opcode of a line.
-_OPCODE = {
-    #   @%p1 ld.global.v4.b32 { %r1, %r2, %r3, %r4 }, [ %rd1 + 0 ];
-    "ptx": re.compile(r"^\s*\{?\s*(?:@!?%\w+\s+)?([a-z]\w*(?:[.:]+\w+)*)[\s;]", re.MULTILINE),
-    #   /*0110*/  @!P4 LDG.E.128 R4, desc[UR4][R14.64] ;
-    "sass": re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?\w+\s+)?([A-Z][\w.]*)", re.MULTILINE),
-}
+#: The stages whose instructions are told of.
+_STAGES = ("ptx", "sass")
 
 
 @lru_cache(maxsize=1)
@@ -35,37 +31,34 @@ def reference() -> dict[str, dict[str, dict[str, str]]]:
     return data
 
 
-def opcodes(stage: str, code: str) -> set[str]:
-    """The opcodes of a listing with their modifiers: ``LDG.E.128``."""
-    pattern = _OPCODE.get(stage)
-    return set(pattern.findall(code)) if pattern else set()
+def used(panes: Iterable[Listing], stage: str) -> set[str]:
+    """The opcodes of a stage with their modifiers: ``LDG.E.128``."""
+    codes = (pane.code for pane in panes if pane.stage == stage)
+    return {opcode(line, stage) for code in codes for line in code.split("\n")} - {""}
 
 
-def known(panes: Iterable[Listing]) -> dict[str, dict[str, str]]:
+def known(panes: Sequence[Listing]) -> dict[str, dict[str, str]]:
     """Stage → what is known of the opcodes and modifiers that occur in `panes`."""
-    used: dict[str, set[str]] = {stage: set() for stage in _OPCODE}
-    for pane in panes:
-        if pane.stage in used:
-            used[pane.stage] |= opcodes(pane.stage, pane.code)
-    return {stage: _told(stage, names) for stage, names in used.items() if names}
+    told = {stage: _told(stage, used(panes, stage)) for stage in _STAGES}
+    return {stage: texts for stage, texts in told.items() if texts}
 
 
 def _told(stage: str, names: Iterable[str]) -> dict[str, str]:
     about = reference()[stage]
     told: dict[str, str] = {}
     for name in sorted(names):
-        opcode, *modifiers = name.split(".")
-        if opcode in about["opcodes"]:
-            told[opcode] = about["opcodes"][opcode]
-            told |= dict(_modifiers(opcode, modifiers, about["modifiers"]))
+        short, *modifiers = name.split(".")
+        if short in about["opcodes"]:
+            told[short] = about["opcodes"][short]
+            told |= dict(_modifiers(short, modifiers, about["modifiers"]))
     return told
 
 
 def _modifiers(
-    opcode: str, modifiers: Iterable[str], about: Mapping[str, str]
+    short: str, modifiers: Iterable[str], about: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     for modifier in modifiers:
-        for key in (f"{opcode}.{modifier}", f".{modifier}"):
+        for key in (f"{short}.{modifier}", f".{modifier}"):
             if key in about:
                 yield key, about[key]
                 break

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tclab.render import highlight, parts
 from tclab.render.escape import clean, esc, one_line, tag
 from tclab.render.viewer.noise import noise
-from tclab.render.viewer.panes import MACHINE
+from tclab.render.viewer.panes import BARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +63,7 @@ def code(panes: Panes, pane: int) -> str:
     listing = panes.chain.panes[pane]
     if not panes.index.counts[pane]:
         return parts.note("Empty.")
-    return _bare(panes, pane) if listing.stage in MACHINE else _marked(panes, pane)
+    return _bare(panes, pane) if listing.stage in BARE else _marked(panes, pane)
 
 
 # ------------------------------------------------------------------------ readable code

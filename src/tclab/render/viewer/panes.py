@@ -7,45 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tclab.render import stages
 from tclab.render.closure import Index
 
 if TYPE_CHECKING:
     from tclab.model import Chain
     from tclab.render.options import Options
 
-#: How each stage is called above its panes.
-LABELS = {
-    "python": "Python",
-    "bytecode": "Bytecode",
-    "dynamo": "Dynamo graph",
-    "joint": "Joint graph",
-    "forward": "Forward graph",
-    "backward": "Backward graph",
-    "pre_grad": "Pre-grad graph",
-    "post_grad": "Post-grad graph",
-    "ir_pre_fusion": "IR before fusion",
-    "ir": "Inductor IR",
-    "wrapper": "Library call",
-    "kernel": "Triton kernel",
-    "cpp": "C++ kernel",
-    "asm": "Assembly",
-    "ttir": "TTIR",
-    "ttgir": "TTGIR",
-    "llir": "LLVM IR",
-    "ptx": "PTX",
-    "sass": "SASS",
-}
-
 #: Stages whose text is long: bare, made into lines and coloured by the page's script.
-MACHINE = frozenset({"ir_pre_fusion", "ir", "asm", "ttir", "ttgir", "llir", "ptx", "sass"})
+BARE = stages.MACHINE | {"ir_pre_fusion", "ir"}
 
 #: Stages in code that people write or read, not a compiler's own.
 READABLE = frozenset({"python", "kernel", "cpp"})
-
-
-def label(stage: str) -> str:
-    """What a stage is called on a page."""
-    return LABELS.get(stage, stage or "Code")
 
 
 @dataclass(frozen=True)
