@@ -13,6 +13,7 @@ from tclab.model import (
     Breaks,
     Chain,
     Chart,
+    Diff,
     Graph,
     Guard,
     Guards,
@@ -118,9 +119,14 @@ ANNOTATED = Annotated(
            LineNote(6, "specialised", "x is fixed to size 8 × 16")),
 )  # fmt: skip
 
+DIFF = Diff(
+    "For two GPUs", "diff", ("H200", "A100"), CHAIN.panes,
+    (*CHAIN.panes[:2], replace(KERNEL, code=KERNEL.code.replace("+", "-"), facts={}), TTIR),
+)  # fmt: skip
+
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
-    TABLE, CHART, BARS, TEXT, CHAIN, ANNOTATED,
+    TABLE, CHART, BARS, TEXT, CHAIN, DIFF, ANNOTATED,
 )  # fmt: skip
 
 MADE = Provenance(

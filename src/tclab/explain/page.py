@@ -8,9 +8,8 @@ from dataclasses import replace
 from tclab import render
 from tclab.explain.report import Report
 from tclab.model import Artifact, Run
-from tclab.render import parts, standalone
+from tclab.render import standalone
 from tclab.render.escape import esc, one_line, tag
-from tclab.render.kinds.chain import MARKED_LINES
 from tclab.render.stamp import pieces
 
 _STYLE = """<style>
@@ -123,10 +122,9 @@ def _guards(shown: Report, prefixes: dict[str, str]) -> str:
 
 def _chains(shown: Report) -> str:
     """The first chain open, the others folded."""
-    lines = sum(parts.line_count(pane.code) for chain in shown.chains for pane in chain.panes)
-    light, out = lines > MARKED_LINES, []
+    out = []
     for number, chain in enumerate(shown.chains):
-        body = render.html(chain, prefix=f"chain{number}", light=light)
+        body = render.html(chain, prefix=f"chain{number}")
         head = tag("summary", esc(one_line(f"Graph {number}: {chain.title}")))
         out.append(tag("details", head + tag("div", body, class_="tclab"), class_="explain-chain",
                        open=number == 0))  # fmt: skip
