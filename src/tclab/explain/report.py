@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tclab import machine
+from tclab.explain import kernels, summary
 from tclab.model import (
     Annotated,
     Breaks,
@@ -25,11 +26,10 @@ from tclab.scrub import scrub, scrub_data
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
-    from tclab.explain.run import Outcome
+    from tclab.explain.run import Outcome, Way
     from tclab.explain.subject import Subject
-    from tclab.targets import Target
 
-FORMAT = "tclab explain 1"
+FORMAT = "tclab explain 2"
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Report:
     """Everything one explanation says. Its artifacts are those of `tclab.model`.
 
     `refusal` is (place, cause, next step) where the target was refused; then there are only
-    graphs, breaks and guards, or all but machine code.
+    graphs, breaks and guards, or all but machine code. `fault` says why the stages could not be
+    linked, where they could not. `warnings` are what other packages said meanwhile.
     """
 
     title: str  # what was explained
@@ -46,7 +47,9 @@ class Report:
     backward: bool
     remarks: tuple[str, ...]
     refusal: tuple[str, str, str] | tuple[()]
+    fault: str
     summary: Table
+    kernels: Table
     sources: tuple[Annotated, ...]
     breaks: Breaks
     recompiles: Recompiles
@@ -55,6 +58,12 @@ class Report:
     chains: tuple[Chain, ...]
     times: Table
     provenance: Provenance
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether it has everything that was asked for."""
+        return not self.refusal and not self.fault
 
     @property
     def has_kernels(self) -> bool:
@@ -76,28 +85,23 @@ class Report:
         return cls(**{name: decode(value) for name, value in data.items()})
 
 
-def build(
-    subject: Subject,
-    outcome: Outcome,
-    target: Target | None,
-    *,
-    backward: bool,
-    calls: tuple[str, ...],
-) -> Report:
+def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...]) -> Report:
     """The report of one capture; files below the working folder are named from there."""
     from tclab.explain import source
 
-    capture, refusal = outcome.capture, outcome.refusal
+    capture, refusal, target = outcome.capture, outcome.refusal, way.target
     chains, fault = _chains(capture)
     note = (target.note,) if target and target.note else ()
     report = Report(
         title=subject.title,
         calls=calls,
         target=target.device if target else "",
-        backward=backward,
-        remarks=(*subject.remarks, *note, *fault),
+        backward=way.backward,
+        remarks=(*subject.remarks, *note),
         refusal=(refusal.place, refusal.cause, refusal.next_step) if refusal else (),
-        summary=summary(capture, len(calls)),
+        fault=fault,
+        summary=summary.table(capture, len(calls)),
+        kernels=kernels.table(kernels.rows(chains) or kernels.of_kernels(capture.kernels)),
         sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,
         recompiles=capture.recompiles,
@@ -110,13 +114,13 @@ def build(
     return _near(report)
 
 
-def _chains(capture: Capture) -> tuple[tuple[Chain, ...], tuple[str, ...]]:
-    """The chains; or none, and a remark: a fault there must not cost the rest of the report."""
+def _chains(capture: Capture) -> tuple[tuple[Chain, ...], str]:
+    """The chains, or none and why: a fault there must not cost the rest of the report."""
     try:
-        return capture.chains, ()
+        return capture.chains, ""
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        return (), (f"The stages could not be linked, which is a fault of tclab ({what}).",)
+        return (), f"The stages could not be linked, which is a fault of tclab ({what})."
 
 
 def _near(report: Report) -> Report:
@@ -128,21 +132,3 @@ def _near(report: Report) -> Report:
     values = {f.name: encode(getattr(report, f.name)) for f in fields(report)}
     short: Any = scrub_data(values, lambda value: text.sub("", value))
     return Report(**{name: decode(value) for name, value in short.items()})
-
-
-def summary(capture: Capture, calls: int) -> Table:
-    """How much of everything there was."""
-    generated = [k for k in capture.kernels if k.category != "extern"]
-    skipped = sum(item.skipped for item in capture.breaks)
-    rows = (
-        ("calls", calls),
-        ("graphs of distinct code", capture.breaks.graphs),
-        ("graphs with recompiles", len(capture.graphs)),
-        ("graph breaks", len(capture.breaks) - skipped),
-        ("skipped frames", skipped),
-        ("recompiles", len(capture.recompiles)),
-        ("guards", sum(len(of) for of in capture.guards)),
-        ("generated kernels", len(generated)),
-        ("library calls", len(capture.kernels) - len(generated)),
-    )
-    return Table("Summary", "summary", ("what", "count"), rows)
