@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from tclab import terminal
 from tclab.cli import report_file, steps
-from tclab.cli.summary import print_summary
+from tclab.cli.summary import print_summary, print_warnings
 from tclab.cli.watch import watch
-from tclab.errors import BadRequest
-from tclab.explain import Report, ahead, explain_named
+from tclab.errors import BadRequest, TclabError
+from tclab.explain import Held, Report, ahead, explain_named
 from tclab.explain.watch.attempt import Request
 from tclab.targets import TargetError
 
@@ -122,39 +124,47 @@ def explain(
       tclab explain torch.nn.functional:gelu --input 'f32[8,1024]'
       tclab explain train.py:step --format json -o step.json
     """
-    try:
+    request, kept = Request(spec, target, backward, inputs, options), Held()
+    with _ending(context, kept):
         _check(open_=open_, format_=format_, watch_=watch_, port=port)
         path = report_file.where_to(spec, target, output, format_)
-        request = Request(spec, target, backward, inputs, options)
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)
             return
-        shown = _explained(request)
+        shown = _explained(request, kept)
         report_file.write(shown, path, format_)
-        if format_ == "json" or path is not None:
-            print_summary(shown, path)
-    except KeyboardInterrupt:
-        terminal.error("interrupted; no report was written")
-        context.exit(130)
-    except (BadRequest, TargetError) as problem:
-        terminal.error(problem)
-        context.exit(2)
+    if format_ == "json" or path is not None:
+        print_summary(shown, path)
     if open_ and path is not None:
         webbrowser.open(path.resolve().as_uri())
     if not shown.complete:
         context.exit(3)
 
 
+@contextmanager
+def _ending(context: click.Context, kept: Held) -> Iterator[None]:
+    """Say what went wrong in the block, then what others warned of; end with the status for it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        terminal.error("interrupted; no report was written")
+        context.exit(130)
+    except TclabError as problem:
+        terminal.error(problem)
+        print_warnings(kept.texts)
+        context.exit(2 if isinstance(problem, (BadRequest, TargetError)) else 1)
+
+
 def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
     """BadRequest for options that do not go together."""
     for option, given in (("--open", open_), ("--watch", watch_)):
         if given and format_ != "html":
-            raise BadRequest(option, f"shows HTML, not {format_}", "leave --format out")
+            raise BadRequest(option, f"it shows HTML, not {format_}", "leave --format out")
     if port and not watch_:
         raise BadRequest(f"--port {port}", "nothing is served without --watch", "add --watch")
 
 
-def _explained(request: Request) -> Report:
+def _explained(request: Request, kept: Held) -> Report:
     """The report; what goes on meanwhile is shown."""
     ahead.end_quickly()
     with steps.shown() as on_step:
@@ -165,4 +175,5 @@ def _explained(request: Request) -> Report:
             inputs=request.inputs,
             options=request.options,
             on_step=on_step,
+            kept=kept,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -34,13 +35,13 @@ def print_summary(shown: Report, path: Path | None) -> None:
     if path is not None:
         size = path.stat().st_size / 1e6
         _line(out, f"[green]wrote[/] {escape(str(path))}, {size:.1f} MB")
-    print_warnings(shown)
+    print_warnings(shown.warnings)
 
 
-def print_warnings(shown: Report) -> None:
+def print_warnings(texts: Iterable[str]) -> None:
     """What other packages warned of, on stderr."""
     out = terminal.console(stderr=True)
-    for text in shown.warnings:
+    for text in texts:
         _line(out, f"[dim]warning from {escape(text)}[/]")
 
 

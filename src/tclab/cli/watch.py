@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from tclab import terminal
 from tclab.cli import report_file
-from tclab.cli.summary import print_summary
+from tclab.cli.summary import print_summary, print_warnings
 from tclab.errors import BadRequest
 from tclab.explain import Report
 from tclab.explain.watch import loop
@@ -67,6 +67,7 @@ class _Heard:
         if event.place.startswith("--") and self.live.report is None:
             raise BadRequest(event.place, *_without(event))
         terminal.error(event.text)
+        print_warnings(event.warnings)
         self.live.tell("failed", event.text)
 
     def _changed(self, event: Changed) -> None:

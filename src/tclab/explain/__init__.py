@@ -14,10 +14,11 @@ from typing import Any
 from tclab.explain import ahead, foreign, load, report, run, steps, subject
 from tclab.explain import inputs as _inputs
 from tclab.explain import options as _options
+from tclab.explain.foreign import Held
 from tclab.explain.report import Report
 from tclab.explain.steps import OnStep
 
-__all__ = ["OnStep", "Report", "explain", "explain_named"]
+__all__ = ["Held", "OnStep", "Report", "explain", "explain_named"]
 
 
 def explain(
@@ -55,13 +56,15 @@ def explain_named(
     inputs: Sequence[str] = (),
     options: Sequence[str] = (),
     on_step: OnStep = steps.silent,
+    kept: Held | None = None,
 ) -> Report:
     """Report on ``FILE.py:NAME`` or ``MODULE:NAME``; `inputs` are written as ``f32[8,1024]``,
     `options` of torch.compile as ``mode=max-autotune``. `on_step` is told what goes on.
 
     The same errors as `explain`; BadRequest where something named is not there. Warnings of other
-    packages are not printed: `Report.warnings` has them.
+    packages are not printed: `Report.warnings` has them, and `kept`, also after an error.
     """
+    kept = kept or Held()
     where, name = load.split(spec)
     specs = [_inputs.parse(text) for text in inputs]
     way = run.Way(run.target_named(target), backward, _options.parse(options), on_step)
@@ -69,7 +72,7 @@ def explain_named(
     with ahead.collecting_rarely():
         on_step("importing PyTorch")
         importlib.import_module("torch")  # its loggers are there from now on
-        with foreign.held() as kept:
+        with foreign.held(kept):
             on_step(f"importing {where}")
             with load.loaded(where) as module:
                 found = subject.find(module, where, name, specs, grad=backward)

@@ -35,23 +35,15 @@ class Held(io.TextIOBase):
 
 
 @contextmanager
-def held() -> Iterator[Held]:
-    """Within the block warnings, and what PyTorch logs, are kept and not printed. Where the block
-    ends with an error they are printed then: nobody else will.
-    """
-    kept = Held()
-    try:
-        with ExitStack() as stack:
-            stack.enter_context(warnings.catch_warnings())
-            warnings.showwarning = kept.warned
-            for handler in _handlers():
-                stack.callback(handler.setStream, handler.stream)
-                handler.setStream(kept)
-            yield kept
-    except BaseException:
-        for text in kept.texts:
-            print(text, file=sys.stderr)
-        raise
+def held(kept: Held) -> Iterator[None]:
+    """Within the block warnings, and what PyTorch logs, are kept and not printed."""
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.showwarning = kept.warned
+        for handler in _handlers():
+            stack.callback(handler.setStream, handler.stream)
+            handler.setStream(kept)
+        yield
 
 
 def _handlers() -> Iterator[logging.StreamHandler[io.TextIOBase]]:

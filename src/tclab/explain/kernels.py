@@ -24,7 +24,6 @@ class Row:
 
     graph: int
     ordinal: int  # which pane of its stage, from 1
-    alone: bool  # whether it is the only pane of its stage
     kernel: Kernel
 
     @property
@@ -33,8 +32,8 @@ class Row:
 
     @property
     def pane(self) -> str:
-        """The end of its pane's id in a rendered chain: ``kernel``, or ``kernel-2`` of several."""
-        return self.kernel.stage if self.alone else f"{self.kernel.stage}-{self.ordinal}"
+        """The end of its pane's id in a rendered chain: ``kernel``, ``kernel-2``, …"""
+        return self.kernel.stage + (f"-{self.ordinal}" if self.ordinal > 1 else "")
 
     @property
     def kind(self) -> str:
@@ -85,12 +84,12 @@ def _of(number: int, chain: Chain) -> Iterator[Row]:
         panes = [pane for pane in chain.panes if pane.stage == stage]
         for ordinal, pane in enumerate(panes, 1):
             if isinstance(pane, Kernel):
-                yield Row(number, ordinal, len(panes) == 1, pane)
+                yield Row(number, ordinal, pane)
 
 
 def of_kernels(kernels: Sequence[Kernel]) -> list[Row]:
     """The same of kernels whose chains are not known: without graph and measures."""
-    return [Row(-1, number, alone=False, kernel=each) for number, each in enumerate(kernels, 1)]
+    return [Row(-1, number, each) for number, each in enumerate(kernels, 1)]
 
 
 def table(found: Sequence[Row]) -> Table:

@@ -21,7 +21,7 @@ h2 { margin: 2em 0 .6em; font-size: 1.25rem; }
 h3 { margin: 1.6em 0 .5em; font-size: 1.05rem; }
 a { color: var(--tclab-link); }
 code { font-family: var(--tclab-mono); font-size: .92em; }
-:not(pre) > code { overflow-wrap: anywhere; }
+:is(h1, h2, h3, p, li, summary) { overflow-wrap: anywhere; }
 @media print { body { max-width: none; padding: 0; } }
 """
 

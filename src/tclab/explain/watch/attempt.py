@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from tclab.errors import TclabError
-from tclab.explain import Report, explain_named
+from tclab.explain import Held, Report, explain_named
 from tclab.explain.watch import files
 
 _WARM = "tclab.explain.watch.warm"
@@ -59,10 +59,11 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """There is no report: the message, and the place it names."""
+    """There is no report: the message, the place it names, and warnings of other packages."""
 
     text: str
     place: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 Message = Step | Files | Done | Failed
@@ -117,19 +118,19 @@ def _ended(status: int) -> str:
 
 def _explain(request: Request, parent: Connection) -> None:
     os.setsid()  # Ctrl-C is the watch's; and all that this starts can be ended together
+    kept, found = Held(), set[str]()
     last: Message
-    found: set[str] = set()
     try:
-        last = Done(_report(request, parent))
+        last = Done(_report(request, parent, kept))
     except TclabError as error:
-        found, last = files.in_error(error), Failed(str(error), error.place)
+        found, last = files.in_error(error), Failed(str(error), error.place, tuple(kept.texts))
     except BaseException as error:
         found, last = files.in_error(error), Failed(traceback.format_exc())
     parent.send(Files(frozenset(found | files.imported())))
     parent.send(last)
 
 
-def _report(request: Request, parent: Connection) -> Report:
+def _report(request: Request, parent: Connection, kept: Held) -> Report:
     return explain_named(
         request.spec,
         target=request.target,
@@ -137,4 +138,5 @@ def _report(request: Request, parent: Connection) -> Report:
         inputs=request.inputs,
         options=request.options,
         on_step=lambda step: parent.send(Step(step)),
+        kept=kept,
     )
