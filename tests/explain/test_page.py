@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tclab.explain import page
+from tclab.render.report import document
 
 pytestmark = pytest.mark.browser
 
@@ -19,7 +19,7 @@ def shown(tab, tmp_path):
 
     def open_report(report, width=1280):
         path = tmp_path / "report.html"
-        path.write_text(page.html(report), encoding="utf-8")
+        path.write_text(document.html(report), encoding="utf-8")
         opened = tab(width)
         opened.goto(path.as_uri())
         return opened

@@ -9,9 +9,10 @@ from html.parser import HTMLParser
 import pytest
 
 from tclab.cli import summary as printed
-from tclab.explain import Report, kernels, page, plain, summary
-from tclab.model import Annotated, Break, Breaks, Kernel, Table
+from tclab.model import Annotated, Break, Breaks, Kernel, Report, Table
 from tclab.render import text as rendered
+from tclab.render.report import counts as words
+from tclab.render.report import document, kernels
 
 
 def source(report: Report, title: str) -> Annotated:
@@ -148,7 +149,7 @@ class Read(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html(broken):
-    return page.html(broken)
+    return document.html(broken)
 
 
 def test_the_page_asks_nothing_of_any_host(html):
@@ -159,7 +160,7 @@ def test_the_page_asks_nothing_of_any_host(html):
 
 
 def test_ids_are_unique_and_links_within_the_page_lead_somewhere(html, skipped):
-    for text in (html, page.html(skipped)):
+    for text in (html, document.html(skipped)):
         read = Read(text)
         assert len(read.ids) == len(set(read.ids))
         inner = {link[1:] for link in read.links if link.startswith("#")}
@@ -193,16 +194,16 @@ def test_versions_verdict_and_kernels_come_before_the_source(html, broken):
 
 def test_a_refusal_is_shown_first(broken):
     refused = replace(broken, target="NVIDIA H200", refusal=("op, m.py:3", "why <not>", "do this"))
-    html = page.html(refused)
+    html = document.html(refused)
     assert html.index("op, m.py:3: why &lt;not&gt;") < html.index('id="kernels"')
-    text = plain.text(refused)
+    text = rendered(refused)
     assert "refused for NVIDIA H200: op, m.py:3: why <not>" in text and "next: do this" in text
     assert broken.complete and not refused.complete
 
 
 def test_stages_that_could_not_be_linked_are_told(broken):
     lacking = replace(broken, chains=(), fault="The stages could not be linked (KeyError: 1).")
-    assert "(KeyError: 1)" in page.html(lacking) and "(KeyError: 1)" in plain.text(lacking)
+    assert "(KeyError: 1)" in document.html(lacking) and "(KeyError: 1)" in rendered(lacking)
     assert not lacking.complete
 
 
@@ -241,9 +242,9 @@ def test_a_kernel_of_several_groups_moves_what_they_move():
 
 def counted(graphs: int, breaks: int, skips: int, recompiles: int, all_graphs: int) -> str:
     items = [Break("why")] * breaks + [Break("why", skipped=True)] * skips
-    rows = (("recompiles", recompiles), (summary.ALL_GRAPHS, all_graphs))
+    rows = (("recompiles", recompiles), (words.ALL_GRAPHS, all_graphs))
     table = Table("Summary", "summary", ("what", "count"), rows)
-    return summary.verdict(table, Breaks("", "", tuple(items), graphs))
+    return words.verdict(Report(summary=table, breaks=Breaks("", "", tuple(items), graphs)))
 
 
 def test_counts_in_words():
@@ -263,7 +264,7 @@ def test_recompiles_do_not_make_breaks():
 
 
 def test_text_has_the_annotated_source(broken):
-    text = plain.text(broken)
+    text = rendered(broken)
     assert rendered(source(broken, "f")) in text
     assert "│     print(" in text and "^ graph break: Failed to trace builtin operator" in text
 
@@ -302,4 +303,4 @@ def test_warnings_of_others_come_last_and_on_stderr(broken, tmp_path, capsys):
     out, err = capsys.readouterr()
     assert "UserWarning" not in out
     assert err == "warning from torch/x.py:1: UserWarning: no\n"
-    assert "torch/x.py:1: UserWarning: no" in page.html(replace(broken, warnings=(err,)))
+    assert "torch/x.py:1: UserWarning: no" in document.html(replace(broken, warnings=(err,)))

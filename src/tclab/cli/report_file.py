@@ -6,14 +6,21 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tclab import render
 from tclab.errors import BadRequest, ExplainError
-from tclab.explain import Report, load, page, plain
+from tclab.explain import load
+from tclab.model import Report
+from tclab.render.report import document
 from tclab.targets import get
 
-MAKE = {"html": page.html, "json": Report.to_json, "text": plain.text}
+MAKE: dict[str, Callable[[Report], str]] = {
+    "html": document.html,
+    "json": Report.to_json,
+    "text": lambda shown: render.text(shown) + "\n",
+}
 
 
 def where_to(spec: str, target: str | None, output: Path | None, format_: str) -> Path | None:

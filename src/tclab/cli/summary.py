@@ -10,9 +10,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from tclab import terminal
-from tclab.explain import Report, fixes, kernels, plain, summary
-from tclab.model import Break
+from tclab.explain import fixes
+from tclab.model import Break, Report
 from tclab.render.kinds.table import cells, numeric
+from tclab.render.report import counts, kernels, words
 
 #: A terminal shows so many kernels, breaks and recompiles; the report has them all.
 _MOST = 20
@@ -29,7 +30,7 @@ def print_summary(shown: Report, path: Path | None) -> None:
         _print_break(out, item)
     _print_more(out, len(shown.breaks), "breaks")
     _print_recompiles(out, shown)
-    for gap, step in plain.gaps(shown):
+    for gap, step in words.gaps(shown):
         _line(out, f"[bold yellow]incomplete:[/] {escape(gap)}")
         _line(out, f"  next: {escape(step)}")
     if path is not None:
@@ -53,13 +54,13 @@ def _line(out: Console, markup: str) -> None:
 def _print_head(out: Console, shown: Report) -> None:
     device = f"for {shown.target}" if shown.target else "on this machine"
     _line(out, f"[bold]{escape(shown.title)}[/] {escape(device)}")
-    _line(out, f"[dim]{escape(' · '.join(plain.stamp(shown)))}[/]")
+    _line(out, f"[dim]{escape(' · '.join(words.stamp(shown)))}[/]")
     for number, call in enumerate(shown.calls, 1):
         _line(out, f"  call {number}: {escape(call or 'no arguments')}")
     for remark in shown.remarks:
         _line(out, f"  [dim]{escape(remark)}[/]")
-    _line(out, f"[bold]{escape(summary.verdict(shown.summary, shown.breaks))}[/]")
-    _line(out, escape(", ".join(summary.costs(shown.summary, shown.times)) + "."))
+    _line(out, f"[bold]{escape(counts.verdict(shown))}[/]")
+    _line(out, escape(", ".join(counts.costs(shown)) + "."))
 
 
 def _print_kernels(out: Console, shown: Report) -> None:

@@ -15,8 +15,8 @@ from tclab.explain import ahead, foreign, load, report, run, steps, subject
 from tclab.explain import inputs as _inputs
 from tclab.explain import options as _options
 from tclab.explain.foreign import Held
-from tclab.explain.report import Report
 from tclab.explain.steps import OnStep
+from tclab.model import Report
 
 __all__ = ["Held", "OnStep", "Report", "explain", "explain_named"]
 

@@ -1,88 +1,21 @@
-"""What an explanation holds, and its JSON."""
+"""A `Report` of one capture."""
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tclab import machine
-from tclab.explain import kernels, summary
-from tclab.model import (
-    Annotated,
-    Breaks,
-    Chain,
-    Guards,
-    Provenance,
-    Recompiles,
-    Symbols,
-    Table,
-    decode,
-    encode,
-)
+from tclab.explain import summary
+from tclab.model import Chain, Report, decode, encode
+from tclab.render.report import kernels
 from tclab.scrub import scrub, scrub_data
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
     from tclab.explain.run import Outcome, Way
     from tclab.explain.subject import Subject
-
-FORMAT = "tclab explain 2"
-
-
-@dataclass(frozen=True)
-class Report:
-    """Everything one explanation says. Its artifacts are those of `tclab.model`.
-
-    `refusal` is (place, cause, next step) where the target was refused; then there are only
-    graphs, breaks and guards, or all but machine code. `fault` says why the stages could not be
-    linked, where they could not. `warnings` are what other packages said meanwhile.
-    """
-
-    title: str  # what was explained
-    calls: tuple[str, ...]  # the arguments of each call, in words
-    target: str  # a GPU's name, '' for this machine
-    backward: bool
-    remarks: tuple[str, ...]
-    refusal: tuple[str, str, str] | tuple[()]
-    fault: str
-    summary: Table
-    kernels: Table
-    sources: tuple[Annotated, ...]
-    breaks: Breaks
-    recompiles: Recompiles
-    symbols: Symbols
-    guards: tuple[Guards, ...]
-    chains: tuple[Chain, ...]
-    times: Table
-    provenance: Provenance
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether it has everything that was asked for."""
-        return not self.refusal and not self.fault
-
-    @property
-    def has_kernels(self) -> bool:
-        """Whether some chain reaches a kernel."""
-        stages = {pane.stage for chain in self.chains for pane in chain.panes}
-        return not stages.isdisjoint({"kernel", "cpp"})
-
-    def to_json(self) -> str:
-        """One JSON object; `from_json` reads it back."""
-        data = {f.name: encode(getattr(self, f.name)) for f in fields(self)}
-        return json.dumps({"format": FORMAT, **data}, indent=1, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> Report:
-        """The inverse of `to_json`. ValueError for JSON of another kind."""
-        data: dict[str, Any] = json.loads(text)
-        if data.pop("format", None) != FORMAT:
-            raise ValueError(f"not a report of the format {FORMAT!r}")
-        return cls(**{name: decode(value) for name, value in data.items()})
 
 
 def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...]) -> Report:
@@ -94,6 +27,7 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
     note = (target.note,) if target and target.note else ()
     report = Report(
         title=subject.title,
+        name="report",
         calls=calls,
         target=target.device if target else "",
         backward=way.backward,
@@ -129,6 +63,5 @@ def _near(report: Report) -> Report:
     if folder in ("", "/"):
         return report
     text = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
-    values = {f.name: encode(getattr(report, f.name)) for f in fields(report)}
-    short: Any = scrub_data(values, lambda value: text.sub("", value))
-    return Report(**{name: decode(value) for name, value in short.items()})
+    short: Report = decode(scrub_data(encode(report), lambda value: text.sub("", value)))
+    return short

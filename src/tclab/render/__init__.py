@@ -29,7 +29,7 @@ __all__ = [
 ]  # fmt: skip
 
 _ASSETS = Path(__file__).parent / "assets"
-CSS_FILES = (_ASSETS / "tclab.css", _ASSETS / "chain.css")
+CSS_FILES = (_ASSETS / "tclab.css", _ASSETS / "chain.css", _ASSETS / "report.css")
 JS_FILES = (_ASSETS / "tclab.js", _ASSETS / "chain.js")
 
 Sources = Mapping[str, str]

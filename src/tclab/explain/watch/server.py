@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tclab.errors import BadRequest
-from tclab.explain.report import Report
 from tclab.explain.watch import view
 from tclab.explain.watch.view import Status
+from tclab.model import Report
 
 LOOPBACK = "127.0.0.1"
 

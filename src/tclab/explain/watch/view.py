@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tclab.explain import page, plain
-from tclab.explain.report import Report
+from tclab.model import Report
 from tclab.render import standalone
 from tclab.render.escape import esc, tag
+from tclab.render.options import Options
+from tclab.render.report import body, words
 
 _SCRIPT = Path(__file__).with_name("live.js")
 
+_NONE_YET = "The report will be here once it is compiled."
 _STYLE = Path(__file__).with_name("watch.css")
 
 
@@ -39,7 +41,11 @@ def html(shown: Report | None, status: Status, spec: str) -> str:
         "div", bar, class_="watch", role="status", data_state=status.state,
         data_version=status.version,
     )  # fmt: skip
-    title = plain.title(shown) if shown else f"{spec}: what torch.compile makes of it"
-    body = page.body(shown) if shown else tag("p", "The report will be here once it is compiled.")
+    title = words.title(shown) if shown else f"{spec}: what torch.compile makes of it"
+    inner = (
+        body.html(shown, Options())
+        if shown
+        else tag("p", "The report will be here once it is compiled.")
+    )
     script = _SCRIPT.read_text(encoding="utf-8")
-    return standalone.page(title, standalone.style(_STYLE) + body, above=head, script=script)
+    return standalone.page(title, standalone.style(_STYLE) + inner, above=head, script=script)

@@ -16,6 +16,7 @@ from tclab.render.kinds import (
     listing,
     plain,
     recompiles,
+    report,
     symbols,
     table,
 )
@@ -36,6 +37,7 @@ RENDERERS: dict[str, ModuleType] = {
     "kernel": kernel,
     "listing": listing,
     "recompiles": recompiles,
+    "report": report,
     "symbols": symbols,
     "table": table,
     "text": plain,

@@ -1,15 +1,16 @@
-"""What a report says in plain text: its title, its parts for a terminal or a file."""
+"""What a report says in words: its title, its stamp, what it lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from tclab import render
-from tclab.explain import kernels, summary
-from tclab.explain.report import Report
-from tclab.model import Artifact, Run
+from tclab.model import Run
 from tclab.render.escape import one_line
 from tclab.render.stamp import pieces
+
+if TYPE_CHECKING:
+    from tclab.model import Report
 
 
 def title(shown: Report) -> str:
@@ -19,6 +20,8 @@ def title(shown: Report) -> str:
 
 def stamp(shown: Report) -> list[str]:
     """Which PyTorch, which device, which day."""
+    if shown.provenance is None:
+        return []
     made = Run("explain", "here", "", "", shown.provenance, 0.0, 0)
     target = [f"code for {shown.target}"] if shown.target else []
     return [*target, *pieces(made)[:-2]]  # neither seconds nor where: this very machine, just now
@@ -48,19 +51,3 @@ def gaps(shown: Report) -> Iterator[tuple[str, str]]:
         yield f"refused for {shown.target}: {refusal(shown)}", shown.refusal[2]
     if shown.fault:
         yield shown.fault, "please report it, with the report"
-
-
-def text(shown: Report) -> str:
-    """The report for a terminal or a file: all but the listings of the chains."""
-    artifacts: list[Artifact] = [shown.summary, kernels.compact(shown.kernels), *shown.sources]
-    artifacts += [a for a in (shown.breaks, shown.recompiles, shown.symbols) if len(a)]
-    artifacts += [*shown.guards, *shown.chains, shown.times]
-    head = [title(shown), " · ".join(stamp(shown)), summary.verdict(shown.summary, shown.breaks)]
-    head += [f"call {n}: {call or 'no arguments'}" for n, call in enumerate(shown.calls, 1)]
-    head += list(shown.remarks)
-    for gap, step in gaps(shown):
-        head += [gap, f"  next: {step}"]
-    parts = ["\n".join(head), *map(render.text, artifacts)]
-    if shown.warnings:
-        parts.append("\n  ".join(["Warnings of other packages", *shown.warnings]))
-    return "\n\n".join(parts) + "\n"

@@ -70,8 +70,10 @@ class Row:
 
     def _number(self, fact: str) -> int | None:
         """A fact as a number; ``1,024 + 8`` is a sum."""
-        text = self.kernel.facts.get(fact, "")
-        return sum(int(part.replace(",", "")) for part in text.split("+")) if text else None
+        parts = [
+            part.strip().replace(",", "") for part in self.kernel.facts.get(fact, "").split("+")
+        ]
+        return sum(map(int, parts)) if all(part.isdecimal() for part in parts) else None
 
 
 def rows(chains: Sequence[Chain]) -> list[Row]:
