@@ -124,13 +124,13 @@ ANNOTATED = Annotated(
 MADE = Provenance(
     "2.13.0+cpu", "cf30153" + "0" * 33, "3.11.2", "EPYC", "Linux", "2026-11-20", "3.7.1", cores=2
 )
-SHOWN = replace(SYMBOLS, symbols=(replace(SYMBOLS.symbols[0], location=line(5)),))
+SHOWN = replace(ANNOTATED, code=SOURCE, first_line=1)
 REPORT = Report(
     "f", "report", ("f32[8]", ""), "NVIDIA H200", remarks=("Made by f().",),
     refusal=("mm, x.py:5", "not known", "use other sizes"), fault="no links",
     summary=Table("Summary", "summary", ("what", "count"), (("recompiles", 1), (ALL_GRAPHS, 2))),
-    kernels=kernels.table(kernels.rows([CHAIN])), sources=(ANNOTATED,), breaks=BREAKS,
-    recompiles=RECOMPILES, symbols=SHOWN, guards=(GUARDS,), chains=(CHAIN, CHAIN), times=TABLE,
+    kernels=kernels.table(kernels.rows([CHAIN])), sources=(SHOWN,), breaks=BREAKS,
+    recompiles=RECOMPILES, symbols=SYMBOLS, guards=(GUARDS,), chains=(CHAIN, CHAIN), times=TABLE,
     provenance=MADE, warnings=("torch/x.py:1: UserWarning: no",),
 )  # fmt: skip
 
