@@ -36,7 +36,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.display": {"IPython"},  # in a notebook, where it is already there
     "tclab.render": {"pygments", "igraph", "matplotlib"},
     "tclab.page": {
-        *("mkdocs", "markdown_exec", "markdown", "pymdownx", "jupytext", "nbformat"),
+        *("mkdocs", "markdown_exec", "markdown", "pymdownx"),
         *("pygments", "jinja2", "yaml", "rich"),
     },
     "tclab.terminal": {"rich"},

@@ -40,7 +40,7 @@ def test_the_chain_goes_down_to_instructions(model, capsys):
     (row,) = (dict(zip(report.kernels.columns, row)) for row in report.kernels.rows)
     assert row["lines"] == "model.py:5" and row["bytes moved"] == 2 * 64 * 64 * 4
     assert 0 < row["registers"] <= 255 and row["spilled bytes"] == 0
-    assert row["kind"] == "Triton pointwise"
+    assert row["kind"] == "pointwise"
 
 
 def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(model, folder, capsys):

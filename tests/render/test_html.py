@@ -99,7 +99,7 @@ def test_links_of_a_line_are_kept():
 
 def test_long_listings_fold_and_say_how_long():
     html = render.html(LONG, prefix="k")
-    assert "C++ kernel, 60 lines" in Page(html).text
+    assert "60 lines of C++" in Page(html).text
     assert "<details" in html
     assert "<details" not in render.html(LONG, prefix="k", fold=False)
     assert "<details" in render.html(LISTING, prefix="k", fold=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +20,8 @@ from tclab.render.report import counts, kernels, words
 
 #: A terminal shows so many kernels, breaks and recompiles; the report has them all.
 _MOST = 20
+#: What a kernel's name says, too, or who reads the instructions sees: room for the rest.
+_NOT_HERE = ("kind", "instructions")
 
 
 def print_summary(shown: Report, path: Path | None) -> None:
@@ -51,6 +56,14 @@ def _line(out: Console, markup: str) -> None:
     out.print(markup, soft_wrap=True)
 
 
+def _hanging(out: Console, head: str, text: str) -> None:
+    """Text behind its head, the lines of a terminal one under the other; one line in a pipe."""
+    wraps = out.is_terminal or "COLUMNS" in os.environ
+    lines = textwrap.wrap(text, max(20, out.width - len(head))) if wraps else [text]
+    for lead, line in zip([head, *[" " * len(head)] * len(lines)], lines):
+        _line(out, f"[green]{lead}[/]{escape(line)}")
+
+
 def _print_head(out: Console, shown: Report) -> None:
     device = f"for {shown.target}" if shown.target else "on this machine"
     _line(out, f"[bold]{escape(shown.title)}[/] {escape(device)}")
@@ -64,12 +77,13 @@ def _print_head(out: Console, shown: Report) -> None:
 
 
 def _print_kernels(out: Console, shown: Report) -> None:
-    found = kernels.compact(shown.kernels)
+    found = kernels.compact(shown.kernels, _NOT_HERE)
     if not found.rows:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name, right in zip(found.columns, numeric(found)):
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
+        side: Literal["left", "right"] = "right" if right else "left"
+        table.add_column(name, justify=side, overflow="fold", no_wrap=right)
     for row in cells(found)[:_MOST]:
         table.add_row(*map(escape, row))
     out.print(table)
@@ -84,7 +98,7 @@ def _print_break(out: Console, item: Break) -> None:
     number = f" [{item.gb_id}]" if item.gb_id else ""
     _line(out, f"  {escape(item.reason + number)}")
     for word, hint in zip(("fix", "or"), fixes.of(item)):
-        _line(out, f"  [green]{word}:[/] {escape(' '.join(hint.split()))}")
+        _hanging(out, f"  {word}: ", " ".join(hint.split()))
 
 
 def _print_recompiles(out: Console, shown: Report) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tclab import machine
 from tclab.explain import summary
@@ -63,5 +63,6 @@ def _near(report: Report) -> Report:
     if folder in ("", "/"):
         return report
     text = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
-    short: Report = decode(scrub_data(encode(report), lambda value: text.sub("", value)))
-    return short
+    short: Any = scrub_data(encode(report), lambda value: text.sub("", value))
+    shown: Report = decode(short)
+    return shown

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tclab.model.artifacts import Annotated, Artifact, Chain, Table
-from tclab.model.codec import decode, encode, kind
+from tclab.model.codec import decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.runs import Provenance
 
-FORMAT = "tclab explain 2"
+FORMAT = "tclab explain 3"
 
 
 @kind("report")
@@ -56,7 +56,8 @@ class Report(Artifact):
 
     def to_json(self) -> str:
         """One JSON object; `from_json` reads it back."""
-        return json.dumps({"format": FORMAT} | encode(self), indent=1, ensure_ascii=False) + "\n"
+        data = {"format": FORMAT, **encode_object(self)}
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Report:

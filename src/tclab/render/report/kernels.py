@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -37,13 +37,9 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """``Triton reduction``, ``C++``, ``library call``; and of a gradient, that it is one."""
-        if self.kernel.category == "extern":
-            made = "library call"
-        elif self.kernel.language == "cpp":
-            made = "C++"
-        else:
-            made = f"Triton {self.kernel.category.replace('_', ' ')}".strip()
+        """``reduction`` (Triton's), ``C++``, ``library call``; of a gradient that it is one."""
+        category = "library call" if self.kernel.category == "extern" else self.kernel.category
+        made = category.replace("_", " ") or ("C++" if self.kernel.language == "cpp" else "Triton")
         backward = self.kernel.title.endswith(", backward")
         return f"{made}, backward" if backward else made
 
@@ -105,11 +101,15 @@ def table(found: Sequence[Row]) -> Table:
     return Table("Kernels", "kernels", COLUMNS, body, formats=formats)
 
 
-def compact(found: Table) -> Table:
+def compact(found: Table, without: Container[str] = ()) -> Table:
     """The table without the columns that say nothing: empty ones, spills where there are none,
-    the graph where there is one.
+    the graph where there is one; and `without` those that are named.
     """
-    kept = [i for i, name in enumerate(found.columns) if _says(name, [r[i] for r in found.rows])]
+    kept = [
+        i
+        for i, name in enumerate(found.columns)
+        if name not in without and _says(name, [row[i] for row in found.rows])
+    ]
     return replace(
         found,
         columns=tuple(found.columns[i] for i in kept),
