@@ -60,15 +60,15 @@ class _Heard:
 
     def _done(self, report: Report) -> None:
         report_file.write(report, self.path, "html")
-        print_summary(report, self.path)
         self.live.tell("done", f"made at {time.strftime('%H:%M:%S')}", report)
+        print_summary(report, self.path)
 
     def _failed(self, event: Failed) -> None:
         if event.place.startswith("--") and self.live.report is None:
             raise BadRequest(event.place, *_without(event))
+        self.live.tell("failed", event.text)
         terminal.error(event.text)
         print_warnings(event.warnings)
-        self.live.tell("failed", event.text)
 
     def _changed(self, event: Changed) -> None:
         names = ", ".join(sorted({os.path.relpath(path) for path in event.paths}))
