@@ -13,6 +13,7 @@ from tclab.model import (
     Breaks,
     Chain,
     Chart,
+    Diff,
     Graph,
     Guard,
     Guards,
@@ -121,6 +122,11 @@ ANNOTATED = Annotated(
            LineNote(6, "specialised", "x is fixed to size 8 × 16")),
 )  # fmt: skip
 
+DIFF = Diff(
+    "For two GPUs", "diff", ("H200", "A100"), CHAIN.panes,
+    (*CHAIN.panes[:2], replace(KERNEL, code=KERNEL.code.replace("+", "-"), facts={}), TTIR),
+)  # fmt: skip
+
 MADE = Provenance(
     "2.13.0+cpu", "cf30153" + "0" * 33, "3.11.2", "EPYC", "Linux", "2026-11-20", "3.7.1", cores=2
 )
@@ -136,7 +142,7 @@ REPORT = Report(
 
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
-    TABLE, CHART, BARS, TEXT, CHAIN, REPORT, ANNOTATED,
+    TABLE, CHART, BARS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED,
 )  # fmt: skip
 
 RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")

@@ -75,6 +75,15 @@ def test_machine_code_is_folded_and_may_come_later():
     assert "tclab-later" not in render.html(SASS, prefix="x")  # short: shown at once
 
 
+def test_long_code_that_is_folded_may_come_later():
+    code = "".join(f"call_{n}()\n" for n in range(80))
+    long = render.html(replace(KERNEL, kernel_name="", code=code), prefix="x")
+    assert "<summary>80 lines of Python</summary><tclab-later" in long
+    less = "".join(code.splitlines(keepends=True)[:45])
+    short = render.html(replace(KERNEL, kernel_name="", code=less), prefix="x")
+    assert "<summary>45 lines of Python</summary><div" in short
+
+
 def test_a_table_s_figures():
     totals = Table("Kernels", "totals", ("", "kernels"), (("identical", 262), ("<b>", 0)))
     page = Page(render.html(totals, view="figures"))

@@ -16,7 +16,7 @@ body { max-width: 110rem; margin: 0 auto; padding: 1.2rem clamp(.8rem, 2vw, 2.5r
   background: var(--tclab-bg); color: var(--tclab-fg);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 body > :is(p, ul, ol, dl) { max-width: 48rem; }
-h1 { margin: .2em 0 .6em; font-size: 1.7rem; line-height: 1.2; }
+h1 { margin: .2em 0 .6em; font-size: 1.7rem; line-height: 1.2; overflow-wrap: anywhere; }
 h2 { margin: 2em 0 .6em; font-size: 1.25rem; }
 h3 { margin: 1.6em 0 .5em; font-size: 1.05rem; }
 a { color: var(--tclab-link); }
@@ -33,9 +33,10 @@ _DARK = re.compile(
 def _css() -> str:
     """The site's styles; its dark colours for readers whose system is dark."""
     sheet = render.css()
-    dark = _DARK.search(sheet)
-    assert dark, "tclab.css has no dark colours"
-    media = f"@media screen and (prefers-color-scheme: dark) {{ :root {dark[1]} }}"
+    colours = _DARK.findall(sheet)
+    assert colours, "the style sheets have no dark colours"
+    dark = "\n".join(f":root {each}" for each in colours)
+    media = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
     return f"{sheet}\n{media}\n{_STYLE}"
 
 

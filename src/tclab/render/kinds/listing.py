@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tclab.render import columns, excerpt, parts, stages
 from tclab.render.escape import clean, tag
+from tclab.render.options import FOLD_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 #: Machine code of more lines than this is folded, and may come later.
 MACHINE_LINES = 12
+
+#: Other code may come later where it is folded and has more lines than this.
+LATER_LINES = 60
 
 
 def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> str:
@@ -26,9 +30,12 @@ def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = (
         return _block(artifact, options, focus)
     body = _block(artifact, options, [(artifact.first_line, artifact.first_line + lines - 1)])
     language = stages.language(artifact.stage, artifact.language)
-    if artifact.stage in stages.MACHINE and options.folds(lines, MACHINE_LINES):
-        return parts.fold(parts.size(lines, language), parts.later(body, artifact.title, options))
-    return parts.folded(body, language, lines, options)
+    machine = artifact.stage in stages.MACHINE
+    if not options.folds(lines, MACHINE_LINES if machine else FOLD_LINES):
+        return body
+    if machine or lines > LATER_LINES:
+        body = parts.later(body, artifact.title, options)
+    return parts.fold(parts.size(lines, language), body)
 
 
 def _length(focus: Sequence[excerpt.Range]) -> int:

@@ -164,10 +164,9 @@ def _guards(shown: Report, options: Options) -> str:
 
 def _chains(shown: Report, options: Options) -> str:
     """The first chain open, the others folded."""
-    lines = sum(parts.line_count(pane.code) for each in shown.chains for pane in each.panes)
-    light, out = replace(options, light=lines > chain.MARKED_LINES), []
+    out = []
     for number, each in enumerate(shown.chains):
-        panes = _own(chain.html(each, light.under(f"chain{number}")))
+        panes = _own(chain.html(each, options.under(f"chain{number}")))
         head = tag("summary", esc(one_line(f"Graph {number}: {each.title}")))
         ident = options.id(f"graph{number}")
         out.append(tag("details", head + panes, class_="explain-chain", id=ident, open=number == 0))
