@@ -41,4 +41,3 @@ labels = {note.label for source in report.sources for note in source.notes}
 assert labels == {"graph break", "specialised", "dynamic", "recompile"}
 
 tclab.show(report.sources)
-tclab.show(report.kernels)

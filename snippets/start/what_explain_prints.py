@@ -39,7 +39,7 @@ def example_inputs():
 """
 
 os.chdir(tempfile.mkdtemp())
-os.environ["COLUMNS"] = "100"
+os.environ["COLUMNS"] = "88"
 Path("my_model.py").write_text(MODEL)
 
 with contextlib.redirect_stdout(io.StringIO()) as said:

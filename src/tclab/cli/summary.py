@@ -37,7 +37,7 @@ def print_summary(shown: Report, path: Path | None) -> None:
     _print_recompiles(out, shown)
     for gap, step in words.gaps(shown):
         _line(out, f"[bold yellow]incomplete:[/] {escape(gap)}")
-        _line(out, f"  next: {escape(step)}")
+        _hanging(out, "  next: ", step)
     if path is not None:
         size = path.stat().st_size / 1e6
         _line(out, f"[green]wrote[/] {escape(str(path))}, {size:.1f} MB")
@@ -61,13 +61,13 @@ def _hanging(out: Console, head: str, text: str) -> None:
     wraps = out.is_terminal or "COLUMNS" in os.environ
     lines = textwrap.wrap(text, max(20, out.width - len(head))) if wraps else [text]
     for lead, line in zip([head, *[" " * len(head)] * len(lines)], lines):
-        _line(out, f"[green]{lead}[/]{escape(line)}")
+        _line(out, f"[green]{escape(lead)}[/]{escape(line)}")
 
 
 def _print_head(out: Console, shown: Report) -> None:
     device = f"for {shown.target}" if shown.target else "on this machine"
     _line(out, f"[bold]{escape(shown.title)}[/] {escape(device)}")
-    _line(out, f"[dim]{escape(' · '.join(words.stamp(shown)))}[/]")
+    _hanging(out, "  ", " · ".join(words.stamp(shown)))
     for number, call in enumerate(shown.calls, 1):
         _line(out, f"  call {number}: {escape(call or 'no arguments')}")
     for remark in shown.remarks:
@@ -104,7 +104,8 @@ def _print_break(out: Console, item: Break) -> None:
 def _print_recompiles(out: Console, shown: Report) -> None:
     found = [(s.filename, n) for s in shown.sources for n in s.notes if n.label == "recompile"]
     for file, note in found[:_MOST]:
-        _line(out, f"[yellow]recompile[/] {escape(f'{file}:{note.line}')}  {escape(note.text)}")
+        _line(out, f"[yellow]recompile[/] {escape(f'{file}:{note.line}')}")
+        _hanging(out, "  ", note.text)
     _print_more(out, len(found), "recompiles")
 
 

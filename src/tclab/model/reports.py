@@ -12,6 +12,7 @@ from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.runs import Provenance
 
 FORMAT = "tclab explain 3"
+_NOWHERE = Provenance("", "", "", "", "", "")
 
 
 @kind("report")
@@ -40,7 +41,7 @@ class Report(Artifact):
     guards: tuple[Guards, ...] = ()
     chains: tuple[Chain, ...] = ()
     times: Table = field(default_factory=Table)
-    provenance: Provenance | None = None
+    provenance: Provenance = _NOWHERE
     warnings: tuple[str, ...] = ()
 
     @property

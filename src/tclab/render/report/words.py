@@ -20,7 +20,7 @@ def title(shown: Report) -> str:
 
 def stamp(shown: Report) -> list[str]:
     """Which PyTorch, which device, which day."""
-    if shown.provenance is None:
+    if not shown.provenance.torch:
         return []
     made = Run("explain", "here", "", "", shown.provenance, 0.0, 0)
     target = [f"code for {shown.target}"] if shown.target else []
