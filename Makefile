@@ -53,7 +53,7 @@ READERS := $(CAPTURING)/read/*,$(CAPTURING)/machine_code/*,$(CAPTURING)/chain/*
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test coverage lint check record bench bench-clone list clean distclean
+.PHONY: help site serve test coverage lint check record bench bench-clone readme-picture list clean distclean
 
 help: ## this text
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -66,7 +66,7 @@ help: ## this text
 site: $(INSTALLED) ## run what is stale and build the site, strictly
 	$(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo
-	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or read it with:"
+	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or serve it, which also loads machine code:"
 	@echo "  $(PYTHON) -m http.server --directory $(SITE) 8000    # http://localhost:8000"
 
 serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that snippet
@@ -104,6 +104,9 @@ bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; p
 
 bench-clone: ## make site and make test in a fresh clone, timed
 	$(PYTHON) -m benchmarks clone
+
+readme-picture: $(INSTALLED) ## the picture of README.md anew, from the built site (needs Chromium)
+	$(BIN)/python -m benchmarks.readme_picture $(SITE)
 
 clean: ## remove sites, stores and caches; keep the venvs and the records
 	rm -rf site site-torch* .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work

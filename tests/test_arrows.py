@@ -86,7 +86,7 @@ KNOWS: dict[str, set[str]] = {
 }
 
 #: The packages whose modules import torch when they are imported.
-TORCH_ROOMS = {"tclab.capturing", "tclab.verify.corpus"}
+TORCH_ROOMS = {"tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"}
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.
 PRIVATE_ROOMS = {

@@ -133,7 +133,8 @@ def block(
         margin = f'<span data-linenos="{at:>{width}} "></span>' if numbers else ""
         ident = options.id(f"L{at}") if anchors else None
         body.append(_line(margin + html, at, ident, links.get(number, ())))
-    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None)
+    height = f"--lines:{len(shown)}"  # so that code off the screen need not be laid out
+    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None, style=height)
     return (
         f'<div class="highlight tclab-code" data-search-exclude=""'
         f"{attributes(data_stage=stage or None)}><pre>{inner}</pre></div>"

@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tclab.capturing.machine_code.occupancy import occupancy
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Listing, slug
 from tclab.scrub import scrub
-from tclab.targets import Target
+from tclab.targets import Target, architecture
 
 #: Stage → (how Triton calls it, Pygments lexer, title).
 STAGES = {
@@ -104,13 +105,16 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
         sass, ptx_lines = disassemble(cubin)
         listings["sass"] = _listing(name, "sass", sass)
     candidates = tuple(_config(c) for c in configs)
-    facts = _choice(candidates, launched and _config(launched)) | (
-        resources(cubin) if cubin else {}
-    )
+    facts = _choice(candidates, launched and _config(launched))
+    if cubin:
+        used = resources(cubin)
+        facts |= used | _at_launch(used, binary.metadata)
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
-_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+# .global .align 1 .b8 assertFile_0[36] = {47, 116, 109, 112, 47, 116, 111, 114, 99, 104};
+_ASSERT_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+# 	.section	.debug_abbrev
 _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
 
 
@@ -123,7 +127,7 @@ def _without_places(ptx: str) -> str:
         name = bytes(map(int, match[3].split(","))).rstrip(b"\0").decode("utf-8", "replace")
         return f'{match[1]}{match[2]}{{…}};  // "{scrub(name)}"'
 
-    return _FILE.sub(named, _DEBUG.sub("", ptx))
+    return _ASSERT_FILE.sub(named, _DEBUG.sub("", ptx))
 
 
 def _first_line(error: Exception) -> str:
@@ -154,7 +158,12 @@ def _listing(name: str, stage: str, code: str) -> Listing:
 # ------------------------------------------------------------------------------ the binary
 
 
+# 	//## File ".nv_debug_ptx_txt", line 21
 _PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+
+
+#   REG:15 STACK:0 SHARED:1024 LOCAL:0 CONSTANT[0]:568 TEXTURE:0 SURFACE:0 SAMPLER:0
+_USAGE = re.compile(r"\b(REG|STACK|SHARED|LOCAL):(\d+)")
 
 
 def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
@@ -178,10 +187,27 @@ def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
 def resources(cubin: bytes) -> dict[str, str]:
     """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
     text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
-    found = dict(re.findall(r"\b(REG|STACK|SHARED|LOCAL):(\d+)", text))
+    found = dict(_USAGE.findall(text))
     names = {"REG": "registers per thread", "STACK": "stack bytes", "SHARED": "shared memory bytes",
              "LOCAL": "spilled bytes"}  # fmt: skip
     return {names[key]: value for key, value in found.items()}
+
+
+def _at_launch(used: Mapping[str, str], metadata: Any) -> dict[str, str]:
+    """Shared memory, which Triton asks for at the launch (the binary says what the system keeps
+    for itself), and the occupancy that follows from it and from the resources `used`.
+    """
+    found = {"shared memory bytes": str(metadata.shared)}
+    device = architecture(metadata.target.arch)
+    if device and "registers per thread" in used:
+        held = occupancy(
+            device,
+            threads=metadata.num_warps * device.warp_size,
+            registers=int(used["registers per thread"]),
+            shared=metadata.shared,
+        )
+        found["occupancy"] = str(held)
+    return found
 
 
 def _tool(name: str, *options: str, cubin: bytes) -> str:

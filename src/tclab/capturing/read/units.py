@@ -11,8 +11,10 @@ from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Graph, Kernel, Listing
 from tclab.scrub import scrub
 
+# # AOT ID: ['3_inference']
 _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
-
+# # kernel path: <inductor-cache>/u7/cu77w6tnalyi3h7eo4v5pvlfzd3pjvufknu6rckbo3at3hzhorpc.py
+_KERNEL_PATH = re.compile(r"^# kernel path: .*\n", re.MULTILINE)
 
 #: What belongs to the graph whose post-grad graph came before it.
 _EVENTS = "ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code", "kernel_nodes"
@@ -64,7 +66,7 @@ def _take(unit: Unit, event: Event) -> None:
 def _own_ids(code: str, index: int) -> str:
     """Output code without the process's counter of AOT graphs and without cache file names."""
     code = _AOT_ID.sub(lambda m: f"# AOT ID: ['{index}_{m[2]}']", code)
-    return re.sub(r"^# kernel path: .*\n", "", code, flags=re.MULTILINE)
+    return _KERNEL_PATH.sub("", code)
 
 
 def ir(trace: Trace, *, fused: bool) -> tuple[Listing, ...]:

@@ -6,7 +6,7 @@ device, or a TargetError says which operator cannot be known and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,15 @@ from tclab.capturing.fresh import fresh
 from tclab.capturing.listen import listen
 from tclab.capturing.machine_code import triton
 from tclab.capturing.result import Capture
-from tclab.capturing.target import choices, constants, inductor, refusals, stand_in, tracing
+from tclab.capturing.target import (
+    choices,
+    constants,
+    decisions,
+    inductor,
+    refusals,
+    stand_in,
+    tracing,
+)
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
@@ -30,10 +38,17 @@ _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 class TargetCapture(Capture):
     """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
 
-    def __init__(self, trace: Trace, results: tuple[Any, ...], target: Target,
-                 wrappers: inductor.Wrappers) -> None:  # fmt: skip
+    def __init__(
+        self,
+        trace: Trace,
+        results: tuple[Any, ...],
+        target: Target,
+        wrappers: inductor.Wrappers,
+        made: Iterable[decisions.Decision] = (),
+    ) -> None:
         super().__init__(trace, results)
         self.target = target
+        self.decisions = tuple(made)  #: what PyTorch would have asked the device
         self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
 
     @property
@@ -42,7 +57,7 @@ class TargetCapture(Capture):
         if not self.results:
             raise CaptureError(
                 "Capture.result",
-                f"the function calls a Triton kernel, which only the {self.target.device} can run",
+                f"the function calls a kernel by name that only the {self.target.device} can run",
                 "look at the stages; code after its graph was not reached",
             )
         return self.results[-1]
@@ -79,12 +94,17 @@ def capture_for(
             fn, backend=inductor.backend(patches), dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )  # fmt: skip
-        with refusals.heard(), plain_errors(), suppress(inductor.NoResult):
+        with (
+            decisions.heard() as made,
+            refusals.heard(),
+            plain_errors(),
+            suppress(inductor.NoResult),
+        ):
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
                 if backward:
                     run_backward(results[-1])
-    return TargetCapture(trace, tuple(results), found, wrappers)
+    return TargetCapture(trace, tuple(results), found, wrappers, made)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import torch
 
 from tclab import machine
 from tclab.capturing.torch_private import (
+    attention_choice,
     compiler,
     cpp_commands,
     device_guards,
@@ -48,7 +49,7 @@ def check() -> list[str]:
 
 def check_targets() -> list[str]:
     """The same for what a target relies on besides."""
-    return gone(targets.NAMES) + device_guards.check()
+    return gone(targets.NAMES) + device_guards.check() + attention_choice.check()
 
 
 def require() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tclab.capturing.torch_private.private import Private
 
+_ALL = "torch 2.11 2.12 2.13 2.14 2.15"
+
 NAMES = (
     Private("torch._guards", "TracingContext.extract_stack", "the line of a refusal"),
     Private("torch.autograd", "_engine_run_backward", "the engine behind autograd.grad"),
@@ -29,5 +31,16 @@ NAMES = (
     Private("torch._inductor.pattern_matcher", "init_once_fakemode", "lazily made patterns"),
     Private("torch._inductor.pattern_matcher", "PatternMatcherPass", "lazily made patterns"),
     Private("torch._inductor.runtime.hints", "DeviceProperties.create", "cached properties"),
+    Private("torch._subclasses.fake_tensor", "FakeTensorMode.cache_clear", "another target", _ALL),
+    Private("torch._C", "_get_sdp_priority_order", "the order of attention's kernels", _ALL),
+    Private("torch._C", "_set_sdp_priority_order", "the order of attention's kernels", _ALL),
+    Private("torch._C", "_can_use_flash_attention", "what PyTorch's Python asks", _ALL),
+    Private("torch._C", "_can_use_mem_efficient_attention", "what PyTorch's Python asks", _ALL),
+    Private("torch._C", "_can_use_cudnn_attention", "what PyTorch's Python asks", _ALL),
+    Private("torch._C", "_dispatch_has_computed_kernel_for_dispatch_key", "runs here?", _ALL),
+    Private("torch.nn.attention", "_sdpa_kernel", "the GPU's kernels only", _ALL),
+    Private("torch.nn.attention", "_sdpa_kernel_variadic", "the GPU's kernels only", _ALL),
+    Private("torch", "ops.aten.scaled_dot_product_attention.default._op_dk", "its own C++", _ALL),
+    Private("torch", "_fused_sdp_choice", "PyTorch's own choice of attention", _ALL),
     Private("triton.runtime", "driver.set_active", "the driver Triton asks", "triton 3.6 3.7 3.9"),
 )
