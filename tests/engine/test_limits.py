@@ -59,4 +59,4 @@ def test_what_has_gone_holds_nothing(reader) -> None:
         gone.wait()
     assert limits.children(gone.pid) == []
     assert limits.resident([gone.pid]) == 0
-    limits.send([gone.pid], 9)
+    limits.send([gone.pid], 0)

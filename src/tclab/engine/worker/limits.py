@@ -109,13 +109,14 @@ def kill_below(spared: Iterable[int] = ()) -> None:
 
     A process that forks and ends, again and again, is gone before it can be killed, and its
     child is not known yet. So each one that is found is stopped: from then on it forks no more.
-    When a look finds only stopped ones, all are killed.
+    When a look finds only stopped ones, they are killed: those of that look, for the number of
+    one that was gone before may be another process's by now.
     """
     spared, stopped = set(spared), set[int]()
-    while moving := _below_this(spared) - stopped:  # each look finds younger ones
-        send(moving, signal.SIGSTOP)
-        stopped |= moving
-    send(stopped, signal.SIGKILL)
+    while not (family := _below_this(spared)) <= stopped:
+        send(family - stopped, signal.SIGSTOP)
+        stopped |= family
+    send(family, signal.SIGKILL)
 
 
 def _below_this(spared: set[int]) -> set[int]:
