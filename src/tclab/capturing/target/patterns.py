@@ -1,7 +1,4 @@
-"""Inductor's patterns, which are traced on first use for the device at hand: two sets of them.
-
-Private names of PyTorch, as in `_torch_target`; seen in 2.11, 2.13 and 2.15.
-"""
+"""Inductor's patterns, which are traced on first use for the device at hand: two sets of them."""
 
 from __future__ import annotations
 
@@ -54,9 +51,7 @@ def _duplicates_skipped() -> Any:
     """
     from torch._inductor import pattern_matcher
 
-    check = getattr(pattern_matcher, "check_and_add_duplicate_pattern", None)
-    if check is None:
-        return contextlib.nullcontext()
+    check = pattern_matcher.check_and_add_duplicate_pattern
 
     def skipping(pattern: Any, graph: Any, seen: Any, skip_duplicates: bool = False) -> bool:
         return bool(check(pattern, graph, seen, skip_duplicates=True))

@@ -188,7 +188,7 @@ def _cached_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
         if not isinstance(value, functools._lru_cache_wrapper):
             continue
         neutral = value.__name__ in patterns.NEUTRAL
-        if not neutral and not value.__module__.startswith("torch._inductor.cpp"):
+        if not neutral and value.__module__ != "torch._inductor.cpp_builder":
             yield key, value
 
 
@@ -198,7 +198,5 @@ def clear_device_caches() -> None:
         cached.cache_clear()
     from torch._inductor.codecache import CacheBase
 
-    for name in ("get_system", "get_local_cache_path"):
-        clear = getattr(getattr(CacheBase, name, None), "cache_clear", None)
-        if clear is not None:
-            clear()
+    CacheBase.get_system.cache_clear()
+    CacheBase.get_local_cache_path.cache_clear()

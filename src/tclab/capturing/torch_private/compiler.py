@@ -1,4 +1,4 @@
-"""Dynamo, its caches, its logs: the private names that every capture relies on."""
+"""Dynamo, its caches, its logs and settings: what every capture asks of PyTorch's private parts."""
 
 from __future__ import annotations
 
@@ -26,15 +26,22 @@ NAMES = (
     Private("torch._dynamo.pgo", "_CODE_STATE", "sizes seen before, by file and line"),
     Private("torch._dynamo.pgo", "_INIT_CODE_STATE", "the same, as first read"),
     Private("torch._dynamo.pgo", "CodeState", "an entry of it"),
+    Private("torch._dynamo.config", "patch", "settings for the length of a block"),
     Private("torch._dynamo.config", "automatic_dynamic_local_pgo", "keep it in memory"),
     Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", "keep it in memory"),
+    Private("torch._functorch.config", "patch", "settings for the length of a block"),
     Private("torch._functorch.config", "enable_autograd_cache", "a hit hides stages"),
+    Private("torch._inductor.config", "patch", "settings for the length of a block"),
     Private("torch._inductor.config", "fx_graph_cache", "a hit hides stages"),
     Private("torch._inductor.config", "fx_graph_remote_cache", "a hit hides stages"),
     Private("torch._inductor.config", "trace.provenance_tracking_level", "kernel origins"),
-    Private("torch._inductor.debug", "_inductor_triton_kernel_to_post_grad_node_info",
-            "the nodes each kernel computes; the trace has them for forward graphs only"),
-)  # fmt: skip
+    Private(
+        "torch._inductor.debug",
+        "_inductor_triton_kernel_to_post_grad_node_info",
+        "the nodes each kernel computes; the trace has them for forward graphs only",
+    ),
+    Private("torch.utils._pytree", "tree_leaves", "the tensors that a function returned"),
+)
 
 #: Log artifacts that the structured trace lacks, with the logger each one is written to.
 LOGS = {
@@ -150,8 +157,8 @@ def kernel_nodes() -> dict[str, tuple[str, ...]]:
     """``kernel:handle`` → post-grad nodes it computes, for the graph Inductor just compiled."""
     from torch._inductor import debug
 
-    found = debug._inductor_triton_kernel_to_post_grad_node_info
-    return {kernel: tuple(dict.fromkeys(nodes)) for kernel, nodes in found.items()}
+    recorded = debug._inductor_triton_kernel_to_post_grad_node_info
+    return {kernel: tuple(dict.fromkeys(nodes)) for kernel, nodes in recorded.items()}
 
 
 @contextmanager
