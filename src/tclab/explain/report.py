@@ -88,7 +88,7 @@ def build(
     from tclab.explain import source
 
     capture, refusal = outcome.capture, outcome.refusal
-    chains, fault = _chains(capture)
+    chains, fault = _chains(capture, machine_code=refusal is None)
     note = (target.note,) if target and target.note else ()
     report = Report(
         title=subject.title,
@@ -110,10 +110,10 @@ def build(
     return _near(report)
 
 
-def _chains(capture: Capture) -> tuple[tuple[Chain, ...], tuple[str, ...]]:
+def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], tuple[str, ...]]:
     """The chains; or none, and a remark: a fault there must not cost the rest of the report."""
     try:
-        return capture.chains, ()
+        return capture.chains(machine_code=machine_code), ()
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         return (), (f"The stages could not be linked, which is a fault of tclab ({what}).",)

@@ -30,7 +30,9 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """A capture, and what a target refused, if it did: then the capture has graphs only."""
+    """A capture, and what was refused, if something was: then the capture has graphs only, or
+    all but machine code.
+    """
 
     capture: Capture
     refusal: TclabError | None = None
@@ -80,13 +82,12 @@ def _without_target(
 
 
 def _with_machine_code(capture: Capture) -> Outcome:
-    """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
-    without machine code, and is told.
+    """The capture with its kernels compiled. One that Triton cannot compile is told as a refusal,
+    which leaves the chains without machine code.
     """
     try:
-        _ = capture.compiled_units
+        capture.compile_kernels()
     except CaptureError as error:
-        capture.__dict__["compiled_units"] = ()  # a cached_property: asked for once
         return Outcome(capture, error)
     return Outcome(capture)
 

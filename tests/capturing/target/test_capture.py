@@ -38,7 +38,7 @@ def test_the_result_is_that_of_eager_on_the_cpu() -> None:
 
 
 def test_a_kernel_goes_down_to_sass(pointwise_h200: Any) -> None:
-    (kernel,) = pointwise_h200.compiled
+    (kernel,) = pointwise_h200.compile_kernels()
     assert list(kernel.stages) == ["ttir", "ttgir", "llir", "ptx", "sass"]
     assert ".target sm_90a" in kernel.stages["ptx"].code
     assert "//## File" in kernel.stages["sass"].code
@@ -179,7 +179,7 @@ def test_a_training_step_that_differentiates_itself() -> None:
 
 def test_a_users_triton_kernel(user_kernel: Any) -> None:
     c = tclab.capture(user_kernel.add, target="a100")(torch.randn(1000), torch.randn(1000))
-    mine, theirs = c.compiled
+    mine, theirs = c.compile_kernels()
     assert mine.name == "add_kernel"
     assert "cc=80" in c.wrapper[0].code
     assert theirs.name == "triton_poi_fused_mul_relu_0"
@@ -227,7 +227,7 @@ def test_composites_that_cuda_has_whole_stay_whole() -> None:
 
 
 def test_ptx_holds_no_place_of_this_machine(pointwise_h200: Any) -> None:
-    (kernel,) = pointwise_h200.compiled
+    (kernel,) = pointwise_h200.compile_kernels()
     ptx = kernel.stages["ptx"].code
     assert ".loc" in ptx and ".debug_" not in ptx and ".b8" not in ptx
 
@@ -237,6 +237,6 @@ def test_an_assert_in_ptx_names_its_file_as_text() -> None:
         return x[index] + 1
 
     c = tclab.capture(gather, target="h200")(torch.randn(64, 8), torch.arange(8))
-    ptx = c.compiled[0].stages["ptx"].code
+    ptx = c.compile_kernels()[0].stages["ptx"].code
     (line,) = [line for line in ptx.splitlines() if "assertFile_0[" in line and "=" in line]
     assert re.search(r'assertFile_0\[\] = \{…\};  // "<inductor-cache>/\w+/\w+\.py"$', line)

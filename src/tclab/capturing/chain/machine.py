@@ -12,14 +12,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from tclab.capturing.chain.inductor import kernel_key
-from tclab.capturing.chain.resolve import Keys
-from tclab.model import Listing
+from tclab.capturing.read.units import CompiledKernel
+from tclab.model import Listing, links
 
 #: (file's last part, line, column) from the innermost function to the kernel.
 Position = tuple[tuple[str, int, int], ...]
 Positions = dict[int, tuple[Position, ...]]  # line of a listing → positions
-STAGES = ("ttir", "ttgir", "llir", "ptx", "sass")
+LineKeys = dict[int, links.Keys]
+ReadPositions = Callable[[str], Positions]
 
 
 @dataclass(frozen=True)
@@ -37,48 +37,50 @@ class Place:
         """The key of the kernel's line a position is in, or ''."""
         for file, line, _ in reversed(position):
             if file == self.file and line > self.offset:
-                return kernel_key(self.unit, self.index, line - self.offset)
+                return links.kernel(self.unit, self.index, line - self.offset)
         return ""
 
     def key(self, stage: str, position: Position) -> str:
         """The key of a stage's lines that have this position."""
         names = (f"{'' if f == self.file else f + ':'}{n}:{c}" for f, n, c in position)
-        return f"{stage}:{self.unit}.{self.index}:{'@'.join(names)}"
+        return links.below(stage, self.unit, self.index, "@".join(names))
+
+    def ptx(self, line: int) -> str:
+        """The key of a line of the PTX."""
+        return links.below("ptx", self.unit, self.index, f"line {line}")
 
 
-def machine_panes(unit: int, index: int, source: str, stages: Mapping[str, Listing],
-                  ptx_lines: Mapping[int, int]) -> list[Listing]:  # fmt: skip
-    """The stages of one kernel, linked. `ptx_lines`: line of the SASS → line of the PTX."""
+def machine_panes(compiled: CompiledKernel, unit: int, index: int) -> list[Listing]:
+    """What Triton made of the kernel number `index` of a unit, stage by stage, linked."""
+    stages, source = compiled.stages, compiled.source
     if "ttir" not in stages:
         return list(stages.values())
     offset = len(source) - len(source.lstrip("\n"))
     place = Place(unit, index, _kernel_file(stages["ttir"].code), offset)
     panes: list[Listing] = []
     before = ""
-    for stage in STAGES[:-1]:
+    for stage, positions in _POSITIONS.items():
         if listing := stages.get(stage):
-            positions = _READERS[stage](listing.code)
-            panes.append(_pane(listing, stage, before, positions, place))
+            panes.append(_pane(listing, before, positions(listing.code), place))
             before = stage
     if sass := stages.get("sass"):
-        panes.append(_sass(sass, ptx_lines, panes[-1], place))
+        panes.append(_sass(sass, compiled.ptx_lines, panes[-1], place))
     return panes
 
 
-def _pane(listing: Listing, stage: str, before: str, positions: Positions,
-          place: Place) -> Listing:  # fmt: skip
-    links: dict[int, Keys] = {}
-    marks: dict[int, Keys] = {}
+def _pane(listing: Listing, before: str, positions: Positions, place: Place) -> Listing:
+    above: LineKeys = {}
+    marks: LineKeys = {}
     for number, several in positions.items():
         up = [place.kernel(p) for p in several]
         up += [place.key(before, p) for p in several if before]
-        links[number] = tuple(dict.fromkeys(key for key in up if key))
-        marks[number] = tuple(dict.fromkeys(place.key(stage, p) for p in several))
-    if stage == "ptx":
+        above[number] = tuple(dict.fromkeys(key for key in up if key))
+        marks[number] = tuple(dict.fromkeys(place.key(listing.stage, p) for p in several))
+    if listing.stage == "ptx":
         code = listing.code.splitlines()
         for number in (n for n, line in enumerate(code, 1) if _is_ptx(line)):
-            marks[number] = (*marks.get(number, ()), _ptx_key(place, number))
-    return replace(listing, links=links, marks=marks)
+            marks[number] = (*marks.get(number, ()), place.ptx(number))
+    return replace(listing, links=above, marks=marks)
 
 
 def _kernel_file(ttir: str) -> str:
@@ -103,7 +105,7 @@ _CALL = re.compile(r"^callsite\((#loc\d*) at (#loc\d*)\)$")
 def mlir_positions(code: str) -> Positions:
     """Positions of TTIR and TTGIR; a line that opens a region has its closing line's."""
     defined = dict(_DEFINED.findall(code))
-    found: Positions = {}
+    of_lines: Positions = {}
     open_lines: list[int] = []
     for number, line in enumerate(code.splitlines(), 1):
         text = line.strip()
@@ -112,10 +114,10 @@ def mlir_positions(code: str) -> Positions:
             positions = _resolve(used[1], defined)
             for place in (opened, number):
                 if place is not None and positions:
-                    found[place] = positions
+                    of_lines[place] = positions
         if text.endswith("{") or re.search(r"\{ loc\(#loc\d*\)$|\{$", text):
             open_lines.append(number)
-    return found
+    return of_lines
 
 
 def _resolve(name: str, defined: Mapping[str, str]) -> tuple[Position, ...]:
@@ -143,12 +145,12 @@ _METADATA = re.compile(r"^!(\d+) = (?:distinct )?!(\w+)\((.*)\)$", re.MULTILINE)
 def llvm_positions(code: str) -> Positions:
     """Positions of LLVM IR, by its debug metadata."""
     metadata = {m[1]: (m[2], m[3]) for m in _METADATA.finditer(code)}
-    found: Positions = {}
+    positions: Positions = {}
     for number, line in enumerate(code.splitlines(), 1):
         used = [] if line.startswith("!") else _DEBUG.findall(line)
         if used and (position := _located(used[-1], metadata)):
-            found[number] = (position,)
-    return found
+            positions[number] = (position,)
+    return positions
 
 
 def _located(number: str, metadata: Mapping[str, tuple[str, str]]) -> Position:
@@ -197,19 +199,20 @@ def ptx_positions(code: str) -> Positions:
     """
     files = {number: _base(name) for number, name in _PTX_FILE.findall(code)}
     last: dict[tuple[str, ...], Position] = {}
-    found: Positions = {}
+    positions: Positions = {}
     current: Position = ()
     for number, line in enumerate(code.splitlines(), 1):
         if match := _LOC.match(line):
             current = _ptx_position(match, files, last)
             last[match.group(1, 2, 3)] = current
         elif current and _is_ptx(line):
-            found[number] = (current,)
-    return found
+            positions[number] = (current,)
+    return positions
 
 
-def _ptx_position(match: re.Match[str], files: Mapping[str, str],
-                  last: Mapping[tuple[str, ...], Position]) -> Position:  # fmt: skip
+def _ptx_position(
+    match: re.Match[str], files: Mapping[str, str], last: Mapping[tuple[str, ...], Position]
+) -> Position:
     here, outer = match.group(1, 2, 3), match.group(4, 5, 6)
     own = ((files.get(here[0], ""), int(here[1]), int(here[2])),)
     if outer[0]:
@@ -236,7 +239,7 @@ def is_instruction(line: str) -> bool:
 
 def _sass(listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, place: Place) -> Listing:
     """SASS: each instruction's PTX line, the kernel's line of that, or of its own comment."""
-    links: dict[int, Keys] = {}
+    above: LineKeys = {}
     own = ""
     lines = listing.code.splitlines()
     padding = padding_lines(lines)
@@ -247,10 +250,10 @@ def _sass(listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, place: P
             own = ""
         elif is_instruction(line) and number not in padding:
             at = ptx_lines.get(number, 0)
-            kernel = [key for key in ptx.links.get(at, ()) if key.startswith("kernel:")]
-            up = [*(kernel or [own]), _ptx_key(place, at) if at else ""]
-            links[number] = tuple(key for key in up if key)
-    return replace(listing, links={n: keys for n, keys in links.items() if keys})
+            kernel = [key for key in ptx.links.get(at, ()) if links.is_kernel(key)]
+            up = [*(kernel or [own]), place.ptx(at) if at else ""]
+            above[number] = tuple(key for key in up if key)
+    return replace(listing, links={n: keys for n, keys in above.items() if keys})
 
 
 _TRAP = re.compile(r"\bBRA `?\(?(\.L_x?_?\w+)")
@@ -260,7 +263,7 @@ def padding_lines(lines: list[str]) -> set[int]:
     """Lines (from 1) of what the assembler puts after a kernel's end: a branch to itself, and
     NOPs up to the next boundary. They come from no line of the kernel.
     """
-    found: set[int] = set()
+    padding: set[int] = set()
     label = ""
     ended = False
     for number, line in enumerate(lines, 1):
@@ -270,15 +273,15 @@ def padding_lines(lines: list[str]) -> set[int]:
             branch = _TRAP.search(line)
             ended = ended or bool(branch and label and branch[1] == label and "@" not in line)
             if ended:
-                found.add(number)
+                padding.add(number)
             label = ""
-    return found
+    return padding
 
 
-def _ptx_key(place: Place, line: int) -> str:
-    return f"ptx:{place.unit}.{place.index}:line {line}"
-
-
-_READERS: dict[str, Callable[[str], Positions]] = {
-    "ttir": mlir_positions, "ttgir": mlir_positions, "llir": llvm_positions, "ptx": ptx_positions,
-}  # fmt: skip
+#: Stages above the binary, from the kernel down → what reads their positions.
+_POSITIONS: dict[str, ReadPositions] = {
+    "ttir": mlir_positions,
+    "ttgir": mlir_positions,
+    "llir": llvm_positions,
+    "ptx": ptx_positions,
+}

@@ -7,15 +7,14 @@ again for its stages; without the GPU the first is compiled. The kernel's facts 
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tclab.capturing.read.units import Compiled, CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Listing, slug
@@ -31,54 +30,23 @@ STAGES = {
 }
 
 
-@dataclass(frozen=True)
-class CompiledKernel:
-    """One Triton kernel, compiled. `facts`: configuration, registers, spills,
-    shared memory; `candidates`: every configuration Inductor would try; `ptx_lines`: line of the
-    SASS → line of the PTX it was made from.
-    """
-
-    name: str
-    source: str
-    stages: dict[str, Listing] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
-    candidates: tuple[str, ...] = ()
-    ptx_lines: dict[int, int] = field(default_factory=dict)
+#: The configurations that kernels were launched with, each a triton.Config, by their sources.
+Launched = Mapping[str, Any]
 
 
-Compiled = Mapping[str, CompiledKernel]  # the Triton kernels of one output file, by name
-
-
-def for_target(wrapper: str, target: Target) -> Compiled:
-    """Every Triton kernel of one output file. To be called while the target stands in."""
+def for_target(sources: Mapping[str, str], target: Target) -> Compiled:
+    """Triton kernels, sources by name, for a target. To be called while the target stands in."""
     gpu = f"{target.device} (sm_{target.arch})"
-    return {name: compile_kernel(name, source, gpu) for name, source in sources(wrapper)}
+    return {name: compile_kernel(name, source, gpu) for name, source in sources.items()}
 
 
-def as_launched(wrapper: str, launched: Mapping[str, Any], gpu: str) -> Compiled:
-    """The Triton kernels of one output file that were launched on the GPU that is here.
-    `launched`: source → configuration.
-    """
+def as_launched(sources: Mapping[str, str], launched: Launched, gpu: str) -> Compiled:
+    """Those of the Triton kernels, sources by name, that the GPU that is here launched."""
     return {
         name: compile_kernel(name, source, gpu, launched[source.strip()])
-        for name, source in sources(wrapper)
+        for name, source in sources.items()
         if source.strip() in launched
     }
-
-
-def sources(wrapper: str) -> Iterator[tuple[str, str]]:
-    """Name and source of each ``name = async_compile.triton('name', '''…''')``; none of output
-    that is not Python (the C++ wrapper).
-    """
-    try:
-        body = ast.parse(wrapper).body
-    except SyntaxError:
-        return
-    for statement in body:
-        call = getattr(statement, "value", None)
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "async_compile.triton":
-            name, source = (ast.literal_eval(a) for a in call.args[:2])
-            yield name, source
 
 
 def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:

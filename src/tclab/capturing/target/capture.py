@@ -6,13 +6,15 @@ device, or a TargetError says which operator cannot be known and what to do.
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property
 from typing import Any
 
 import torch
 
+from tclab import user_lines
 from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import fresh
 from tclab.capturing.listen import listen
@@ -47,11 +49,10 @@ class TargetCapture(Capture):
             )
         return self.results[-1]
 
-    @cached_property
-    def compiled_units(self) -> tuple[triton.Compiled, ...]:
-        """For each graph Inductor compiled, its Triton kernels with their stages down to SASS."""
+    def _compile_units(self) -> None:
         with stand_in.standing_in(self.target):
-            return tuple(triton.for_target(w, self.target) for w in self.wrapper_code)
+            for unit in self.units:
+                unit.compiled = triton.for_target(unit.triton_sources, self.target)
 
 
 def capture_for(
@@ -149,14 +150,15 @@ _NO_DEVICE = (
 def _needs_device(error: BaseException) -> TargetError | None:
     if not any(text in str(error) for text in _NO_DEVICE):
         return None
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = user_lines.users(frames, lambda frame: frame.filename)
     place = "the function"
-    frame = error.__traceback__
-    while frame is not None:
-        name = frame.tb_frame.f_code.co_filename
-        if "site-packages" not in name and "tclab" not in name:
-            place = f"{name.rpartition('/')[2]}:{frame.tb_lineno}"
-        frame = frame.tb_next
+    for line in lines[-1:]:
+        place = f"{os.path.basename(line.filename)}:{line.lineno}"
     first = str(error).splitlines()[0]
-    return TargetError(place, f"this line wants the GPU itself ({first[:120]})",
-                       "keep it inside one graph (fullgraph=True shows why it is not), or move "
-                       "it out of the function")  # fmt: skip
+    return TargetError(
+        place,
+        f"this line wants the GPU itself ({first[:120]})",
+        "keep it inside one graph (fullgraph=True shows why it is not), or move it out of the "
+        "function",
+    )

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
-import torch
 from torch import fx
 
+from tclab import user_lines
 from tclab.capturing.read.frames import printed_stack
 from tclab.model import SourceLine
 from tclab.scrub import scrub
 
-_TORCH = os.path.dirname(torch.__file__) + os.sep
 _UNKNOWN = "line unknown"
 
 
@@ -22,12 +19,11 @@ def of_node(node: fx.Node) -> str:
 
 
 def being_traced() -> str:
-    """The line Dynamo is at: the innermost outside of PyTorch, else the innermost."""
+    """The line Dynamo is at: the innermost of the user's, else the innermost."""
     from torch._guards import TracingContext
 
-    frames = list(TracingContext.extract_stack())
-    own = [frame for frame in frames if not frame.filename.startswith(_TORCH)]
-    for frame in (own or frames)[-1:]:
+    frames = TracingContext.extract_stack()
+    for frame in user_lines.users_or_all(frames, lambda frame: frame.filename)[-1:]:
         return _text(SourceLine(scrub(frame.filename), frame.lineno or 0, frame.line or ""))
     return _UNKNOWN
 

@@ -35,6 +35,11 @@ NAMES = (
     Private("torch._inductor.loop_body", "InterpreterShim", "which node is being written"),
     Private("torch._inductor.utils", "IndentedBuffer.writeline", "lines of a kernel"),
     Private("torch._inductor.codegen.common", "CSE.generate", "values that are used again"),
+    Private("torch._inductor.codegen.common", "CSEVariable", "values that have a name already"),
+    Private("torch._inductor.virtualized", "V.interpreter", "which node is being written"),
+    Private("torch._inductor.virtualized", "V.kernel", "which kernel is being written"),
+    Private("torch._inductor.virtualized", "V.graph", "which graph is being lowered"),
+    Private("torch._inductor.graph", "GraphLowering.try_get_buffer", "whose value is loaded"),
     Private("torch._inductor.codegen.triton", "TritonScheduling.define_kernel", "kernel names"),
     Private("torch._inductor.codegen.cpp", "CppScheduling.define_kernel", "kernel names"),
     Private("torch._inductor.dependencies", "ReadWrites.reads_and_writes", "shared buffers"),
@@ -54,7 +59,7 @@ _active: list[Collected] = []
 
 
 @contextmanager
-def recording(trace: Trace) -> Iterator[None]:
+def noting(trace: Trace) -> Iterator[None]:
     """Note origins in `trace` for the length of the block; every patch is undone, also after an
     error. Captures within captures share the patches: what is made is marked once.
     """
