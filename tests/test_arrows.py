@@ -50,7 +50,8 @@ THIRD_PARTY: dict[str, set[str]] = {
 KNOWS: dict[str, set[str]] = {
     "tclab.errors": set(),
     "tclab.model": {"tclab.errors"},
-    "tclab.snippets": {"tclab.model"},
+    "tclab.claims": {"tclab.model"},
+    "tclab.snippets": {"tclab.claims"},
     "tclab.scrub": {"tclab.snippets"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
     "tclab.targets": {"tclab.errors"},
@@ -80,7 +81,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.explain": {"tclab.capturing", "tclab.render", "tclab.machine", "tclab.targets"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.engine", "tclab.terminal", "tclab.render"},
-    "tclab.cli": {"tclab.explain", "tclab.terminal", "tclab.verify", "tclab.render"},
+    "tclab.cli": {"tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"},
     "tclab": {"tclab.capturing", "tclab.display"},
     "tclab.__main__": {"tclab.cli"},
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tclab import claims
 from tclab.errors import SnippetError
 from tclab.model import NEEDS, Snippet
 
@@ -75,6 +76,7 @@ def read(path: Path, root: Path) -> Snippet:
         caption=caption,
         source=source,
         includes=tuple(_includes(tree, path.parent, place)),
+        claims=claims.find(source, place),
         **_header(source, place),
     )
 

@@ -282,3 +282,10 @@ def test_nothing_of_a_run_stays_in_the_temporary_folder(lab, tmp_path, monkeypat
     lab.one("pass")
     assert wait_for(lambda: not list(tmp_path.glob("tclab-*")))
     assert os.path.isdir(lab.root)
+
+
+def test_a_snippets_process_finds_tclab_where_this_process_does(tmp_path):
+    from tclab.engine import variables
+
+    first = variables.variables(tmp_path)["PYTHONPATH"].split(os.pathsep)[0]
+    assert (Path(first) / "tclab" / "engine" / "worker" / "process.py").is_file()

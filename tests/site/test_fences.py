@@ -6,7 +6,7 @@ import pytest
 from markdown import Markdown
 
 from tclab.errors import PageError
-from tclab.page import fences
+from tclab.page.prose import fences
 
 NESTED = """# A page
 

@@ -1,6 +1,6 @@
 """Every executable fence of every page, found by sybil and run by the engine of the build.
 
-The build finds fences with `tclab.page.fences`; sybil's own lexer is the second opinion.
+The build finds fences with `tclab.page.prose.fences`; sybil's own lexer is the second opinion.
 A snippet that a page shows must have run, well, for what the page shows of it.
 """
 
@@ -14,7 +14,8 @@ import pytest
 from sybil import Document, Region
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
-from tclab.page import blocks, book, fences, references, state, uses
+from tclab.page import blocks, book, state
+from tclab.page.prose import fences, references, uses
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tclab.errors import PageError
-from tclab.page import references, sources
+from tclab.page.prose import references, sources
 
 #: Names that `inspect` can find too. Each form once: re-export, class, method, submodule, alias.
 KNOWN = [
@@ -105,7 +105,7 @@ def test_a_missing_name_suggests_the_nearest(name: str, near: str) -> None:
 
 def test_nothing_is_imported() -> None:
     code = (
-        "import sys; from tclab.page import sources;"
+        "import sys; from tclab.page.prose import sources;"
         "sources.locate('torch.compile'); sources.locate('triton.jit');"
         "print(sorted({'torch', 'triton'} & set(sys.modules)))"
     )

@@ -16,6 +16,7 @@ import click
 
 from tclab import snippets, terminal
 from tclab.cli import selection
+from tclab.cli.claims import claims
 from tclab.cli.explain import explain
 from tclab.cli.list import list_
 from tclab.cli.project import STATUS, Project
@@ -54,6 +55,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab run                             whatever is stale
       tclab run graph_breaks --force        one topic, fresh or not
       tclab show print_breaks               a run, as text
+      tclab claims                          sentences of the pages and what proves them
       tclab record h200-torch2.13           keep what only this machine can run
       tclab explain my_model.py:forward     open a function of your own
       tclab verify-target                   compare a target with the GPU that is here
@@ -67,7 +69,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
     context.obj = lambda: Project(snippets.project_root(root))
 
 
-for command in (list_, run, record, show, explain, verify_target):
+for command in (list_, run, record, show, claims, explain, verify_target):
     tclab.add_command(command)
 
 

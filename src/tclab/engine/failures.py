@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import signal
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from tclab.errors import RunFailed
-from tclab.model import Failure, Run, Snippet, SourceLine
+from tclab.model import Claim, Failure, Run, Snippet, SourceLine
 from tclab.scrub import plain, scrub
 
 #: Most bytes of stdout, and of stderr.
@@ -41,6 +42,15 @@ def of_job(
         message = f"AssertionError: {location.code}"
     step = end["hint"] or _STEPS[end["ended"]].format(name=snippet.name)
     return Failure(end["ended"], message, location, end["traceback"], step)
+
+
+def of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
+    """The failure of a snippet of which some claims do not hold, None where all do."""
+    if not broken:
+        return None
+    texts = [f"{c.name} (line {c.line}): {c.broken or c.code}" for c in broken]
+    step = _STEPS["assertion"].format(name=snippet.name)
+    return Failure("assertion", "; ".join(texts), _at(snippet, broken[0].line), "", step)
 
 
 def lost(snippet: Snippet, log: str) -> Failure:

@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, cast
 
+from tclab import claims
 from tclab.engine import failures, variables
 from tclab.model import Artifact, Provenance, Run, Snippet, decode
 from tclab.scrub import plain, scrub
@@ -84,7 +85,11 @@ def collect(
     end = _end(folder)
     where = _text(folder / "where", 20)
     fault = _text(folder / "fault", 1 << 20)
+    noted = end or {"reached": {}, "broken": {}}
+    judged = claims.judged(snippet.claims, noted["reached"], noted["broken"])
     failure = failures.of_job(snippet, ended, end, fault, int(where or 0))
+    if failure is None:
+        failure = failures.of_claims(snippet, claims.false(judged, provenance.torch))
     return _run(
         snippet,
         provenance,
@@ -97,6 +102,7 @@ def collect(
         stderr=_output(folder / "stderr", ended),
         failure=failure,
         raised=(end or {}).get("raised", ""),
+        claims=judged,
     )
 
 

@@ -65,5 +65,5 @@ def job_variables(job: Path) -> dict[str, str]:
 
 def _python_path(env: Mapping[str, str]) -> str:
     """Put tclab first, as this process found it; then what the caller had."""
-    package = str(Path(__file__).resolve().parents[1])
+    package = str(Path(__file__).resolve().parents[2])
     return os.pathsep.join(filter(None, [package, env.get("PYTHONPATH", "")]))

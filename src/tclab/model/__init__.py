@@ -41,6 +41,7 @@ from tclab.model.compiles import (
 from tclab.model.runs import (
     CAUSES,
     NEEDS,
+    Claim,
     Failure,
     Provenance,
     Run,
@@ -59,6 +60,7 @@ __all__ = [
     "Breaks",
     "Chain",
     "Chart",
+    "Claim",
     "Failure",
     "Graph",
     "Guard",

@@ -11,6 +11,24 @@ from tclab.model.artifacts import Artifact, SourceLine
 from tclab.model.codec import kind
 
 
+@kind("claim")
+@dataclass(frozen=True)
+class Claim:
+    """An assert with a name. `only` is the clause on versions, such as ``torch >= 2.13``.
+
+    Of a run, `reached` counts how often it was; it `held` if it was, and never failed.
+    """
+
+    kind: ClassVar[str]
+    name: str
+    line: int  # of the assert
+    code: str  # the assert itself, on one line
+    only: str = ""
+    reached: int = 0
+    broken: str = ""  # the failed assert's message
+    held: bool = False
+
+
 @dataclass(frozen=True)
 class Snippet:
     """One runnable file under ``snippets/``. `name` is ``topic/what_it_shows``."""
@@ -26,6 +44,7 @@ class Snippet:
     memory: int = 4096  # MiB of resident memory, with child processes
     includes: tuple[Path, ...] = ()  # local files it imports, besides itself
     alone: bool = False  # timed: a cold process, empty caches, nothing else running
+    claims: tuple[Claim, ...] = ()
 
     @property
     def topic(self) -> str:
@@ -93,6 +112,7 @@ class Run:
     stderr: str = ""
     failure: Failure | None = None
     raised: str = ""  # the declared error's text, where the snippet declares one
+    claims: tuple[Claim, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -105,3 +125,7 @@ class Run:
                 return a
         there = ", ".join(a.name for a in self.artifacts) or "none"
         raise KeyError(f"{self.snippet} shows no {name!r}; it shows: {there}")
+
+    def claim(self, name: str) -> Claim | None:
+        """The claim called `name`; None where the snippet made none of that name then."""
+        return next((claim for claim in self.claims if claim.name == name), None)

@@ -7,15 +7,15 @@ what is stale, choose the runs. It raises `Problems` with all that is wrong at o
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab import machine, snippets
+from tclab import claims, machine, snippets
 from tclab.engine import schedule
 from tclab.errors import PageError, RunFailed, StoreError, TclabError
 from tclab.model import Provenance, Run, Snippet
-from tclab.page import uses
+from tclab.page.prose import sentences, uses
 from tclab.store import recordings
 from tclab.store.live import Store
 
@@ -38,6 +38,7 @@ class Book:
     here: Provenance
     snippets: dict[str, Snippet] = field(default_factory=dict)
     uses: list[uses.Use] = field(default_factory=list)
+    sentences: list[sentences.Sentence] = field(default_factory=list)
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
     ran: tuple[str, ...] = ()  # what was stale and ran for this build
 
@@ -90,9 +91,20 @@ def open_book(
     _raise(_read(book))
     _raise(_recordings(book))
     live = _live(book, run or run_here)
-    _raise(_failed(book, one) for one in live.values() if not one.ok)
+    failed = [one for one in live.values() if not one.ok]
+    _raise(p for one in failed for p in (_failed(book, one), *_false(book, one)))
     for name, recorded in book.runs.items():
         book.runs[name] = _shown(live.get(name), recorded)
+    return book
+
+
+def stored(root: Path, docs: Path) -> Book:
+    """The book as far as nothing need be run: recordings, and fresh runs from the store."""
+    book = Book(root, docs, Store.of(root), machine.here())
+    _raise(_read(book))
+    _recordings(book)
+    for name, snippet in book.snippets.items():
+        book.runs[name] = _shown(_stored(book, snippet), book.runs.get(name, ()))
     return book
 
 
@@ -108,12 +120,19 @@ def _read(book: Book) -> list[TclabError]:
     try:
         book.snippets = {s.name: s for s in snippets.find(book.root)}
         book.uses = uses.in_folder(book.docs, book.root)
+        book.sentences = sentences.in_folder(book.docs, book.root)
     except TclabError as error:
         return [error]
     problems += [
         missing(use.snippet, str(use), book.snippets)
         for use in book.uses
         if use.snippet not in book.snippets
+    ]
+    problems += [
+        missing(name, str(sentence), book.snippets)
+        for sentence in book.sentences
+        for name, _ in sentence.claims
+        if name not in book.snippets
     ]
     used = {use.snippet for use in book.uses}
     problems += [_orphan(name) for name in book.snippets if name not in used]
@@ -180,6 +199,17 @@ def _failed(book: Book, run: Run) -> RunFailed:
     cause = f"{where}: {failure.cause}: {failure.message}"
     step = f"correct the snippet, then see it alone: tclab run {run.snippet}"
     return RunFailed(_first_use(book, run.snippet), cause, step)
+
+
+def _false(book: Book, run: Run) -> Iterator[PageError]:
+    """The sentences that a failed run makes false."""
+    false = {c.name: c for c in claims.false(run.claims, run.provenance.torch)}
+    for sentence in book.sentences:
+        for name, claim in sentence.claims:
+            if name == run.snippet and claim in false:
+                line = f"snippets/{name}.py:{false[claim].line}"
+                cause = f"no longer true: “{' '.join(sentence.text.split())}” ({line}, {claim})"
+                yield PageError(str(sentence), cause, "correct the sentence and the claim")
 
 
 def _first_use(book: Book, name: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from markdown import Markdown  # type: ignore[import-untyped, unused-ignore]
 
 from tclab.model import Snippet
-from tclab.page import fragments, installed, references
+from tclab.page import fragments
+from tclab.page.prose import installed, references
 
 _EXTENSIONS = ["tables", "attr_list", "def_list", "pymdownx.superfences"]
 

@@ -12,7 +12,8 @@ from typing import Any
 import markdown_exec
 
 from tclab.errors import TclabError
-from tclab.page import blocks, fences, state, uses
+from tclab.page import blocks, state
+from tclab.page.prose import fences, uses
 
 
 def install() -> None:

@@ -20,7 +20,8 @@ from mkdocs.structure.files import File, Files
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.page import book, downloads, engine, fragments, progress, references, state
+from tclab.page import book, downloads, engine, fragments, progress, proofs, state
+from tclab.page.prose import references
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -55,6 +56,8 @@ def on_pre_build(config: MkDocsConfig) -> None:
         raise failed(error.problems) from None
     except TclabError as error:
         raise failed([error]) from None
+    if problems := proofs.problems(opened):
+        raise failed(problems)
     state.begin(opened)
     references.remember(opened.store_path / "sources.json")
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(newest_day(opened)))
@@ -85,7 +88,8 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
     name = path.relative_to(build.book.root).as_posix()
     first = first_line(path, markdown)
     try:
-        marked = engine.mark(markdown, name, page.url, first)
+        proven = proofs.link(markdown, name, page.url, build.book, first)
+        marked = engine.mark(proven, name, page.url, first)
         linked, problems = references.link(marked, name, first)
     except TclabError as error:
         build.failures.append(error)

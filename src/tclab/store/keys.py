@@ -14,7 +14,7 @@ from tclab.model import Provenance, Snippet
 #: What of tclab decides what a run shows, given its snippet and its environment.
 _CAPTURE = (
     "model", "capturing", "explain", "engine/worker/process.py", "engine/variables.py",
-    "display.py", "scrub.py", "targets.py",
+    "claims.py", "display.py", "scrub.py", "targets.py",
 )  # fmt: skip
 
 

@@ -3,8 +3,8 @@
     python -m tclab.verify.compare --out DIR [--target h200] [--jobs 16] [NAME …]
 
 On the machine with the GPU, every function is compiled twice by the same PyTorch, in
-processes of their own: on the GPU (up to the generated code; nothing is timed), and for the
-target in a process that sees no GPU. Kernels are compared as text, with nothing removed: names,
+processes of their own: on the GPU by plain ``torch.compile``, and for the target in a process
+that sees no GPU. Kernels are compared as text, with nothing removed: names,
 device properties and configurations count. Of the output code around them, only the counter of
 graphs and the names of cache files are taken out. What is already in DIR is not done again.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import json
+import logging
 import os
 import re
 import subprocess
@@ -89,6 +90,7 @@ def _batch(side: str, names: list[str], options: argparse.Namespace) -> None:
 
 
 def _environment(side: str) -> dict[str, str]:
+    """Many processes share the cores, so each compiles in one thread; no setting changes code."""
     own = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONHASHSEED": "0"}
     if side == "target":
         own["CUDA_VISIBLE_DEVICES"] = ""
@@ -126,30 +128,38 @@ def for_target(example: Any, target: str) -> list[str]:
 
 
 def on_gpu(example: Any, target: str) -> list[str]:
-    """The output code of the real compile on the GPU that is here."""
+    """The output code of plain ``torch.compile`` on the GPU that is here, run as users run it.
+
+    Nothing of tclab's is switched on: PyTorch's own trace is listened to, which holds the code.
+    """
     import torch
 
     from tclab.capturing.backward import run_backward
-    from tclab.capturing.fresh import fresh
-    from tclab.capturing.target import inductor, tracing
-    from tclab.capturing.torch_private import compiler
+    from tclab.capturing.target.inductor import map_tensors
+    from tclab.capturing.torch_private.compiler import trace_handler
 
     torch.manual_seed(0)
     fn, args = example.make()
-    fn = moved(fn)
-    args = inductor.map_tensors(to_gpu, args)
-    wrappers = inductor.Wrappers()
-    patches = inductor.config_patches(example.options)
-    with (
-        fresh(fn), compiler.observable(), inductor.settings(example.backward),
-        tracing.factories_on_target(), inductor.stop_after_code(wrappers),
-    ):  # fmt: skip
-        compiled = torch.compile(fn, backend=inductor.real_backend(patches),
-                                 dynamic=example.options.get("dynamic"))  # fmt: skip
-        result = compiled(*args)
+    fn, args = moved(fn), map_tensors(to_gpu, args)
+    torch.compiler.reset()  # makers share code, which would be compiled with symbolic sizes
+    heard = OutputCode()
+    with trace_handler(heard):
+        result = torch.compile(fn, **example.options)(*args)
         if example.backward:
             run_backward(result)
-    return list(wrappers)
+    return heard.texts
+
+
+class OutputCode(logging.Handler):
+    """Keeps the output code that Inductor writes into the structured trace."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "inductor_output_code" in getattr(record, "metadata", {}):
+            self.texts.append(record.payload)  # type: ignore[attr-defined]
 
 
 def to_gpu(tensor: Any) -> Any:
@@ -226,7 +236,7 @@ def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> dict[str,
     same = sum(a == b for a, b in zip(real, ours))
     row |= {"identical": same, "different": max(len(real), len(ours)) - same}
     calls = [_normal(w) for w in gpu["wrappers"]] == [_normal(w) for w in target["wrappers"]]
-    verdict = "different" if row["different"] else "identical" if calls else "same kernels"
+    verdict = "different" if row["different"] else _same(len(real), calls)
     diff = "" if calls else _diff(gpu["wrappers"], target["wrappers"])
     return row | {"verdict": verdict, "reason": diff}
 
@@ -239,9 +249,20 @@ def _kernels(wrappers: list[str]) -> list[tuple[str, str]]:
     return [kernel for file in files for kernel in file.triton_sources().items()]
 
 
+def _same(kernels: int, calls: bool) -> str:
+    if not kernels:
+        return "no kernels"
+    return "identical" if calls else "same kernels"
+
+
 def _normal(wrapper: str) -> str:
-    """Output code without the process's counter of graphs and the names of cache files."""
-    return re.sub(r"^# (AOT ID|kernel path): .*\n", "", wrapper, flags=re.MULTILINE)
+    """Output code without what differs from process to process: the counter of graphs, the names
+    of cache files, and the handles that a capture has Inductor write above calls.
+    """
+    from tclab.capturing.read import output_code
+
+    text = re.sub(r"^# (AOT ID|kernel path): .*\n", "", wrapper, flags=re.MULTILINE)
+    return output_code.without_handles(text)
 
 
 def _diff(gpu: list[str], target: list[str]) -> str:

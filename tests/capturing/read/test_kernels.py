@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import tclab
+from tclab.capturing.read import output_code
 from tclab.capturing.read.output_code import OutputCode
 from tclab.model import decode, encode
 
@@ -126,7 +127,7 @@ def test_the_comment_is_the_fallback():
 
 
 def test_handles_are_taken_out_of_the_code():
-    without = OutputCode.read(CODE).without_handles()
+    without = output_code.without_handles(CODE)
     assert "Provenance" not in without
     assert without.count("\n") == CODE.count("\n") - 2
 

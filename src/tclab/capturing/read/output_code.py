@@ -91,10 +91,6 @@ class OutputCode:
         """The C++ kernels as Inductor wrote them, by name."""
         return {d.name: d.code for d in self.definitions if d.is_cpp}
 
-    def without_handles(self) -> str:
-        """The text as it is when nobody asks for the record of nodes."""
-        return re.sub(rf"^\s*{_HANDLE.pattern}\n", "", self.text, flags=re.MULTILINE)
-
     def line_keys(self) -> dict[int, links.Keys]:
         """Lines, those of handles not counted, that define or call a kernel → its nodes' keys."""
         keys: dict[int, links.Keys] = {}
@@ -153,6 +149,11 @@ class OutputCode:
     def calls_of(self, name: str) -> list[ast.Call]:
         """The calls of one kernel."""
         return [c for c in self.calls if _called(c) == name]
+
+
+def without_handles(text: str) -> str:
+    """Output code as it is when nobody asks for the record of nodes."""
+    return re.sub(rf"^\s*{_HANDLE.pattern}\n", "", text, flags=re.MULTILINE)
 
 
 # ------------------------------------------------------------------------------ finding

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tclab.capturing.read import output_code
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
@@ -183,7 +184,7 @@ def _wrapper(unit: Unit, file: OutputCode, unique: _Unique) -> Listing:
     return Listing(
         title=f"Output code{unit.where}",
         name=unique(f"wrapper-{_way(unit)}"),
-        code=scrub(file.without_handles()),
+        code=scrub(output_code.without_handles(file.text)),
         language="python",
         stage="wrapper",
         links=file.line_keys(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import types
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -73,19 +72,6 @@ def backend(patches: dict[str, Any]) -> Callable[..., Any]:
         constants.constants_on_target(module)
         compile_fx(module, tracing.fake_inputs(module, inputs), config_patches=patches)
         return _no_result if calls_triton(module) else plain.forward
-
-    return compile_graph
-
-
-def real_backend(patches: dict[str, Any]) -> Callable[..., Any]:
-    """Inductor on the tensors of a GPU that is here, then the graph as it is: code is all."""
-
-    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
-        from torch._inductor.compile_fx import compile_fx
-
-        plain = copy.deepcopy(module)
-        compile_fx(module, inputs, config_patches=patches)
-        return plain.forward
 
     return compile_graph
 

@@ -23,7 +23,7 @@ import types
 from pathlib import Path
 from typing import Any, NoReturn
 
-from tclab import display
+from tclab import claims, display
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
 
@@ -86,14 +86,19 @@ def _answer_where(path: Path, file: str) -> None:
 
 
 def _execute(job: dict[str, Any]) -> dict[str, Any]:
-    """Run the file; how it ended, as data."""
-    file = job["file"]
+    """Run the file; how it ended and what became of its claims, as data."""
+    register = claims.Register()
     try:
-        code = compile(job["source"], file, "exec", dont_inherit=True)
-        exec(code, _as_main(job).__dict__)
+        named = claims.find(job["source"], job["file"])
+        tree = claims.registered(job["source"], job["file"], named)
+        code = compile(tree, job["file"], "exec", dont_inherit=True)
+        main = _as_main(job).__dict__
+        main[claims.REGISTER] = register
+        exec(code, main)
+        end: dict[str, Any] = {"ended": "returned"}
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
-        return _ended_with(error, job)
-    return {"ended": "returned"}
+        end = _ended_with(error, job)
+    return end | {"reached": register.reached, "broken": register.broken}
 
 
 def _as_main(job: dict[str, Any]) -> types.ModuleType:

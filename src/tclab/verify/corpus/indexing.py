@@ -75,7 +75,10 @@ def dropout() -> Made:
 
 @example()
 def random_numbers() -> Made:
-    return lambda x: x + torch.rand_like(x) + torch.randn(x.shape), (torch.randn(100, 100),)
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.rand_like(x) + torch.randn(x.shape, device=x.device)
+
+    return fn, (torch.randn(100, 100),)
 
 
 @example()
@@ -106,7 +109,10 @@ def avg_and_adaptive_pool() -> Made:
 
 @example()
 def constant_tensor() -> Made:
-    return lambda x: x + torch.tensor([1.0, 2.0, 3.0, 4.0]), (torch.randn(16, 4),)
+    def fn(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.tensor([1.0, 2.0, 3.0, 4.0], device=x.device)
+
+    return fn, (torch.randn(16, 4),)
 
 
 @example()

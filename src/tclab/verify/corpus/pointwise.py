@@ -105,8 +105,9 @@ def pad_and_roll() -> Made:
 @example()
 def makes_tensors() -> Made:
     def fn(x: torch.Tensor) -> torch.Tensor:
-        n = torch.arange(x.shape[1])
-        return x * n + torch.zeros(x.shape[1]) + torch.full_like(x, 0.5) + torch.ones(())
+        n = torch.arange(x.shape[1], device=x.device)
+        zeros = torch.zeros(x.shape[1], device=x.device)
+        return x * n + zeros + torch.full_like(x, 0.5) + torch.ones((), device=x.device)
 
     return fn, (torch.randn(16, 50),)
 

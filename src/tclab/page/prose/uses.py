@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclab.errors import PageError
-from tclab.page import fences
+from tclab.page.prose import fences
 
 #: Functions of `tclab.page` whose first argument is a snippet's name.
 FUNCTIONS = ("snippet", "code", "show", "stdout")

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TypeGuard
 
 from tclab.errors import PageError
-from tclab.page import installed
-from tclab.page.installed import Module, NotFound
+from tclab.page.prose import installed
+from tclab.page.prose.installed import Module, NotFound
 
 #: How many re-exports are followed before a name counts as circular.
 MAX_HOPS = 12

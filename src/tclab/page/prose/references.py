@@ -11,7 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tclab.errors import PageError, TclabError
-from tclab.page import fences, installed, sources
+from tclab.page.prose import fences, installed, sources
 
 _REFERENCE = re.compile(r"(?P<ticks>`+) ?src:(?P<name>[\w.]+) ?(?P=ticks)")
 _MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")

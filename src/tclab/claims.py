@@ -1,0 +1,170 @@
+"""Claims: asserts with a name, so that a sentence can say which of them proves it.
+
+A comment right above an assert names it; anything else about the file stays plain Python:
+
+    # claim: nothing-happens-before-the-first-call
+    assert graphs == 0
+    # claim: the-price-fell, torch >= 2.13
+    assert after < before
+
+An assert that is never reached proves nothing, so the run notes which were reached and which
+held. For that, each stands in a ``with`` block when the engine runs the file; line numbers and
+the functions of the file stay as they are. A clause on versions says where a claim is made;
+elsewhere it may go unreached. Claims are statements of the module, or of an if, for, while,
+with or try there: inside a function they might be traced by Dynamo, and change what is shown.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import TracebackType
+
+from tclab.errors import SnippetError
+from tclab.model import Claim
+
+#: The name under which the engine's `Register` stands in the file's globals.
+REGISTER = "__tclab_claim__"
+
+_COMMENT = re.compile(r"^\s*#\s*claim:\s*(?P<text>.*?)\s*$")
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_CLAUSE = re.compile(r"torch\s*(?P<operator>>=|<=|<|>|==)\s*(?P<version>\d+\.\d+)")
+_OPERATORS: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+}
+
+
+def find(source: str, place: str) -> tuple[Claim, ...]:
+    """The claims of a file, in order. SnippetError, with the line, for one that cannot be."""
+    asserts = {node.lineno: node for node in _statements(ast.parse(source))}
+    claims: dict[str, Claim] = {}
+    for number, line in enumerate(source.splitlines(), 1):
+        if match := _COMMENT.match(line):
+            claim = _claim(match["text"], asserts.get(number + 1), f"{place}:{number}")
+            if claim.name in claims:
+                first = claims[claim.name].line
+                cause = f"the claim {claim.name} was made before, on line {first}"
+                raise SnippetError(f"{place}:{number}", cause, "give each claim its own name")
+            claims[claim.name] = claim
+    return tuple(claims.values())
+
+
+def _claim(text: str, node: ast.Assert | None, place: str) -> Claim:
+    name, *clauses = (part.strip() for part in text.split(","))
+    if not _NAME.fullmatch(name):
+        step = "write it as: # claim: small-words-with-hyphens"
+        raise SnippetError(place, f"{name!r} is no name for a claim", step)
+    if node is None:
+        cause = f"below the claim {name} stands no assert of the module itself"
+        raise SnippetError(place, cause, "put the comment right above an assert, in no function")
+    for clause in clauses:
+        if not _CLAUSE.fullmatch(clause):
+            step = "write it as: # claim: name, torch >= 2.13"
+            raise SnippetError(place, f"cannot read the clause {clause!r}", step)
+    return Claim(name, node.lineno, ast.unparse(node), only=", ".join(clauses))
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.Assert]:
+    """The asserts that belong to the module itself, however deep in its blocks."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Assert):
+            yield node
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield from _statements(node)
+
+
+def expected(claim: Claim, torch: str) -> bool:
+    """Whether the claim is made of this version of PyTorch."""
+    here = tuple(int(part) for part in re.findall(r"\d+", torch)[:2])
+    return all(
+        _OPERATORS[match["operator"]](here, tuple(map(int, match["version"].split("."))))
+        for match in _CLAUSE.finditer(claim.only)
+    )
+
+
+# --------------------------------------------------------------------------- running
+
+
+class Register:
+    """Notes how often each claim was reached, and the message of those that did not hold."""
+
+    def __init__(self) -> None:
+        self.reached: Counter[str] = Counter()
+        self.broken: dict[str, str] = {}
+
+    def __call__(self, name: str) -> _Reached:
+        """What stands around the assert of this name."""
+        self.reached[name] += 1
+        return _Reached(self, name)
+
+
+class _Reached:
+    """A claim that does not hold is noted, and the file goes on: all false ones are heard of."""
+
+    def __init__(self, register: Register, name: str) -> None:
+        self.register, self.name = register, name
+
+    def __enter__(self) -> None:
+        """Nothing is to be done before the assert."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, AssertionError):
+            self.register.broken.setdefault(self.name, str(error))
+            return True
+        return False
+
+
+def registered(source: str, file: str, claims: tuple[Claim, ...]) -> ast.Module:
+    """The file's syntax, each claim's assert in a block of the register."""
+    names = {claim.line: claim.name for claim in claims}
+    tree = _Blocks(names).visit(ast.parse(source, file))
+    return ast.fix_missing_locations(tree)  # type: ignore[no-any-return]
+
+
+def judged(
+    claims: Iterable[Claim], reached: Mapping[str, int], broken: Mapping[str, str]
+) -> tuple[Claim, ...]:
+    """The claims of a file with what a register noted of them."""
+    return tuple(
+        replace(
+            claim,
+            reached=reached.get(claim.name, 0),
+            broken=broken.get(claim.name, ""),
+            held=claim.name in reached and claim.name not in broken,
+        )
+        for claim in claims
+    )
+
+
+def false(claims: Iterable[Claim], torch: str) -> list[Claim]:
+    """Those made of this version of PyTorch that were reached and did not hold."""
+    return [c for c in claims if c.reached and not c.held and expected(c, torch)]
+
+
+class _Blocks(ast.NodeTransformer):
+    def __init__(self, names: dict[int, str]) -> None:
+        self.names = names
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        name = self.names.get(node.lineno)
+        if name is None:
+            return node
+        call = ast.Call(ast.Name(REGISTER, ast.Load()), [ast.Constant(name)], [])
+        block = ast.With([ast.withitem(call)], [node])
+        for new in ast.walk(block):
+            if not hasattr(new, "lineno"):
+                ast.copy_location(new, node)
+        return block

@@ -1,0 +1,110 @@
+"""``tclab claims``: which sentences of the pages are bound to claims, and where each held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tclab import claims as asserts
+from tclab import terminal
+from tclab.cli.project import STATUS, project
+from tclab.errors import BadRequest
+from tclab.page import book, proofs
+from tclab.page.prose import sentences
+
+
+@click.command(epilog=STATUS, short_help="Sentences and the asserts that prove them.")
+@click.argument("page", required=False, metavar="[PAGE]")
+@click.option("--unbound", is_flag=True, help="List the sentences that no claim carries.")
+@click.pass_context
+def claims(context: click.Context, page: str | None, unbound: bool) -> None:
+    """Show the sentences that are bound to claims, page by page, and where each claim held.
+
+    A claim is an assert with a name in a snippet (# claim: name above it); a page binds a
+    sentence to it: [The sentence.](claim:topic/snippet#name). Runs that are stale or were
+    not made do not count: tclab run makes them.
+
+    PAGE is a Markdown file of docs/, or any part of its path; all pages without it.
+
+    \b
+    Examples:
+      tclab claims
+      tclab claims guards
+      tclab claims pipeline/dynamo --unbound
+    """
+    lab = project(context)
+    opened = book.stored(lab.root, lab.root / "docs")
+    pages = _pages(lab.root, page)
+    out = terminal.console()
+    if unbound:
+        out.print("\n".join(_unbound(lab.root, pages)), markup=False, highlight=False)
+        return
+    rows = [s for s in opened.sentences if s.page in pages]
+    if page:
+        out.print(_sentences(opened, rows))
+    out.print(_summary(lab.root, pages, opened))
+    if problems := [p for p in proofs.problems(opened) if p.place.rpartition(":")[0] in pages]:
+        for problem in problems:
+            terminal.error(problem)
+        context.exit(1)
+
+
+def _pages(root: Path, wanted: str | None) -> list[str]:
+    """The pages meant, as paths below the project. BadRequest where there is none."""
+    there = [p.relative_to(root).as_posix() for p in sorted((root / "docs").rglob("*.md"))]
+    found = [name for name in there if not wanted or wanted.removesuffix(".md") in name]
+    if not found:
+        raise BadRequest("PAGE", f"no page of docs/ has {wanted!r} in its path", "see docs/")
+    return found
+
+
+def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
+    """``page: sentence`` for each sentence of prose without a binding."""
+    for page in pages:
+        text = (root / page).read_text(encoding="utf-8")
+        yield from (f"{page}: {s}" for s in sentences.prose(text, page) if "](claim:" not in s)
+
+
+def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("page", overflow="fold")
+    for name in ("bound", "unbound", "claims", "held here"):
+        table.add_column(name, justify="right")
+    for page in pages:
+        bound = [s for s in opened.sentences if s.page == page]
+        needed = list(dict.fromkeys(ref for s in bound for ref in s.claims))
+        held = sum(bool(_held(opened, *ref)) for ref in needed)
+        unbound = sum(1 for _ in _unbound(root, [page]))
+        table.add_row(page, str(len(bound)), str(unbound), str(len(needed)), str(held))
+    return table
+
+
+def _sentences(opened: book.Book, rows: Sequence[sentences.Sentence]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for name in ("line", "sentence", "claim", "held on"):
+        table.add_column(name, overflow="fold")
+    for s in rows:
+        for snippet, name in s.claims:
+            told = escape(" ".join(s.text.split()))
+            held = "; ".join(_held(opened, snippet, name)) or "[red]nowhere[/]"
+            table.add_row(str(s.line), told, escape(f"{snippet}#{name}"), held)
+    return table
+
+
+def _held(opened: book.Book, snippet: str, name: str) -> list[str]:
+    """Where the claim was reached and held; where it is not made counts with its reason."""
+    made = next((c for c in opened.snippets[snippet].claims if c.name == name), None)
+    if made is None:
+        return []
+    runs = opened.runs.get(snippet, ())
+    told = [
+        proofs.made_on(run)
+        + ("" if asserts.expected(made, run.provenance.torch) else f": only {made.only}")
+        for run in runs
+        if not proofs.untrue(made, run)
+    ]
+    return list(dict.fromkeys(told))

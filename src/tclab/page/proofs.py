@@ -1,0 +1,171 @@
+"""Bound sentences against the runs: what is wrong with each, and what the reader sees of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from tclab import claims
+from tclab.errors import PageError
+from tclab.model import Claim, Run, Snippet, Table, slug
+from tclab.page import downloads
+from tclab.page.book import Book
+from tclab.page.prose.sentences import Sentence, Value, sentences, values
+from tclab.render.escape import esc, tag
+from tclab.render.kinds.table import cells
+
+_WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
+          "<=": "up to PyTorch {}", "==": "PyTorch {}"}  # fmt: skip
+
+
+def problems(book: Book) -> list[PageError]:
+    """A problem for each bound sentence that the runs to be shown do not carry."""
+    return [problem for sentence in book.sentences for problem in _problems(book, sentence)]
+
+
+def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:
+    for name, claim in sentence.claims:
+        made = {c.name: c for c in book.snippet(name, str(sentence)).claims}
+        if claim not in made:
+            known = f"it makes: {', '.join(made)}" if made else "it makes none"
+            step = f"name the assert in snippets/{name}.py (# claim: {claim}); {known}"
+            yield PageError(str(sentence), f"{_quoted(sentence)}: no claim {claim!r}", step)
+            continue
+        for run in book.runs.get(name, ()):
+            if cause := untrue(made[claim], run):
+                place = f"snippets/{name}.py:{made[claim].line}"
+                step = "correct the sentence, or the snippet"
+                text = f"{_quoted(sentence)} is not shown: {place}: {cause}"
+                yield PageError(str(sentence), text, step)
+
+
+def untrue(claim: Claim, run: Run) -> str:
+    """Why a run does not carry a claim of its snippet; '' where it does, or need not."""
+    torch = run.provenance.torch
+    where = f"on {made_on(run)}"
+    if not claims.expected(claim, torch):
+        return ""
+    noted = run.claim(claim.name)
+    if noted is None:
+        step = f"tclab record {run.environment} {run.snippet}"
+        return f"{claim.name} was not there yet when {run.environment} was recorded: {step}"
+    if not noted.reached:
+        return f"{claim.name} was not reached {where}"
+    return "" if noted.held else f"{claim.name} does not hold {where}: {noted.broken or noted.code}"
+
+
+def made_on(run: Run) -> str:
+    """``PyTorch 2.13.0, CPU``."""
+    return f"PyTorch {run.provenance.torch.split('+')[0]}, {run.provenance.gpu or 'CPU'}"
+
+
+def _quoted(sentence: Sentence) -> str:
+    text = " ".join(sentence.text.split())
+    return f"“{text[:117]}…”" if len(text) > 120 else f"“{text}”"
+
+
+# --------------------------------------------------------------------------- what is shown
+
+
+def link(text: str, page: str, url: str, book: Book, first_line: int = 1) -> str:
+    """A page's Markdown with each binding as a mark after its sentence, each value as a number."""
+    bound = [(s.start, s.end, _shown(s, url, book)) for s in sentences(text, page, first_line)]
+    taken = [(v.start, v.end, _number(v, book)) for v in values(text, page, first_line)]
+    inner = [(start, end, html) for start, end, html in taken if not _within(start, bound)]
+    for start, end, html in sorted([*bound, *inner], reverse=True):
+        text = text[:start] + html + text[end:]
+    return link(text, page, url, book, first_line) if len(inner) < len(taken) else text
+
+
+def _within(at: int, spans: Iterable[tuple[int, int, str]]) -> bool:
+    return any(start < at < end for start, end, _ in spans)
+
+
+def _shown(sentence: Sentence, url: str, book: Book) -> str:
+    marks = [_mark(sentence, url, book, name, claim) for name, claim in sentence.claims]
+    made = (_claim(book.snippet(n, str(sentence)), c, str(sentence)) for n, c in sentence.claims)
+    versions = dict.fromkeys(note for claim in made if (note := only(claim)))
+    note = f" ({'; '.join(versions)})" if versions else ""
+    return f'<span class="tclab-said">{sentence.text}{note}</span>{"".join(marks)}'
+
+
+def only(claim: Claim) -> str:
+    """The clause on versions in words."""
+    clauses = re.findall(r"torch\s*(>=|<=|<|>|==)\s*([\d.]+)", claim.only)
+    return ", ".join(_WORDS[operator].format(version) for operator, version in clauses)
+
+
+def _claim(snippet: Snippet, name: str, place: str) -> Claim:
+    for claim in snippet.claims:
+        if claim.name == name:
+            return claim
+    raise PageError(place, f"snippets/{snippet.name}.py makes no claim {name!r}", "name it there")
+
+
+def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) -> str:
+    """The link from a sentence to the line that proves it."""
+    snippet = book.snippet(name, str(sentence))
+    claim = _claim(snippet, claim_name, str(sentence))
+    runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
+    held = "; ".join(dict.fromkeys(map(made_on, runs)))
+    title = f"{claim.code}\nsnippets/{name}.py:{claim.line}\nheld: {held}"
+    href = _line_url(snippet, claim.line, url, sentence.page, book)
+    hidden = tag("span", "proof", class_="tclab-sr")
+    return tag("a", hidden, class_="tclab-proof", href=href, title=title)
+
+
+def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> str:
+    """Where a snippet's line can be read: on this page, on another, or in the file itself."""
+    up = "../" * url.count("/")
+    pages = [use.page for use in book.uses if use.snippet == snippet.name and use.lists_code]
+    anchor = f"#src-{slug(snippet.name)}-L{line}"
+    if page in pages:
+        return anchor
+    if pages:
+        html = pages[0].removeprefix(f"{book.docs.name}/").removesuffix(".md") + ".html"
+        return f"{up}{html}{anchor}"
+    return up + downloads.script_path(snippet)
+
+
+# --------------------------------------------------------------------------- numbers
+
+
+def _number(value: Value, book: Book) -> str:
+    run = _run(value, book)
+    table = _table(value, run)
+    row = _index(value, "row", value.row, [str(row[0]) for row in table.rows])
+    column = _index(value, "column", value.column, list(table.columns))
+    unit = table.units[column] if column < len(table.units) else ""
+    text = cells(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
+    title = f"snippets/{run.snippet}.py, {made_on(run)}, {run.provenance.date}"
+    return tag("span", esc(text), class_="tclab-number", title=title)
+
+
+def _run(value: Value, book: Book) -> Run:
+    runs = book.shown(value.snippet, str(value))
+    for run in runs:
+        if value.environment in ("", run.environment):
+            return run
+    there = ", ".join(run.environment for run in runs)
+    cause = f"{value.snippet} has no run of {value.environment!r}"
+    raise PageError(str(value), cause, f"there are: {there}")
+
+
+def _table(value: Value, run: Run) -> Table:
+    try:
+        table = run.artifact(value.artifact)
+    except KeyError as error:
+        raise PageError(str(value), str(error.args[0]), "name one of those") from None
+    if not isinstance(table, Table):
+        raise PageError(str(value), f"{value.artifact!r} is no table", "name a table")
+    return table
+
+
+def _index(value: Value, what: str, wanted: str, names: list[str]) -> int:
+    slugs = [slug(name) for name in names]
+    if slugs.count(slug(wanted)) == 1:
+        return slugs.index(slug(wanted))
+    if what == "row" and wanted.isdigit() and 1 <= int(wanted) <= len(names):
+        return int(wanted) - 1
+    step = f"there are: {', '.join(slugs)}"
+    raise PageError(str(value), f"{value.artifact} has not one {what} {wanted!r}", step)

@@ -1,0 +1,96 @@
+"""Sentences bound to asserts: the mark a reader sees, and each way a binding can be wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+SNIPPET = '''"""Count."""
+
+import tclab
+
+n = 2
+tclab.show(tclab.Table("Times", "times", ("what", "median"), (("eager", 1.5), ("compiled", 0.75)),
+                       units=("", "ms"), formats=("", ".2f")))
+# claim: two
+assert n == 2
+# claim: later, torch >= 99.0
+assert n == 3
+if n == 5:
+    # claim: never
+    assert n == 5
+'''
+
+BLOCK = '''
+```python exec="1" html="1"
+from tclab.page import snippet
+snippet("start/hello")
+```
+'''
+
+
+@pytest.fixture
+def page(project):
+    """Write a home page with this text above the snippet."""
+
+    def write(text: str):
+        project.write("snippets/start/hello.py", SNIPPET)
+        project.write("docs/index.md", f"# Home\n\n{text}\n{BLOCK}")
+        return project
+
+    return write
+
+
+def test_a_sentence_leads_to_its_assert(page) -> None:
+    project = page("Before. [There are `n[0]` **two**.](claim:start/hello#two) After.")
+    done = project.build("--strict")
+    assert done.returncode == 0, done.stdout
+    html = project.html()
+    said = 'Before. <span class="tclab-said">There are <code>n[0]</code> <strong>two</strong>.</span>'
+    assert said in html
+    assert 'href="#src-start-hello-L9"' in html
+    assert 'id="src-start-hello-L9"' in html
+    assert "assert n == 2" in html
+    assert "held: PyTorch" in html
+
+
+def test_a_number_comes_from_the_run(page) -> None:
+    project = page("It took [](value:start/hello#times/compiled/median), not more.")
+    done = project.build("--strict")
+    assert done.returncode == 0, done.stdout
+    assert ">0.75\N{NO-BREAK SPACE}ms</span>, not more." in project.html()
+
+
+def test_a_claim_of_some_versions_says_so(page) -> None:
+    project = page("[It is three](claim:start/hello#later).")
+    assert project.build("--strict").returncode == 0
+    assert "It is three (PyTorch 99.0 and later)</span>" in project.html()
+
+
+@pytest.mark.parametrize(
+    ("text", "causes"),
+    [
+        ("[A.](claim:start/hello#two) [B.](claim:start/hello#three)", ["no claim 'three'", "it makes: two"]),
+        ("[Never.](claim:start/hello#never)", ["never was not reached", "hello.py:14"]),
+        ("[Gone.](claim:start/gone#two)", ["no snippet 'start/gone'"]),
+        ("[Odd.](claim:two)", ["cannot read the binding 'two'"]),
+        ("](claim:start/hello#two)", ["has no sentence"]),
+        ("[](value:start/hello#times/slow/median)", ["not one row 'slow'", "eager, compiled"]),
+        ("[](value:start/hello#times/eager/mean)", ["not one column 'mean'"]),
+        ("[](value:start/hello#nothing/eager/mean)", ["shows no 'nothing'"]),
+    ],
+)  # fmt: skip
+def test_a_wrong_binding_names_page_and_cause(page, text: str, causes: list[str]) -> None:
+    output = page(text).fails("--strict")
+    assert "docs/index.md:3" in output
+    assert "next: " in output
+    for cause in causes:
+        assert cause in output
+
+
+def test_all_false_sentences_are_listed_in_one_pass(page) -> None:
+    project = page("[It is two.](claim:start/hello#two)\n\n[So it stays.](claim:start/hello#two)")
+    project.write("snippets/start/hello.py", SNIPPET.replace("n = 2\n", "n = 4\n"))
+    output = project.fails("--strict")
+    assert "docs/index.md:3: no longer true: “It is two.”" in output
+    assert "docs/index.md:5: no longer true: “So it stays.”" in output
+    assert "snippets/start/hello.py:9" in output

@@ -1,0 +1,96 @@
+"""Claims: which asserts are named, what a run notes of them, what cannot be one."""
+
+from __future__ import annotations
+
+import pytest
+
+from tclab import claims
+from tclab.errors import SnippetError
+from tclab.model import Claim
+
+SOURCE = """\
+n = 1
+# claim: one
+assert n == 1
+for i in range(3):
+    # claim: small, torch >= 2.13
+    assert i < 2, f"{i} is too big"
+if n == 2:
+    # claim: unreached
+    assert n
+assert n  # no claim
+last = "reached"
+"""
+
+
+def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
+    """The claims of a file that ran, by name, and its globals."""
+    named = claims.find(source, "x.py")
+    register = claims.Register()
+    namespace: dict[str, object] = {claims.REGISTER: register}
+    exec(compile(claims.registered(source, "x.py", named), "x.py", "exec"), namespace)
+    judged = claims.judged(named, register.reached, register.broken)
+    return {claim.name: claim for claim in judged}, namespace
+
+
+def test_names_lines_and_clauses_are_read() -> None:
+    found = claims.find(SOURCE, "x.py")
+    assert [(c.name, c.line, c.only) for c in found] == [
+        ("one", 3, ""), ("small", 6, "torch >= 2.13"), ("unreached", 9, ""),
+    ]  # fmt: skip
+    assert found[0].code == "assert n == 1"
+
+
+def test_a_run_notes_what_was_reached_and_what_held() -> None:
+    noted, namespace = ran(SOURCE)
+    assert [(c.reached, c.held) for c in noted.values()] == [(1, True), (3, False), (0, False)]
+    assert noted["small"].broken == "2 is too big"
+    assert namespace["last"] == "reached"
+
+
+def test_only_an_assertion_is_swallowed() -> None:
+    with pytest.raises(ZeroDivisionError):
+        ran("# claim: divides\nassert 1 / 0\n")
+
+
+def test_an_assert_without_a_name_ends_the_file() -> None:
+    with pytest.raises(AssertionError):
+        ran("assert 1 == 2\n")
+
+
+def test_lines_of_the_file_stay(tmp_path) -> None:
+    source = "# claim: a\nassert True\ndef f():\n    return 1 / 0\nf()\n"
+    with pytest.raises(ZeroDivisionError) as error:
+        ran(source)
+    assert error.traceback[-1].lineno + 1 == 4
+
+
+@pytest.mark.parametrize(
+    ("torch", "only", "made"),
+    [
+        ("2.13.0+cpu", "", True), ("2.13.0", "torch >= 2.13", True),
+        ("2.9.1", "torch >= 2.13", False),
+        ("2.12.0", "torch < 2.12", False), ("2.12.1", "torch == 2.12", True),
+        ("2.14.0", "torch >= 2.12, torch < 2.14", False),
+    ],
+)  # fmt: skip
+def test_versions_are_compared_as_numbers(torch: str, only: str, made: bool) -> None:
+    assert claims.expected(Claim("a", 1, "", only), torch) is made
+
+
+@pytest.mark.parametrize(
+    ("source", "line", "cause"),
+    [
+        ("# claim: a\nassert 1\n# claim: a\nassert 1\n", 3, "made before, on line 2"),
+        ("# claim: a\nx = 1\n", 1, "no assert of the module"),
+        ("def f():\n    # claim: a\n    assert 1\n", 2, "no assert of the module"),
+        ("# claim: Not A Name\nassert 1\n", 1, "no name for a claim"),
+        ("# claim: a, python > 3\nassert 1\n", 1, "cannot read the clause"),
+        ("# claim: a\n\nassert 1\n", 1, "no assert of the module"),
+    ],
+)
+def test_what_cannot_be_a_claim_is_said_with_its_line(source: str, line: int, cause: str) -> None:
+    with pytest.raises(SnippetError, match=cause) as error:
+        claims.find(source, "snippets/t/x.py")
+    assert str(error.value).startswith(f"snippets/t/x.py:{line}: ")
+    assert "next: " in str(error.value)
