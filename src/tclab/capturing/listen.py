@@ -49,9 +49,9 @@ class _Structured(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         meta: dict[str, Any] = getattr(record, "metadata", {})
         name = next((key for key in meta if key not in _CONTEXT), "")
-        data: Any = meta.get(name)
+        data = meta.get(name)
         if name == "artifact":
-            name = data["name"]
+            name = meta["artifact"]["name"]
         payload = getattr(record, "payload", None) or ""
         if name == names.CHROME:
             data = json.loads(payload)

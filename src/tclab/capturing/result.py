@@ -34,7 +34,7 @@ class Capture:
     this capture met them, so ``1/0`` is the first compile of the second piece of code.
     """
 
-    def __init__(self, trace: Trace | None = None, results: tuple[Any, ...] = ()) -> None:
+    def __init__(self, trace: Trace | None = None, results: tuple[object, ...] = ()) -> None:
         self._trace = trace
         self.results = results  #: what each call returned
         self._compiled = False

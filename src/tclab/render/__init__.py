@@ -18,14 +18,13 @@ from tclab.render import run as _run
 from tclab.render import stamp as _stamp
 from tclab.render.escape import clean, esc, identifier
 from tclab.render.options import FOLD_LINES, Options
-from tclab.render.parts import pair
 
 if TYPE_CHECKING:
     from tclab.model import Artifact, Run, Snippet
 
 __all__ = [
     "FOLD_LINES", "Options", "clean", "css", "esc", "figure", "html", "identifier", "js", "output",
-    "pair", "run", "run_text", "source", "stamp", "stamp_text", "text", "version",
+    "run", "run_text", "source", "stamp", "stamp_text", "text", "version",
 ]  # fmt: skip
 
 _ASSETS = Path(__file__).parent / "assets"

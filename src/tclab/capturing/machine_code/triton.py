@@ -21,12 +21,13 @@ from tclab.model import Listing, slug
 from tclab.scrub import scrub
 from tclab.targets import Target
 
-#: Stage → (how Triton calls it, Pygments lexer, title).
-STAGES = {
-    "ttir": ("ttir", "mlir", "Triton IR"),
-    "ttgir": ("ttgir", "mlir", "Triton GPU IR"),
-    "llir": ("llir", "llvm", "LLVM IR"),
-    "ptx": ("ptx", "ptx", "PTX"),
+#: Stage → Pygments lexer, title.
+_TEXTS = {
+    "ttir": ("mlir", "Triton IR"),
+    "ttgir": ("mlir", "Triton GPU IR"),
+    "llir": ("llvm", "LLVM IR"),
+    "ptx": ("ptx", "PTX"),
+    "sass": ("text", "SASS"),
 }
 
 
@@ -63,7 +64,8 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
             f"Triton cannot compile it for {gpu}: {_first_line(error)}",
             "see the kernel's source in Capture.kernels",
         ) from error
-    text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
+    printed = [stage for stage in ("ttir", "ttgir", "llir", "ptx") if stage in binary.asm]
+    text = {stage: binary.asm[stage] for stage in printed}
     if "ptx" in text:
         text["ptx"] = _without_places(text["ptx"])
     listings = {s: _listing(name, s, code) for s, code in text.items()}
@@ -114,9 +116,9 @@ def _config(config: Any) -> str:
 
 
 def _listing(name: str, stage: str, code: str) -> Listing:
-    language, title = ("text", "SASS") if stage == "sass" else STAGES[stage][1:]
-    return Listing(f"{title} of {name}", f"{stage}-{slug(name)}", scrub(code).rstrip() + "\n",
-                   language, stage)  # fmt: skip
+    language, title = _TEXTS[stage]
+    text = scrub(code).rstrip() + "\n"
+    return Listing(f"{title} of {name}", f"{stage}-{slug(name)}", text, language, stage)
 
 
 # ------------------------------------------------------------------------------ the binary
@@ -147,8 +149,12 @@ def resources(cubin: bytes) -> dict[str, str]:
     """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
     text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
     found = dict(re.findall(r"\b(REG|STACK|SHARED|LOCAL):(\d+)", text))
-    names = {"REG": "registers per thread", "STACK": "stack bytes", "SHARED": "shared memory bytes",
-             "LOCAL": "spilled bytes"}  # fmt: skip
+    names = {
+        "REG": "registers per thread",
+        "STACK": "stack bytes",
+        "SHARED": "shared memory bytes",
+        "LOCAL": "spilled bytes",
+    }
     return {names[key]: value for key, value in found.items()}
 
 
@@ -160,6 +166,9 @@ def _tool(name: str, *options: str, cubin: bytes) -> str:
             [autotuners.tool(name), *options, file], capture_output=True, text=True, check=False
         )
     if done.returncode:
-        raise CaptureError(name, f"cannot read the binary: {done.stderr.strip()[:200]}",
-                           "is Triton installed completely?")  # fmt: skip
+        raise CaptureError(
+            name,
+            f"cannot read the binary: {done.stderr.strip()[:200]}",
+            "is Triton installed completely?",
+        )
     return done.stdout

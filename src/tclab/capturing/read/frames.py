@@ -22,7 +22,6 @@ class Frame:
     """A piece of code Dynamo compiled: a function, or the rest of one after a graph break."""
 
     function: str  # as the user wrote it
-    code_name: str  # what Dynamo calls it: torch_dynamo_resume_in_f_at_12
     file: str  # as PyTorch names it, not scrubbed
     line: int
 
@@ -38,7 +37,7 @@ def frames(trace: Trace) -> dict[str, Frame]:
         if event.data["stack"]:
             top = event.data["stack"][-1]
             file = compiler.file_of(top["filename"])
-            of[event.compile_id] = Frame(original(top["name"]), top["name"], file, top["line"])
+            of[event.compile_id] = Frame(original(top["name"]), file, top["line"])
     return of
 
 

@@ -20,8 +20,10 @@ _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
 
 _GRAPH = "inductor_post_grad_graph"
 #: What belongs to the graph whose post-grad graph came before it.
-_EVENTS = ("ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code",
-           names.KERNEL_NODES, names.BODY, names.KERNEL)  # fmt: skip
+_EVENTS = (
+    *("ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code"),
+    *(names.KERNEL_NODES, names.BODY, names.KERNEL),
+)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -26,14 +26,18 @@ from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
 from tclab.targets import Target, TargetError, get
 
+#: Arguments of one call, and those by name.
+Call = tuple[tuple[Any, ...], Mapping[str, Any]]
+
 _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 
 
 class TargetCapture(Capture):
     """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
 
-    def __init__(self, trace: Trace, results: tuple[Any, ...], target: Target,
-                 wrappers: inductor.Wrappers) -> None:  # fmt: skip
+    def __init__(
+        self, trace: Trace, results: tuple[object, ...], target: Target, wrappers: inductor.Wrappers
+    ) -> None:
         super().__init__(trace, results)
         self.target = target
         self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
@@ -56,40 +60,43 @@ class TargetCapture(Capture):
 
 
 def capture_for(
-    fn: Any,
+    fn: Callable[..., Any],
     target: str | Target,
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
+    calls: Sequence[Call],
     *,
     backward: bool = False,
-    options: dict[str, Any] | None = None,
+    options: inductor.Options | None = None,
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
     The process is afterwards as it was, also after an error. Raises TargetError for an unknown
     target and for what cannot be known without the GPU.
     """
-    found, options = get(target), dict(options or {})
+    device, options = get(target), dict(options or {})
     check.require()
     check.require_targets()
     patches = _checked_options(options)
     wrappers = inductor.Wrappers()
-    results: list[Any] = []
+    results: list[object] = []
     whole = backward or inductor.calls_backward(fn)
-    with fresh(fn), compiler.observable(), listen() as trace, standing_in(found, wrappers, whole):
+    for_device = compiling_for(device, wrappers, whole)
+    with fresh(fn), compiler.observable(), listen() as trace, for_device:
         compiled = torch.compile(
-            fn, backend=inductor.backend(patches), dynamic=options.get("dynamic"),
+            fn,
+            backend=inductor.backend(patches),
+            dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
-        )  # fmt: skip
+        )
         with refusals.heard(), plain_errors(), suppress(inductor.NoResult):
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
                 if backward:
                     run_backward(results[-1])
-    return TargetCapture(trace, tuple(results), found, wrappers)
+    return TargetCapture(trace, tuple(results), device, wrappers)
 
 
 @contextmanager
-def standing_in(target: Target, wrappers: inductor.Wrappers, backward: bool) -> Iterator[None]:
+def compiling_for(target: Target, wrappers: inductor.Wrappers, backward: bool) -> Iterator[None]:
     """Everything that makes a compile one for the target."""
     with ExitStack() as stack:
         stack.enter_context(stand_in.standing_in(target))
@@ -101,13 +108,19 @@ def standing_in(target: Target, wrappers: inductor.Wrappers, backward: bool) -> 
         yield
 
 
-def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
+def _checked_options(options: inductor.Options) -> dict[str, Any]:
     if options.get("backend", "inductor") != "inductor":
-        raise CaptureError("tclab.capture", f"target= with backend={options['backend']!r}",
-                           "targets are Inductor's: leave backend out")  # fmt: skip
+        raise CaptureError(
+            "tclab.capture",
+            f"target= with backend={options['backend']!r}",
+            "targets are Inductor's: leave backend out",
+        )
     if unknown := set(options) - _OPTIONS - {"backend"}:
-        raise CaptureError("tclab.capture", f"target= with {', '.join(sorted(unknown))}",
-                           f"known: {', '.join(sorted(_OPTIONS))}")  # fmt: skip
+        raise CaptureError(
+            "tclab.capture",
+            f"target= with {', '.join(sorted(unknown))}",
+            f"known: {', '.join(sorted(_OPTIONS))}",
+        )
     patches = inductor.config_patches(options)
     choices.check_settings(patches)
     return patches

@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 from tclab.capturing.torch_private.private import Private
+from tclab.capturing.trace.events import Ids
 
 NAMES = (
     Private("torch._logging._internal", "trace_log", "the structured trace"),
@@ -42,6 +43,9 @@ NAMES = (
     ),
     Private("torch.utils._pytree", "tree_leaves", "the tensors that a function returned"),
 )
+
+#: Called with the original code of a frame and the rewritten one.
+BytecodeHook = Callable[[CodeType, CodeType], None]
 
 #: Log artifacts that the structured trace lacks, with the logger each one is written to.
 LOGS = {
@@ -94,7 +98,7 @@ def log_tap(name: str, handler: logging.Handler) -> Iterator[None]:
 
 
 @contextmanager
-def bytecode_hook(hook: Callable[[CodeType, CodeType], None]) -> Iterator[None]:
+def bytecode_hook(hook: BytecodeHook) -> Iterator[None]:
     """Call `hook` with the original and the rewritten code of each frame that is compiled."""
     from torch._dynamo.convert_frame import register_bytecode_hook
 
@@ -105,7 +109,7 @@ def bytecode_hook(hook: Callable[[CodeType, CodeType], None]) -> Iterator[None]:
         handle.remove()
 
 
-def compile_id() -> tuple[int | None, int | None]:
+def compile_id() -> Ids:
     """Frame and compile number of the compile this thread is in, or None, None."""
     from torch._guards import CompileContext
 
@@ -200,14 +204,14 @@ def forget(code: CodeType) -> None:
     reset_code(code)
 
 
-def is_compiled(fn: Any) -> bool:
+def is_compiled(fn: object) -> bool:
     """Whether torch.compile made this callable."""
     from torch._dynamo.eval_frame import OptimizedModule
 
     return isinstance(fn, OptimizedModule) or hasattr(fn, "_torchdynamo_orig_callable")
 
 
-def leaves(value: Any) -> list[Any]:
+def leaves(value: object) -> list[Any]:
     """The leaves of nested tuples, lists, dicts and registered containers, in order."""
     from torch.utils._pytree import tree_leaves
 

@@ -53,7 +53,9 @@ def commands(trace: Trace) -> Commands:
 
 def _noted(original: Callable[..., None], trace: Trace) -> Callable[..., None]:
     @functools.wraps(original)
-    def init(self: Any, name: Any, sources: Any, *args: Any, **kwargs: Any) -> None:
+    def init(
+        self: Any, name: object, sources: str | list[str], *args: object, **kwargs: object
+    ) -> None:
         original(self, name, sources, *args, **kwargs)
         for source in map(Path, [sources] if isinstance(sources, str) else sources):
             if source.suffix == ".cpp" and source.is_file():

@@ -43,10 +43,10 @@ def noting(trace: Trace) -> Iterator[None]:
 
 def _noted(original: Callable[..., T], trace: Trace) -> Callable[..., T]:
     """`original`, and after the first launch of each kernel a note of it."""
-    seen: dict[int, Any] = {}  # the kernels themselves: an id alone may come again
+    seen: dict[int, object] = {}  # the kernels themselves: an id alone may come again
 
     @functools.wraps(original)
-    def run(self: Any, *args: Any, **kwargs: Any) -> T:
+    def run(self: Any, *args: object, **kwargs: object) -> T:
         result = original(self, *args, **kwargs)
         if id(self) not in seen and self.filename and len(self.launchers) == 1:
             seen[id(self)] = self

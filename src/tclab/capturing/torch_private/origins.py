@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 from torch import fx
@@ -55,6 +55,11 @@ NAMES = (
 )
 
 
+Function = Callable[..., Any]
+#: Makes of a function one that does the same and notes what it did.
+Noted = Callable[[Function, Collected], Function]
+T = TypeVar("T")
+
 _active: list[Collected] = []
 
 
@@ -79,13 +84,13 @@ def noting(trace: Trace) -> Iterator[None]:
         yield
 
 
-def _patches(notes: Collected) -> Iterator[tuple[Any, str, Any]]:
+def _patches(notes: Collected) -> Iterator[tuple[object, str, Function]]:
     """Owner, name and replacement of each patch."""
     from torch._dynamo import output_graph
     from torch._inductor import debug, ir, loop_body, pattern_matcher, utils
     from torch._inductor.codegen import common, cpp, triton
 
-    seams: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+    seams: tuple[tuple[object, str, Noted], ...] = (
         (fx.GraphModule, "print_readable", origins_graphs.print_readable),
         (fx.Node, "replace_all_uses_with", origins_graphs.replace_uses),
         (output_graph.SubgraphTracer, "create_node", origins_graphs.dynamo_node),
@@ -111,7 +116,7 @@ def _patches(notes: Collected) -> Iterator[tuple[Any, str, Any]]:
 
 
 @contextmanager
-def _added(values: list[Any], value: Any) -> Iterator[None]:
+def _added(values: list[T], value: T) -> Iterator[None]:
     values.append(value)
     try:
         yield

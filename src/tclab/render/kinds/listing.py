@@ -21,7 +21,6 @@ def code(artifact: Listing, options: Options, *, numbers: bool = False) -> str:
         artifact.language,
         options,
         first_line=artifact.first_line,
-        links=artifact.links,
         numbers=numbers,
         label=artifact.title,
         stage=artifact.stage,
