@@ -78,7 +78,7 @@ def test_a_capture_inside_a_capture_has_its_own_chain() -> None:
         inner = tclab.capture(functions.softmax)(torch.randn(8, 16))
     assert state() == before
     for capture in (outer, inner):
-        (chain,) = capture.chains
+        (chain,) = capture.chains()
         kernels = [p for p in chain.panes if p.stage == "cpp"]
         assert kernels and all(p.links for p in kernels)
 
