@@ -73,7 +73,7 @@ Object.assign(Chain.prototype, {
   toggled(event) {
     const pane = this.panes.find((p) => p.element === event.target);
     if (!pane || !pane.element.open) { this.mark(); return; }
-    if (pane.elements) { this.mark(); return; }
+    if (pane.elements || (pane.away && !pane.shown)) { this.mark(); return; }
     pane.load().then(() => {
       if (this.pinned >= 0 && pane.lit.length) this.scroll(this.pane(this.pinned));
       else this.mark();
