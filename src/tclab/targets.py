@@ -44,10 +44,8 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Target:
-    """A named GPU. `device` is the name the CUDA driver gives it.
-
-    `dram_gbps` (GB/s) and `tflops` (dense, by dtype name) are None or absent where no source
-    was found: what depends on them is then refused, not guessed.
+    """A named GPU. `device` is the name the CUDA driver gives it; `source` where its numbers are
+    from; `note` what a reader should know of them.
     """
 
     name: str

@@ -79,7 +79,7 @@ def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
     def fails(*args):
         raise CaptureError("kernel k", "Triton cannot compile it", "see its source")
 
-    monkeypatch.setattr(capture.TargetCapture.compiled_units, "func", fails)
+    monkeypatch.setattr(capture.TargetCapture, "compile_kernels", fails)
     report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
     assert report.refusal == ("kernel k", "Triton cannot compile it", "see its source")
     assert "kernel" in stages(report) and not stages(report) & {"ttir", "ptx", "sass"}

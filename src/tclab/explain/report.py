@@ -23,7 +23,7 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
     from tclab.explain import source
 
     capture, refusal, target = outcome.capture, outcome.refusal, way.target
-    chains, fault = _chains(capture)
+    chains, fault = _chains(capture, machine_code=refusal is None)
     note = (target.note,) if target and target.note else ()
     report = Report(
         title=subject.title,
@@ -48,10 +48,10 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
     return _near(report)
 
 
-def _chains(capture: Capture) -> tuple[tuple[Chain, ...], str]:
+def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:
     """The chains, or none and why: a fault there must not cost the rest of the report."""
     try:
-        return capture.chains, ""
+        return capture.chains(machine_code=machine_code), ""
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
         return (), f"The stages could not be linked, which is a fault of tclab ({what})."

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A capture, and what a target refused, if it did: then the capture has graphs only."""
+    """A capture, and what was refused, if something was: then the capture has graphs only, or
+    all but machine code.
+    """
 
     capture: Capture
     refusal: TclabError | None = None
@@ -92,9 +94,8 @@ def _with_machine_code(capture: Capture, way: Way) -> Outcome:
     """
     way.on_step("taking the kernels down to instructions")
     try:
-        _ = capture.compiled_units
+        capture.compile_kernels()
     except CaptureError as error:
-        capture.__dict__["compiled_units"] = ()  # a cached_property: asked for once
         return Outcome(capture, error)
     return Outcome(capture)
 

@@ -19,7 +19,6 @@ from tclab.render import stamp as _stamp
 from tclab.render.escape import clean, esc, identifier
 from tclab.render.opcodes import Keyword
 from tclab.render.options import FOLD_LINES, Options
-from tclab.render.parts import pair
 
 if TYPE_CHECKING:
     from tclab.model import Artifact, Run, Snippet
@@ -40,7 +39,6 @@ __all__ = [
     "js",
     "keywords",
     "output",
-    "pair",
     "run",
     "run_text",
     "source",

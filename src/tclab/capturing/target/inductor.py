@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NoReturn
 from unittest import mock
 
 import torch
@@ -13,6 +13,10 @@ from torch import fx
 
 from tclab.capturing.fresh import function_of
 from tclab.capturing.target import choices, constants, tracing
+
+Compiled = Callable[..., Any]  # what runs in the place of a graph
+Backend = Callable[[fx.GraphModule, list[Any]], Compiled]
+Options = Mapping[str, Any]  # of torch.compile, or settings of Inductor
 
 
 class Wrappers(list[str]):
@@ -24,7 +28,7 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
     """Let Inductor write its code, keep it, and load none of it."""
     from torch._inductor.codecache import PyCodeCache
 
-    def keep(key: str, path: str, *args: Any, **kwargs: Any) -> types.ModuleType:
+    def keep(key: str, path: str, *args: object, **kwargs: object) -> types.ModuleType:
         with open(path, encoding="utf-8") as file:
             wrappers.append(file.read())
         module = types.ModuleType("tclab_target_code")
@@ -39,11 +43,11 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
         yield
 
 
-def _no_device(*args: Any) -> Any:
+def _no_device(*args: object) -> NoReturn:
     raise RuntimeError("code for a target cannot run here")
 
 
-def _no_graphs(functions: list[Any]) -> None:
+def _no_graphs(functions: list[object]) -> None:
     """CUDA graphs are recorded when the code runs, which it does not."""
 
 
@@ -61,10 +65,10 @@ def settings(backward: bool) -> Iterator[None]:
         yield
 
 
-def backend(patches: dict[str, Any]) -> Callable[..., Any]:
+def backend(patches: Options) -> Backend:
     """A Dynamo backend: compiles each graph for the target, and runs it on the CPU."""
 
-    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Compiled:
         from torch._inductor.compile_fx import compile_fx
 
         choices.check_dynamo_graph(module)
@@ -87,7 +91,7 @@ class NoResult(Exception):
     """A graph that was compiled and cannot run here: it calls a kernel that only the GPU has."""
 
 
-def _no_result(*args: Any) -> Any:
+def _no_result(*args: object) -> NoReturn:
     raise NoResult
 
 
@@ -112,7 +116,7 @@ def _runs_on_cpu(operator: str) -> bool:
     return bool(torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CPU"))
 
 
-def calls_backward(fn: Any) -> bool:
+def calls_backward(fn: object) -> bool:
     """Whether the function itself differentiates, as a training step does."""
     code = getattr(function_of(fn), "__code__", None)
     return code is not None and bool({"backward", "grad"} & _names(code))
@@ -123,7 +127,7 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*(_names(c) for c in inner))
 
 
-def config_patches(options: dict[str, Any]) -> dict[str, Any]:
+def config_patches(options: Options) -> dict[str, Any]:
     """Inductor's settings for `mode` and `options` of torch.compile."""
     patches: dict[str, Any] = {}
     if mode := options.get("mode"):

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 
-import torch
 from torch import fx
 from torch.fx import traceback as fx_traceback
 
+from tclab import user_lines
 from tclab.capturing.read.frames import printed_stack
 from tclab.model import SourceLine
 from tclab.scrub import scrub
 
-_TORCH = scrub(os.path.dirname(torch.__file__)) + "/"
 _UNKNOWN = "line unknown"
 
 
@@ -27,10 +26,10 @@ def being_traced() -> str:
     return _innermost(_dynamos() or printed_stack(meta.get("stack_trace") or ""))
 
 
-def _innermost(stack: tuple[SourceLine, ...]) -> str:
-    """The innermost line outside of PyTorch, else the innermost."""
-    own = [line for line in stack if not line.file.startswith(_TORCH)]
-    return next((_text(line) for line in reversed(own or stack)), _UNKNOWN)
+def _innermost(stack: Sequence[SourceLine]) -> str:
+    """The innermost line of the user's, else the innermost."""
+    lines = user_lines.users_or_all(stack, lambda line: line.file)
+    return next(map(_text, reversed(lines)), _UNKNOWN)
 
 
 def _dynamos() -> tuple[SourceLine, ...]:

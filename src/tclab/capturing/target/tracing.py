@@ -99,8 +99,9 @@ def _create_proxy(original: Any) -> Any:
 
     constructors = _device_constructors()
 
-    def create_proxy(self: Any, kind: str, target: Any, args: Any, kwargs: Any,
-                     *rest: Any, **options: Any) -> Any:  # fmt: skip
+    def create_proxy(
+        self: Any, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **options: Any
+    ) -> Any:
         if kind == "call_method" and target == "cuda":
             target, args, kwargs = "to", (args[0], DEVICE), {}
         if kind == "call_function" and target in constructors and kwargs.get("device") is None:
