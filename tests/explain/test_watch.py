@@ -209,7 +209,7 @@ class Command:
             command, env=env, cwd=folder, stdout=self.log.open("w"), stderr=subprocess.STDOUT,
             preexec_fn=_listen_to_ctrl_c)  # fmt: skip  # noqa: PLW1509 - no other thread here
 
-    def wait(self, pattern: str, seconds: float = 120) -> str:
+    def wait(self, pattern: str, seconds: float = 300) -> str:
         """What was said, once it has this."""
         end = time.monotonic() + seconds
         while not re.search(pattern, text := self.log.read_text()):
@@ -220,7 +220,7 @@ class Command:
     def ended(self) -> int:
         """Ctrl-C, and the exit status."""
         self.process.send_signal(signal.SIGINT)
-        return self.process.wait(30)
+        return self.process.wait(60)
 
 
 @pytest.fixture
@@ -266,7 +266,7 @@ def test_a_wrong_command_line_is_not_watched(started, write):
     write("m.py", MODEL)
     write("helper.py", "FACTOR = 2.0\n")
     command = started("m.py:f", "--option", "mode=fast")
-    assert command.process.wait(120) == 2
+    assert command.process.wait(300) == 2
     assert "--option mode=fast: there is no such mode" in command.log.read_text()
 
 

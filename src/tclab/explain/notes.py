@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tclab import user_lines
+from tclab.explain import fixes
 from tclab.model import Break, Guard, LineNote, Recompile, SourceLine, Symbol
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     for item in capture.breaks:
         lines = _users_lines(item)
         for place in lines[-1:]:
-            hint = item.hints[0] if item.hints else ""
+            hint = next(iter(fixes.of(item)), "")
             label = "skipped" if item.skipped else "graph break"
             yield place, LineNote(place.line, label, _reason(item), hint)
         for place in lines[:-1][:1]:  # where the compiled frame calls what breaks
