@@ -120,7 +120,7 @@ def test_keywords_of_code():
     }  # fmt: skip
     load = words["SASS", "LDG.E"]
     assert load.anchor == "c-sass-L1" and "LDG.E R4, [R2.64+0x10]" in load.line
-    assert load.anchor in Page(render.html(CHAIN, prefix="c")).ids
+    assert load.anchor.partition("-L")[0] in Page(render.html(CHAIN, prefix="c")).ids
     (tt,) = render.keywords(TTIR, prefix="t")
     assert (tt.anchor, tt.word) == ("t-L2", "tt.load")
     assert render.keywords(TABLE) == []
