@@ -53,7 +53,7 @@ Object.assign(Chain.prototype, {
     this.byHand = true;
     memory.set("stages-" + this.room(), this.chosen().join(" "));
     this.write();
-    for (const column of this.columns) if (column.shown && !column.panes.some((p) => p.element.open)) column.unfold();
+    for (const column of this.columns) if (column.shown) column.unfoldFirst();
     this.bring().then(() => this.pinned >= 0 && this.scroll());
     if (this.pinned >= 0) this.scroll();
   },

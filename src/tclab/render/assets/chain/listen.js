@@ -26,10 +26,21 @@ Object.assign(Chain.prototype, {
       if (event.target.type === "search") this.columnOf(event.target).find(event.target.value);
     });
     root.addEventListener("toggle", (event) => this.toggled(event), true);
-    NARROW.addEventListener("change", () => { this.choose(this.preferred()); this.bring(); });
-    if (window.ResizeObserver) new ResizeObserver(() => this.mark()).observe(root);
+    if (window.ResizeObserver) new ResizeObserver(() => this.resized()).observe(root);
     this.rove(root.querySelector(".tclab-tools"));
     if (memory.get("wrap")) this.setWrapped(true);
+  },
+
+  // As many columns as there is room for now: the window, or a fold around the viewer, was opened.
+  resized() {
+    const room = this.room();
+    if (room !== this.had && !this.byHand) {
+      this.choose(this.pinned < 0 ? this.preferred() : this.chosen());
+      for (const column of this.columns) if (column.shown) column.unfoldFirst();
+      this.bring();
+    }
+    this.had = room;
+    this.mark();
   },
 
   columnOf(element) { return this.columns.find((column) => column.element.contains(element)); },
