@@ -90,7 +90,7 @@ lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
-check: lint coverage site ## lint, types, tests with coverage, strict build: what CI runs
+check: lint test site ## lint, types, tests, strict build: what CI runs
 
 list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 	$(BIN)/tclab list

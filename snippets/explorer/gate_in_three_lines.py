@@ -18,7 +18,7 @@ def gate(x, bias):
 
 
 c = tclab.capture(gate, target="h200")(torch.randn(4096, 1024), torch.randn(1024))
-(chain,) = c.chains
+(chain,) = c.chains()
 assert len(c.kernels) == 1
 for line in ("x + bias", "torch.sigmoid", "opened * x"):
     assert {"dynamo", "forward", "kernel", "ptx", "sass"} <= reached(chain, line), line

@@ -19,7 +19,7 @@ def f(x):
 
 
 c = tclab.capture(f, target="h200")(torch.randn(1_000_000))
-(chain,) = c.chains
+(chain,) = c.chains()
 assert stages(chain) == [
     "python", "bytecode", "dynamo", "forward", "post_grad",
     "ir", "kernel", "ttir", "ttgir", "llir", "ptx", "sass",

@@ -17,7 +17,7 @@ def f(x):
 
 torch.manual_seed(0)
 x = torch.randn(16384, 512)
-(h200,), (a100,) = (tclab.capture(f, target=gpu)(x).chains for gpu in ("h200", "a100"))
+(h200,), (a100,) = (tclab.capture(f, target=gpu)(x).chains() for gpu in ("h200", "a100"))
 
 
 def lines(chain, stage):

@@ -100,7 +100,7 @@ def on_cpu(folder: Path, heard: Heard) -> None:
     keep(folder / "cpp_wrapper.log", heard.take(in_cpp), ("inductor_output_code",))
     with listings() as said:
         exponential = tclab.capture(fn.exponential)(torch.randn(16))
-        assert exponential.chains
+        assert exponential.chains()
     heard.take(exponential)
     save(folder / "exponential.objdump", "".join(said))
 
@@ -202,12 +202,11 @@ def _without_debug(ptx: str) -> str:
 def _compiled(capture: Any, kind: str) -> Any:
     from torch._inductor.codecache import PyCodeCache
 
-    from tclab.capturing.machine_code import triton
     from tclab.capturing.target import stand_in
     from tclab.capturing.torch_private import autotuners
 
-    kernels = triton.sources(capture.wrapper_code[0])
-    ((name, source),) = [kernel for kernel in kernels if kernel[0].startswith(kind)]
+    kernels = capture.units[0].output.triton_sources()
+    ((name, source),) = [item for item in kernels.items() if item[0].startswith(kind)]
     short = mock.patch.object(PyCodeCache, "write", _write)
     with stand_in.standing_in(capture.target), short:
         autotuner = autotuners.build(name, source)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from tclab import render, terminal
-from tclab.cli.explain import replace_file
+from tclab.cli.report_file import replace_file
 from tclab.errors import BadRequest
 from tclab.explain import Report
 from tclab.model import Chain, Diff
@@ -67,12 +67,15 @@ def read(path: Path) -> Report:
 def labels(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> tuple[str, str]:
     """What tells the two apart: target, PyTorch, or else the names of the files."""
     names = [
-        ", ".join([r.title, r.target or "this machine", f"PyTorch {r.provenance.torch}"])
-        for r in reports
+        ", ".join([r.title, r.target or "this machine", f"PyTorch {_torch(r)}"]) for r in reports
     ]
     if names[0] == names[1]:
         return str(paths[0]), str(paths[1])
     return names[0], names[1]
+
+
+def _torch(report: Report) -> str:
+    return report.provenance.torch if report.provenance else "unknown"
 
 
 def diffs(reports: tuple[Report, Report], names: tuple[str, str]) -> list[Diff]:

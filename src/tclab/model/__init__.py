@@ -42,6 +42,7 @@ from tclab.model.compiles import (
     Symbol,
     Symbols,
 )
+from tclab.model.reports import Report
 from tclab.model.runs import (
     CAUSES,
     NEEDS,
@@ -79,6 +80,7 @@ __all__ = [
     "Provenance",
     "Recompile",
     "Recompiles",
+    "Report",
     "Run",
     "Snippet",
     "SourceLine",

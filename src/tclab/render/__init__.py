@@ -19,7 +19,6 @@ from tclab.render import stamp as _stamp
 from tclab.render.escape import clean, esc, identifier
 from tclab.render.opcodes import Keyword
 from tclab.render.options import FOLD_LINES, Options
-from tclab.render.parts import pair
 
 if TYPE_CHECKING:
     from tclab.model import Artifact, Run, Snippet
@@ -40,7 +39,6 @@ __all__ = [
     "js",
     "keywords",
     "output",
-    "pair",
     "run",
     "run_text",
     "source",
@@ -54,7 +52,7 @@ _ASSETS = Path(__file__).parent / "assets"
 
 #: What the outputs of a page need, each made of the files named.
 _SECTIONS = ("index", "code", "memory", "pane", "column", "chain", "layout", "listen", "start")
-STYLES = {"tclab.css": ("tclab.css",), "chain.css": ("chain.css", "diff.css")}
+STYLES = {"tclab.css": ("tclab.css", "report.css"), "chain.css": ("chain.css", "diff.css")}
 SCRIPTS = {"tclab.js": ("tclab.js",), "chain.js": tuple(f"chain/{s}.js" for s in _SECTIONS)}
 
 Sources = Mapping[str, str]

@@ -10,7 +10,7 @@ from tclab.render import highlight, parts
 from tclab.render.escape import clean, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tclab.render.options import Options
 
@@ -57,7 +57,6 @@ def html(
     focus: Sequence[Range],
     *,
     first_line: int = 1,
-    links: Mapping[int, tuple[str, ...]] | None = None,
     numbers: bool = False,
     label: str = "",
     stage: str = "",
@@ -67,10 +66,9 @@ def html(
     pieces = []
     for first, last, shown in cut(first_line, first_line + len(lines) - 1, focus):
         start = first - first_line
-        own = {n - start: keys for n, keys in (links or {}).items() if n > start}
         body = highlight.block(
             "\n".join(lines[start : last - first_line + 1]) + "\n", language, options,
-            first_line=first, links=own, numbers=numbers, label=label, stage=stage,
+            first_line=first, numbers=numbers, label=label, stage=stage,
         )  # fmt: skip
         pieces.append(body if shown else parts.fold(_which(first, last), body))
     if len(pieces) == 1:

@@ -1,4 +1,4 @@
-"""Pieces of HTML that several artifacts use: folds, tables, tabs, pairs."""
+"""Pieces of HTML that several artifacts use: folds, tables, tabs."""
 
 from __future__ import annotations
 
@@ -146,12 +146,6 @@ def tabs(
         data_keep=keep,
     )
     return tag("div", choice + "".join(bodies), class_="tclab-tabs")
-
-
-def pair(left: str, right: str) -> str:
-    """Two pieces of HTML side by side on a wide screen, one under the other on a narrow one."""
-    sides = "".join(tag("div", side, class_="tclab-side") for side in (left, right))
-    return tag("div", sides, class_="tclab-pair")
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

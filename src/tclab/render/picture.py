@@ -203,9 +203,8 @@ def _box(box: Box, centre: Point, width: float, options: Options) -> str:
         x, y = centre[0] + width / 2 - 7, centre[1] + _HEIGHT / 2
         drawn += f'<circle cx="{_n(x)}" cy="{_n(y)}" r="4.5"/>'
     name = f"tclab-node tclab-op-{op_class(node)}" + (" tclab-again" if box.again else "")
-    keys = " ".join("".join(k.split()) for k in node.keys) or None
     url = source_url(node.source, options) if node.source else ""
-    return tag("a" if url else "g", drawn, href=url or None, class_=name, data_keys=keys)
+    return tag("a" if url else "g", drawn, href=url or None, class_=name)
 
 
 def svg(graph: Graph, options: Options) -> str:

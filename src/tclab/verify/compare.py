@@ -234,24 +234,30 @@ def _load(out: Path, side: str, name: str) -> dict[str, Any]:
 
 def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
     """One function: how many kernels are identical, different, refused, and why."""
-    from tclab.capturing.machine_code.triton import sources
-
     row = {"name": name, "kernels": 0, "identical": 0, "different": 0, "refused": 0,
            "seconds": [gpu.get("seconds"), target.get("seconds")]}  # fmt: skip
     if gpu["status"] != "done":
         return row | {"verdict": f"gpu {gpu['status']}", "reason": gpu["reason"]}
-    real = [s for w in gpu["wrappers"] for s in sources(w)]
+    real = _kernels(gpu["wrappers"])
     row["kernels"] = len(real)
     if target["status"] != "done":
         counted = "refused" if target["status"] == "refused" else "different"
         return row | {"verdict": target["status"], counted: len(real), "reason": target["reason"]}
-    ours = [s for w in target["wrappers"] for s in sources(w)]
+    ours = _kernels(target["wrappers"])
     same = sum(a == b for a, b in zip(real, ours))
     row |= {"identical": same, "different": max(len(real), len(ours)) - same}
     calls = [_normal(w) for w in gpu["wrappers"]] == [_normal(w) for w in target["wrappers"]]
     verdict = "different" if row["different"] else _same(len(real), calls)
     diff = "" if calls else _diff(gpu["wrappers"], target["wrappers"])
     return row | {"verdict": verdict, "reason": diff}
+
+
+def _kernels(wrappers: list[str]) -> list[tuple[str, str]]:
+    """Name and source of each Triton kernel."""
+    from tclab.capturing.read.output_code import OutputCode
+
+    files = map(OutputCode.read, wrappers)
+    return [kernel for file in files for kernel in file.triton_sources().items()]
 
 
 def _same(kernels: int, calls: bool) -> str:

@@ -6,13 +6,19 @@ import pytest
 
 from tclab.capturing.chain import facts, inductor
 from tclab.capturing.chain.machine import machine_panes
-from tclab.capturing.chain.resolve import Notes
+from tclab.capturing.chain.resolve import Origins
 from tclab.capturing.machine_code import triton
-from tclab.capturing.read import units
+from tclab.capturing.read.graphs import graphs
+from tclab.capturing.read.units import CompiledKernel, Unit, units
+from tclab.capturing.trace.events import Trace
 from tclab.model import Listing
 from tests.samples.replay import VERSIONS, replayed, since, text
 
 each_version = pytest.mark.parametrize("version", VERSIONS)
+
+
+def replayed_units(trace: Trace) -> tuple[Unit, ...]:
+    return units(trace, graphs(trace, "post_grad"))
 
 
 def linked(pane: Listing) -> list[tuple[str, tuple[str, ...]]]:
@@ -27,8 +33,8 @@ def linked(pane: Listing) -> list[tuple[str, tuple[str, ...]]]:
 @each_version
 def test_values_of_the_ir_are_marked(version):
     with replayed(version, "product") as trace:
-        (listing,) = units.ir(trace, fused=True)
-        pane = inductor.ir_pane(listing, 0, Notes.read(trace))
+        (unit,) = replayed_units(trace)
+        pane = inductor.ir_pane(unit.ir, unit, Origins.read(trace))
     code = pane.code.splitlines()
     assert [(code[n - 1].strip(), *keys) for n, keys in sorted(pane.marks.items())] == [
         ("op0: ExternKernelSchedulerNode(ExternKernelOut)", "ir:0:op0"),
@@ -58,8 +64,8 @@ POLICY = {"2.11": "", "2.13": " eviction_policy='evict_first',"}  # written in a
 @each_version
 def test_lines_of_a_triton_kernel_are_found_among_those_that_were_written(version):
     with replayed(version, "product") as trace:
-        _, kernel = units.all_kernels(trace)
-        pane = inductor.kernel_pane(kernel, 0, 1, Notes.read(trace))
+        (unit,) = replayed_units(trace)
+        pane = inductor.kernel_pane(unit.kernels[1], unit, 1, Origins.read(trace))
     assert linked(pane) == [
         (
             f"tmp0 = tl.load(in_ptr0 + (r0_1 + 64*x0), xmask,{since(POLICY, version)} other=0.0)",
@@ -77,9 +83,9 @@ def test_lines_of_a_triton_kernel_are_found_among_those_that_were_written(versio
 @each_version
 def test_facts_of_a_kernel(version):
     with replayed(version, "product") as trace:
-        _, kernel = units.all_kernels(trace)
-        (unit,) = units.units(trace)
-        found = facts.facts(kernel, 0, unit.fusion, None, Notes.read(trace))
+        (unit,) = replayed_units(trace)
+    _, kernel = unit.kernels
+    found = facts.facts(kernel, unit)
     assert {k: v for k, v in found.items() if k not in kernel.facts} == {
         "fused": "op1 alone",
         "bytes moved": "16,640",  # 64 x 64 and 64 numbers of 4 bytes
@@ -138,7 +144,7 @@ static_cast<int64_t>(8L));
 def test_computing_lines_of_cpp_kernels(version):
     """Loops, masks and the accumulators' declarations are not; a tail's variable is the loop's."""
     with replayed(version, "training") as trace:
-        forward, backward = units.all_kernels(trace)
+        (forward,), (backward,) = (unit.kernels for unit in replayed_units(trace))
     runs = [list(run.values()) for run in inductor._runs(forward.code.splitlines(), "cpp")]
     assert runs == [_lines(run) for run in FORWARD]
     assert "float tmp_acc0 = 0;" in forward.code
@@ -150,7 +156,7 @@ def test_computing_lines_of_cpp_kernels(version):
 @each_version
 def test_names_that_lines_of_cpp_give_values(version):
     with replayed(version, "training") as trace:
-        forward, _ = units.all_kernels(trace)
+        (forward,) = replayed_units(trace)[0].kernels
     first, last, _ = inductor._runs(forward.code.splitlines(), "cpp")
     names = [name for line in (*first.values(), *last.values()) for name in inductor.named(line)]
     assert names == [*(f"tmp{i}" for i in range(8)), "tmp_acc0_vec", "tmp_acc0"]
@@ -201,12 +207,13 @@ def panes(version: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str,
     """The kernel's source, and the panes below it."""
     monkeypatch.setattr(triton, "_tool", lambda *_, cubin: text(version, "product.sass"))
     with replayed(version, "product") as trace:
-        ((_, source),) = triton.sources(units.units(trace)[0].code)
+        (unit,) = replayed_units(trace)
+    (source,) = unit.output.triton_sources().values()
     sass, ptx_lines = triton.disassemble(b"")
     codes = {stage: text(version, f"product.{stage}") for stage in ("ttir", "ttgir", "llir")}
     codes |= {"ptx": triton._without_places(text(version, "product.ptx")), "sass": sass}
     stages = {stage: triton._listing("kernel", stage, code) for stage, code in codes.items()}
-    found = machine_panes(0, 1, source, stages, ptx_lines)
+    found = machine_panes(CompiledKernel("kernel", source, stages, ptx_lines=ptx_lines), 0, 1)
     return source.strip("\n"), {pane.stage: pane for pane in found}
 
 

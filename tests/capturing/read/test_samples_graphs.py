@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tclab.capturing.chain.graphs import graph_pane
-from tclab.capturing.chain.resolve import Notes
+from tclab.capturing.chain.resolve import Origins
 from tclab.capturing.read.graphs import graphs
 from tclab.model import Graph, Node
 from tests.samples.log import FILE
@@ -163,7 +163,7 @@ def test_lines_lead_to_the_users_line(version):
 def test_marks_of_a_graph_as_a_pane(version):
     with replayed(version, "training") as trace:
         (graph,) = graphs(trace, "forward")
-        pane = graph_pane(graph, 0, Notes.read(trace))
+        pane = graph_pane(graph, 0, Origins.read(trace))
     marked = {code: keys for number, keys in pane.marks.items()
               for code in [graph.code.splitlines()[number - 1].strip().split(" ")[0]]}  # fmt: skip
     assert marked == {

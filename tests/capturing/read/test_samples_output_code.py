@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tclab.capturing.chain import facts
-from tclab.capturing.read import graphs, output_code, units
+from tclab.capturing.read import graphs, units
+from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.read.units import Unit
 from tclab.capturing.trace.events import Trace
 from tclab.model import Kernel
@@ -17,11 +18,15 @@ each_version = pytest.mark.parametrize("version", VERSIONS)
 
 def kernels(version: str, case: str) -> tuple[Kernel, ...]:
     with replayed(version, case) as trace:
-        return units.all_kernels(trace)
+        return tuple(kernel for unit in read(trace) for kernel in unit.kernels)
+
+
+def read(trace: Trace) -> tuple[Unit, ...]:
+    return units.units(trace, graphs.graphs(trace, "post_grad"))
 
 
 def only_unit(trace: Trace) -> Unit:
-    (unit,) = units.units(trace)
+    (unit,) = read(trace)
     return unit
 
 
@@ -31,14 +36,14 @@ def only_unit(trace: Trace) -> Unit:
 @each_version
 def test_each_graph_is_a_unit_with_its_direction_and_nodes(version):
     with replayed(version, "training") as trace:
-        forward, backward = units.units(trace)
+        forward, backward = read(trace)
     assert (forward.compile_id, forward.direction, backward.direction) == (
         "0/0", "forward", "backward",
     )  # fmt: skip
-    assert forward.nodes == {
+    assert forward.output.record == {
         "cpp_fused_add_mul_relu_sum_threshold_backward_0:1": ("sum_1", "mul", "relu", "add", "le")
     }
-    assert backward.nodes == {
+    assert backward.output.record == {
         "cpp_fused_expand_mul_threshold_backward_0:1": ("where", "full_default", "mul_1", "expand")
     }
 
@@ -49,15 +54,16 @@ def test_output_code_counts_graphs_from_0_and_names_no_cache_file(version):
         (said,) = (e.payload for e in trace.named("inductor_output_code"))
         unit = only_unit(trace)
     assert "# kernel path: <inductor-cache>/" in said
-    assert "# kernel path:" not in unit.code
-    assert unit.code.startswith("# AOT ID: ['0_inference']\n")
+    assert "# kernel path:" not in unit.output.text
+    assert unit.output.text.startswith("# AOT ID: ['0_inference']\n")
     assert not said.startswith("# AOT ID: ['0_inference']\n")  # the process made others before
 
 
 @each_version
 def test_ir_before_and_after_fusion(version):
     with replayed(version, "product") as trace:
-        (before,), (after,) = units.ir(trace, fused=False), units.ir(trace, fused=True)
+        unit = only_unit(trace)
+    before, after = unit.ir_pre_fusion, unit.ir
     assert (before.title, before.name) == ("Inductor IR before fusion, inference",
                                            "ir-pre-fusion-forward")  # fmt: skip
     assert (after.title, after.name) == ("Inductor IR after fusion, inference", "ir-forward")
@@ -75,7 +81,7 @@ def test_ir_before_and_after_fusion(version):
 @each_version
 def test_the_fusion_log(version):
     with replayed(version, "product") as trace:
-        listing = units.fusion(trace)
+        listing = units.fusion(read(trace))
     lines = [line for line in listing.code.splitlines() if "SchedulerNode" not in line]
     round_ = ["fuse_nodes_once, candidates:", "found 0 possible fusions"]
     assert lines == [
@@ -146,15 +152,16 @@ def test_without_a_record_the_comment_names_the_nodes(version):
     with replayed(version, "product") as trace:
         unit = only_unit(trace)
         (graph,) = graphs.graphs(trace, "post_grad")
-    library, triton = output_code.kernels(unit.code, {}, graph)
+    library, triton = OutputCode.read(unit.output.text, {}, graph).kernels()
     assert (library.origins, triton.origins) == ((), ("aten.relu", "aten.sum"))
 
 
 @each_version
 def test_output_code_that_is_cpp_has_no_kernels_to_show(version):
     with replayed(version, "cpp_wrapper") as trace:
-        (wrapper,) = units.wrapper(trace)
-        assert units.all_kernels(trace) == ()
+        unit = only_unit(trace)
+    wrapper = unit.wrapper
+    assert unit.kernels == ()
     assert 'extern "C"  void  cpp_fused_add_mul_relu_sum_0(const float* in_ptr0' in wrapper.code
     assert (wrapper.title, wrapper.links) == ("Output code", {})
 
@@ -162,7 +169,7 @@ def test_output_code_that_is_cpp_has_no_kernels_to_show(version):
 @each_version
 def test_lines_of_the_output_code_lead_to_nodes(version):
     with replayed(version, "product") as trace:
-        (wrapper,) = units.wrapper(trace)
+        wrapper = only_unit(trace).wrapper
     assert (wrapper.title, wrapper.name) == ("Output code, inference", "wrapper-forward")
     assert "Provenance debug handles" not in wrapper.code
     code = wrapper.code.splitlines()

@@ -11,13 +11,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tclab.capturing.chain.inductor import kernel_key
-from tclab.capturing.chain.resolve import Keys
 from tclab.capturing.machine_code import positions
 from tclab.capturing.machine_code.positions import Position, Positions
-from tclab.model import Listing
+from tclab.capturing.read.units import CompiledKernel
+from tclab.model import Listing, links
 
-STAGES = ("ttir", "ttgir", "llir", "ptx", "sass")
+LineKeys = dict[int, links.Keys]
 
 
 @dataclass(frozen=True)
@@ -35,46 +34,49 @@ class Place:
         """The key of the kernel's line a position is in, or ''."""
         for file, line, _ in reversed(position):
             if file == self.file and line > self.offset:
-                return kernel_key(self.unit, self.index, line - self.offset)
+                return links.kernel(self.unit, self.index, line - self.offset)
         return ""
 
     def key(self, stage: str, position: Position) -> str:
         """The key of a stage's lines that have this position."""
         names = (f"{'' if f == self.file else f + ':'}{n}:{c}" for f, n, c in position)
-        return f"{stage}:{self.unit}.{self.index}:{'@'.join(names)}"
+        return links.below(stage, self.unit, self.index, "@".join(names))
+
+    def ptx(self, line: int) -> str:
+        """The key of a line of the PTX."""
+        return links.below("ptx", self.unit, self.index, f"line {line}")
 
 
-def machine_panes(unit: int, index: int, source: str, stages: Mapping[str, Listing],
-                  ptx_lines: Mapping[int, int]) -> list[Listing]:  # fmt: skip
-    """The stages of one kernel, linked. `ptx_lines`: line of the SASS → line of the PTX."""
+def machine_panes(compiled: CompiledKernel, unit: int, index: int) -> list[Listing]:
+    """What Triton made of the kernel number `index` of a unit, stage by stage, linked."""
+    stages, source = compiled.stages, compiled.source
     if "ttir" not in stages:
         return list(stages.values())
     offset = len(source) - len(source.lstrip("\n"))
     place = Place(unit, index, positions.kernel_file(stages["ttir"].code), offset)
     panes: list[Listing] = []
-    for stage in STAGES[:-1]:
+    for stage, placed in positions.READERS.items():
         if listing := stages.get(stage):
-            placed = positions.READERS[stage](listing.code)
-            panes.append(_pane(listing, stage, placed, place, panes[-1] if panes else None))
+            before = panes[-1] if panes else None
+            panes.append(_pane(listing, placed(listing.code), place, before))
     if sass := stages.get("sass"):
-        panes.append(_sass(sass, ptx_lines, panes[-1], place))
+        panes.append(_sass(sass, compiled.ptx_lines, panes[-1], place))
     return panes
 
 
-def _pane(listing: Listing, stage: str, placed: Positions, place: Place,
-          before: Listing | None) -> Listing:  # fmt: skip
-    links: dict[int, Keys] = {}
-    marks: dict[int, Keys] = {}
+def _pane(listing: Listing, placed: Positions, place: Place, before: Listing | None) -> Listing:
+    above: LineKeys = {}
+    marks: LineKeys = {}
     for number, several in placed.items():
         up = [place.kernel(p) for p in several]
         up += [_above(p, place, before) for p in several if before]
-        links[number] = tuple(dict.fromkeys(key for key in up if key))
-        marks[number] = tuple(dict.fromkeys(place.key(stage, p) for p in several))
-    if stage == "ptx":
+        above[number] = tuple(dict.fromkeys(key for key in up if key))
+        marks[number] = tuple(dict.fromkeys(place.key(listing.stage, p) for p in several))
+    if listing.stage == "ptx":
         code = listing.code.splitlines()
         for number in (n for n, line in enumerate(code, 1) if positions.is_ptx(line)):
-            marks[number] = (*marks.get(number, ()), _ptx_key(place, number))
-    return replace(listing, links=links, marks=marks)
+            marks[number] = (*marks.get(number, ()), place.ptx(number))
+    return replace(listing, links=above, marks=marks)
 
 
 def _above(position: Position, place: Place, before: Listing) -> str:
@@ -93,7 +95,7 @@ _SASS_FILE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)')
 
 def _sass(listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, place: Place) -> Listing:
     """SASS: each instruction's PTX line, the kernel's line of that, or of its own comment."""
-    links: dict[int, Keys] = {}
+    above: LineKeys = {}
     own = ""
     lines = listing.code.splitlines()
     padding = positions.padding_lines(lines)
@@ -104,11 +106,7 @@ def _sass(listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, place: P
             own = ""
         elif positions.is_instruction(line) and number not in padding:
             at = ptx_lines.get(number, 0)
-            kernel = [key for key in ptx.links.get(at, ()) if key.startswith("kernel:")]
-            up = [*(kernel or [own]), _ptx_key(place, at) if at else ""]
-            links[number] = tuple(key for key in up if key)
-    return replace(listing, links={n: keys for n, keys in links.items() if keys})
-
-
-def _ptx_key(place: Place, line: int) -> str:
-    return f"ptx:{place.unit}.{place.index}:line {line}"
+            kernel = [key for key in ptx.links.get(at, ()) if links.is_kernel(key)]
+            up = [*(kernel or [own]), place.ptx(at) if at else ""]
+            above[number] = tuple(key for key in up if key)
+    return replace(listing, links={n: keys for n, keys in above.items() if keys})

@@ -38,8 +38,9 @@ def guards(trace: Trace) -> tuple[Guards, ...]:
     )
 
 
-def _guards(payload: str, index: int, event: Event, frame: Frame | None,
-            files: dict[str, str]) -> Guards:  # fmt: skip
+def _guards(
+    payload: str, index: int, event: Event[object], frame: Frame | None, files: dict[str, str]
+) -> Guards:
     function = frame.function if frame else ""
     title = f"Guards of {function} ({event.compile_id})" if function else "Guards"
     tree = _tree(payload, files)
@@ -94,7 +95,6 @@ def _guard(type_: str, source: str, check: str) -> Guard:
     location = None
     if where:
         check = where["check"]
-        location = SourceLine(
-            scrub(where["file"]), int(where["line"]), scrub(where["code"] or ""), where["function"]
-        )  # fmt: skip
+        file, code = scrub(where["file"]), scrub(where["code"] or "")
+        location = SourceLine(file, int(where["line"]), code, where["function"])
     return Guard(type_, scrub(source), (scrub(check.strip()),) if check else (), location)

@@ -12,7 +12,6 @@ the process only imports, and a first fork proves that forks can use the GPU.
 from __future__ import annotations
 
 import gc
-import importlib
 import itertools
 import os
 import signal
@@ -24,29 +23,6 @@ from types import ModuleType
 from typing import Any
 
 from tclab.engine.worker import vector_isas
-
-_MODULES = (
-    "torch",
-    "torch._dynamo",
-    "torch._inductor.compile_fx",
-    "torch._inductor.lowering",
-    "torch._inductor.graph",
-    "torch._inductor.scheduler",
-    "torch._inductor.codecache",
-    "torch._inductor.async_compile",
-    "torch._inductor.codegen.cpp",
-    "torch._inductor.codegen.triton",
-    "torch._inductor.codegen.wrapper",
-    "torch._inductor.fx_passes.joint_graph",
-    "torch._inductor.fx_passes.post_grad",
-    "torch._inductor.select_algorithm",
-    "torch._inductor.kernel.mm",
-    "torch._functorch.aot_autograd",
-    "torch._functorch.partitioners",
-    "torch.fx.experimental.symbolic_shapes",
-    "torch._higher_order_ops",
-    "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
-)
 
 #: Numbers that functions and classes were given for good: starting again would repeat them.
 LASTING = {
@@ -62,11 +38,13 @@ def warm_up() -> str:
     global _threads
     import torch
 
+    from tclab.capturing.torch_private import private, warming
+
     _threads = torch.get_num_threads()
     compiles = not _gpu_visible()
     with vector_isas.tried_ahead() if compiles and _has_compiler() else nullcontext():
-        for module in _MODULES:
-            importlib.import_module(module)
+        if moved := private.gone(warming.NAMES):  # imports all that they name
+            return "; ".join(moved)
         if compiles:
             state = _State()
             _compile_once()

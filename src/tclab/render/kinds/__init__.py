@@ -17,6 +17,7 @@ from tclab.render.kinds import (
     listing,
     plain,
     recompiles,
+    report,
     symbols,
     table,
 )
@@ -38,6 +39,7 @@ RENDERERS: dict[str, ModuleType] = {
     "kernel": kernel,
     "listing": listing,
     "recompiles": recompiles,
+    "report": report,
     "symbols": symbols,
     "table": table,
     "text": plain,

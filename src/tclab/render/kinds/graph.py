@@ -63,7 +63,6 @@ def _code(graph: Graph, options: Options) -> str:
         graph.code,
         "python",
         options,
-        links=graph.links,
         label=graph.title,
         stage=graph.stage,
     )

@@ -49,7 +49,6 @@ def _block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) 
         options,
         focus,
         first_line=artifact.first_line,
-        links=artifact.links,
         label=artifact.title,
         stage=artifact.stage,
     )

@@ -107,10 +107,16 @@ def _origins(panes: Panes, line: int) -> str:
     """Links to the lines that a line came from."""
     places = panes.origins(line)
     links = " ".join(
-        f"<a href=#{panes.id(pane, number)}>{esc(panes.names[pane])}:{number}</a>"
+        f"<a href=#{_address(panes, pane, number)}>{esc(panes.names[pane])}:{number}</a>"
         for pane, number in places[:ORIGINS]
     )
     return f"<em>{links}{' …' if len(places) > ORIGINS else ''}</em>" if links else ""
+
+
+def _address(panes: Panes, pane: int, line: int) -> str:
+    """The line's id; of bare text, whose lines are the script's, its pane's."""
+    bare = panes.chain.panes[pane].stage in BARE
+    return panes.id(pane) if bare else panes.id(pane, line)
 
 
 # ------------------------------------------------------------------------- machine code

@@ -53,11 +53,20 @@ Object.assign(Chain.prototype, {
       this.element(this.current).focus();
       return;
     }
+    const origin = event.target.closest("t-l > em > a");
+    if (origin) { event.preventDefault(); this.follow(origin); return; }
     if (event.target.closest("a, summary, input, label")) return;
     const line = this.line(event.target);
     const selected = window.getSelection();
     if (line < 0 || (selected && !selected.isCollapsed)) return;
     this.toggle(line);
+  },
+
+  // A line's origin: the address may name its pane only, the words name its line, too.
+  follow(origin) {
+    const pane = new URL(origin.href).hash.slice(1).replace(/-L\d+$/, "");
+    this.visit(pane + "-L" + origin.textContent.split(":").pop());
+    this.write();
   },
 
   point(event) {
