@@ -25,6 +25,7 @@ class Chain {
     this.tip = new Tip(root);
     this.current = this.pinned = this.previewed = -1;
     this.byHand = false; // whether the reader chose the stages
+    this.had = this.room();
     this.choose(this.preferred());
     this.widen();
     for (const column of this.columns) column.unfold();
@@ -386,7 +387,7 @@ class Chain {
     if (!pane) return;
     const line = match[2] === undefined ? -1 : pane.start + Number(match[2]) - pane.first;
     this.isNear = true;
-    this.choose((this.preferred()).concat(pane.column.stage));
+    this.choose((this.byHand ? this.chosen() : this.preferred()).concat(pane.column.stage));
     pane.column.unfold(pane);
     if (pane.has(line)) this.pin(line, { quiet: true });
     else this.bring();

@@ -138,6 +138,8 @@ class Column {
 
   // ------------------------------------------------------------------------------------ folding
 
+  unfoldFirst() { if (!this.panes.some((pane) => pane.element.open)) this.unfold(); }
+
   // Opens the panes that the selection reaches, else the first; not all if long. The pane that was
   // clicked stays as it is: nothing moves under the pointer.
   unfold(wanted) {

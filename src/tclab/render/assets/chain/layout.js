@@ -35,6 +35,13 @@ Object.assign(Chain.prototype, {
     });
     const last = this.columns.filter((column) => column.shown).pop();
     if (last) last.element.toggleAttribute("data-last", true);
+    if (NARROW.matches && last) this.showBox(this.boxes[this.columns.indexOf(last)].parentElement);
+  },
+
+  // The box of the stage in front, where not all boxes have room.
+  showBox(label) {
+    const row = label.parentElement;
+    row.scrollLeft = label.offsetLeft - (row.clientWidth - label.offsetWidth) / 2;
   },
 
   chosen() { return this.columns.filter((c) => c.shown).map((c) => c.stage); },
@@ -46,7 +53,7 @@ Object.assign(Chain.prototype, {
     this.byHand = true;
     memory.set("stages-" + this.room(), this.chosen().join(" "));
     this.write();
-    for (const column of this.columns) if (column.shown && !column.panes.some((p) => p.element.open)) column.unfold();
+    for (const column of this.columns) if (column.shown) column.unfoldFirst();
     this.bring().then(() => this.pinned >= 0 && this.scroll());
     if (this.pinned >= 0) this.scroll();
   },

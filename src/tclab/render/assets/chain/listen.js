@@ -26,10 +26,21 @@ Object.assign(Chain.prototype, {
       if (event.target.type === "search") this.columnOf(event.target).find(event.target.value);
     });
     root.addEventListener("toggle", (event) => this.toggled(event), true);
-    NARROW.addEventListener("change", () => { this.choose(this.preferred()); this.bring(); });
-    if (window.ResizeObserver) new ResizeObserver(() => this.mark()).observe(root);
+    if (window.ResizeObserver) new ResizeObserver(() => this.resized()).observe(root);
     this.rove(root.querySelector(".tclab-tools"));
     if (memory.get("wrap")) this.setWrapped(true);
+  },
+
+  // As many columns as there is room for now: the window, or a fold around the viewer, was opened.
+  resized() {
+    const room = this.room();
+    if (room !== this.had && !this.byHand) {
+      this.choose(this.pinned < 0 ? this.preferred() : this.chosen());
+      for (const column of this.columns) if (column.shown) column.unfoldFirst();
+      this.bring();
+    }
+    this.had = room;
+    this.mark();
   },
 
   columnOf(element) { return this.columns.find((column) => column.element.contains(element)); },
@@ -42,11 +53,20 @@ Object.assign(Chain.prototype, {
       this.element(this.current).focus();
       return;
     }
+    const origin = event.target.closest("t-l > em > a");
+    if (origin) { event.preventDefault(); this.follow(origin); return; }
     if (event.target.closest("a, summary, input, label")) return;
     const line = this.line(event.target);
     const selected = window.getSelection();
     if (line < 0 || (selected && !selected.isCollapsed)) return;
     this.toggle(line);
+  },
+
+  // A line's origin: the address may name its pane only, the words name its line, too.
+  follow(origin) {
+    const pane = new URL(origin.href).hash.slice(1).replace(/-L\d+$/, "");
+    this.visit(pane + "-L" + origin.textContent.split(":").pop());
+    this.write();
   },
 
   point(event) {

@@ -1,0 +1,98 @@
+"""``tclab diff``: two reports beside each other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tclab.cli.command import main
+from tclab.explain import Report
+from tclab.model import Breaks, Chain, Kernel, Provenance, Recompiles, Symbols, Table
+
+MADE = Provenance("2.13.0", "", "3.11.7", "a CPU", "Linux", "2026-11-21")
+EMPTY = Table("Times", "times", ("phase", "s"), ())
+
+
+def report(target: str, *codes: str, **more: object) -> Report:
+    """A report with a graph for each kernel's code."""
+    chains = tuple(
+        Chain(f"Graph {n}", "c", (Kernel("k", "k", code, "python", "kernel"),))
+        for n, code in enumerate(codes)
+    )
+    made = Report(
+        title="model.py:f", calls=(), target=target, backward=False, remarks=(), refusal=(),
+        summary=EMPTY, sources=(), breaks=Breaks(), recompiles=Recompiles(), symbols=Symbols(),
+        guards=(), chains=chains, times=EMPTY, provenance=MADE,
+    )  # fmt: skip
+    return replace(made, **more)
+
+
+@pytest.fixture
+def files(tmp_path: Path):
+    def write(*reports: Report) -> list[str]:
+        paths = []
+        for number, each in enumerate(reports):
+            path = tmp_path / f"{number}.json"
+            path.write_text(each.to_json(), encoding="utf-8")
+            paths.append(str(path))
+        return paths
+
+    return write
+
+
+def test_two_targets(files, capsys) -> None:
+    assert (
+        main(["diff", *files(report("NVIDIA H200", "x = 1\n"), report("Tesla T4", "x = 2\n"))]) == 0
+    )
+    text = capsys.readouterr().out
+    assert "--- Triton kernel, model.py:f, NVIDIA H200, PyTorch 2.13.0\n" in text
+    assert "+++ Triton kernel, model.py:f, Tesla T4, PyTorch 2.13.0\n" in text
+    assert "-x = 1\n+x = 2\n" in text
+
+
+def test_two_versions_of_pytorch(files, capsys) -> None:
+    later = report("", "x = 2\n", provenance=replace(MADE, torch="2.15.0"))
+    assert main(["diff", *files(report("", "x = 1\n"), later)]) == 0
+    text = capsys.readouterr().out
+    assert "this machine, PyTorch 2.13.0" in text and "this machine, PyTorch 2.15.0" in text
+
+
+def test_before_and_after_an_edit_are_told_apart_by_their_files(files, capsys) -> None:
+    before, after = files(report("", "x = 1\n"), report("", "x = 2\n"))
+    assert main(["diff", before, after]) == 0
+    assert f"--- Triton kernel, {before}\n+++ Triton kernel, {after}\n" in capsys.readouterr().out
+
+
+def test_a_graph_that_only_one_has_is_all_new(files, capsys) -> None:
+    assert main(["diff", *files(report("", "x\n"), report("", "x\n", "y\n"))]) == 0
+    same, new = capsys.readouterr().out.split("\n\n")
+    assert "The same in both: Triton kernel." in same and "+y" in new
+
+
+def test_one_html_file_that_stands_alone(files, tmp_path: Path) -> None:
+    out = tmp_path / "diff.html"
+    assert main(["diff", *files(report("", "x = 1\n"), report("", "x = 2\n")), "-o", str(out)]) == 0
+    html = out.read_text(encoding="utf-8")
+    assert html.startswith("<!doctype html>") and "<del>x = <b>1</b></del>" in html
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "something else"}', "\x00"])
+def test_what_is_no_report_is_named(files, tmp_path: Path, capsys, content: str) -> None:
+    (good,) = files(report("", "x\n"))
+    bad = tmp_path / "bad.json"
+    bad.write_text(content, encoding="utf-8")
+    assert main(["diff", good, str(bad)]) == 2
+    said = capsys.readouterr().err
+    assert "bad.json" in said.replace("\n", "") and "--format json" in said
+
+
+def test_open_needs_a_file(files, capsys) -> None:
+    assert main(["diff", *files(report("", "x\n"), report("", "x\n")), "--open"]) == 2
+    assert "--output" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there(files) -> None:
+    (good,) = files(report("", "x\n"))
+    assert main(["diff", good, "nowhere.json"]) == 2
