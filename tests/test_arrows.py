@@ -36,7 +36,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.display": {"IPython"},  # in a notebook, where it is already there
     "tclab.render": {"pygments", "igraph", "matplotlib"},
     "tclab.page": {
-        *("mkdocs", "markdown_exec", "markdown", "pymdownx", "jupytext", "nbformat"),
+        *("mkdocs", "markdown_exec", "markdown", "pymdownx"),
         *("pygments", "jinja2", "yaml", "rich"),
     },
     "tclab.terminal": {"rich"},
@@ -87,7 +87,7 @@ KNOWS: dict[str, set[str]] = {
 }
 
 #: The packages whose modules import torch when they are imported.
-TORCH_ROOMS = {"tclab.capturing", "tclab.verify.corpus"}
+TORCH_ROOMS = {"tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"}
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.
 PRIVATE_ROOMS = {

@@ -3,7 +3,8 @@
 Left: what Python compiled from `f`. Right: what Dynamo runs in its place. The
 multiplication, the relu and the sum are gone. One call of `__compiled_fn_…` stands for them. The
 append to the list is Python, not tensor work, so it stays as bytecode and runs after the
-graph. The first table has names only; the whole listings follow.
+graph. The first table has names only; the whole listings follow. The calls of
+`record_pregraph_bytecode_enter` and `…_exit` stand around the part that fetches the inputs.
 """
 
 import re
@@ -25,11 +26,18 @@ def f(x):
 c = tclab.capture(f, backend="eager")(torch.randn(8))
 
 original, rewritten = c.bytecode[:2]
-assert "relu" in original.code and "__compiled_fn" not in original.code
-assert "__compiled_fn" in rewritten.code
-assert "relu" not in rewritten.code  # the tensor work moved into the graph
-assert seen == [1]  # and the append happened ...
-assert "STORE_SUBSCR" in rewritten.code  # ... as seen[:] = [1]
+# claim: one-call-stands-for-the-tensor-work
+assert "relu" in original.code and "relu" not in rewritten.code
+text = rewritten.code
+parts = text.index("(x)"), text.rindex(" CALL "), text.index("(seen)")
+# claim: inputs-then-graph-then-python
+assert parts == tuple(sorted(parts)) and "__compiled_fn" in text
+# claim: the-append-became-a-whole-list
+assert "STORE_SUBSCR" in rewritten.code and "append" not in rewritten.code and seen == [1]
+# claim: what-the-list-held-is-guarded
+assert any("seen" in guard.source for guard in c.guards[0])
+# claim: the-profiler-is-told, torch >= 2.12
+assert "record_pregraph_bytecode_enter" in rewritten.code
 
 instruction = re.compile(r"\b([A-Z][A-Z_]{2,})\b(?:\s+\d+)?(?:\s+\((.+)\))?")
 

@@ -38,9 +38,15 @@ counts = {
     "Dynamo, torch.cond": Counter(n.op for n in cond.nodes),
     "fx.symbolic_trace, module": Counter(n.op for n in older.graph.nodes),
 }
+functions = {n.target: n.op for n in (*module.nodes, *cond.nodes) if n.op.startswith("call_")}
+# claim: no-modules
 assert counts["Dynamo, module"]["call_module"] == 0
+# claim: the-older-tracer-stops-at-modules
 assert counts["fx.symbolic_trace, module"]["call_module"] == 1
+# claim: a-branch-belongs-to-the-graph
 assert counts["Dynamo, torch.cond"]["get_attr"] == 2
+# claim: functions-and-methods
+assert functions["torch._C._nn.linear"] == "call_function" and functions["relu"] == "call_method"
 
 kinds = ("placeholder", "get_attr", "call_function", "call_method", "call_module", "output")
 tclab.show(

@@ -26,8 +26,13 @@ for node in graph.nodes:
     if node.op.startswith("call_") and node.source:
         by_line.setdefault(node.source.line, []).append(node)
 
-assert len(graph) == 5
-assert [len(nodes) for nodes in by_line.values()] == [4, 1]
+# claim: one-line-four-nodes
+assert [len(nodes) for nodes in by_line.values()] == [4, 1]  # and none for the first two lines
+targets = [n.target.removeprefix("operator.") for n in graph.nodes if n.op.startswith("call_")]
+# claim: the-calls-as-written
+assert targets == ["t", "matmul", "mul", "softmax", "clamp"]
+# claim: no-aten-yet
+assert "aten" not in graph.code
 
 tclab.show(graph, name="graph")
 tclab.show(

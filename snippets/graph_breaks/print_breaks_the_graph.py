@@ -25,6 +25,7 @@ def operator(x):
 
 x = torch.randn(8)
 before = tclab.capture(noisy, backend="eager")(x)
+# claim: print-breaks-the-graph
 assert len(before.breaks) == 1 and len(before.graphs) == 2
 assert before.breaks.breaks[0].gb_id == "GB0059"
 

@@ -41,9 +41,13 @@ rows = [
     ("2.0, None, 2.0", "fullgraph=True", *what_ran(work_first, fullgraph=True)),
     ("None, 2.0, 2.0", "fullgraph=True", *what_ran(empty_first, fullgraph=True)),
 ]
+# claim: an-empty-call-ends-it
 assert rows[0][2:] == ("compiled code", "returns x", "eager")
+# claim: also-as-the-first-call
 assert rows[1][2:] == ("returns x", "eager", "eager")
+# claim: not-under-fullgraph
 assert rows[2][2:] == ("compiled code", "returns x", "compiled code")
+# claim: not-under-fullgraph-as-the-first
 assert rows[3][2:] == ("returns x", "compiled code", "compiled code")
 
 tclab.show(

@@ -1,9 +1,11 @@
 """Past the limit: new keys run eager, old keys still run compiled.
 
 Twelve strings, one compile each, until `recompile_limit`. From there a new string runs
-eager, without an error. A string that was compiled before is still served by its
-entry.
+eager, without an error: one warning is logged, for the first of them. A string that was
+compiled before is still served by its entry.
 """
+
+import logging
 
 import torch
 from torch._dynamo.testing import CompileCounter
@@ -17,6 +19,13 @@ def f(x, mode):
     return x + len(mode) + 100  # what eager execution does
 
 
+class Warnings(logging.Handler):
+    def emit(self, record):
+        heard.append(record.getMessage())
+
+
+heard = []
+logging.getLogger("torch._dynamo").addHandler(Warnings(logging.WARNING))
 limit = torch._dynamo.config.recompile_limit
 counter = CompileCounter()
 compiled = torch.compile(f, backend=counter)
@@ -30,8 +39,15 @@ for mode in modes:
     did = "compiled" if counter.frame_count > before else "no compile"
     rows.append((mode, did, "eager" if ran_eager else "compiled code"))
 
-assert counter.frame_count == limit
-assert [row[2] for row in rows] == ["compiled code"] * limit + ["eager"] * 3 + ["compiled code"]
+ran = [row[2] for row in rows]
+# claim: eight-entries
+assert counter.frame_count == limit == 8
+# claim: new-keys-run-eager
+assert ran[:limit] == ["compiled code"] * limit and ran[limit:-1] == ["eager"] * 3
+# claim: old-keys-stay-compiled
+assert ran[-1] == "compiled code"
+# claim: one-warning
+assert len([text for text in heard if "hit config.recompile_limit" in text]) == 1
 
 tclab.show(
     tclab.Table(

@@ -1,10 +1,13 @@
-"""What is not guarded: hooks added later.
+"""What is not guarded: environment variables, and hooks added later.
 
-Not everything that can change is checked. Guards cost time on every call, and PyTorch leaves
-some out by default. A forward hook added to a module after its first compiled call is one:
-the compiled code does not call it, and nothing is recompiled. Setting
-`skip_nnmodule_hook_guards` to False before the first call brings the check back.
+Not everything that can change is checked. An environment variable is read once, while Dynamo
+traces, in whatever way it is read: no guard says that it must stay. Guards cost time on every
+call, and PyTorch leaves some out on purpose: a forward hook added to a module after its first
+compiled call is not called, and nothing is recompiled. A hook that is there before is traced like
+any code. Setting `skip_nnmodule_hook_guards` to False before the first call brings the check back.
 """
+
+import os
 
 import torch
 from torch._dynamo.testing import CompileCounter
@@ -12,37 +15,59 @@ from torch._dynamo.testing import CompileCounter
 import tclab
 
 
-def hundredfold(module, args, output):
-    return output * 100
+def asks_environ(x):
+    return x + 100 if os.environ.get("LAB_ADD_100") else x + 1
 
 
-def run(**config):
-    """Graphs after each step, and whether the compiled module heeds the hook."""
-    torch._dynamo.reset()
+def asks_getenv(x):
+    return x + 100 if os.getenv("LAB_ADD_100") else x + 1
+
+
+def asks_contains(x):
+    return x + 100 if "LAB_ADD_100" in os.environ else x + 1
+
+
+def model():
     torch.manual_seed(0)
-    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
-    x = torch.ones(4)
-    counter = CompileCounter()
-    with torch._dynamo.config.patch(**config):
-        compiled = torch.compile(model, backend=counter)
-        compiled(x)
-        first = counter.frame_count
-        model[0].register_forward_hook(hundredfold)
-        heeded = torch.allclose(compiled(x), model(x))
-    return first, counter.frame_count, heeded
+    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU())
 
 
-ignored = run(skip_nnmodule_hook_guards=True)  # the default
-guarded = run(skip_nnmodule_hook_guards=False)
-assert torch._dynamo.config.skip_nnmodule_hook_guards is True
-assert ignored == (1, 1, False)
-assert guarded == (1, 2, True)
+def add_hook(fn):
+    fn[0].register_forward_hook(lambda module, args, output: output * 100)
 
-tclab.show(
-    tclab.Table(
-        title="A hook added after the first call",
-        columns=("skip_nnmodule_hook_guards", "graphs before", "graphs after", "hook runs"),
-        rows=[("True (default)", *ignored), ("False", *guarded)],
-    ),
-    name="hooks",
-)
+
+def set_variable(fn):
+    os.environ["LAB_ADD_100"] = "yes"
+
+
+def heeded(fn, change, x=torch.ones(4)):
+    """Graphs made, and whether the compiled code does as eager after the change."""
+    os.environ.pop("LAB_ADD_100", None)
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend=(counter := CompileCounter()))
+    compiled(x + 0)
+    change(fn)
+    return counter.frame_count, torch.equal(compiled(x + 0), fn(x + 0))
+
+
+early = model()
+add_hook(early)
+rows = [(f"the variable, in {fn.__name__}", "", *heeded(fn, set_variable))
+        for fn in (asks_environ, asks_getenv, asks_contains)]  # fmt: skip
+rows.append(("a hook added after the first call", "", *heeded(model(), add_hook)))
+rows.append(("a hook added before it", "", *heeded(early, lambda fn: None)))
+with torch._dynamo.config.patch(skip_nnmodule_hook_guards=False):
+    option = "skip_nnmodule_hook_guards=False"
+    rows.append(("a hook added after the first call", option, *heeded(model(), add_hook)))
+
+# claim: variables-are-read-once
+assert [row[2:] for row in rows[:3]] == [(1, False)] * 3
+# claim: a-later-hook-is-ignored
+assert rows[3][2:] == (1, False)
+# claim: an-early-hook-works
+assert rows[4][3]
+# claim: the-option-brings-the-check-back
+assert rows[5][3]
+
+columns = ("what changes", "option", "graphs before", "heeded")
+tclab.show(tclab.Table("Changes after the first call", "changes", columns, rows))

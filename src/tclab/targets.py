@@ -53,6 +53,7 @@ class Target:
     memory_bytes: int
     source: str
     note: str = ""
+    cudnn: int | None = None  # as cudnnGetVersion writes it; None for that of PyTorch's wheel
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -76,9 +77,34 @@ class Target:
             "shared memory per block": f"{a.shared_memory_per_block_optin // _KIB} KiB",
             "L2": f"{self.l2_bytes / _MIB:g} MiB",
             "memory": f"{self.memory_bytes / _GIB:.0f} GiB",
+            "cuDNN": _dotted(self.cudnn) if self.cudnn else _OF_WHEELS,
             "source": self.source,
         }
 
+
+#: PyTorch → the cuDNN its wheel for CUDA 13 requires (the wheels' metadata: nvidia-cudnn-cu13).
+CUDNN = {
+    (2, 11): 91900,
+    (2, 12): 92000,
+    (2, 13): 92000,
+    (2, 14): 92400,
+    (2, 15): 92600,
+}
+
+
+def cudnn(target: Target, torch: str) -> int:
+    """The cuDNN on the target with this ``torch.__version__``; 0 where none is known."""
+    major, minor = torch.split(".")[:2]
+    return target.cudnn or CUDNN.get((int(major), int(minor)), 0)
+
+
+def _dotted(number: int) -> str:
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+_OF_WHEELS = "PyTorch's own: " + ", ".join(
+    f"{_dotted(number)} with {major}.{minor}" for (major, minor), number in CUDNN.items()
+)
 
 _SM75 = Architecture((7, 5), 1024, 64 * _KIB, 64 * _KIB)
 _SM80 = Architecture((8, 0), 2048, 164 * _KIB, 163 * _KIB)

@@ -102,7 +102,7 @@ def test_keys_of_lines_are_the_chain_s_alone():
 
 def test_long_listings_fold_and_say_how_long():
     html = render.html(LONG, prefix="k")
-    assert "C++ kernel, 60 lines" in Page(html).text
+    assert "60 lines of C++" in Page(html).text
     assert "<details" in html
     assert "<details" not in render.html(LONG, prefix="k", fold=False)
     assert "<details" in render.html(LISTING, prefix="k", fold=True)

@@ -160,7 +160,7 @@ class Capture:
         launched = {e.payload.strip(): e.data for e in self.trace.named(names.LAUNCHED)}
         gpu = torch.cuda.get_device_name() if launched else ""
         for unit in self.units:
-            unit.compiled = triton.as_launched(unit.triton_sources, launched, gpu)
+            unit.compiled = triton.as_launched(unit.output.triton_sources(), launched, gpu)
 
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:

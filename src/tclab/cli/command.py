@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -76,7 +75,7 @@ for command in (list_, run, record, show, claims, explain, verify_target):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status. Every known problem is one message, no traceback."""
     try:
-        status: Any = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
+        status: object = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
     except click.ClickException as problem:
         problem.show()
         return problem.exit_code

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tclab.explain.subject import Subject
     from tclab.targets import Target
 
-FORMAT = "tclab explain 1"
+FORMAT = "tclab explain 2"
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
 
 Standard library only, no behaviour beyond validation and (de)serialisation, so
-that the runner, the renderer and the site generator can share it without torch.
+that the engine, the renderer and the site generator can share it without torch.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ from tclab.model.artifacts import (
     Text,
 )
 from tclab.model.codec import (
+    KIND,
     KINDS,
+    Json,
     decode,
     encode,
+    encode_object,
     slug,
 )
 from tclab.model.compiles import (
@@ -50,6 +53,7 @@ from tclab.model.runs import (
 
 __all__ = [
     "CAUSES",
+    "KIND",
     "KINDS",
     "LABELS",
     "NEEDS",
@@ -65,6 +69,7 @@ __all__ = [
     "Graph",
     "Guard",
     "Guards",
+    "Json",
     "Kernel",
     "LineNote",
     "Listing",
@@ -81,5 +86,6 @@ __all__ = [
     "Text",
     "decode",
     "encode",
+    "encode_object",
     "slug",
 ]

@@ -16,12 +16,14 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import BuildError
+from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.structure.files import File, Files
 
 from tclab import render
 from tclab.errors import TclabError
 from tclab.page import book, downloads, engine, fragments, progress, proofs, state
 from tclab.page.prose import references
+from tclab.page.site import chapters, search, theme
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -81,8 +83,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
-    """Resolve source references; tell each executable fence where it stands."""
+def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
+    """Keep the order of the pages; the first one, which shows a bit of all, comes last."""
+    urls = sorted(nav.pages, key=lambda page: bool(page.is_homepage))
+    state.build().order = [page.url for page in urls]
+    return nav
+
+
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
+    """Resolve source references; tell each executable fence where it stands; link its stage."""
     build = state.build()
     path = Path(config.docs_dir, page.file.src_uri)
     name = path.relative_to(build.book.root).as_posix()
@@ -91,6 +100,9 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
         proven = proofs.link(markdown, name, page.url, build.book, first)
         marked = engine.mark(proven, name, page.url, first)
         linked, problems = references.link(marked, name, first)
+        explorer = files.get_file_from_path(page.meta.get("explorer", ""))
+        title = explorer.page.title if explorer and explorer.page else ""
+        linked = chapters.with_links(linked, page.meta, build.book, page, str(title))
     except TclabError as error:
         build.failures.append(error)
         return ""
@@ -112,13 +124,42 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
     if problems:
         raise failed(problems)
     references.save(build.book.store_path / "sources.json")
+    aside = (file for page in build.pages.values() for file in page.files.items())
+    for path, content in aside:
+        files.append(File.generated(config, path, content=content))
     return env
 
 
+@event_priority(100)  # before the search plugin reads the page
+def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
+    page.whole_content = page.content
+    page.content = search.prose(page.content)
+    return context
+
+
+@event_priority(-100)  # after it
+def _show_all(context: Any, /, *, page: Any, **_: Any) -> Any:
+    page.content = page.whole_content
+    return context
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name what Material's templates leave without a name."""
+    return theme.named(output)
+
+
+on_page_context = CombinedEvent(_show_prose_only, _show_all)
+
+
+@event_priority(-50)  # after the search plugin has written its index, before the offline plugin
 def on_post_build(config: MkDocsConfig) -> None:
-    """Hold the promise that the site's process never imports torch."""
+    """Complete the search index; hold the promise that this process never imports torch."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
+    build = state.build()
+    by_url = {page.url: page for page in build.pages.values()}
+    words = [by_url[url] for url in build.order if url in by_url]
+    search.complete(Path(config.site_dir, "search", "search_index.json"), words)
     fragments.sweep()
 
 

@@ -7,25 +7,43 @@ Matplotlib (charts), each imported when it is first needed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab.render import kinds
+from tclab.render import kinds, opcodes
 from tclab.render import run as _run
 from tclab.render import stamp as _stamp
 from tclab.render.escape import clean, esc, identifier
+from tclab.render.opcodes import Keyword
 from tclab.render.options import FOLD_LINES, Options
 
 if TYPE_CHECKING:
     from tclab.model import Artifact, Run, Snippet
 
 __all__ = [
-    "FOLD_LINES", "Options", "clean", "css", "esc", "figure", "html", "identifier", "js", "output",
-    "run", "run_text", "source", "stamp", "stamp_text", "text", "version",
-]  # fmt: skip
+    "FOLD_LINES",
+    "Keyword",
+    "Options",
+    "clean",
+    "css",
+    "esc",
+    "figure",
+    "html",
+    "identifier",
+    "js",
+    "keywords",
+    "output",
+    "run",
+    "run_text",
+    "source",
+    "stamp",
+    "stamp_text",
+    "text",
+    "version",
+]
 
 _ASSETS = Path(__file__).parent / "assets"
 CSS_FILES = (_ASSETS / "tclab.css", _ASSETS / "chain.css")
@@ -63,10 +81,15 @@ def figure(
     view: str | None = None,
     fold: bool | None = None,
     sources: Sources | None = None,
+    titled: bool = True,
+    stamped: bool = True,
 ) -> str:
-    """The artifact with its title above and, where `run` made it, its stamp beneath."""
-    chosen = identifier(prefix or artifact.name)
-    return _run.figure(artifact, run, Options(chosen, view, fold, sources or {}))
+    """The artifact with its title above and, where `run` made it, its stamp beneath.
+
+    `titled` and `stamped` False leave them to whoever shows several of a run together.
+    """
+    options = Options(identifier(prefix or artifact.name), view, fold, sources or {})
+    return _run.figure(artifact, run, options, titled=titled, stamped=stamped)
 
 
 def run(
@@ -77,7 +100,7 @@ def run(
     fold: bool | None = None,
     sources: Sources | None = None,
 ) -> str:
-    """Every artifact of a run, each a figure with its stamp."""
+    """Every artifact of a run, each a figure, and the stamp of them all."""
     return _run.html(run, Options(identifier(prefix), view, fold, sources or {}))
 
 
@@ -87,9 +110,18 @@ def source(
     prefix: str = "",
     lines: tuple[int, int] | None = None,
     fold: bool | None = None,
+    focus: Sequence[tuple[int, int]] = (),
 ) -> str:
-    """The snippet's code, line n under the anchor ``{prefix}-L{n}``; `lines` are inclusive."""
-    return _run.source(snippet, Options(identifier(prefix), None, fold), lines)
+    """The snippet's code, line n under the anchor ``{prefix}-L{n}``; `lines` are inclusive.
+
+    Where there is a `focus` (ranges of lines, in order), the lines outside of it are folded.
+    """
+    return _run.source(snippet, Options(identifier(prefix), None, fold), lines, focus)
+
+
+def keywords(artifact: Artifact, *, prefix: str = "") -> list[Keyword]:
+    """What a search finds of the artifact's code: operations and kernels, each with a line."""
+    return opcodes.of(artifact, Options(identifier(prefix or artifact.name)))
 
 
 def output(run: Run, *, prefix: str = "", fold: bool | None = None) -> str:

@@ -116,7 +116,8 @@ def block(
         margin = f'<span data-linenos="{at:>{width}} "></span>' if numbers else ""
         line = margin + html + "\n"
         body.append(tag("span", line, id=options.id(f"L{at}")) if anchors else line)
-    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None)
+    height = f"--lines:{len(shown)}"  # so that code off the screen need not be laid out
+    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None, style=height)
     return (
         f'<div class="highlight tclab-code" data-search-exclude=""'
         f"{attributes(data_stage=stage or None)}><pre>{inner}</pre></div>"

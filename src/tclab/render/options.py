@@ -44,9 +44,9 @@ class Options:
         """The same options for a part of this artifact."""
         return replace(self, prefix=self.id(*parts))
 
-    def folds(self, lines: int) -> bool:
+    def folds(self, lines: int, most: int = FOLD_LINES) -> bool:
         """Whether something of this many lines is folded."""
-        return lines > FOLD_LINES if self.fold is None else self.fold
+        return lines > most if self.fold is None else self.fold
 
 
 def commit_url(git: str, path: str = "", line: int = 0) -> str:

@@ -92,6 +92,10 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+#: A drawing of more pixels gives way to the graph's table on a phone.
+WIDE = 560
+
+
 @dataclass(frozen=True)
 class _Drawing:
     """A layout in pixels."""
@@ -219,7 +223,7 @@ def svg(graph: Graph, options: Options) -> str:
         "svg",
         marker + _lines(drawing, arrow) + "".join(boxes),
         xmlns="http://www.w3.org/2000/svg",
-        class_="tclab-graph",
+        class_="tclab-graph" + (" tclab-wide" if drawing.width > WIDE else ""),
         role="group",
         aria_label=one_line(f"{graph.title or 'FX graph'}: {len(graph.nodes)} nodes"),
         viewBox=f"0 0 {_n(drawing.width)} {_n(drawing.height)}",

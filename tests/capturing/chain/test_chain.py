@@ -8,7 +8,7 @@ import pytest
 from link_following import Captured, Ways, pane
 
 from tclab.capturing.chain.inductor import computes
-from tclab.capturing.chain.machine import is_instruction, padding_lines
+from tclab.capturing.machine_code.positions import is_instruction, padding_lines
 from tclab.model import STAGES, Chain, decode, encode
 
 ALL = [(name, device) for name in ("relu_chain", "softmax", "layer_norm")

@@ -25,9 +25,9 @@ def test_a_unit_holds_what_was_made_of_its_graph(training: tclab.Capture) -> Non
     assert training.kernels == forward.kernels + backward.kernels
     for unit in training.units:
         generated = [k for k in unit.kernels if k.category != "extern"]
-        assert [k.kernel_name for k in generated] == list(unit.cpp_sources)
+        assert [k.kernel_name for k in generated] == list(unit.output.cpp_sources())
         assert unit.body and all(unit.written_for(kernel) for kernel in generated)
-        assert not unit.triton_sources and not unit.compiled
+        assert not unit.output.triton_sources() and not unit.compiled
 
 
 def test_output_code_is_parsed_once(training: tclab.Capture, monkeypatch: Any) -> None:

@@ -50,7 +50,7 @@ def launched(capture: Any, choose: int) -> Capture:
     """The same compile, as if each kernel had been launched with its configuration `choose`."""
     trace = Trace(list(capture.trace.events), dict(capture.trace.frames))
     for unit in capture.units:
-        for name, source in unit.triton_sources.items():
+        for name, source in unit.output.triton_sources().items():
             config = autotuners.build(name, source).configs[choose]
             trace.add("launched", config, source, (None, None))
     return Capture(trace)
@@ -75,7 +75,7 @@ def test_the_first_launched_gives_what_a_target_gives(compiled_for_h200, on_h200
 def test_inductor_s_own_kernel_may_have_forgotten_its_configurations(
     compiled_for_h200, on_h200
 ) -> None:
-    ((name, source),) = compiled_for_h200.units[0].triton_sources.items()
+    ((name, source),) = compiled_for_h200.units[0].output.triton_sources().items()
     own = getattr(PyCodeCache.load(source), name)
     config, own.configs = own.configs[0], None
     compiled = triton.compile_kernel(name, source, "the GPU", config)
@@ -83,7 +83,7 @@ def test_inductor_s_own_kernel_may_have_forgotten_its_configurations(
 
 
 def test_what_a_gpu_timed_before_is_not_read(compiled_for_h200, on_h200, monkeypatch) -> None:
-    ((name, source),) = compiled_for_h200.units[0].triton_sources.items()
+    ((name, source),) = compiled_for_h200.units[0].output.triton_sources().items()
     candidates = autotuners.build(name, source).configs
 
     def best(self: Any, meta: Any, configs: list[Any]) -> Any:

@@ -31,7 +31,7 @@ SRC = Path(tclab.__file__).parent
 ROOMS = (SRC / "capturing" / "torch_private", SRC / "capturing" / "target")
 FILES = [*(f for room in ROOMS for f in sorted(room.rglob("*.py"))), SRC / "engine/worker/warm.py"]
 MODULES = (autotuners, compiler, cpp_commands, launches, origins, targets, vector_isa, warming)
-LISTED = {str(name) for module in MODULES for name in module.NAMES}
+LISTED = set(map(str, (*targets.WITH_CUDNN, *(n for m in MODULES for n in m.NAMES))))
 
 PRIVATE = re.compile(r"torch(\.\w+)*\._(?!_)|triton\.(backends|compiler|runtime|_C)\b")
 

@@ -129,7 +129,7 @@ def _kernel_panes(
 
 def _assemblies(unit: Unit, commands: Commands) -> dict[str, Assembly]:
     """The instructions of each C++ kernel, as far as they can be had, by name."""
-    sources = dict(islice(unit.cpp_sources.items(), _MOST_ASSEMBLED))
+    sources = dict(islice(unit.output.cpp_sources().items(), _MOST_ASSEMBLED))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = {
             name: pool.submit(cpp.assemble, source, commands) for name, source in sources.items()

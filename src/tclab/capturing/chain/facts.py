@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tclab.capturing.chain.machine import is_instruction, padding_lines
+from tclab.capturing.machine_code.positions import is_instruction, padding_lines
 from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.trace.notes import GroupNote
 from tclab.model import Kernel
 
+# cannot fuse op0 with op1: no shared data
 _REFUSED = re.compile(r"^cannot fuse (\w+) with (\w+): (.*)$", re.MULTILINE)
 
 

@@ -40,6 +40,7 @@ def _lines(graph: Graph, shown: Shown | None) -> list[tuple[int, str]]:
     lines = graph.code.splitlines()
     for node in shown.note.nodes if shown else ():
         if node.name not in places and node.op == "placeholder":
+            # def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 4][4, 1]cpu"):
             declared = re.compile(rf"\b{re.escape(node.name)}\s*[:,)]")
             at = [n for n, text in enumerate(lines, 1) if declared.search(text)]
             places |= dict.fromkeys([node.name] if at else [], min(at, default=0))

@@ -14,8 +14,12 @@ from tclab.model import Kernel, Listing, links
 
 LineKeys = dict[int, links.Keys]
 
+# op0: ExternKernelSchedulerNode(ExternKernelOut)
+# class op1_loop_body:
 _HEAD = re.compile(r"^\s*(?:class )?(op\d+)(?:_loop_body|: \w+SchedulerNode)\b")
+# class op1_loop_body:
 _OP = re.compile(r"^\s*class (op\d+)_loop_body\b")
+#         load = ops.load('buf0', get_index)
 _VALUE = re.compile(r"^\s+(\w+) = ")
 
 
@@ -42,12 +46,23 @@ def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
 
 # ------------------------------------------------------------------------------ kernels
 
-#: A line that gives a value a name, or puts one into memory: what a kernel computes.
+# A line that gives a value a name, or puts one into memory: what a kernel computes.
+# tmp3 = tl.broadcast_to(tmp2, [XBLOCK, R0_BLOCK])
+# tl.store(out_ptr0 + (x0), tmp6, xmask)
 _TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
+# out_ptr0[static_cast<int64_t>(0L)] = static_cast<float>(tmp_acc0);
 _CPP = re.compile(r"\btmp(?:\d|_acc)\w*\b|\b(?:in_)?out_ptr\d+\[")
-_TAIL = re.compile(r"(?<=\w)_tail\b")  # of a C++ loop's variable, added after it was written
-_ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")  # its declaration
+# Added to a C++ loop's variable after the line was written:
+# auto tmp0 = in_ptr0[static_cast<int64_t>(x0_tail)];
+_TAIL = re.compile(r"(?<=\w)_tail\b")
+# The declaration of an accumulator:
+# float tmp_acc0 = 0;
+_ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")
+# auto tmp3 = tmp0 + tmp2;
 _NAMES = re.compile(r"^(?:const )?(?:[\w:<>,]+ )?(_?tmp\w+)(?:, (_?tmp\w+))* = ")
+# the name in such a line:
+# tmp3
+_NAME = re.compile(r"_?tmp\w+")
 
 
 def computes(line: str, language: str) -> bool:
@@ -142,4 +157,4 @@ class _Writer:
 def named(text: str) -> list[str]:
     """The values a line gives a name."""
     match = _NAMES.match(text)
-    return list(re.findall(r"_?tmp\w+", match[0])) if match else []
+    return list(_NAME.findall(match[0])) if match else []

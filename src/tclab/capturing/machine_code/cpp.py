@@ -93,13 +93,26 @@ def _object_only(command: list[str], file: str) -> list[str]:
 
 # ------------------------------------------------------------------------------ reading
 
+# 00000000000000d0 <kernel>:
 _FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
+# inlined by <tmp>/kernel.cpp:14 (kernel)
 _LINE = re.compile(rf"{re.escape(_FILE)}:(\d+)")
+# <tmp>/kernel.cpp:5
+# inlined by <tmp>/kernel.cpp:14 (kernel)
 _PLACE = re.compile(r"^(inlined by )?\S.*:\d+( \(.*\))?$")
+#   ed:	vmovups zmm0,ZMMWORD PTR [rdi]
 _INSTRUCTION = re.compile(r"^ +[0-9a-f]+:\t")
+# 			101: R_X86_64_PLT32	Sleef_expf16_u10-0x4
 _RELOCATION = re.compile(r"^\t+ *[0-9a-f]+: R_\w+\t(?P<symbol>[^.\s][^\n]*?)(?:[-+]0x[0-9a-f]+)?$")
-_NOISE = re.compile(r" +(# [0-9a-f]+ )?<[^\n]*>$")  # an address once more, as function and offset
+# An address once more, as function and offset:
+#  100:	call   105 <kernel+0x35>
+#  105:	mov    rax,QWORD PTR [rip+0x0]        # 10c <kernel+0x3c>
+_NOISE = re.compile(r" +(# [0-9a-f]+ )?<[^\n]*>$")
+# The same line without it, on x86; on Arm the instruction is bl:
+#  100:	call   105
 _CALLED = re.compile(r"(?<=\tcall )( *)[0-9a-f]+$|(?<=\tbl\t)()[0-9a-f]+$")
+# What is called, of 70: R_X86_64_PLT32	std::ios_base::ios_base()-0x4
+# std::ios_base::ios_base()
 _SIGNATURE = re.compile(r"(?:<.*>|\[abi:\w+\])|\(.*$")
 
 

@@ -80,7 +80,9 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
-_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+# .global .align 1 .b8 assertFile_0[36] = {47, 116, 109, 112, 47, 116, 111, 114, 99, 104};
+_ASSERT_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+# 	.section	.debug_abbrev
 _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
 
 
@@ -93,7 +95,7 @@ def _without_places(ptx: str) -> str:
         name = bytes(map(int, match[3].split(","))).rstrip(b"\0").decode("utf-8", "replace")
         return f'{match[1]}{match[2]}{{…}};  // "{scrub(name)}"'
 
-    return _FILE.sub(named, _DEBUG.sub("", ptx))
+    return _ASSERT_FILE.sub(named, _DEBUG.sub("", ptx))
 
 
 def _first_line(error: Exception) -> str:
@@ -124,7 +126,12 @@ def _listing(name: str, stage: str, code: str) -> Listing:
 # ------------------------------------------------------------------------------ the binary
 
 
+# 	//## File ".nv_debug_ptx_txt", line 21
 _PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+
+
+#   REG:15 STACK:0 SHARED:1024 LOCAL:0 CONSTANT[0]:568 TEXTURE:0 SURFACE:0 SAMPLER:0
+_USAGE = re.compile(r"\b(REG|STACK|SHARED|LOCAL):(\d+)")
 
 
 def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
@@ -148,7 +155,7 @@ def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
 def resources(cubin: bytes) -> dict[str, str]:
     """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
     text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
-    found = dict(re.findall(r"\b(REG|STACK|SHARED|LOCAL):(\d+)", text))
+    found = dict(_USAGE.findall(text))
     names = {
         "REG": "registers per thread",
         "STACK": "stack bytes",

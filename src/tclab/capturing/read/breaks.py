@@ -17,9 +17,14 @@ from tclab.model import Break, Breaks, SourceLine
 from tclab.scrub import scrub
 
 _FIELD = r"(.*?)(?=^  Hint: |^  Developer debug context:|\Z)"
+#   Explanation: Dynamo does not know how to trace builtin operator `print` with argument types
 _EXPLANATION = re.compile(rf"^  Explanation: {_FIELD}", re.DOTALL | re.MULTILINE)
+#   Hint: Remove the `torch.compiler.disable` call
 _HINT = re.compile(rf"^  Hint: {_FIELD}", re.DOTALL | re.MULTILINE)
+#  https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html
 _GB = re.compile(r"/gb/gb(\d+)\.html")
+# Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call
+_REASON = re.compile(r"^Graph Break Reason: ")
 _ANOTHER = "*** While handling this graph break, another graph break occurred: ***"
 _STACK = "User code traceback:"
 _SKIPS = ("Skipping the function and falling back to eager", "which results in a skip")
@@ -104,7 +109,7 @@ def _headline(message: str) -> str:
     """The line that names the kind of break: the last one before its explanation."""
     head = message.split("\n  Explanation: ")[0]
     lines = [line.strip() for line in head.splitlines() if line.strip()]
-    lines = [re.sub(r"^Graph Break Reason: ", "", line) for line in lines]
+    lines = [_REASON.sub("", line) for line in lines]
     named = [line for line in lines if not line.startswith((*_PREAMBLE, "Graph break in user"))]
     return named[-1] if named else (lines[-1] if lines else "")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dis
-import re
 from dataclasses import dataclass
 from types import CodeType
 
@@ -52,14 +51,17 @@ def _rewritten(event: Event[tuple[CodeType, CodeType]], suffix: str, trace: Trac
 
 def shown_instructions(text: str, code: CodeType) -> list[tuple[int, dis.Instruction]]:
     """Each printed line (from 1) with its instruction; nothing if they do not pair up."""
-    shown = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("ExceptionTable"):
-            break
-        if line.strip() and not re.fullmatch(r"\s*L\d+:", line):
-            shown.append(number)
+    shown = instruction_lines(text)
     instructions = list(dis.get_instructions(code))
     return list(zip(shown, instructions)) if len(shown) == len(instructions) else []
+
+
+def instruction_lines(text: str) -> list[int]:
+    """The lines (from 1) of a disassembly that are instructions: empty lines stand between lines
+    of the source, and a table of exceptions may end it.
+    """
+    listing, _, _ = text.partition("\nExceptionTable:\n")
+    return [number for number, line in enumerate(listing.splitlines(), 1) if line.strip()]
 
 
 def _links(text: str, code: CodeType, file: str) -> dict[int, links.Keys]:

@@ -13,7 +13,9 @@ from tclab.capturing.trace.names import TracedFrame
 from tclab.model import SourceLine
 from tclab.scrub import scrub
 
+# torch_dynamo_resume_in_prints_at_47
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_\d+$")
+#   File "/reader/functions.py", line 59, in calls
 _ENTRY = re.compile(r'^  File "(?P<file>.+?)", line (?P<line>\d+), in (?P<function>.+)$')
 
 

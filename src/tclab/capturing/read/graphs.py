@@ -33,6 +33,10 @@ _TITLES = {
     "backward": "Backward graph",
     "post_grad": "Graph after the post-grad passes",
 }
+# \x1b[31m, a colour, where PyTorch prints to a terminal
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#  # graph id: 140192786837264
+_GRAPH_ID = re.compile(r"\n+ ?# graph id: \d+\s*$")
 
 
 def graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
@@ -90,8 +94,7 @@ def _exact(node: torch.fx.Node, printed: Node | None) -> Node:
 
 def _clean(text: str) -> str:
     """Without terminal colours and without the id() some graphs end with."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    return re.sub(r"\n+ ?# graph id: \d+\s*$", "", text).strip("\n") + "\n"
+    return _GRAPH_ID.sub("", _COLOUR.sub("", text)).strip("\n") + "\n"
 
 
 def _links(parsed: printed_graph.Parsed, key: NodeKey) -> dict[int, links.Keys]:

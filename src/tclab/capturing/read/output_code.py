@@ -16,16 +16,25 @@ from typing import TypedDict
 from tclab.model import Graph, Kernel, Node, SourceLine, links, slug
 from tclab.scrub import scrub
 
+# @triton_heuristics.persistent_reduction(
 _HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
+# 'atomic_add_found': False, 'num_load': 1, 'num_store': 1, 'num_reduction': 1,
 _FACT = re.compile(
     r"'?(num_warps|num_stages|kernel_num_gb|num_load|num_store|num_reduction|grid_type)'?\s*[:=]\s*"
     r"'?([\w.]+)'?"
 )
+#     reduction_hint=ReductionHint.INNER,
 _HINT = re.compile(r"reduction_hint=ReductionHint\.(\w+)")
+#     size_hints={'x': 64, 'r0_': 64},
 _HINTS = re.compile(r"size_hints=(\{[^}]*\}|\[[^\]]*\])")
+# # Topologically Sorted Source Nodes: [relu, sum_1], Original ATen: [aten.relu, aten.sum]
 _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
+# #   %relu : Tensor "f32[64, 64][64, 1]cuda:0"[num_users=1] = call_function[target=
 _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
+#         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
+#         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
+_HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
 _EXTERN = ("extern_kernels.", "torch.ops.")
 _PLUMBING = ("torch.ops.inductor.",)
 
@@ -60,7 +69,7 @@ class OutputCode:
     Output that is not Python (the C++ wrapper) has no definitions and no calls.
     """
 
-    text: str
+    text: str = ""
     definitions: tuple[Definition, ...] = ()
     calls: tuple[ast.Call, ...] = ()
     record: Record = field(default_factory=dict)
@@ -153,7 +162,7 @@ class OutputCode:
 
 def without_handles(text: str) -> str:
     """Output code as it is when nobody asks for the record of nodes."""
-    return re.sub(rf"^\s*{_HANDLE.pattern}\n", "", text, flags=re.MULTILINE)
+    return _HANDLE_LINE.sub("", text)
 
 
 # ------------------------------------------------------------------------------ finding

@@ -16,9 +16,12 @@ from dataclasses import dataclass, replace
 from tclab.model import Node, SourceLine
 from tclab.scrub import scrub
 
+#         # File: /reader/functions.py:34 in forward, code: x = x**power
 _FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: (?P<code>.*)")
 _NO_FILE = "No stacktrace found"
-_UNNAMED = re.compile(r"^class <(\w+)>\(", re.MULTILINE)  # an inference graph: `class <lambda>(`
+# class <lambda>(torch.nn.Module):
+_UNNAMED = re.compile(r"^class <(\w+)>\(", re.MULTILINE)
+# f32[s77, 4][4, 1]cpu
 _VALUE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<sizes>[^\]]*)\](?:\[[^\]]*\])?(?P<device>.*)$")
 
 #: How FX prints operators; the function it stands for.

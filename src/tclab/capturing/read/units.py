@@ -9,14 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tclab.capturing.read import output_code
-from tclab.capturing.read.output_code import OutputCode
+from tclab.capturing.read.output_code import OutputCode, Record
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.notes import BodyNote, KernelNote
 from tclab.model import Graph, Kernel, Listing
 from tclab.scrub import scrub
 
+# # AOT ID: ['3_inference']
 _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
+# # kernel path: <inductor-cache>/u7/cu77w6tnalyi3h7eo4v5pvlfzd3pjvufknu6rckbo3at3hzhorpc.py
+_KERNEL_PATH = re.compile(r"^# kernel path: .*\n", re.MULTILINE)
 
 _GRAPH = "inductor_post_grad_graph"
 #: What belongs to the graph whose post-grad graph came before it.
@@ -48,9 +51,10 @@ Compiled = Mapping[str, CompiledKernel]  # Triton kernels by name
 class Unit:
     """What Inductor compiled of one graph. Without `ir` or `wrapper` it did not get that far.
 
-    `direction` is forward, backward or inference. `sources` are its kernels as Inductor wrote
-    them, by name. `body` and `written` say what the loops of the IR and the lines of each kernel
-    were made for. `compiled` is empty until `Capture.compile_kernels` fills it.
+    `direction` is forward, backward or inference. `output` is the file that Inductor wrote,
+    parsed; `wrapper` the same as it is shown. `body` and `written` say what the loops of the IR
+    and the lines of each kernel were made for. `compiled` is empty until
+    `Capture.compile_kernels` fills it.
     """
 
     index: int  # counted from 0
@@ -59,10 +63,9 @@ class Unit:
     ir_pre_fusion: Listing | None = None
     ir: Listing | None = None
     fusion: tuple[str, ...] = ()
+    output: OutputCode = field(default_factory=OutputCode)
     wrapper: Listing | None = None
     kernels: tuple[Kernel, ...] = ()
-    triton_sources: Mapping[str, str] = field(default_factory=dict)
-    cpp_sources: Mapping[str, str] = field(default_factory=dict)
     body: BodyNote | None = None
     written: tuple[KernelNote, ...] = ()
     compiled: Compiled = field(default_factory=dict)
@@ -118,7 +121,7 @@ class _Heard:
     post_fusion: str = ""
     fusion: list[str] = field(default_factory=list)
     code: str = ""
-    nodes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    record: Record = field(default_factory=dict)
     body: BodyNote | None = None
     written: list[KernelNote] = field(default_factory=list)
 
@@ -132,7 +135,7 @@ class _Heard:
         elif event.name == "inductor_output_code":
             self.code = event.payload
         elif event.name == names.KERNEL_NODES:
-            self.nodes = event.data
+            self.record = event.data
         elif event.name == names.BODY:
             self.body = event.data
         elif event.name == names.KERNEL:
@@ -146,10 +149,9 @@ class _Heard:
         unit.ir = _ir(unit, self.post_fusion, unique, fused=True)
         unit.fusion, unit.body, unit.written = tuple(self.fusion), self.body, tuple(self.written)
         if self.code:
-            file = OutputCode.read(_own_ids(self.code, index), self.nodes, self.graph)
-            unit.wrapper = _wrapper(unit, file, unique)
+            file = OutputCode.read(_own_ids(self.code, index), self.record, self.graph)
+            unit.output, unit.wrapper = file, _wrapper(unit, file, unique)
             unit.kernels = tuple(replace(k, name=unique(k.name)) for k in file.kernels(unit.where))
-            unit.triton_sources, unit.cpp_sources = file.triton_sources(), file.cpp_sources()
         return unit
 
 
@@ -170,7 +172,7 @@ def _heard(trace: Trace, post_grad: tuple[Graph, ...]) -> Iterator[_Heard]:
 def _own_ids(code: str, index: int) -> str:
     """Output code without the process's counter of AOT graphs and without cache file names."""
     code = _AOT_ID.sub(lambda m: f"# AOT ID: ['{index}_{m[2]}']", code)
-    return re.sub(r"^# kernel path: .*\n", "", code, flags=re.MULTILINE)
+    return _KERNEL_PATH.sub("", code)
 
 
 def _ir(unit: Unit, text: str, unique: _Unique, *, fused: bool) -> Listing | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
@@ -20,7 +20,15 @@ from tclab.capturing.fresh import fresh
 from tclab.capturing.listen import listen
 from tclab.capturing.machine_code import triton
 from tclab.capturing.result import Capture
-from tclab.capturing.target import choices, constants, inductor, refusals, stand_in, tracing
+from tclab.capturing.target import (
+    choices,
+    constants,
+    decisions,
+    inductor,
+    refusals,
+    stand_in,
+    tracing,
+)
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
@@ -36,10 +44,16 @@ class TargetCapture(Capture):
     """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
 
     def __init__(
-        self, trace: Trace, results: tuple[object, ...], target: Target, wrappers: inductor.Wrappers
+        self,
+        trace: Trace,
+        results: tuple[object, ...],
+        target: Target,
+        wrappers: inductor.Wrappers,
+        made: Iterable[decisions.Decision] = (),
     ) -> None:
         super().__init__(trace, results)
         self.target = target
+        self.decisions = tuple(made)  #: what PyTorch would have asked the device
         self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
 
     @property
@@ -48,7 +62,7 @@ class TargetCapture(Capture):
         if not self.results:
             raise CaptureError(
                 "Capture.result",
-                f"the function calls a Triton kernel, which only the {self.target.device} can run",
+                f"the function calls a kernel by name that only the {self.target.device} can run",
                 "look at the stages; code after its graph was not reached",
             )
         return self.results[-1]
@@ -56,7 +70,7 @@ class TargetCapture(Capture):
     def _compile_units(self) -> None:
         with stand_in.standing_in(self.target):
             for unit in self.units:
-                unit.compiled = triton.for_target(unit.triton_sources, self.target)
+                unit.compiled = triton.for_target(unit.output.triton_sources(), self.target)
 
 
 def capture_for(
@@ -87,12 +101,17 @@ def capture_for(
             dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )
-        with refusals.heard(), plain_errors(), suppress(inductor.NoResult):
+        with (
+            decisions.heard() as made,
+            refusals.heard(),
+            plain_errors(),
+            suppress(inductor.NoResult),
+        ):
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
                 if backward:
                     run_backward(results[-1])
-    return TargetCapture(trace, tuple(results), device, wrappers)
+    return TargetCapture(trace, tuple(results), device, wrappers, made)
 
 
 @contextmanager

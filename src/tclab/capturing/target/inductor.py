@@ -75,7 +75,7 @@ def backend(patches: Options) -> Backend:
         plain = tracing.on_cpu(module)
         constants.constants_on_target(module)
         compile_fx(module, tracing.fake_inputs(module, inputs), config_patches=patches)
-        return _no_result if calls_triton(module) else plain.forward
+        return _no_result if calls_triton(module) or calls_device(module) else plain.forward
 
     return compile_graph
 
@@ -88,7 +88,7 @@ def map_tensors(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
 
 
 class NoResult(Exception):
-    """A graph that was compiled and cannot run here: it calls the user's Triton kernel."""
+    """A graph that was compiled and cannot run here: it calls a kernel that only the GPU has."""
 
 
 def _no_result(*args: object) -> NoReturn:
@@ -98,6 +98,22 @@ def _no_result(*args: object) -> NoReturn:
 def calls_triton(module: fx.GraphModule) -> bool:
     """Whether a Dynamo graph launches a Triton kernel of the user's."""
     return any("triton_kernel_wrapper" in str(node.target) for node in module.graph.nodes)
+
+
+def calls_device(module: fx.GraphModule) -> bool:
+    """Whether a Dynamo graph calls an operator by name that the CPU does not have."""
+    operators = {n.target for n in module.graph.nodes if isinstance(n.target, _OPERATORS)}
+    return any(not _runs_on_cpu(str(operator)) for operator in operators)
+
+
+_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+
+
+def _runs_on_cpu(operator: str) -> bool:
+    """By its name, ``aten.relu.default`` or ``aten.relu``."""
+    namespace, _, rest = operator.partition(".")
+    name = f"{namespace}::{rest.removesuffix('.default')}"
+    return bool(torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CPU"))
 
 
 def calls_backward(fn: object) -> bool:

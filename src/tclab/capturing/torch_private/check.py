@@ -14,6 +14,7 @@ import torch
 
 from tclab import machine
 from tclab.capturing.torch_private import (
+    attention_choice,
     autotuners,
     compiler,
     cpp_commands,
@@ -50,7 +51,9 @@ def check() -> list[str]:
 
 def check_targets() -> list[str]:
     """The same for what a target relies on besides."""
-    return gone((*targets.NAMES, *autotuners.NAMES)) + device_guards.check()
+    cudnn = targets.WITH_CUDNN if torch.backends.cudnn.is_available() else ()
+    problems = gone((*targets.NAMES, *cudnn, *autotuners.NAMES))
+    return problems + device_guards.check() + attention_choice.check()
 
 
 def require() -> None:

@@ -54,9 +54,25 @@ NAMES = (
     Private("torch._C", "_select_conv_backend", "which kernel a convolution takes"),
     Private("torch._C", "_conv_determine_backend_memory_format", "the layout of a convolution"),
     Private("torch._prims_common", "suggest_memory_format", "the layout of a convolution"),
-    Private("torch._C", "DispatchKey.CompositeImplicitAutograd", "attention is chosen"),
-    Private("torch.ops", "aten._scaled_dot_product_cudnn_attention", "attention is chosen"),
-    Private("torch.ops", "aten._scaled_dot_product_efficient_attention", "attention is chosen"),
+    Private(_FAKE, "FakeTensorMode.cache_clear", "another target"),
+    Private("torch._C", "_get_sdp_priority_order", "the order of attention's kernels"),
+    Private("torch._C", "_set_sdp_priority_order", "the order of attention's kernels"),
+    Private("torch._C", "_can_use_flash_attention", "what PyTorch's Python asks"),
+    Private("torch._C", "_can_use_mem_efficient_attention", "what PyTorch's Python asks"),
+    Private("torch._C", "_can_use_cudnn_attention", "what PyTorch's Python asks"),
+    Private("torch._C", "_dispatch_has_computed_kernel_for_dispatch_key", "runs here?"),
+    Private("torch._C", "DispatchKey.CompositeImplicitAutograd", "attention is decomposed"),
+    Private("torch._C", "DispatchKey.CUDA", "PyTorch's own choice of attention"),
+    Private("torch._C", "DispatchKeySet", "PyTorch's own choice of attention"),
+    Private("torch._ops", "OpOverloadPacket", "operators are looked at"),
+    Private("torch.ops", "aten._fused_sdp_choice.default", "PyTorch's own choice of attention"),
+    Private(
+        "torch.ops", "aten.scaled_dot_product_attention.default._dispatch_cache", "its own C++"
+    ),
+    Private("torch.nn.attention", "_sdpa_kernel", "the GPU's kernels only"),
+    Private("torch.nn.attention", "_sdpa_kernel_variadic", "the GPU's kernels only"),
+    Private("torch", "ops.aten.scaled_dot_product_attention.default._op_dk", "its own C++"),
+    Private("torch", "_fused_sdp_choice", "PyTorch's own choice of attention"),
     # inductor, patterns
     Private("torch._inductor.compile_fx", "compile_fx", "compiles a graph"),
     Private("torch._inductor", "list_mode_options", "modes of torch.compile"),
@@ -67,4 +83,9 @@ NAMES = (
     Private(_PATTERNS, "init_once_fakemode", "lazily made patterns"),
     Private(_PATTERNS, "check_and_add_duplicate_pattern", "lazily made patterns"),
     Private(_PATTERNS, "PatternMatcherPass", "lazily made patterns"),
+)
+
+#: Where this PyTorch was built with cuDNN.
+WITH_CUDNN = (
+    Private("torch._C", "_cudnn.getRuntimeVersion", "which cuDNN a device was asked with"),
 )

@@ -14,12 +14,20 @@ D_co = TypeVar("D_co", covariant=True)
 #: PyTorch's own numbers of a frame and of its compile; None, None outside of a compile.
 Ids = tuple[int | None, int | None]
 
-#: Names made unique by a counter of the process, and names made unique by id().
+# Names made unique by a counter of the process; the last only from Python 3.12 on.
+#               2 LOAD_GLOBAL             15 (NULL + __compiled_fn_21)
+#             572 LOAD_GLOBAL             26 (__resume_at_80_23)
+#             272 STORE_FAST               5 (___context_manager_0_22)
+#   LOAD_CONST  5 (__comprehension_many_at_7_2)
 _COUNTED = re.compile(
     r"\b(__compiled_fn|__builtins_dict__|__resume_at_\d+|___context_manager_\d+"
     r"|__comprehension_\w+?_at_\d+)_(\d+)(?=\b|_[0-9a-f]{8}_)"
 )
+# and by id(), with the number of the compile:
+#             162 LOAD_GLOBAL              8 (__subclass_Marked_94509030898416_c15)
 _BY_ID = re.compile(r"(?<=\w)_\d{9,}_c\d+(?:_\d+)?\b")
+# 11/0: tensor 'x' size mismatch at index 0. expected 8, actual 16
+_COMPILE_ID = re.compile(r"^(\d+)/(\d+):", re.MULTILINE)
 
 
 class EventName(str, Generic[D_co]):
@@ -81,7 +89,7 @@ class Trace:
         def own(match: re.Match[str]) -> str:
             return self._compile_id(int(match[1]), int(match[2])) + ":"
 
-        return re.sub(r"^(\d+)/(\d+):", own, text, flags=re.MULTILINE)
+        return _COMPILE_ID.sub(own, text)
 
     def stable(self, text: str) -> str:
         """`text` with names that Dynamo counts through the whole process counted through this

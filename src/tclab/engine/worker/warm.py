@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from types import ModuleType
 from typing import Any
 
 from tclab.engine.worker import vector_isas
@@ -149,7 +150,7 @@ class _State:
         from torch._inductor import metrics
         from torch.fx import graph_module
 
-        fresh: dict[int, Any] = {}
+        fresh: dict[int, itertools.count[int]] = {}
         for owner, name, counter in list(_counters()):
             start = self.counters.get((id(owner), name), 0)
             new = fresh.setdefault(id(counter), itertools.count(start))
@@ -160,10 +161,10 @@ class _State:
         graph_module._loader.next_id = 0
 
 
-def _counters() -> Iterator[tuple[Any, str, Any]]:
+def _counters() -> Iterator[tuple[ModuleType | type, str, itertools.count[int]]]:
     """Every `itertools.count` that a torch module, or a class in one, holds by a name."""
     for module in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch"]:
-        owners: list[Any] = [module, *_classes(module)]
+        owners: list[ModuleType | type] = [module, *_classes(module)]
         for owner in owners:
             for name, value in list(vars(owner).items()):
                 lasting = f"{owner.__name__}.{name}" in LASTING
@@ -171,7 +172,7 @@ def _counters() -> Iterator[tuple[Any, str, Any]]:
                     yield owner, name, value
 
 
-def _classes(module: Any) -> list[type]:
+def _classes(module: ModuleType) -> list[type]:
     name = getattr(module, "__name__", "")
     return [
         value
@@ -180,6 +181,6 @@ def _classes(module: Any) -> list[type]:
     ]
 
 
-def _position(counter: Any) -> int:
+def _position(counter: itertools.count[int]) -> int:
     """The number the counter gives next, without taking it."""
     return int(repr(counter).partition("(")[2].rstrip(")").split(",")[0])

@@ -19,6 +19,7 @@ from tclab.render import columns, highlight, parts
 from tclab.render.closure import Index
 from tclab.render.escape import clean, esc, one_line, tag
 from tclab.render.kinds import kernel
+from tclab.render.stages import MACHINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,9 +36,6 @@ LABELS = {
     "ttir": "TTIR",
     "ttgir": "TTGIR", "llir": "LLVM IR", "ptx": "PTX", "sass": "SASS",
 }  # fmt: skip
-
-#: Stages whose text needs no markup to be read, and is long.
-MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass"})
 
 #: Chains of more lines leave machine code without markup: a report stays below 3 MB.
 MARKED_LINES = 5000

@@ -66,7 +66,7 @@ def _code(graph: Graph, options: Options) -> str:
         label=graph.title,
         stage=graph.stage,
     )
-    return parts.folded(body, graph.title or "Code", parts.line_count(graph.code), options)
+    return parts.folded(body, "Python", parts.line_count(graph.code), options)
 
 
 _DRAW = {"picture": _picture, "table": _table, "text": _code}

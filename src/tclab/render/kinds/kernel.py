@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclab.render import columns, parts
+from tclab.render import columns, excerpt, parts
 from tclab.render.escape import clean, esc
 from tclab.render.kinds import listing
-from tclab.render.options import Options, place
+from tclab.render.options import FOLD_LINES, Options, place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,8 +32,18 @@ def facts(kernel: Kernel, options: Options) -> str:
 
 
 def html(artifact: Kernel, options: Options) -> str:
-    """Facts, then the code."""
-    return facts(artifact, options) + listing.html(artifact, options)
+    """Facts, then the code: of a Triton kernel its function, imports and decorators folded."""
+    own = _function(artifact)
+    return facts(artifact, options) + listing.html(artifact, options, own)
+
+
+def _function(artifact: Kernel) -> list[excerpt.Range]:
+    """Where the kernel's function stands in a file of Python, if it is not long itself."""
+    if artifact.language != "python" or not artifact.kernel_name:
+        return []
+    shift = artifact.first_line - 1
+    found = excerpt.function(artifact.code, artifact.kernel_name)
+    return [(a + shift, b + shift) for a, b in found if b - a < FOLD_LINES]
 
 
 def text(artifact: Kernel) -> str:

@@ -1,25 +1,25 @@
-"""What this machine is, told without torch; and what makes keys change."""
+"""What this machine is, told without torch."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 
 from tclab import machine
 from tclab.errors import UnsupportedTorch
-from tclab.store import keys
 
-from .conftest import SRC
+from .lab import SRC
 
 
 def test_it_says_what_torch_says():
     code = "import torch; print(torch.__version__, torch.version.git_version, torch.version.cuda)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     here = machine.here()
-    assert said.stdout.split() == [here.torch, here.torch_git, here.cuda or "None"]
+    assert answer.stdout.split() == [here.torch, here.torch_git, here.cuda or "None"]
 
 
 def test_it_does_not_import_torch():
@@ -92,15 +92,3 @@ def test_folders_and_our_own_settings_are_not_told():
         }
     )
     assert told == {"CUDA_VISIBLE_DEVICES": "0", "TORCH_LOGS": "graph", "TRITON_INTERPRET": "1"}
-
-
-def test_the_key_follows_everything_but_the_day(lab):
-    snippet = lab.write("t/x", "pass")
-    here = machine.here()
-    key = keys.run_key(snippet, here)
-    assert keys.run_key(snippet, replace(here, date="1999-01-01")) == key
-    for field in ("torch", "torch_git", "python", "cpu", "triton", "cuda", "gpu", "driver"):
-        assert keys.run_key(snippet, replace(here, **{field: "other"})) != key
-    assert keys.run_key(snippet, replace(here, cores=99)) != key
-    assert keys.run_key(snippet, replace(here, variables={"TORCH_X": "1"})) != key
-    assert keys.run_key(snippet, here, capture="other code") != key

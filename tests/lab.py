@@ -8,14 +8,13 @@ import sys
 import textwrap
 from pathlib import Path
 
-import pytest
-
 from tclab import snippets
 from tclab.engine import events, schedule
+from tclab.engine.plan import Plan
 from tclab.model import Run, Snippet
 from tclab.store.live import Store
 
-SRC = Path(__file__).resolve().parents[2] / "src"
+SRC = Path(__file__).resolve().parents[1] / "src"
 
 
 class Lab:
@@ -36,10 +35,14 @@ class Lab:
         path.write_text("\n".join([*lines, textwrap.dedent(code)]), encoding="utf-8")
         return snippets.read(path, self.root)
 
-    def run(self, *chosen: Snippet, **options) -> dict[str, Run]:
+    def plan(self, store: Store | None = None) -> Plan:
+        """How the snippets stand now."""
+        return Plan(self.root, store or self.store)
+
+    def run(self, *chosen: Snippet, store: Store | None = None, **options) -> dict[str, Run]:
         """Run them in cold processes, which need no torch."""
-        options = {"warm": False, "store": self.store} | options
-        return schedule.run(chosen, root=self.root, on_event=self.told.append, **options)
+        options = {"warm": False, "on_event": self.told.append} | options
+        return schedule.run(chosen, self.plan(store), **options)
 
     def one(self, code: str, header: str = "", **options) -> Run:
         """Write one snippet and run it."""
@@ -59,8 +62,3 @@ class Lab:
             stderr=subprocess.PIPE,
             text=True,
         )
-
-
-@pytest.fixture
-def lab(tmp_path: Path) -> Lab:
-    return Lab(tmp_path / "project")

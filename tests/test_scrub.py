@@ -11,7 +11,7 @@ import pytest
 
 from tclab.scrub import plain, scrub
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 UUID = "_0f8fad5b_d9cb_469f_a165_70867728950e"
 
 
