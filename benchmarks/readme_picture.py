@@ -54,7 +54,7 @@ def served(folder: Path) -> Iterator[str]:
 def frames(page: Any) -> Iterator[Image.Image]:
     """The chain with each of its Python lines clicked, from the second on: the first is `def`."""
     chain = page.locator(".tclab-is-chain")
-    lines = page.locator(".tclab-pane[data-stage=python] [data-line]")
+    lines = page.locator(".tclab-pane[data-stage=python] t-l")
     for number in range(1, lines.count()):
         lines.nth(number).click()
         page.mouse.move(0, 0)
@@ -91,7 +91,7 @@ def main() -> int:
         )
         page = browser.new_page(viewport=WINDOW)
         page.goto(f"{address}/index.html", wait_until="networkidle")
-        page.locator(".tclab-live").wait_for()
+        page.locator(".tclab-chain[data-live]").wait_for()
         save(list(frames(page)), PICTURE, digest(ROOT))
         browser.close()
     print(f"{PICTURE.relative_to(ROOT)}: {PICTURE.stat().st_size / 1000:.0f} kB")

@@ -40,7 +40,7 @@ CALLS = {
     "float16, head size 20": (attention, made(20)),
     "float32": (attention, made(dtype=torch.float32)),
 }
-OPERATOR = re.compile(r"aten\._scaled_dot_product_(\w+?)_attention\.default\(|extern_kernels\.bmm\(")
+OPERATOR = re.compile(r"_scaled_dot_product_(\w+?)_attention\.default\(|extern_kernels\.bmm\(")
 
 chosen, reasons = {}, []
 for call, (function, tensors) in CALLS.items():

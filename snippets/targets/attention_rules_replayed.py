@@ -24,7 +24,8 @@ assert len(answers.rows) >= 2000
 assert [(c.gpu, c.torch) for c in wrong if c.gpu] == [("NVIDIA H200", (2, 11))]
 
 tclab.show(tclab.Table(
-    title="Calls answered", name="answers", columns=("PyTorch", "sm", "cuDNN", "asked", "calls", "wrong"),
+    title="Calls answered", name="answers",
+    columns=("PyTorch", "sm", "cuDNN", "asked", "calls", "wrong"),
     rows=[(*(".".join(map(str, pair)) for pair in (c.torch, c.capability)), str(c.cudnn),
            c.gpu or "its library", len(answers.rows), len(cases)) for c, cases in wrong.items()],
 ))  # fmt: skip

@@ -32,10 +32,13 @@ class Architecture:
     max_threads_per_sm: int
     shared_memory_per_sm: int  # bytes
     shared_memory_per_block_optin: int  # bytes; the most one block can ask for
+    max_blocks_per_sm: int
     registers_per_sm: int = 65536  # 32-bit registers
     shared_memory_per_block: int = 48 * _KIB  # bytes, without asking
     max_threads_per_block: int = 1024
     warp_size: int = 32
+    reserved_shared_memory: int = 1 * _KIB  # bytes of each block that the system keeps
+    shared_memory_unit: int = 128  # bytes; shared memory is given in multiples of it
     source: str = "CUDA C++ Programming Guide, Compute Capabilities"
 
 
@@ -106,12 +109,14 @@ _OF_WHEELS = "PyTorch's own: " + ", ".join(
     f"{_dotted(number)} with {major}.{minor}" for (major, minor), number in CUDNN.items()
 )
 
-_SM75 = Architecture((7, 5), 1024, 64 * _KIB, 64 * _KIB)
-_SM80 = Architecture((8, 0), 2048, 164 * _KIB, 163 * _KIB)
-_SM86 = Architecture((8, 6), 1536, 100 * _KIB, 99 * _KIB)
-_SM89 = Architecture((8, 9), 1536, 100 * _KIB, 99 * _KIB)
-_SM90 = Architecture((9, 0), 2048, 228 * _KIB, 227 * _KIB)
-_SM100 = Architecture((10, 0), 2048, 228 * _KIB, 227 * _KIB)
+_SM75 = Architecture(
+    (7, 5), 1024, 64 * _KIB, 64 * _KIB, 16, reserved_shared_memory=0, shared_memory_unit=256
+)
+_SM80 = Architecture((8, 0), 2048, 164 * _KIB, 163 * _KIB, 32)
+_SM86 = Architecture((8, 6), 1536, 100 * _KIB, 99 * _KIB, 16)
+_SM89 = Architecture((8, 9), 1536, 100 * _KIB, 99 * _KIB, 24)
+_SM90 = Architecture((9, 0), 2048, 228 * _KIB, 227 * _KIB, 32)
+_SM100 = Architecture((10, 0), 2048, 228 * _KIB, 227 * _KIB, 32)
 
 TARGETS: dict[str, Target] = {
     t.name: t
@@ -162,6 +167,12 @@ def get(name: str | Target) -> Target:
     if key in TARGETS:
         return TARGETS[key]
     raise TargetError(f"target {name!r}", "no such target", _suggestion(key))
+
+
+def architecture(arch: int) -> Architecture | None:
+    """What is known of a compute capability as Triton writes it (90 for 9.0); None if nothing."""
+    known = {target.arch: target.architecture for target in TARGETS.values()}
+    return known.get(arch)
 
 
 def _normal(name: str) -> str:

@@ -13,6 +13,7 @@ from tclab.model.artifacts import (
     Artifact,
     Chain,
     Chart,
+    Diff,
     Kernel,
     LineNote,
     Listing,
@@ -41,6 +42,7 @@ from tclab.model.compiles import (
     Symbol,
     Symbols,
 )
+from tclab.model.reports import Report
 from tclab.model.runs import (
     CAUSES,
     NEEDS,
@@ -65,6 +67,7 @@ __all__ = [
     "Chain",
     "Chart",
     "Claim",
+    "Diff",
     "Failure",
     "Graph",
     "Guard",
@@ -77,6 +80,7 @@ __all__ = [
     "Provenance",
     "Recompile",
     "Recompiles",
+    "Report",
     "Run",
     "Snippet",
     "SourceLine",

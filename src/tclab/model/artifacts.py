@@ -194,6 +194,20 @@ class Chain(Artifact):
     compile_id: str = ""
 
 
+@kind("diff")
+@dataclass(frozen=True)
+class Diff(Artifact):
+    """The same code twice: for two targets, from two PyTorch versions, before and after an edit.
+
+    `left` and `right` are listings in order, such as the panes of two chains; of each stage the
+    first is compared with the first, the second with the second. `labels` name the two sides.
+    """
+
+    labels: tuple[str, str] = ("before", "after")
+    left: tuple[Listing, ...] = ()
+    right: tuple[Listing, ...] = ()
+
+
 #: The stages a listing or graph can belong to, in the order a compile goes through them.
 STAGES = (
     *("python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"),

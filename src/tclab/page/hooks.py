@@ -23,11 +23,21 @@ from tclab import render
 from tclab.errors import TclabError
 from tclab.page import book, downloads, engine, fragments, progress, proofs, state
 from tclab.page.prose import references
-from tclab.page.site import chapters, search, theme
+from tclab.page.site import chapters, crumbs, search, theme
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
 _ASSETS = "assets/tclab"
+
+#: A page with a chain is as wide as the window. A style of its own, not ``:has(.tclab-chain)``: a
+#: browser would look for it again at every change within the viewer, and style the page anew.
+_WIDE = (
+    "<style>@media screen and (min-width: 45em) {"
+    ".md-main__inner { max-width: min(100%, 110rem) }"
+    ".md-content__inner > :is(p, ul, ol, .tclab-listing, .md-typeset__scrollwrap, h2, h3)"
+    " { max-width: 40rem }"
+    "}</style>"
+)
 
 
 def on_startup(command: str, dirty: bool) -> None:
@@ -44,8 +54,8 @@ def on_shutdown() -> None:
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Route markdown-exec through this package; link the assets of the outputs."""
     engine.install()
-    config.extra_css.extend(f"{_ASSETS}/{p.name}" for p in _assets(".css"))
-    config.extra_javascript.extend(f"{_ASSETS}/{p.name}" for p in _assets(".js"))
+    config.extra_css.extend(f"{_ASSETS}/{name}" for name in render.STYLES)
+    config.extra_javascript.extend(f"{_ASSETS}/{name}" for name in render.SCRIPTS)
     return config
 
 
@@ -73,8 +83,8 @@ def newest_day(opened: book.Book) -> int:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the outputs' assets, and every snippet as .py and .ipynb."""
-    for path in _assets(".css", ".js"):
-        files.append(File.generated(config, f"{_ASSETS}/{path.name}", abs_src_path=str(path)))
+    for name in (*render.STYLES, *render.SCRIPTS):
+        files.append(File.generated(config, f"{_ASSETS}/{name}", content=render.asset(name)))
     opened = state.build().book
     made = (downloads.files(s, opened.here.torch, opened.here.triton)
             for s in opened.snippets.values())  # fmt: skip
@@ -110,6 +120,12 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     return linked
 
 
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """A page with a chain is wide; a function of the explorer gets its way to the others."""
+    wide = _WIDE if 'class="tclab-chain"' in html else ""
+    return wide + crumbs.crumbs(page, html) + html
+
+
 def first_line(path: Path, markdown: str) -> int:
     """The line of the file on which `markdown` (without its metadata) begins."""
     text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
@@ -125,7 +141,7 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
         raise failed(problems)
     references.save(build.book.store_path / "sources.json")
     aside = (file for page in build.pages.values() for file in page.files.items())
-    for path, content in aside:
+    for path, content in dict(aside).items():  # two pages may show one chain
         files.append(File.generated(config, path, content=content))
     return env
 
@@ -177,8 +193,3 @@ def failed(problems: Any) -> BuildError:
     texts = list(dict.fromkeys(str(problem) for problem in problems))
     head = "1 problem" if len(texts) == 1 else f"{len(texts)} problems"
     return BuildError("\n".join([f"{head}; the site is not built.", *texts]))
-
-
-def _assets(*suffixes: str) -> list[Path]:
-    """The files that the pages' outputs link."""
-    return [path for path in (*render.CSS_FILES, *render.JS_FILES) if path.suffix in suffixes]

@@ -12,6 +12,7 @@ from tclab.page.hooks import (  # noqa: E402, F401
     on_env,
     on_files,
     on_nav,
+    on_page_content,
     on_page_context,
     on_page_markdown,
     on_post_build,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 from tclab import render
 from tclab.errors import PageError, TclabError
-from tclab.model import Artifact, Run, Snippet, Text, slug
+from tclab.model import Artifact, Report, Run, Snippet, Text, slug
 from tclab.page import downloads, fragments, subjects
 from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
-from tclab.page.site import later
+from tclab.page.site import later, reports
 from tclab.render import parts
 from tclab.render.escape import esc, tag
 from tclab.render.options import Options
@@ -185,6 +185,8 @@ def _figure(
     page = block.on
     prefix = page.unique(f"{snippet.name}-{run.environment}-{artifact.name}")
     titled = not _same(artifact.title, above)
+    if isinstance(artifact, Report):
+        return reports.figure(page, artifact, prefix)
     try:
         html = fragments.figure(run, artifact, prefix, page.anchors, fold, view, titled)
     except TclabError as error:  # such as a view that a graph has not

@@ -25,8 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FOLD_LINES",
+    "SCRIPTS",
+    "STYLES",
     "Keyword",
     "Options",
+    "asset",
     "clean",
     "css",
     "esc",
@@ -46,8 +49,11 @@ __all__ = [
 ]
 
 _ASSETS = Path(__file__).parent / "assets"
-CSS_FILES = (_ASSETS / "tclab.css", _ASSETS / "chain.css")
-JS_FILES = (_ASSETS / "tclab.js", _ASSETS / "chain.js")
+
+#: What the outputs of a page need, each made of the files named.
+_SECTIONS = ("index", "code", "memory", "pane", "column", "chain", "layout", "listen", "start")
+STYLES = {"tclab.css": ("tclab.css", "report.css"), "chain.css": ("chain.css", "diff.css")}
+SCRIPTS = {"tclab.js": ("tclab.js",), "chain.js": tuple(f"chain/{s}.js" for s in _SECTIONS)}
 
 Sources = Mapping[str, str]
 
@@ -60,17 +66,15 @@ def html(
     fold: bool | None = None,
     sources: Sources | None = None,
     torch_git: str = "",
-    light: bool = False,
 ) -> str:
     """The artifact as HTML, without title and stamp.
 
     `prefix` (default: the artifact's name) begins every id: unique in a page. `view`
     picks a graph's ``picture``, ``table`` or ``text``. `fold`: None folds what is long.
     `sources` maps files to the prefix that `source` showed them under on this page.
-    `light` leaves a chain's machine code without markup, as a long chain's always is.
     """
     chosen = identifier(prefix or artifact.name)
-    return kinds.html(artifact, Options(chosen, view, fold, sources or {}, torch_git, light))
+    return kinds.html(artifact, Options(chosen, view, fold, sources or {}, torch_git))
 
 
 def figure(
@@ -151,23 +155,40 @@ def stamp_text(run: Run) -> str:
 
 def css() -> str:
     """The style sheets, one after the other: they fit Material, and stand alone."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in CSS_FILES)
+    return "\n".join(map(asset, STYLES))
 
 
 def js() -> str:
     """The scripts, one after the other: comfort only, nothing needs them."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in JS_FILES)
+    return "\n".join(map(asset, SCRIPTS))
+
+
+@lru_cache(maxsize=8)
+def asset(name: str) -> str:
+    """A style sheet or a script by its name in `STYLES` or `SCRIPTS`. The sections of a script
+    share one function's scope, and leave nothing in the page's.
+    """
+    files = (STYLES | SCRIPTS)[name]
+    texts = [(_ASSETS / file).read_text(encoding="utf-8") for file in files]
+    if not name.endswith(".js") or len(texts) == 1:
+        return "\n".join(texts)
+    return '(function () {\n"use strict";\n\n' + "\n".join(texts) + "})();\n"
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
     """A digest of all that decides the HTML: this package, and what it draws with."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in sorted(_sources()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     for package in ("pygments", "igraph", "matplotlib"):
         digest.update(f"{package} {_installed(package)}\n".encode())
     return digest.hexdigest()[:16]
+
+
+def _sources() -> list[Path]:
+    folder = Path(__file__).parent
+    return [*folder.rglob("*.py"), *folder.rglob("*.json")]
 
 
 def _installed(package: str) -> str:

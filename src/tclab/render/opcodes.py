@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from tclab.model import Chain, Kernel, Listing
 from tclab.render.escape import clean, one_line
-from tclab.render.kinds import chain
 from tclab.render.options import Options
+from tclab.render.stages import LABELS
+from tclab.render.viewer.panes import Panes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +33,7 @@ _OPCODES: dict[str, re.Pattern[str]] = {
     #  `%151 = fadd float %150, 0xC1`   `%153 = tail call float @llvm.nvvm.fma.rn.f(`   `ret void`
     "llir": re.compile(r"^\s*(?:%[\w.]+ = )?.*?(@llvm(?:\.\w+)+)|^\s+(?:%[\w.]+ = )?([a-z]\w+)\b"),
     #  `@%p1 ld.global.v4.b32 { %r1, %r2 }, [ %rd1 ];`
-    "ptx": re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z]\w*(?:\.[\w:]+)+)\s"),
+    "ptx": re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z]\w*(?:\.[\w:]+)*)[\s;]"),
     #  `/*0360*/   @!P1 FSEL R11, R11, R8, P3 ;`
     "sass": re.compile(r"^\s*/\*[0-9a-f]+\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*(?:\.\w+)*)"),
     #  `265:	vmaxss xmm0,xmm2,xmm0`
@@ -71,7 +72,7 @@ def of(artifact: Artifact, options: Options) -> list[Keyword]:
 
 def _all(artifact: Artifact, options: Options) -> Iterator[Keyword]:
     if isinstance(artifact, Chain):
-        panes = chain.Panes(artifact, options)
+        panes = Panes(artifact, options)
         for number, listing in enumerate(artifact.panes):
             yield from _name(listing, panes.id(number))
             for line, keyword in _lines(listing):
@@ -99,4 +100,4 @@ def _lines(listing: Listing) -> Iterator[tuple[int, tuple[str, str, str]]]:
 
 
 def _stage(listing: Listing) -> str:
-    return chain.LABELS.get(listing.stage, listing.title)
+    return LABELS.get(listing.stage, listing.title)

@@ -50,3 +50,18 @@ def test_what_did_not_fuse_says_why():
             pair, _, why = refusal.partition(": ")
             assert op.removeprefix("op") in pair.replace("op", "").split(" with ")
             assert why
+
+
+def test_occupancy_is_what_the_kernel_s_own_figures_give(kernel):
+    from tclab import targets
+    from tclab.capturing.machine_code.occupancy import occupancy
+
+    warps = int(kernel.facts["config"].partition("num_warps=")[2].split(",")[0])
+    held = occupancy(
+        targets.get("h200").architecture,
+        threads=32 * warps,
+        registers=int(kernel.facts["registers per thread"]),
+        shared=int(kernel.facts["shared memory bytes"]),
+    )
+    assert kernel.facts["occupancy"] == str(held)
+    assert int(kernel.facts["shared memory bytes"]) < 1024  # not what the system keeps

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tclab.capturing.machine_code.occupancy import occupancy
 from tclab.capturing.read.units import Compiled, CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Listing, slug
 from tclab.scrub import scrub
-from tclab.targets import Target
+from tclab.targets import Target, architecture
 
 #: Stage → Pygments lexer, title.
 _TEXTS = {
@@ -74,9 +75,10 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
         sass, ptx_lines = disassemble(cubin)
         listings["sass"] = _listing(name, "sass", sass)
     candidates = tuple(_config(c) for c in configs)
-    facts = _choice(candidates, launched and _config(launched)) | (
-        resources(cubin) if cubin else {}
-    )
+    facts = _choice(candidates, launched and _config(launched))
+    if cubin:
+        used = resources(cubin)
+        facts |= used | _at_launch(used, binary.metadata)
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
@@ -163,6 +165,23 @@ def resources(cubin: bytes) -> dict[str, str]:
         "LOCAL": "spilled bytes",
     }
     return {names[key]: value for key, value in found.items()}
+
+
+def _at_launch(used: Mapping[str, str], metadata: Any) -> dict[str, str]:
+    """Shared memory, which Triton asks for at the launch (the binary says what the system keeps
+    for itself), and the occupancy that follows from it and from the resources `used`.
+    """
+    found = {"shared memory bytes": str(metadata.shared)}
+    device = architecture(metadata.target.arch)
+    if device and "registers per thread" in used:
+        held = occupancy(
+            device,
+            threads=metadata.num_warps * device.warp_size,
+            registers=int(used["registers per thread"]),
+            shared=metadata.shared,
+        )
+        found["occupancy"] = str(held)
+    return found
 
 
 def _tool(name: str, *options: str, cubin: bytes) -> str:

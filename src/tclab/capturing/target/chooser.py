@@ -9,8 +9,8 @@ import torch
 from tclab import targets
 from tclab.capturing.target.decisions import Decision, decided
 from tclab.capturing.target.places import being_traced
-from tclab.capturing.target.sdpa import choose
 from tclab.capturing.target.sdpa.call import BACKENDS, Call, Machine
+from tclab.capturing.target.sdpa.choose import Choice, allows, choose
 from tclab.capturing.target.sdpa.rule import Version
 from tclab.targets import Target, TargetError
 
@@ -35,16 +35,16 @@ class Chooser:
         """The answer to the question that is open, else "error" (-1)."""
         return self.answers[-1] if self.answers else -1
 
-    def choose(self, call: Call) -> choose.Choice:
+    def choose(self, call: Call) -> Choice:
         """The backend for a call, noted. TargetError where no rule is known for it."""
-        choice = choose.choose(call, self.machine(), self._rules(call))
+        choice = choose(call, self.machine(), self._rules(call))
         if choice.backend != "error":
             decided(self._decision(choice))
         return choice
 
     def allows(self, call: Call, backend: str) -> bool:
         """Whether the backend could be taken, whatever comes before it."""
-        return choose.allows(call, self.machine(), self._rules(call), backend)
+        return allows(call, self.machine(), self._rules(call), backend)
 
     def machine(self) -> Machine:
         """The target with the switches as they are."""
@@ -65,7 +65,7 @@ class Chooser:
             raise refusal(f"no rules are known for torch {torch.__version__}")
         return self.version
 
-    def _decision(self, choice: choose.Choice) -> Decision:
+    def _decision(self, choice: Choice) -> Decision:
         verified = (self.version and self.version.torch, self.target.capability) in VERIFIED
         how = "asked of the device" if verified else "not verified on the device"
         return Decision(NAME, being_traced(), str(choice), f"by PyTorch's rules, {how}")

@@ -18,8 +18,9 @@ from tclab.errors import PageError
 from tclab.model import Chain, slug
 from tclab.page.book import Book
 from tclab.render.escape import esc, tag
-from tclab.render.kinds.chain import LABELS, Panes
 from tclab.render.options import Options
+from tclab.render.stages import label
+from tclab.render.viewer.panes import Panes
 
 #: The page about the command.
 _COMMAND = "explain.html"
@@ -53,6 +54,6 @@ def _pane(book: Book, path: str, stage: str, place: str) -> tuple[str, str]:
                 panes = Panes(chain, Options(prefix=prefix))
                 for number, pane in enumerate(chain.panes):
                     if pane.stage == stage:
-                        return panes.id(number), LABELS.get(stage, stage)
+                        return panes.id(number), label(stage)
     step = "name a page of docs/explorer, and a stage its chain has, such as dynamo or kernel"
     raise PageError(place, f"{path} shows no stage {stage!r}", step)

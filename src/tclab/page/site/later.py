@@ -2,7 +2,8 @@
 
 Machine code is most of a page's bytes and the last thing anybody reads. What a figure marks
 with `tclab-later` goes into a page of its own beside the one it belongs to; a plain link to it
-stays, which the site's script turns into the code when its fold is opened.
+stays, which the site's script turns into the code when its fold is opened. The machine code of a
+chain goes into files that its viewer asks for.
 """
 
 from __future__ import annotations
@@ -12,6 +13,10 @@ import re
 
 from tclab.page.blocks import Page
 from tclab.render.escape import esc, tag
+from tclab.render.viewer import elsewhere
+
+#: Where the machine code of chains is kept.
+_CODE = "assets/code"
 
 _HELD = re.compile(
     r'<tclab-later data-ids="(?P<ids>[^"]*)" data-title="(?P<title>[^"]*)">'
@@ -36,7 +41,9 @@ def put_aside(page: Page, html: str) -> str:
         link = tag("a", f"{match['title']}, on a page of its own", href=page.link(path))
         return tag("p", link, class_="tclab-later", data_ids=match["ids"])
 
-    return _HELD.sub(replace, html)
+    moved = elsewhere.moved(html, _CODE, page.link(_CODE))
+    page.files.update(moved.files)
+    return _HELD.sub(replace, moved.html)
 
 
 def _document(page: Page, path: str, title: str, body: str) -> str:

@@ -9,7 +9,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -127,10 +127,11 @@ ALL = frozenset(BACKENDS)
 def parse(text: str) -> Case:
     """The case that `str` wrote."""
     dtype, *words = text.split(" ")
-    kinds = {f.name: type(f.default) for f in fields(Case)}
+    usual = asdict(Case())
     own: dict[str, Any] = {}
     for name, _, value in (word.partition("=") for word in words):
-        own[name] = value == "True" if kinds[name] is bool else kinds[name](value)
+        kind = type(usual[name])
+        own[name] = value == "True" if kind is bool else kind(value)
     return Case(dtype, **own)
 
 

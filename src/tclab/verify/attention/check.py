@@ -24,6 +24,7 @@ import torch
 from tclab import targets
 from tclab.capturing.target import stand_in
 from tclab.capturing.target.sdpa import asked
+from tclab.capturing.target.sdpa.call import Call
 from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.rule import Version
 from tclab.verify.attention import compiled, report, symbols
@@ -85,7 +86,7 @@ def pretending(capability: Capability) -> Iterator[None]:
         compiled.pretend(capability)
         with asked.fake():
             tensor = torch.empty(1, 1, 8, 8, device="cuda", dtype=torch.float16)
-            asked.compiled_answer(asked.Call(tensor, tensor, tensor))  # sets the order for good
+            asked.compiled_answer(Call(tensor, tensor, tensor))  # sets the order for good
         yield
 
 

@@ -26,7 +26,7 @@ LETTERS = {"math": "m", "flash": "f", "efficient": "e", "cudnn": "c", "error": "
 
 @dataclass(frozen=True)
 class Column:
-    """Who answered: a PyTorch with its cuDNN, for a capability; the device's name, if it was one."""
+    """Who answered: a PyTorch with its cuDNN, for a capability; the device, if it was one."""
 
     torch: tuple[int, int]
     capability: tuple[int, int]
@@ -46,7 +46,7 @@ class Answers:
     rows: tuple[tuple[str, Case], ...]
 
     def wrong(self, every: int = 1) -> dict[Column, list[Case]]:
-        """For each column the calls, of all or of every so many, that the rules answer otherwise."""
+        """For each column the calls that the rules answer otherwise, of all or of every so many."""
         wrong: dict[Column, list[Case]] = {column: [] for column in self.columns}
         for letters, case in self.rows[::every]:
             with case.switches():
