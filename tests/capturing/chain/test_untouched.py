@@ -54,7 +54,7 @@ def test_the_generated_code_is_the_same_without_notes(
     name: str, target: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = generated(name, target)
-    monkeypatch.setattr(origins, "recording", no_notes)
+    monkeypatch.setattr(origins, "noting", no_notes)
     assert generated(name, target) == noted
     assert len(noted) == 2
 
