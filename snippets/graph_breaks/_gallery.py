@@ -1,10 +1,17 @@
 """Break and mend: each cause as written, then mended, both against plain Python."""
 
+import random
+
 import torch
 
 import tclab
 
 COLUMNS = ("cause", "id", "PyTorch's reason", "graphs", "breaks", "mended: graphs", "breaks")
+
+
+def compiled(fn, x, **options):
+    random.seed(0)
+    return tclab.capture(fn, backend="eager", **options)(x.clone())
 
 
 def gallery(causes, x):
@@ -15,10 +22,11 @@ def gallery(causes, x):
     """
     rows = []
     for function, mended in causes:
-        broken = tclab.capture(function, backend="eager")(x.clone())
-        whole = tclab.capture(mended, backend="eager", fullgraph=True)(x.clone())
-        torch.testing.assert_close(broken.result, function(x.clone()))
-        torch.testing.assert_close(whole.result, function(x.clone()))
+        broken = compiled(function, x)
+        whole = compiled(mended, x, fullgraph=True)
+        for c in (broken, whole):
+            random.seed(0)
+            torch.testing.assert_close(c.result, function(x.clone()))
         first = next(iter(broken.breaks), None)
         name = (first.gb_id, first.reason.splitlines()[0]) if first else (None, None)
         counts = (broken.graphs, broken.breaks, whole.graphs, whole.breaks)

@@ -31,7 +31,11 @@ def the_id_of_a_result(x):
 
 
 def a_random_number(x):
-    return x.sin() + 0 * random.random()
+    return x.sin() * random.random()
+
+
+def a_number_drawn_before(x):
+    return x.sin() * drawn
 
 
 def sine(x):
@@ -42,8 +46,9 @@ def twice(x):
     return x.sin() * 2
 
 
+drawn = random.Random(0).random()
 causes = [(a_regular_expression, sine), (deepcopy_of_a_list, twice), (the_local_names, sine),
-          (the_id_of_a_result, sine), (a_random_number, sine)]  # fmt: skip
+          (the_id_of_a_result, sine), (a_random_number, a_number_drawn_before)]  # fmt: skip
 rows = gallery(causes, torch.arange(4.0))
 learned = set(unbroken(rows))
 version = tuple(map(int, torch.__version__.split(".")[:2]))
