@@ -46,10 +46,14 @@ export TCLAB_JOBS := $(JOBS)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+# What reads text that another version may print otherwise; its uncovered lines are listed.
+CAPTURING := src/tclab/capturing
+READERS := $(CAPTURING)/read/*,$(CAPTURING)/machine_code/*,$(CAPTURING)/chain/*
+
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test lint check record bench bench-clone list clean distclean
+.PHONY: help site serve test coverage lint check record bench bench-clone readme-picture list clean distclean
 
 help: ## this text
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -62,7 +66,7 @@ help: ## this text
 site: $(INSTALLED) ## run what is stale and build the site, strictly
 	$(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo
-	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or read it with:"
+	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or serve it, which also loads machine code:"
 	@echo "  $(PYTHON) -m http.server --directory $(SITE) 8000    # http://localhost:8000"
 
 serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that snippet
@@ -70,14 +74,23 @@ serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that 
 
 test: $(INSTALLED) ## every test, snippet and fence; prints how many ran and why any was skipped
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} \
-	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -q $(PYTEST_ARGS)
+	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -q $(COVER) $(PYTEST_ARGS)
+
+# Without the report of pytest-cov, which would list every line: `coverage` says what counts.
+coverage: COVER := --cov --cov-report= --cov-fail-under=0
+coverage: test ## the tests, measured: branch coverage of src/tclab, an error below 92 %
+	@echo; echo "Not covered in the readers of PyTorch's, Triton's and nvdisasm's text:"
+	@$(BIN)/coverage report --show-missing --fail-under=0 --include='$(READERS)'
+	@echo; echo "All of src/tclab, files that are wholly covered left out:"
+	@$(BIN)/coverage report
+	@rm -f .coverage.*  # of processes that were killed while they wrote
 
 lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
-check: lint test site ## everything that must hold before a commit lands
+check: lint test site ## lint, types, tests, strict build: what CI runs
 
 list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 	$(BIN)/tclab list
@@ -92,8 +105,12 @@ bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; p
 bench-clone: ## make site and make test in a fresh clone, timed
 	$(PYTHON) -m benchmarks clone
 
+readme-picture: $(INSTALLED) ## the picture of README.md anew, from the built site (needs Chromium)
+	$(BIN)/python -m benchmarks.readme_picture $(SITE)
+
 clean: ## remove sites, stores and caches; keep the venvs and the records
 	rm -rf site site-torch* .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work
+	rm -f .coverage .coverage.*
 	find src tests snippets benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove the venvs, too

@@ -1,6 +1,7 @@
 """``python -m benchmarks [FIGURE…]``: measure what is missing, write RESULTS.md.
 
-Figures: cold, isolation, nothing-stale (with memory), clone. Without names: all but clone.
+Figures: cold, isolation, nothing-stale (with memory), lighthouse (of site/), clone. Without
+names: all but clone.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
-from benchmarks import clone, cold, isolation, nothing_stale, results  # noqa: E402
+from benchmarks import clone, cold, isolation, lighthouse, nothing_stale, results  # noqa: E402
 from benchmarks.measure import CommandFailed  # noqa: E402
 
 FIGURES: dict[str, Callable[[results.Parts], Iterable[results.Figure]]] = {
     "cold": cold.figures,
     "isolation": isolation.figures,
     "nothing-stale": nothing_stale.figures,
+    "lighthouse": lighthouse.figures,
     "clone": clone.figures,
 }
 

@@ -112,7 +112,7 @@ def of_example(example: Example, target: str | None, unlinked: list[str]) -> Cou
     torch.manual_seed(0)
     fn, args = example.make()
     request = tclab.capture(fn, target=target, backward=example.backward, **example.options)
-    chains = request(*args).chains
+    chains = request(*args).chains()
     return sum((measure(chain, unlinked) for chain in chains), Count())
 
 

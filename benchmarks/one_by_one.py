@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tclab import snippets
 from tclab.engine import events, schedule
+from tclab.engine.plan import Plan
 from tclab.model import Snippet
 from tclab.store.live import Store
 
@@ -25,7 +26,7 @@ def isolated(found: list[Snippet], root: Path) -> float:
         if isinstance(event, events.Warm):
             begin = time.perf_counter()
 
-    runs = schedule.run(found, root=root, jobs=1, store=Store(root / "store"), on_event=note)
+    runs = schedule.run(found, Plan(root, Store(root / "store")), jobs=1, on_event=note)
     end = time.perf_counter()
     failed = [name for name, run in runs.items() if not run.ok]
     if failed or not begin or len(runs) != len(found):

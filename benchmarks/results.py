@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ WORK = HERE / "work"
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. `limit` is what to reach, with ``<=`` or ``>=`` in front."""
+    """One line of the table. `limit` is what to reach, with ``<=`` or ``>=`` in front.
+
+    `detail`, if any, is a table of its own that stands below: a heading row, then the others.
+    """
 
     name: str
     what: str
@@ -25,6 +28,7 @@ class Figure:
     limit: str = ""
     unit: str = ""
     note: str = ""
+    detail: list[list[str]] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
@@ -116,4 +120,17 @@ def table(kept: dict[str, Any]) -> str:
             f"| {figure.verdict} | {where}{note} |"
         )
     machines = sorted({entry["conditions"]["processor"] for entry in kept.values()})
-    return "\n".join([*rows, "", "Processor: " + "; ".join(machines), ""])
+    rows += ["", "Processor: " + "; ".join(machines)]
+    return "\n".join([*rows, *details(kept), ""])
+
+
+def details(kept: dict[str, Any]) -> Iterator[str]:
+    """The tables that stand below, each under what it is about."""
+    for entry in kept.values():
+        figure = Figure(**entry["figure"])
+        if figure.detail:
+            head, *rows = figure.detail
+            yield from ("", f"## {figure.what}: page by page", "")
+            yield f"| {' | '.join(head)} |"
+            yield "| --- |" + " ---: |" * (len(head) - 1)
+            yield from (f"| {' | '.join(row)} |" for row in rows)

@@ -51,7 +51,7 @@ def target(name: str, gpu: str) -> float:
     capture = tclab.capture  # its import is not counted
     start = time.perf_counter()
     captured = capture(fn, target=gpu, backward=example.backward, **example.options)(*args)
-    stages = [kernel.stages["sass"] for kernel in captured.compiled]
+    stages = [kernel.stages["sass"] for kernel in captured.compile_kernels()]
     seconds = time.perf_counter() - start
     if not stages:
         raise SystemExit(f"{name}: no Triton kernel")

@@ -1,18 +1,25 @@
-"""``python -m benchmarks.viewer [REPORT.html]``: how fast the viewer answers, in Chromium.
+"""``python -m benchmarks.viewer [--site SITE] [REPORT.html…]``: the viewer's figures, in Chromium.
 
-Two reports: a made-up chain of 2,000 lines (or --lines), and the file given, if any, such as one
-that ``tclab explain`` wrote. For each: its size; the time until it can be used (navigation start
-to the script's end, and to the first frame after it); and, over lines spread through all panes,
-the time from a click to its highlight's frame. Medians and the worst, in milliseconds.
+A made-up chain of 2,000 lines (or --lines); the reports given, such as one that ``tclab explain``
+wrote; with --site, every page of the explorer of a built site, served on the loopback. For each:
+what it loads, compressed (gzip -6, each response by itself); how much its layout shifts while it
+loads; how long the main thread is blocked (of each task what exceeds 50 ms); the time until it
+can be used (navigation start to the first frame after the script); and, over lines spread through
+all panes that are open, the time from a click to the frame that paints it. Medians and the worst.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import gzip
+import http.server
 import shutil
 import statistics
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +37,7 @@ LOADS, CLICKS = 5, 40
 
 #: The script has ended when the first chain is live; then one more frame is painted.
 READY = """() => new Promise((resolve) => {
-    const wait = () => document.querySelector(".tclab-live")
+    const wait = () => document.querySelector(".tclab-chain[data-live]")
         ? requestAnimationFrame(() => setTimeout(() => resolve(performance.now())))
         : setTimeout(wait, 1);
     wait();
@@ -39,7 +46,7 @@ READY = """() => new Promise((resolve) => {
 #: From the click to its classes, and to the end of the frame that paints them.
 CLICK = """(i) => new Promise((resolve) => {
     const lines = Array.from(document.querySelectorAll(".tclab-column:not([hidden]) "
-        + ".tclab-pane[open] [data-line]"));
+        + ".tclab-pane[open] t-l"));
     const line = lines[Math.floor(i * lines.length)];
     const start = performance.now();
     line.click();
@@ -49,6 +56,17 @@ CLICK = """(i) => new Promise((resolve) => {
         resolve([classes, performance.now() - start, linked]);
     }));
 })"""
+
+#: Begun before the page is: layout shifts without input, and what of long tasks exceeds 50 ms.
+WATCH = """
+    window.shifted = window.blocked = 0;
+    new PerformanceObserver((list) => {
+        for (const e of list.getEntries()) if (!e.hadRecentInput) window.shifted += e.value;
+    }).observe({type: "layout-shift", buffered: true});
+    new PerformanceObserver((list) => {
+        for (const e of list.getEntries()) window.blocked += e.duration - 50;
+    }).observe({type: "longtask", buffered: true});
+"""
 
 
 def synthetic(lines: int) -> Chain:
@@ -68,46 +86,83 @@ def synthetic(lines: int) -> Chain:
     return Chain(f"{lines:,} lines", "chain", tuple(panes))
 
 
-def loads(browser: Any, address: str) -> Iterator[float]:
-    """Milliseconds from the start of the navigation to a page that answers."""
-    for _ in range(LOADS):
-        page = browser.new_page(viewport={"width": 1500, "height": 900})
-        page.goto(address, wait_until="commit")
-        yield page.evaluate(READY)
-        page.close()
-
-
-def clicks(browser: Any, address: str) -> Iterator[tuple[float, float, int]]:
-    """(to classes, to the frame, lines linked) of lines spread over the open panes."""
+@contextlib.contextmanager
+def opened(browser: Any, address: str) -> Iterator[Any]:
+    """A page that answers, with what it asked for in `bodies`."""
     page = browser.new_page(viewport={"width": 1500, "height": 900})
-    page.goto(address)
-    page.evaluate(READY)
-    for i in range(CLICKS):
-        yield page.evaluate(CLICK, (i * 17 % CLICKS) / CLICKS)
+    page.add_init_script(WATCH)
+    answers: list[Any] = []
+
+    def keep(answer: Any) -> None:
+        answers.append(answer)
+
+    page.on("response", keep)
+    page.goto(address, wait_until="commit")
+    page.ready = page.evaluate(READY)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(500)  # what is done when there is time
+    page.bodies = [answer.body() for answer in answers if answer.url.startswith("http")]
+    yield page
     page.close()
 
 
-def measure(browser: Any, path: Path) -> None:
-    """Print one report's figures."""
-    ready = list(loads(browser, path.as_uri()))
-    found = list(clicks(browser, path.as_uri()))
-    print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
-    print(f"  usable: median {statistics.median(ready):.0f} ms, worst {max(ready):.0f} ms")
-    for what, column in (("classes set", 0), ("painted", 1)):
-        times = [each[column] for each in found]
-        print(f"  click to {what}: median {statistics.median(times):.1f} ms, "
-              f"worst {max(times):.1f} ms")  # fmt: skip
-    print(f"  lines linked: at most {max(each[2] for each in found):,}")
+def clicks(page: Any) -> Iterator[tuple[float, float, int]]:
+    """(to classes, to the frame, lines linked) of lines spread over the open panes."""
+    for i in range(CLICKS):
+        yield page.evaluate(CLICK, (i * 17 % CLICKS) / CLICKS)
+
+
+def measure(browser: Any, name: str, address: str, content: bytes) -> None:
+    """Print one page's figures; `content` is its size where nothing is asked of a server."""
+    ready, shifted, blocked, sizes = [], [], [], []
+    for _ in range(LOADS):
+        with opened(browser, address) as page:
+            ready.append(page.ready)
+            shifted.append(page.evaluate("window.shifted"))
+            blocked.append(page.evaluate("window.blocked"))
+            bodies = page.bodies or [content]
+            sizes.append(sum(len(gzip.compress(body, 6)) for body in bodies))
+    with opened(browser, address) as page:
+        times = list(clicks(page))
+    painted = [each[1] for each in times]
+    print(
+        f"{name:24} {max(sizes) / 1000:6.0f} KB  shift {max(shifted):.3f}  "
+        f"blocked {statistics.median(blocked):4.0f} ms  usable {statistics.median(ready):5.0f} ms  "
+        f"click to paint {statistics.median(painted):5.1f}, worst {max(painted):5.1f} ms  "
+        f"(at most {max(each[2] for each in times):,} lines)",
+        flush=True,
+    )
+
+
+@contextlib.contextmanager
+def served(site: Path) -> Iterator[str]:
+    """The address of a folder, served on the loopback."""
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(site))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """The command line."""
+    parser.add_argument("reports", nargs="*", type=Path, metavar="REPORT.html")
+    parser.add_argument("--site", type=Path, help="a built site, whose explorer is measured")
+    parser.add_argument("--lines", type=int, default=2000, help="of the made-up chain")
+    return parser.parse_args()
 
 
 def main() -> int:
-    """Measure a made-up chain, then the reports given."""
+    """Measure a made-up chain, the reports given, the explorer of a site."""
     from playwright.sync_api import sync_playwright
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.viewer", description=__doc__)
-    parser.add_argument("reports", nargs="*", type=Path, metavar="REPORT.html")
-    parser.add_argument("--lines", type=int, default=2000, help="of the made-up chain")
-    chosen = parser.parse_args()
+    chosen = arguments(parser)
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         parser.error("no Chromium: apt-get install chromium")
@@ -117,7 +172,11 @@ def main() -> int:
         made.write_text(standalone.page("Made up", body), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for path in (made, *chosen.reports):
-            measure(browser, path.resolve())
+            measure(browser, path.name, path.resolve().as_uri(), path.read_bytes())
+        if chosen.site:
+            with served(chosen.site) as address:
+                for path in sorted((chosen.site / "explorer").glob("*.html")):
+                    measure(browser, path.name, f"{address}/explorer/{path.name}", b"")
         browser.close()
     return 0
 

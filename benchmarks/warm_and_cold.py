@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tclab import snippets
 from tclab.engine import schedule
+from tclab.engine.plan import Plan
 from tclab.model import Artifact, Chart, Run, Table, encode
 from tclab.store.live import Store
 
@@ -27,8 +28,8 @@ def is_timed(artifact: Artifact) -> bool:
 
 
 def all_runs(root: Path, *, warm: bool) -> dict[str, Run]:
-    store = Store(root / ("warm" if warm else "cold"))
-    runs = schedule.run(snippets.find(root), root=root, store=store, warm=warm, jobs=2, force=True)
+    plan = Plan(root, Store(root / ("warm" if warm else "cold")))
+    runs = schedule.run(snippets.find(root), plan, warm=warm, jobs=2, force=True)
     if failed := [f"{name}: {run.failure.message}" for name, run in runs.items() if run.failure]:
         raise SystemExit(f"cannot be compared, {'warm' if warm else 'cold'}: {failed}")
     return runs

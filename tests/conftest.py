@@ -1,4 +1,6 @@
-"""The last line of a test run: how many fences, snippets and tests ran, and how many did not.
+"""What all tests share: a lab, and the last line of a test run.
+
+It says how many fences, snippets and tests ran, and how many did not.
 
 A test that runs a snippet carries ``@pytest.mark.snippet``; an executable fence of a page is
 a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed by ``-rs``.
@@ -6,7 +8,25 @@ a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed 
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+from tclab.engine import variables
+
+from .lab import Lab
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """A project of its own. What is run there is not shown, so coverage may watch it."""
+    made = Lab(tmp_path / "project")
+    monkeypatch.setenv("TCLAB_STORE", str(made.store.path))
+    monkeypatch.setattr(variables, "WATCHERS", ())
+    return made
+
+
+# --------------------------------------------------------------------------- the last line
 
 OUTCOMES = ("passed", "failed", "error", "skipped", "xfailed", "xpassed")
 

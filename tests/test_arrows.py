@@ -36,7 +36,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.display": {"IPython"},  # in a notebook, where it is already there
     "tclab.render": {"pygments", "igraph", "matplotlib"},
     "tclab.page": {
-        *("mkdocs", "markdown_exec", "markdown", "pymdownx", "jupytext", "nbformat"),
+        *("mkdocs", "markdown_exec", "markdown", "pymdownx"),
         *("pygments", "jinja2", "yaml", "rich"),
     },
     "tclab.terminal": {"rich"},
@@ -55,12 +55,13 @@ KNOWS: dict[str, set[str]] = {
     "tclab.scrub": {"tclab.snippets"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
     "tclab.targets": {"tclab.errors"},
+    "tclab.user_lines": set(),
     "tclab.render": {"tclab.scrub", "tclab.model"},
     "tclab.display": {"tclab.render", "tclab.capturing.read"},
     # from the compile that is heard up to the one that is asked for
     "tclab.capturing.trace": {"tclab.model"},
     "tclab.capturing.torch_private": {"tclab.capturing.trace", "tclab.machine"},
-    "tclab.capturing.read": {"tclab.capturing.torch_private"},
+    "tclab.capturing.read": {"tclab.capturing.torch_private", "tclab.user_lines"},
     "tclab.capturing.machine_code": {"tclab.capturing.read", "tclab.targets"},
     "tclab.capturing.chain": {"tclab.capturing.machine_code"},
     "tclab.capturing.result": {"tclab.capturing.chain"},
@@ -86,7 +87,7 @@ KNOWS: dict[str, set[str]] = {
 }
 
 #: The packages whose modules import torch when they are imported.
-TORCH_ROOMS = {"tclab.capturing", "tclab.verify.corpus"}
+TORCH_ROOMS = {"tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"}
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.
 PRIVATE_ROOMS = {

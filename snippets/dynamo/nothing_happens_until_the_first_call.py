@@ -58,5 +58,6 @@ assert ran[4] == ran[3] and made[4] == 1
 # claim: f-keeps-its-bytecode
 assert all(unchanged) and not hasattr(f.__code__, "_torchdynamo_cache")
 
-columns = ("moment", "graphs compiled", "graph runs", "cache entries of f", "f's bytecode unchanged")
+columns = ("moment", "graphs compiled", "graph runs", "cache entries of f",
+           "f's bytecode unchanged")  # fmt: skip
 tclab.show(tclab.Table("What exists when", "moments", columns, rows))

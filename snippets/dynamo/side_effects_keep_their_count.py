@@ -67,7 +67,8 @@ def what_is_seen(fn):
 
 fast = {fn: torch.compile(fn, backend="eager") for fn in (whole, broken, two_appends)}
 counts = [(fn.__name__, count(fn), count(fast[fn])) for fn in (whole, broken)]
-rows = [("plain Python", *what_is_seen(two_appends)), ("compiled", *what_is_seen(fast[two_appends]))]
+rows = [("plain Python", *what_is_seen(two_appends)),
+        ("compiled", *what_is_seen(fast[two_appends]))]  # fmt: skip
 # claim: counters-are-exact
 assert [row[1:] for row in counts] == [(10, 10), (10, 10)]
 # claim: effects-move-to-the-end

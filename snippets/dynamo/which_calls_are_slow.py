@@ -44,11 +44,11 @@ compiled = torch.compile(f)
 forwards, backwards = zip(*(train(compiled, small, weight) for _ in range(5)))
 
 # claim: the-first-call-is-slow
-assert sizes[0] > 20 * sizes[1]
+assert sizes[0] > 5 * sizes[1]
 # claim: a-second-size-compiles-again
-assert sizes[2] > 20 * max(sizes[3:])
+assert sizes[2] > 5 * max(sizes[3:])
 # claim: the-first-backward-compiles
-assert forwards[0] > 20 * max(forwards[1:]) and backwards[0] > 20 * max(backwards[1:])
+assert forwards[0] > 5 * max(forwards[1:]) and backwards[0] > 5 * max(backwards[1:])
 
 columns = ("what is called", *(f"{n}." for n in range(1, 6)))
 rows = [("sizes 32, 32, 48, 48, 32", *sizes),

@@ -22,7 +22,7 @@ x = torch.randn(2048, 1024, requires_grad=True)
 bias = torch.randn(1024, requires_grad=True)
 
 c = tclab.capture(f, target="h200", backward=True)(x, bias)
-(chain,) = c.chains
+(chain,) = c.chains()
 assert {"joint", "forward", "backward", "kernel", "sass"} <= set(stages(chain))
 for line in ("h = x + bias", "F.gelu"):
     assert {"forward", "backward", "kernel", "ptx", "sass"} <= reached(chain, line), line

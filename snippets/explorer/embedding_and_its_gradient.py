@@ -22,7 +22,7 @@ tokens = torch.randint(0, 8000, (8, 256))
 table = torch.randn(8000, 512, requires_grad=True)
 
 c = tclab.capture(f, target="h200", backward=True)(tokens, table)
-(chain,) = c.chains
+(chain,) = c.chains()
 assert {"forward", "backward", "kernel", "sass"} <= reached(chain, "F.embedding")
 gather, zeros, scatter = (k.code for k in c.kernels)
 assert "tl.device_assert" in gather and "tl.atomic_add" in scatter and "tl.load" not in zeros

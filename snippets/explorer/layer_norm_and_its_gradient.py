@@ -25,7 +25,7 @@ weight = torch.randn(768, requires_grad=True)
 bias = torch.randn(768, requires_grad=True)
 
 c = tclab.capture(f, target="h200", backward=True)(x, weight, bias)
-(chain,) = c.chains
+(chain,) = c.chains()
 forward = c.kernels[0].code
 assert forward.count("tl.sum(") == 3 and forward.count("tl.load(in_ptr0") == 1
 for line in ("var = x.var", "normed = ", "return normed"):

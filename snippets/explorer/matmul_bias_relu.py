@@ -21,7 +21,7 @@ x, w = torch.randn(1024, 512), torch.randn(512, 256)
 bias = torch.randn(256)
 
 c = tclab.capture(f, target="h200")(x, w, bias)
-(chain,) = c.chains
+(chain,) = c.chains()
 assert [k.category for k in c.kernels] == ["extern", "pointwise"]
 assert "wrapper" in stages(chain)
 assert {"wrapper", "kernel"} <= reached(chain, "x @ w")

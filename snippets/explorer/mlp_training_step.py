@@ -24,7 +24,7 @@ def loss(x, target):
 
 x, target = torch.randn(512, 256), torch.randint(0, 16, (512,))
 c = tclab.capture(loss, target="h200", backward=True)(x, target)
-(chain,) = c.chains
+(chain,) = c.chains()
 assert {"wrapper", "kernel", "sass"} <= set(stages(chain))
 assert {"forward", "backward", "kernel", "sass"} <= reached(chain, "F.gelu")
 assert {"forward", "backward", "wrapper"} <= reached(chain, "second(hidden)")

@@ -1,7 +1,8 @@
-"""`relu(x + 1) * 2`, from one Python line to the instructions of an H200.
+"""`relu(x + 1) * 2`, from three Python lines to the instructions of an H200.
 
-Click the line with `relu`. It became three operators in the graph. In SASS they are an addition, a
-comparison with a choice, and another addition: doubling a number is adding it to itself.
+Click a line. Each became one operator of the graph and a line or two of the kernel. In SASS they
+are an addition, a comparison with a choice, and another addition: doubling a number is adding it
+to itself.
 """
 # tclab: needs=triton timeout=300 memory=6144
 
@@ -12,16 +13,19 @@ import tclab
 
 
 def f(x):
-    return torch.relu(x + 1) * 2
+    shifted = x + 1
+    positive = torch.relu(shifted)
+    return positive * 2
 
 
 c = tclab.capture(f, target="h200")(torch.randn(1_000_000))
-(chain,) = c.chains
+(chain,) = c.chains()
 assert stages(chain) == [
     "python", "bytecode", "dynamo", "forward", "post_grad",
     "ir", "kernel", "ttir", "ttgir", "llir", "ptx", "sass",
 ]  # fmt: skip
-assert reached(chain, "torch.relu") == set(stages(chain)) - {"python"}
+for line in ("x + 1", "torch.relu", "positive * 2"):
+    assert reached(chain, line) == set(stages(chain)) - {"python"}, line
 sass = chain.panes[-1].code
 maximum = ("FMNMX",) if "FMNMX" in sass else ("FSETP", "SEL")  # Triton 3.9 knows the first
 for opcode in ("LDG", "FADD", *maximum, "STG"):  # load, compute, store

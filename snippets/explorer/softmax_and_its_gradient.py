@@ -19,7 +19,7 @@ torch.manual_seed(0)
 x = torch.randn(4096, 1000, requires_grad=True)
 
 c = tclab.capture(f, target="h200", backward=True)(x)
-(chain,) = c.chains
+(chain,) = c.chains()
 assert [k.category for k in c.kernels] == ["persistent_reduction"] * 2
 assert reached(chain, "torch.softmax") == set(stages(chain)) - {"python"}
 assert "backward" in stages(chain) and "joint" in stages(chain)

@@ -20,7 +20,7 @@ def f(x):
 
 torch.manual_seed(0)
 c = tclab.capture(f)(torch.randn(64, 1000))
-(chain,) = c.chains
+(chain,) = c.chains()
 assert {"bytecode", "dynamo", "ir", "cpp"} <= reached(chain, "torch.softmax")
 assert "exp" in c.kernels[0].code
 if shutil.which("objdump"):  # binutils: where there is a compiler there is this, too

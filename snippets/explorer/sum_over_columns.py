@@ -17,7 +17,7 @@ def f(x):
 
 torch.manual_seed(0)
 c = tclab.capture(f, target="h200")(torch.randn(16384, 512))
-(chain,) = c.chains
+(chain,) = c.chains()
 assert {k.category for k in c.kernels} <= {"reduction", "persistent_reduction"}
 assert len(c.kernels) == 2  # partial sums, then their sum
 assert reached(chain, ".sum(0)") == set(stages(chain)) - {"python"}

@@ -39,7 +39,7 @@ def loss(x, target):
 
 x, target = torch.randn(8, 64, D), torch.randn(8, 64, D)
 c = tclab.capture(loss, target="h200", backward=True)(x, target)
-(chain,) = c.chains
+(chain,) = c.chains()
 assert {"wrapper", "kernel", "sass"} <= set(stages(chain))
 for line in ("torch.softmax", "F.gelu", "F.mse_loss"):
     assert {"forward", "backward", "kernel", "sass"} <= reached(chain, line), line

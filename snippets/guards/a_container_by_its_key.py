@@ -29,8 +29,9 @@ with tclab.capture() as c:
 
 contains = [check for g in c.guards[0] if g.type == "DICT_CONTAINS" for check in g.checks]
 (recompile,) = c.recompiles
+text = " ".join(contains)
 # claim: one-key-is-checked
-assert any("bias" in check for check in contains) and not any("colour" in check for check in contains)
+assert "bias" in text and "colour" not in text
 # claim: another-key-changes-nothing
 assert len(c.graphs) == 2 and "bias" in recompile.reasons[0]
 

@@ -33,7 +33,7 @@ def f(x, times, unused=None):
 
 MEANS = {
     "TENSOR_MATCH": "type, dtype, device, rank, sizes, strides, requires_grad are as they were",
-    "DIMENSION_DYNAMIC_MARKING_GUARD": "no size of it has been marked, by mark_dynamic and its like",
+    "DIMENSION_DYNAMIC_MARKING_GUARD": "no size of it was marked, by mark_dynamic and its like",
     "EQUALS_MATCH": "a Python value equals what it was",
     "ID_MATCH": "it is the same object",
     "TYPE_MATCH": "it is of the same type",

@@ -3,7 +3,8 @@
 Gradient mode is guarded, so a call under `no_grad` compiles once more. Dynamo's graph is the same,
 letter for letter; what differs comes later: with gradients AOTAutograd makes a forward and a
 backward, without it makes one graph that saves nothing. `eval()` changes what dropout is, so
-there Dynamo's graphs do differ, in the flag of the call. Each mode is compiled once: going back and forth costs nothing.
+there Dynamo's graphs do differ, in the flag of the call. Each mode is compiled once: going back
+and forth costs nothing.
 """
 
 import torch
@@ -48,13 +49,15 @@ assert with_grad == without
 assert len(grad.joint) == len(grad.backward) == 1 and len(grad.forward) == 2
 # claim: training-costs-an-entry
 assert len(modes.graphs) == 2 and "training" in modes.recompiles.recompiles[0].reasons[0]
-(trained,), (evaluated,) = ([n.args for n in g.nodes if "dropout" in n.target] for g in modes.graphs)
+dropouts = ([n.args for n in g.nodes if "dropout" in n.target] for g in modes.graphs)
+(trained,), (evaluated,) = dropouts
 # claim: evaluation-has-another-graph
 assert ", True, " in trained and evaluated == trained.replace(", True, ", ", False, ")
 
 columns = ("what changes, four calls", "entries", "same Dynamo graph", "backward graphs")
 rows = [("gradient mode", len(grad.graphs), with_grad == without, len(grad.backward)),
-        ("train() and eval()", len(modes.graphs), modes.graphs[0].code == modes.graphs[1].code, None)]  # fmt: skip
+        ("train() and eval()", len(modes.graphs),
+         modes.graphs[0].code == modes.graphs[1].code, None)]  # fmt: skip
 tclab.show(tclab.Table("Modes", "modes", columns, rows))
 tclab.show(grad.recompiles, name="gradient-mode")
 tclab.show(modes.recompiles, name="training")

@@ -49,5 +49,6 @@ assert symbols == (2, 0)
 
 columns = ("twelve modules", "entries of Scale.forward", "modules that ran eager")
 rows = [("all with the same number", *alike), ("each with its own number", *different),
-        ("each with its own tensor", *tensors), ("own numbers, allow_unspec_int_on_nn_module", *symbols)]  # fmt: skip
+        ("each with its own tensor", *tensors),
+        ("own numbers, allow_unspec_int_on_nn_module", *symbols)]  # fmt: skip
 tclab.show(tclab.Table("One class, twelve instances", "instances", columns, rows))

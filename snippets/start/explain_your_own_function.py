@@ -31,10 +31,13 @@ calls = [(torch.randn(batch, 16), weight) for batch in (8, 12, 20)]
 
 report = explain(score, calls)
 
-assert len(report.breaks) == 1
-assert {item.function for item in report.recompiles} == {"score"}
+# claim: the-tensor-if-breaks-the-graph
+assert [str(item.location.code) for item in report.breaks] == ["if y.max() > 0.5:"]
+# claim: another-size-compiles-both-pieces-again
+assert [item.function for item in report.recompiles] == ["score", "score"]
+# claim: a-third-size-compiles-nothing
+assert len(report.chains) == 4 and len(report.calls) == 3
 labels = {note.label for source in report.sources for note in source.notes}
 assert labels == {"graph break", "specialised", "dynamic", "recompile"}
 
 tclab.show(report.sources)
-tclab.show(report.summary)

@@ -49,7 +49,7 @@ made = {gpu: tclab.capture(bias_gelu, target=gpu)(x, bias) for gpu in GPUS}
 assert len({body(c.kernels[0]) for c in made.values()}) == 1  # the same Triton code
 used, rows = {}, []
 for gpu, c in made.items():
-    (kernel,) = c.compiled
+    (kernel,) = c.compile_kernels()
     used[gpu] = Counter(OPCODE.findall(kernel.stages["sass"].code))
     del used[gpu]["NOP"]  # padding at the end
     ptx = re.findall(r"^\s+(?:@!?%p\d+ )?(\w+)[\w.:]* .*;", kernel.stages["ptx"].code, re.M)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tclab.model import Chart, Graph, Kernel, Listing, Table, Text
+from tclab.model import Chart, Diff, Graph, Kernel, Listing, Table, Text
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture, capture
     from tclab.display import show
 
-__all__ = ["Capture", "Chart", "Graph", "Kernel", "Listing", "Table", "Text", "capture", "show"]
+__all__ = [
+    "Capture",
+    "Chart",
+    "Diff",
+    "Graph",
+    "Kernel",
+    "Listing",
+    "Table",
+    "Text",
+    "capture",
+    "show",
+]
 __version__ = "0.1.0"
 
 # Imported on first use: the first two import torch, which the site generator must not.

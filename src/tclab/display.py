@@ -13,7 +13,7 @@ Sink = Callable[[Artifact], None]
 _sink: Sink | None = None
 
 
-def show(x: Any, title: str | None = None, name: str | None = None) -> None:
+def show(x: object, title: str | None = None, name: str | None = None) -> None:
     """Show an artifact, a capture, a table, a text or nearly anything else.
 
     `title` is its heading. `name` is the key pages use; by default it is made from the
@@ -33,7 +33,7 @@ def collect(sink: Sink | None) -> None:
 # --------------------------------------------------------------------------- what it becomes
 
 
-def artifacts(x: Any, title: str | None = None, name: str | None = None) -> Iterable[Artifact]:
+def artifacts(x: object, title: str | None = None, name: str | None = None) -> Iterable[Artifact]:
     """`x` as artifacts with their final titles and names."""
     if isinstance(x, (list, tuple)) and x and all(isinstance(i, Artifact) for i in x):
         return [_named(item, title, name) for item in x]
@@ -80,7 +80,7 @@ def _table(x: Any) -> Table | None:
     return None
 
 
-def _cell(value: Any) -> str | int | float | bool | None:
+def _cell(value: object) -> str | int | float | bool | None:
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 

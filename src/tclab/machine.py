@@ -29,8 +29,8 @@ _NOT_TOLD = re.compile(r".*(_DIR|_HOME|_PATH|_CACHE)$|TORCHINDUCTOR_COMPILE_THRE
 _ISA = ("avx512_bf16", "avx512f", "avx2", "amx_tile", "amx_bf16", "asimd", "sve", "bf16")
 
 
-def here() -> Provenance:
-    """This machine, with today's date (UTC)."""
+def here(variables: Mapping[str, str] = os.environ) -> Provenance:
+    """This machine, with today's date (UTC), for a process that has these variables."""
     torch = torch_facts()
     gpu, driver = gpu_and_driver()
     return Provenance(
@@ -45,7 +45,7 @@ def here() -> Provenance:
         gpu=gpu,
         driver=driver,
         cores=cores(),
-        variables=told_variables(os.environ),
+        variables=told_variables(variables),
     )
 
 
@@ -94,8 +94,8 @@ def _assignments(path: Path) -> dict[str, str]:
 def _read_assignments(path: Path, _changed: int) -> tuple[tuple[str, str], ...]:
     """Top-level ``name = "text"`` lines, read and not run."""
     pattern = r"^(\w+)(?:: [^=\n]+)? = (['\"].*['\"])[ \t]*$"
-    found = re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
-    return tuple((name, str(ast.literal_eval(value))) for name, value in found)
+    assignments = re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
+    return tuple((name, str(ast.literal_eval(value))) for name, value in assignments)
 
 
 def check_torch() -> None:

@@ -17,26 +17,34 @@ from pathlib import Path
 
 from tclab.snippets import project_root
 
+# \x1b[31m, a colour; \x1b]0;title\x07, a window's title
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_]|[ -/][0-~])"
 )
 # Patterns and what stands for them. What they leave behind matches none of them.
 _PATHS = (
-    # …/site-packages/torch/x.py → torch/x.py
+    #   File "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/exc.py", line 727
     (re.compile(r"(?:/[^\s\"'`:;,()<>|=]*)?/(?:site|dist)-packages/"), ""),
-    # /usr/lib/python3.11/contextlib.py → python3.11/contextlib.py
+    #   File "/usr/lib/python3.11/contextlib.py", line 137, in __enter__
     (re.compile(r"(?:/[\w.+~-]+)*/lib(?:64)?/(python3\.\d+/)"), r"\1"),
+    # #loc = loc("/tmp/torchinductor_reader/kernel.py":18:0)
     (re.compile(r"(?:/[\w.+~-]+)*/torchinductor_[^\s/\"':]+"), "<inductor-cache>"),
 )
 _REST = (
+    # TORCHINDUCTOR_CACHE_DIR=torchinductor_reader
     (re.compile(r"\btorchinductor_(?!<)[\w.-]+"), "torchinductor_<user>"),
+    # <tmp>/tmprq1l_a1b/kernel.cpp:5
     (re.compile(r"<tmp>/(?:tmp[a-z0-9_]{8}|tclab-\w{8}(?:/\d+/(?:tmp|work))?)(?![\w.-])"), "<tmp>"),
     # Dynamo's compiled functions carry a random UUID since 2.9
+    # 2 LOAD_GLOBAL  3 (NULL + __compiled_fn_17_57d8bbe4_4e55_4481_a2d7_e9c9369a0b92)
     (re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}(?![0-9a-f])"), ""),
     # addresses: "at 0x…" of a repr, and the range Linux maps libraries, stacks and heaps into
+    # Developer debug context: <function disabled at 0x7f9d576b3f60>
     (re.compile(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b"), "0x…"),
+    # type=<built-in method relu of type object at 0x7fe7bc2e9fa0>
     (re.compile(r"\b0x(?:7[ef]|5[56])[0-9a-fA-F]{10}\b"), "0x…"),
     # guards name objects by id()
+    # +- TYPE_MATCH: ___check_type_id(L['self'], 93886290216352), type=<class 'functions.Scaled'>
     (re.compile(r"(___check_(?:obj|type)_id\([^\n]*?, )\d{6,}(?=\))"), r"\1…"),
 )
 
@@ -55,6 +63,7 @@ def scrub(text: str) -> str:
     text = _apply(_PATHS, text)
     for prefix, replacement in _prefixes(os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")):
         if prefix in text:
+            # the project's folder, say, in File "/home/me/lab/snippets/a/b.py", line 3
             text = re.sub(_bounded(prefix), lambda _, r=replacement: r, text)  # type: ignore[misc]
     return _apply(_REST, text)
 
@@ -86,12 +95,13 @@ def _bounded(prefix: str) -> str:
 @lru_cache(maxsize=8)
 def _prefixes(cache: str) -> tuple[tuple[str, str], ...]:
     """Folders of this machine and what stands for them; the longest first."""
-    found: dict[str, str] = {}
-    for prefix, replacement in _folders(cache):
-        for spelling in {prefix, os.path.realpath(prefix)}:
+    replacements: dict[str, str] = {}
+    for folder, replacement in _folders(cache):
+        for spelling in {folder, os.path.realpath(folder)}:
             if len(spelling.strip("/")) > 0:
-                found.setdefault(spelling + ("/" if not replacement else ""), replacement)
-    return tuple(sorted(found.items(), key=lambda item: (-len(item[0]), item[0])))
+                prefix = spelling + ("/" if not replacement else "")
+                replacements.setdefault(prefix, replacement)
+    return tuple(sorted(replacements.items(), key=lambda item: (-len(item[0]), item[0])))
 
 
 def _folders(cache: str) -> Iterator[tuple[str, str]]:

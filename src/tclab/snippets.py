@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 from tclab import claims
 from tclab.errors import SnippetError
@@ -103,22 +103,33 @@ def _docstring(tree: ast.Module, place: str) -> tuple[str, str]:
 # --------------------------------------------------------------------------- header
 
 
-def _header(source: str, place: str) -> dict[str, Any]:
+class _Settings(TypedDict, total=False):
+    """What a header sets of a `Snippet`."""
+
+    needs: frozenset[str]
+    raises: str
+    timeout: float
+    memory: int
+    alone: bool
+
+
+def _header(source: str, place: str) -> _Settings:
     """What the one ``# tclab: key=value …`` line says."""
-    found = [
+    headers = [
         (number, match[1])
         for number, line in enumerate(source.splitlines(), 1)
         if (match := _HEADER.match(line))
     ]
-    if len(found) > 1:
-        raise SnippetError(f"{place}:{found[1][0]}", "a second '# tclab:' line", "keep one")
-    if not found:
+    if len(headers) > 1:
+        raise SnippetError(f"{place}:{headers[1][0]}", "a second '# tclab:' line", "keep one")
+    if not headers:
         return {}
-    number, text = found[0]
-    return dict(_setting(word, f"{place}:{number}") for word in text.split())
+    number, text = headers[0]
+    settings = dict(_setting(word, f"{place}:{number}") for word in text.split())
+    return cast(_Settings, settings)
 
 
-def _setting(word: str, place: str) -> tuple[str, Any]:
+def _setting(word: str, place: str) -> tuple[str, object]:
     key, equals, value = word.partition("=")
     reader = _SETTINGS.get(key)
     if not equals or reader is None:
@@ -156,7 +167,7 @@ def _boolean(value: str) -> bool:
     return value == "true"
 
 
-_SETTINGS = {
+_SETTINGS: dict[str, Callable[[str], object]] = {
     "needs": _needs,
     "timeout": _positive,
     "memory": lambda value: int(_positive(value)),
@@ -169,15 +180,15 @@ _SETTINGS = {
 
 def _includes(tree: ast.Module, folder: Path, place: str) -> list[Path]:
     """The local files a module imports, and those that these import, in a fixed order."""
-    found: dict[Path, None] = {}
+    files: set[Path] = set()
     todo = list(_local_imports(tree, folder))
     while todo:
         path = todo.pop(0)
-        if path in found:
+        if path in files:
             continue
-        found[path] = None
+        files.add(path)
         todo += _local_imports(_parse(path.read_text(encoding="utf-8"), path.name), folder)
-    return sorted(found)
+    return sorted(files)
 
 
 def _local_imports(tree: ast.Module, folder: Path) -> Iterator[Path]:

@@ -32,19 +32,20 @@ class Architecture:
     max_threads_per_sm: int
     shared_memory_per_sm: int  # bytes
     shared_memory_per_block_optin: int  # bytes; the most one block can ask for
+    max_blocks_per_sm: int
     registers_per_sm: int = 65536  # 32-bit registers
     shared_memory_per_block: int = 48 * _KIB  # bytes, without asking
     max_threads_per_block: int = 1024
     warp_size: int = 32
+    reserved_shared_memory: int = 1 * _KIB  # bytes of each block that the system keeps
+    shared_memory_unit: int = 128  # bytes; shared memory is given in multiples of it
     source: str = "CUDA C++ Programming Guide, Compute Capabilities"
 
 
 @dataclass(frozen=True)
 class Target:
-    """A named GPU. `device` is the name the CUDA driver gives it.
-
-    `dram_gbps` (GB/s) and `tflops` (dense, by dtype name) are None or absent where no source
-    was found: what depends on them is then refused, not guessed.
+    """A named GPU. `device` is the name the CUDA driver gives it; `source` where its numbers are
+    from; `note` what a reader should know of them.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Target:
     memory_bytes: int
     source: str
     note: str = ""
+    cudnn: int | None = None  # as cudnnGetVersion writes it; None for that of PyTorch's wheel
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -78,16 +80,43 @@ class Target:
             "shared memory per block": f"{a.shared_memory_per_block_optin // _KIB} KiB",
             "L2": f"{self.l2_bytes / _MIB:g} MiB",
             "memory": f"{self.memory_bytes / _GIB:.0f} GiB",
+            "cuDNN": _dotted(self.cudnn) if self.cudnn else _OF_WHEELS,
             "source": self.source,
         }
 
 
-_SM75 = Architecture((7, 5), 1024, 64 * _KIB, 64 * _KIB)
-_SM80 = Architecture((8, 0), 2048, 164 * _KIB, 163 * _KIB)
-_SM86 = Architecture((8, 6), 1536, 100 * _KIB, 99 * _KIB)
-_SM89 = Architecture((8, 9), 1536, 100 * _KIB, 99 * _KIB)
-_SM90 = Architecture((9, 0), 2048, 228 * _KIB, 227 * _KIB)
-_SM100 = Architecture((10, 0), 2048, 228 * _KIB, 227 * _KIB)
+#: PyTorch → the cuDNN its wheel for CUDA 13 requires (the wheels' metadata: nvidia-cudnn-cu13).
+CUDNN = {
+    (2, 11): 91900,
+    (2, 12): 92000,
+    (2, 13): 92000,
+    (2, 14): 92400,
+    (2, 15): 92600,
+}
+
+
+def cudnn(target: Target, torch: str) -> int:
+    """The cuDNN on the target with this ``torch.__version__``; 0 where none is known."""
+    major, minor = torch.split(".")[:2]
+    return target.cudnn or CUDNN.get((int(major), int(minor)), 0)
+
+
+def _dotted(number: int) -> str:
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+_OF_WHEELS = "PyTorch's own: " + ", ".join(
+    f"{_dotted(number)} with {major}.{minor}" for (major, minor), number in CUDNN.items()
+)
+
+_SM75 = Architecture(
+    (7, 5), 1024, 64 * _KIB, 64 * _KIB, 16, reserved_shared_memory=0, shared_memory_unit=256
+)
+_SM80 = Architecture((8, 0), 2048, 164 * _KIB, 163 * _KIB, 32)
+_SM86 = Architecture((8, 6), 1536, 100 * _KIB, 99 * _KIB, 16)
+_SM89 = Architecture((8, 9), 1536, 100 * _KIB, 99 * _KIB, 24)
+_SM90 = Architecture((9, 0), 2048, 228 * _KIB, 227 * _KIB, 32)
+_SM100 = Architecture((10, 0), 2048, 228 * _KIB, 227 * _KIB, 32)
 
 TARGETS: dict[str, Target] = {
     t.name: t
@@ -138,6 +167,12 @@ def get(name: str | Target) -> Target:
     if key in TARGETS:
         return TARGETS[key]
     raise TargetError(f"target {name!r}", "no such target", _suggestion(key))
+
+
+def architecture(arch: int) -> Architecture | None:
+    """What is known of a compute capability as Triton writes it (90 for 9.0); None if nothing."""
+    known = {target.arch: target.architecture for target in TARGETS.values()}
+    return known.get(arch)
 
 
 def _normal(name: str) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,22 +18,28 @@ from rich.progress import (
     MofNCompleteColumn,
     Progress,
     SpinnerColumn,
+    TaskID,
     TextColumn,
     TimeElapsedColumn,
 )
 from rich.table import Table
 
 from tclab.engine import events
-from tclab.errors import TclabError
-from tclab.model import Failure, Run, Snippet
+from tclab.model import Run, Snippet
+from tclab.store.status import Status
 
 MIB = 1024 * 1024
 
 #: How each state of a run is written; `list` explains them.
 STYLES = {
-    "fresh": "green", "stale": "yellow", "never": "yellow", "failed": "bold red", "broken": "red",
-    "ok": "green", "needs": "dim",
-}  # fmt: skip
+    "fresh": "green",
+    "ok": "green",
+    "stale": "yellow",
+    "never": "yellow",
+    "failed": "bold red",
+    "broken": "red",
+    "needs": "dim",
+}
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -58,15 +63,22 @@ def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
     return table
 
 
-def snippet_table(
-    snippets: Sequence[Snippet], environments: Sequence[str], state: Callable[[Snippet, str], str]
-) -> Table:
+def snippet_table(environments: Sequence[str], every: Mapping[Snippet, Sequence[Status]]) -> Table:
     """Snippets against environments: what each needs and how fresh its runs are."""
     table = plain_table("snippet", "needs", *environments, "shows")
-    for s in snippets:
-        states = [styled(state(s, environment)) for environment in environments]
-        table.add_row(s.name, ",".join(sorted(s.needs)) or "-", *states, escape(s.title))
+    for snippet, several in every.items():
+        needs = ",".join(sorted(snippet.needs)) or "-"
+        states = [styled(word(status)) for status in several]
+        table.add_row(snippet.name, needs, *states, escape(snippet.title))
     return table
+
+
+def word(status: Status) -> str:
+    """A status in a word: ``-`` for a recording that was not made, ``needs`` with what."""
+    if status.state == "lacking":
+        return f"needs {','.join(status.why)}"
+    never_recorded = status.state == "never" and status.environment != "here"
+    return "-" if never_recorded else status.state
 
 
 def result_table(runs: Mapping[str, Run]) -> Table:
@@ -90,13 +102,6 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-def failure_text(snippet: Snippet, failure: Failure) -> str:
-    """Place, cause and next step of a failed run."""
-    place = failure.location or f"snippets/{snippet.name}.py"
-    step = f"correct it, then: tclab run {snippet.name}"
-    return str(TclabError(str(place), f"{failure.cause}: {failure.message}", step))
-
-
 def error(problem: object) -> None:
     """An error on stderr: its first line marked, the rest as it is."""
     head, _, rest = str(problem).partition("\n")
@@ -118,16 +123,14 @@ def progress(total: int, verb: str = "running") -> Iterator[events.OnEvent]:
 
 
 def _bar(out: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-        TimeElapsedColumn(), console=out, transient=True,
-    )  # fmt: skip
+    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    return Progress(*columns, TimeElapsedColumn(), console=out, transient=True)
 
 
 class _Live:
     """Moves a rich progress bar along with the runner's events."""
 
-    def __init__(self, bar: Progress, task: Any, verb: str) -> None:
+    def __init__(self, bar: Progress, task: TaskID, verb: str) -> None:
         self.bar, self.task, self.verb = bar, task, verb
         self.now: list[str] = []
 

@@ -25,6 +25,7 @@ tclab.show("[bold]not markup[/bold]", title="Brackets", name="brackets")
 print("printed by hello")
 '''
 WRONG = '"""An assert that does not hold."""\n\nassert 1 + 1 == 3, "one and one"\n'
+MEND = "next: what it claims no longer holds: mend the claim or the code\n"
 NEEDY = '"""Needs a GPU."""\n# tclab: needs=cuda\n\nimport torch\n\ntorch.empty(1, device="cuda")\n'
 
 
@@ -86,7 +87,7 @@ def test_a_failing_snippet_ends_run_with_1_and_names_place_cause_and_next_step(
     assert first_run.status == 1
     assert "snippets/start/wrong.py:3: assertion" in first_run.err
     assert "one and one" in first_run.err
-    assert "next: correct" in first_run.err
+    assert MEND in first_run.err
     assert "Traceback" not in first_run.err
 
 
@@ -153,9 +154,12 @@ def test_show_an_artifact_that_is_not_there_names_those_that_are(
     assert "greeting" in shown.err
 
 
-def test_show_a_failed_run_says_how_it_failed(project: Project, first_run: Ran) -> None:
+def test_show_a_failed_run_says_how_it_failed_and_what_to_do(
+    project: Project, first_run: Ran
+) -> None:
     shown = project.tclab("show", "wrong")
     assert "one and one" in shown.out
+    assert MEND in shown.err
 
 
 def test_show_without_a_recording_says_how_to_make_one(project: Project, first_run: Ran) -> None:
@@ -168,6 +172,7 @@ def test_show_without_a_recording_says_how_to_make_one(project: Project, first_r
 def test_record_keeps_good_runs_only_and_list_shows_them(project: Project, first_run: Ran) -> None:
     recorded = project.tclab("record", "test-machine", "hello", "wrong")
     assert recorded.status == 1
+    assert MEND in recorded.err
     assert (project.root / "records/test-machine/start/hello/run.json").is_file()
     assert not (project.root / "records/test-machine/start/wrong").exists()
     lines = project.tclab("list").out.splitlines()
@@ -177,6 +182,43 @@ def test_record_keeps_good_runs_only_and_list_shows_them(project: Project, first
     assert states["start/wrong"][3] == "-"
     shown = project.tclab("show", "hello", "--env", "test-machine")
     assert "hello from a run" in shown.out
+
+
+@pytest.mark.snippet
+def test_what_a_machine_lacks_is_said_by_every_command(project: Project) -> None:
+    """The step that the snippet's own process works out from its error reaches the reader."""
+    lacking = project.root / "snippets" / "start" / "lacking.py"
+    lacking.write_text('"""T."""\nraise RuntimeError("Found no NVIDIA driver on your system")\n')
+    step = "next: add needs=cuda to its '# tclab:' line\n"
+    try:
+        for words in (("run", "lacking"), ("show", "lacking"), ("record", "m", "lacking")):
+            ran = project.tclab(*words)
+            assert step in ran.err, words
+        blocked = without_click_and_rich(project)
+        bare = project.tclab("record", "m", "start/lacking", PYTHONPATH=blocked)
+        assert step in bare.err
+    finally:
+        lacking.unlink()
+
+
+@pytest.mark.snippet
+def test_list_and_show_say_why_a_run_is_stale(project: Project, first_run: Ran) -> None:
+    assert "stale" not in project.tclab("list", "hello").out
+    listed = project.tclab("list", "hello", TORCH_LOGS="graph", CUDA_VISIBLE_DEVICES="").out
+    assert listed.splitlines()[1].split()[2] == "stale"
+    assert "here, stale: variable TORCH_LOGS set to graph (start/hello)" in listed
+    shown = project.tclab("show", "hello", TORCH_LOGS="graph")
+    assert "start/hello is stale: variable TORCH_LOGS set to graph" in shown.err
+    assert "hello from a run" in shown.out
+
+
+def test_threads_of_who_starts_the_engine_make_nothing_stale(
+    project: Project, first_run: Ran
+) -> None:
+    """``make test`` sets one for its workers; ``make site`` sets none."""
+    for number in ("1", "3"):
+        listed = project.tclab("list", "hello", OMP_NUM_THREADS=number, MKL_NUM_THREADS=number)
+        assert listed.out.splitlines()[1].split()[2] == "fresh"
 
 
 def test_an_unknown_name_is_a_usage_error_with_a_suggestion(project: Project) -> None:
@@ -242,11 +284,16 @@ def test_names_for_scripts(project: Project) -> None:
     ]
 
 
-def test_without_click_and_rich_record_is_still_there(project: Project) -> None:
+def without_click_and_rich(project: Project) -> str:
+    """A PYTHONPATH under which neither can be imported."""
     blocked = project.root / "blocked"
     for name in ("click", "rich"):
         (blocked / name).mkdir(parents=True, exist_ok=True)
         (blocked / name / "__init__.py").write_text("raise ImportError('not here')\n")
-    ran = project.tclab("record", "--help", PYTHONPATH=os.pathsep.join([str(blocked), str(SRC)]))
+    return os.pathsep.join([str(blocked), str(SRC)])
+
+
+def test_without_click_and_rich_record_is_still_there(project: Project) -> None:
+    ran = project.tclab("record", "--help", PYTHONPATH=without_click_and_rich(project))
     assert ran.status == 0
     assert "environment" in ran.out

@@ -111,10 +111,15 @@ def test_an_unknown_function_is_refused(h200, capsys) -> None:
     assert "no/such" in capsys.readouterr().err
 
 
-def test_a_comparison_that_fails_says_why(h200, monkeypatch, capsys) -> None:
-    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(command, 3, "", "No module named 'torch'")
+@pytest.mark.parametrize("status", [1, 2, -9])
+def test_a_comparison_that_fails_says_why(h200, monkeypatch, capsys, tmp_path, status) -> None:
+    """Python's status for an error is also that of a difference; an older report is none."""
 
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        text = "no such function or family is what it does not say: No module named 'torch'"
+        return subprocess.CompletedProcess(command, status, "", text)
+
+    (tmp_path / "report.json").write_text(json.dumps(report(*FUNCTIONS)))
     monkeypatch.setattr(verify_target.subprocess, "run", run)
-    assert command.main(["verify-target"]) == 1
+    assert command.main(["verify-target", "--out", str(tmp_path)]) == 1
     assert "No module named 'torch'" in capsys.readouterr().err

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tclab.engine import events, failures
+from tclab.errors import TclabError
 from tclab.model import CAUSES, Run
 from tclab.snippets import read
+
+from . import runaway
 
 GOOD = """
 import tclab
@@ -79,12 +84,63 @@ def test_a_hang_that_holds_the_interpreter_is_stopped(lab):
     assert failure(run).location.line == 4
 
 
+KILLS_THE_SUPERVISOR = """
+import os, subprocess, sys, time
+below = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
+                         start_new_session=True)
+with open({pids!r}, "a") as file:
+    file.write(f"{{os.getpid()}} {{below.pid}} ")
+keeper = open(f"/proc/{{os.getppid()}}/stat").read()
+os.kill(int(keeper.rpartition(")")[2].split()[1]), 9)
+time.sleep(60)
+"""
+
+
 def test_a_snippet_that_kills_the_engine_takes_no_other_with_it(lab):
-    killer = lab.write("t/killer", "import os, time\nos.kill(os.getppid(), 9)\ntime.sleep(60)")
+    """Each that ran is run again alone; what they had started ends with the engine."""
+    pids = lab.root / "pids"
+    killer = lab.write("t/killer", KILLS_THE_SUPERVISOR.format(pids=str(pids)))
     others = [lab.write(f"t/good_{i}", "import time\ntime.sleep(0.2)" + GOOD) for i in range(3)]
     runs = lab.run(killer, *others, jobs=4)
     assert failure(runs["t/killer"]).cause == "worker"
     assert [runs[s.name].ok for s in others] == [True] * 3
+    assert_gone(map(int, pids.read_text().split()))
+
+
+def assert_gone(pids):
+    """All of them end within a while: they hear of it from a process that does."""
+    deadline = time.monotonic() + 10
+    left = set(pids)
+    assert left
+    while left and time.monotonic() < deadline:
+        left = {pid for pid in left if runaway.state(pid) not in ("", "Z")}
+        time.sleep(0.01)
+    assert not left
+
+
+def test_a_warm_process_that_dies_is_done_without(lab, monkeypatch, tmp_path):
+    (tmp_path / "torch.py").write_text("import os\nos._exit(3)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    run = lab.one("print('fine')", warm=True)
+    assert run.stdout == "fine\n"
+    notes = [event.note for event in lab.heard(events.Warm)]
+    assert [note.splitlines()[0] for note in notes if note] == [
+        "the warm process died; starting cold ones"
+    ]
+
+
+def test_a_warm_process_that_cannot_import_torch_says_why(lab, monkeypatch, tmp_path):
+    (tmp_path / "torch.py").write_text("raise ImportError('libgomp is missing')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert lab.one("print('fine')", warm=True).stdout == "fine\n"
+    (ready,) = lab.heard(events.Warm)
+    assert ready.note == "snippets run in cold processes: ImportError: libgomp is missing"
+
+
+def test_no_process_at_all_is_one_clear_error(lab, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(TclabError, match="the engine: cannot start a Python process"):
+        lab.one("print(1)")
 
 
 def test_faults_leave_the_others_and_the_earlier_run(lab):
@@ -132,6 +188,74 @@ def test_what_was_shown_before_a_crash_is_kept(lab):
     run = lab.one("import tclab, os\ntclab.show('first')\nos.abort()")
     assert [a.text for a in run.artifacts] == ["first"]
     assert not run.ok
+
+
+SHOWS_TWO = """
+import os, tclab
+tclab.show("first", name="first")
+with open(os.environ["TCLAB_JOB"] + "/artifacts.jsonl", "a") as file:
+    file.write({line!r})
+tclab.show("last", name="last")
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"$kind": "chart", "x": [1], "series": {"a": [1, 2]}}\n',
+        '{"$kind": "source-line"}\n',
+        '{"$kind": "text", "colour": "red"}\n',
+        '{"kind": "text"}\n',
+        '{"$kind": "te\n',
+        "\ufffd[]\n",
+    ],
+)
+def test_an_artifact_that_cannot_be_read_is_a_failure_and_costs_no_other(lab, line):
+    run = lab.one(SHOWS_TWO.format(line=line))
+    assert failure(run).cause == "artifact"
+    assert "what it showed as number 2 cannot be read back: " in run.failure.message
+    assert [a.text for a in run.artifacts] == ["first", "last"]
+    assert "next: show only what tclab.show takes" in str(failures.error(run))
+
+
+def test_a_line_that_a_crash_cuts_short_is_no_second_failure(lab):
+    run = lab.one(SHOWS_TWO.format(line='{"$kind": "te') + "\nos.abort()")
+    assert failure(run).cause == "signal"
+    assert [a.text for a in run.artifacts] == ["first"]
+
+
+def test_what_cannot_be_kept_is_an_error_at_the_line_that_shows_it(lab):
+    code = "import tclab\ntclab.show(tclab.Chart(x=(1,), series={'a': (object(),)}))"
+    assert failure(lab.one(code)).location.line == 3
+    assert "cannot store a object" in lab.one(code).failure.message
+
+
+@pytest.mark.parametrize("key", ["kind", "$kind", "$file"])
+def test_a_users_key_is_a_users_key(lab, key):
+    code = f"""
+    import tclab
+    tclab.show(tclab.Chart(x=(1,), series={{{key!r}: (2,)}}), name="chart")
+    tclab.show(tclab.Kernel(code="x", facts={{{key!r}: "x"}}), name="kernel")
+    tclab.show("after", name="after")
+    """
+    run = lab.one(code)
+    assert run.ok, run.failure
+    assert [a.name for a in run.artifacts] == ["chart", "kernel", "after"]
+    assert dict(run.artifact("chart").series) == {key: (2,)}
+    assert dict(run.artifact("kernel").facts) == {key: "x"}
+    assert lab.store.load("t/one") == run
+
+
+def test_threads_show_whole_lines(lab):
+    code = """
+    import tclab
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda n: tclab.show(str(n) * 200_000, name=f"n{n}"), range(40)))
+    """
+    run = lab.one(code)
+    assert run.ok, run.failure
+    assert sorted(len(a.text) for a in run.artifacts) == [200_000] * 10 + [400_000] * 30
 
 
 def test_processes_left_behind_are_ended(lab):
@@ -199,9 +323,9 @@ def test_no_triton_is_one_clear_error(lab, tmp_path, monkeypatch):
     assert "pip install the Triton" in found.next_step
 
 
-def test_an_unsupported_torch_stops_before_anything_runs(lab, tmp_path):
-    lab.write("t/one", GOOD)
-    fake = tmp_path / "fake" / "torch"
+def with_fake_torch(lab, folder: Path, **variables: str) -> tuple[int, str]:
+    """Status and stderr of a run of the project where the torch that is found is 2.3.1."""
+    fake = folder / "fake" / "torch"
     fake.mkdir(parents=True)
     (fake / "__init__.py").touch()
     (fake / "version.py").write_text("__version__ = '2.3.1+cpu'\n")
@@ -211,12 +335,28 @@ def test_an_unsupported_torch_stops_before_anything_runs(lab, tmp_path):
     sys.path.insert(0, {str(fake.parent)!r})
     from tclab import snippets
     from tclab.engine import schedule
+    from tclab.engine.plan import Plan
     root = Path.cwd()
-    schedule.run(snippets.find(root), root=root)
+    runs = schedule.run(snippets.find(root), Plan(root), warm=False)
+    assert all(run.ok for run in runs.values())
     """
-    process = lab.python(code)
+    process = lab.python(code, **variables)
     _, err = process.communicate()
-    assert process.returncode == 1
+    return process.returncode, err
+
+
+def test_an_unknown_torch_is_let_through_on_demand(lab, tmp_path):
+    """The other door, of `tclab.capture`: tests/capturing/torch_private."""
+    lab.write("t/one", GOOD)
+    status, err = with_fake_torch(lab, tmp_path, TCLAB_ANY_TORCH="1")
+    assert status == 0, err
+    assert lab.store.load("t/one").provenance.torch == "2.3.1+cpu"
+
+
+def test_an_unsupported_torch_stops_before_anything_runs(lab, tmp_path):
+    lab.write("t/one", GOOD)
+    status, err = with_fake_torch(lab, tmp_path)
+    assert status == 1
     assert "UnsupportedTorch: torch 2.3.1+cpu: this tclab knows PyTorch 2.11 to 2.15" in err
     assert "next: " in err
     assert not lab.store.path.exists()

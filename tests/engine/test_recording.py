@@ -22,7 +22,11 @@ def snippet(lab):
 
 
 def record(lab, *chosen, **options):
-    return record_runs(lab.root, ENV, chosen, store=lab.store, on_event=lab.told.append, **options)
+    return record_runs(lab.plan(), ENV, chosen, on_event=lab.told.append, **options)
+
+
+def status(lab, snippet, environment=ENV):
+    return recordings.status(lab.root, environment, snippet)
 
 
 def files(lab):
@@ -32,11 +36,11 @@ def files(lab):
 def test_what_is_recorded_is_what_ran(lab, snippet):
     run = record(lab, snippet)["t/one"]
     assert run.environment == ENV
-    assert recordings.load_all(lab.root, snippet) == [run]
-    assert recordings.problems(lab.root, snippet) == []
+    assert [one.run() for one in lab.plan().recordings(snippet)] == [run]
     assert recordings.environments(lab.root) == [ENV]
-    assert recordings.state(lab.root, ENV, snippet) == "fresh"
-    assert recordings.state(lab.root, "other", snippet) == "-"
+    assert status(lab, snippet).fresh
+    assert status(lab, snippet).problem is None
+    assert status(lab, snippet, "other").state == "never"
 
 
 def test_running_never_writes_recordings(lab, snippet):
@@ -75,9 +79,8 @@ def test_a_failed_run_leaves_the_former_recording(lab, snippet):
 def test_a_changed_snippet_makes_it_stale(lab, snippet):
     record(lab, snippet)
     changed = lab.write("t/one", CODE + "\n# changed")
-    assert recordings.load_all(lab.root, changed) == []
-    assert recordings.state(lab.root, ENV, changed) == "stale"
-    (problem,) = recordings.problems(lab.root, changed)
+    assert status(lab, changed).state == "stale"
+    problem = status(lab, changed).problem
     assert problem.place == f"records/{ENV}/t/one"
     assert "snippets/t/one.py has changed" in problem.cause
     assert f"tclab record {ENV} t/one" in problem.next_step
@@ -97,9 +100,8 @@ def test_damage_is_named(lab, snippet, file, damage):
     record(lab, snippet)
     path = recordings.folder(lab.root, ENV, "t/one") / file
     path.write_bytes(damage(path.read_bytes()))
-    assert recordings.load_all(lab.root, snippet) == []
-    assert recordings.state(lab.root, ENV, snippet) == "broken"
-    (problem,) = recordings.problems(lab.root, snippet)
+    assert status(lab, snippet).state == "broken"
+    problem = status(lab, snippet).problem
     assert isinstance(problem, RecordingError)
     assert problem.place == f"records/{ENV}/t/one/{file}"
     assert f"tclab record {ENV} t/one" in problem.next_step
@@ -108,15 +110,13 @@ def test_damage_is_named(lab, snippet, file, damage):
 def test_a_missing_file_is_named(lab, snippet):
     record(lab, snippet)
     (recordings.folder(lab.root, ENV, "t/one") / "01-x.txt").unlink()
-    (problem,) = recordings.problems(lab.root, snippet)
-    assert problem.place.endswith("t/one/01-x.txt")
+    assert status(lab, snippet).problem.place.endswith("t/one/01-x.txt")
 
 
 def test_a_recording_moved_elsewhere_is_no_recording(lab, snippet):
     record(lab, snippet)
     shutil.copytree(lab.root / "records" / ENV, lab.root / "records" / "other")
-    (problem,) = recordings.problems(lab.root, snippet)
-    assert problem.place == "records/other/t/one"
+    assert status(lab, snippet, "other").problem.place == "records/other/t/one"
 
 
 def test_a_recording_without_snippet_is_found(lab, snippet):
@@ -136,7 +136,7 @@ def test_records_that_cannot_be_written_are_one_error(lab, snippet):
 @pytest.mark.parametrize("name", ["here", "", "a/b", "..", "A b"])
 def test_a_bad_name_is_refused(lab, snippet, name):
     with pytest.raises(RecordingError, match="not a name"):
-        record_runs(lab.root, name, [snippet])
+        record_runs(lab.plan(), name, [snippet])
 
 
 def test_the_command_of_a_bare_machine(lab, snippet, monkeypatch, capsys):

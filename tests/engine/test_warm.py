@@ -15,7 +15,9 @@ from tclab import machine
 from tclab.engine import events, variables
 from tclab.model import encode
 
-from .conftest import SRC
+from . import runaway
+
+SRC = Path(__file__).resolve().parents[2] / "src"
 
 # Of `tclab.engine.worker.warm`, which imports torch.
 LASTING = {
@@ -67,10 +69,10 @@ print(torch.initial_seed() != 0)
 
 
 def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monkeypatch, tmp_path):
-    """One warm process for three checks, since warming takes seconds.
+    """One warm process for four checks, since warming takes seconds.
 
     No C++ compiler is on PATH: warming does without, and so do snippets that need none;
-    one that needs it gets one clear error.
+    one that needs it gets one clear error. What a fork starts is ended with it.
     """
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
@@ -80,7 +82,9 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
         "t/cxx", "import torch\ntorch.compile(lambda x: x.sin() + 1)(torch.ones(4))"
     )
     declared = lab.write("t/declared", "pass", "needs=cxx")
-    warm = lab.run(same, needs_cxx, declared, warm=True)
+    log = lab.root / "log"
+    hasty = lab.write("t/hasty", runaway.code(log, "time.sleep(60)"), "timeout=1")
+    warm = lab.run(same, needs_cxx, declared, hasty, warm=True)
     (ready,) = lab.heard(events.Warm)
     assert ready.note == ""  # it is safe to fork
     cold = lab.run(same, warm=False, force=True)["t/same"]
@@ -91,6 +95,9 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
     # The warm process has imported more; what both have stands where it should.
     numbers = theirs.keys() - LASTING
     assert {name: ours.get(name) for name in numbers} == {name: theirs[name] for name in numbers}
+
+    assert warm["t/hasty"].failure.cause == "timeout"
+    runaway.assert_over(log)
 
     failure = warm["t/cxx"].failure
     assert failure.location.line == 3

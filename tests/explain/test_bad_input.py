@@ -14,6 +14,7 @@ import pytest
 import torch
 
 from tclab.cli import command
+from tclab.errors import ExplainError
 from tclab.explain import explain, run
 
 SRC = Path(command.__file__).resolve().parents[2]
@@ -42,6 +43,14 @@ def counts(x):
     return x.shape[0]
 
 
+def breaks(x):
+    y = x + 1
+    print("a break")
+    if y.sum() > 0:
+        return y * 2
+    return y
+
+
 class Wide(nn.Module):
     def __init__(self, width):
         super().__init__()
@@ -68,6 +77,8 @@ def torch_still_works():
     assert torch.equal(torch.compile(torch.sin, backend="eager")(x), torch.sin(x))
 
 
+X, XY = ["-i", "f32[2]"], ["-i", "f32[2]", "-i", "f32[2]"]
+FULL = ["--option", "fullgraph=True"]
 CASES = [
     # arguments, exit status, what the message says
     (["model.py"], 2, ["a name is missing", "FILE.py:NAME"]),
@@ -88,7 +99,12 @@ CASES = [
     (["model.py:number"], 1, ["type int, which cannot be called"]),
     (["model.py:add", "--target", "h20"], 2, ["no such target", "did you mean h200"]),
     (["model.py:add", "-o", "no/such/x.html"], 2, ["no such folder", "mkdir -p no/such"]),
-    (["model.py:add", "--format", "json", "--open"], 2, ["shows HTML"]),
+    (["model.py:add", "--format", "json", "--open"], 2, ["--open: it shows HTML, not json"]),
+    (["model.py:add", "--format", "text", "--watch"], 2, ["--watch: it shows HTML, not text"]),
+    (["model.py:add", "--port", "8000"], 2, ["--port 8000", "add --watch"]),
+    (["model.py:add", *XY, "--option", "mode=fast"], 2, ["no such mode", "the modes are default"]),
+    (["model.py:add", *XY, "--option", "shape_pading=1"], 2, ["did you mean shape_padding?"]),
+    (["model.py:add", *XY, "--option", "fullgraph=yes"], 2, ["one of True, False"]),
     (["syntax.py:f"], 1, ["syntax.py:2: SyntaxError", "def f(x:"]),
     (["imports.py:f"], 1, ["imports.py:1", "No module named 'no_such_package_x'", "install"]),
     (["exits.py:f"], 1, ["sys.exit was called", "__main__"]),
@@ -124,12 +140,45 @@ def test_one_message_and_no_file(words, status, said, write, folder, capsys):
     assert left == set(FILES)
 
 
+def test_fullgraph_names_the_line_the_break_and_a_way_out(write, capsys):
+    write("model.py", MODEL)
+    assert command.main(["explain", "model.py:breaks", *X, *FULL]) == 1
+    first, step = capsys.readouterr().err.splitlines()[-2:]
+    assert first.startswith('error: model.py:26 (print("a break")): fullgraph=True allows no graph')
+    assert first.endswith("Failed to trace builtin operator [GB0059], and 1 more after it")
+    assert "Avoid calling builtin `print`" in step and "every break" in step
+
+
+@pytest.mark.parametrize("more", [[], ["--target", "h200"]], ids=["here", "h200"])
+def test_fullgraph_is_no_error_where_there_is_one_graph(write, folder, more):
+    if more:
+        pytest.importorskip("triton")
+    write("model.py", MODEL)
+    assert command.main(["explain", "model.py:add", *XY, *FULL, *more]) == 0
+
+
+def test_a_break_is_named_for_a_target_too(write, capsys):
+    pytest.importorskip("triton")
+    write("model.py", MODEL)
+    words = ["explain", "model.py:breaks", *X, *FULL, "--target", "h200"]
+    assert command.main(words) == 1
+    assert 'model.py:26 (print("a break")): fullgraph=True' in capsys.readouterr().err
+
+
 def test_without_gradients_the_reason_is_given(write, capsys):
     write("m.py", "import torch\ndef f(x):\n    return x * 2\n"
           "def example_inputs():\n    return (torch.ones(2),)\n")  # fmt: skip
     assert command.main(["explain", "m.py:f", "--backward"]) == 1
     err = capsys.readouterr().err
     assert "no input and no parameter requires grad" in err and "requires_grad=True" in err
+
+
+def test_warnings_of_others_come_after_the_error(write, capsys):
+    write("m.py", "import warnings\nwarnings.warn('of no use')\ndef f(x):\n    return x + [1]\n")
+    assert command.main(["explain", "m.py:f", "-i", "f32[2]"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0].startswith("error: m.py:4 (return x + [1]): f raised: ")
+    assert lines[-1].endswith("m.py:2: UserWarning: of no use")
 
 
 def test_without_triton_a_target_is_refused(write, capsys, monkeypatch):
@@ -173,14 +222,14 @@ def test_a_compiler_that_fails_is_told_apart_from_the_function(write, capsys, mo
 def test_an_unwritable_file_leaves_the_old_one(write, capsys, monkeypatch):
     write("model.py", MODEL)
     old = write("old.html", "old")
-    from tclab.cli import explain as command
+    from tclab.cli import report_file
 
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(command.os, "replace", full)
-    with pytest.raises(command.ExplainError, match="No space left on device"):
-        command.replace_file(old, "new")
+    monkeypatch.setattr(report_file.os, "replace", full)
+    with pytest.raises(ExplainError, match="No space left on device"):
+        report_file.replace_file(old, "new")
     assert old.read_text() == "old"
     assert {p.name for p in old.parent.iterdir()} == {"model.py", "old.html"}
 

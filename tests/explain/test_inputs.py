@@ -44,13 +44,6 @@ def test_what_is_no_input_says_how_to_write_one(text, cause, step):
     assert raised.match(step)
 
 
-def test_options_of_the_compiler():
-    read = inputs.compile_options(["mode=max-autotune", "shape_padding=False", "dynamic=True"])
-    assert read == {"mode": "max-autotune", "dynamic": True, "options": {"shape_padding": False}}
-    with pytest.raises(BadRequest, match="no value"):
-        inputs.compile_options(["mode"])
-
-
 def test_tensors_are_made_as_written_and_the_same_each_time():
     state = torch.get_rng_state()
     specs = [inputs.parse(t) for t in ("f32[2,3]", "i64[500]<7", "b8[9]", "f8e4m3fn[4]", "k=2")]

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
-from tclab.cli import explain as command
-from tclab.explain import Report, page
-from tclab.model import Annotated
+from tclab.cli import summary as printed
+from tclab.model import Annotated, Break, Breaks, Kernel, Report, Table
 from tclab.render import text as rendered
+from tclab.render.report import counts as words
+from tclab.render.report import document, kernels
 
 
 def source(report: Report, title: str) -> Annotated:
@@ -34,9 +36,15 @@ def test_counts_of_a_break_and_a_recompile(broken):
     found = counts(broken)
     assert found.pop("guards") > 10
     assert found == {
-        "calls": 2, "graphs of distinct code": 2, "graphs with recompiles": 3, "graph breaks": 1,
-        "skipped frames": 0, "recompiles": 1, "generated kernels": 3, "library calls": 0,
-    }  # fmt: skip
+        "calls": 2,
+        "graph breaks": 1,
+        "functions that run without compiling": 0,
+        "graphs": 2,
+        "recompiles": 1,
+        "graphs, with those of recompiles": 3,
+        "kernels": 3,
+        "library calls": 0,
+    }
 
 
 def test_annotations_of_the_broken_function(broken):
@@ -84,7 +92,7 @@ def test_annotations_of_a_skipped_frame(skipped):
         (19, "specialised", "scale == 2; a value on the stack has size [2, 4]"),
     ]
     assert source(skipped, "count").compiled == {}
-    assert counts(skipped)["skipped frames"] == 1
+    assert counts(skipped)["functions that run without compiling"] == 1
 
 
 def test_a_class_is_made_and_differentiated(skipped):
@@ -100,7 +108,7 @@ def test_a_class_is_made_and_differentiated(skipped):
 def test_json_says_the_same_as_the_report(broken, skipped):
     for report in (broken, skipped):
         text = report.to_json()
-        assert json.loads(text)["format"] == "tclab explain 1"
+        assert json.loads(text)["format"] == "tclab explain 3"
         assert Report.from_json(text) == report
     with pytest.raises(ValueError, match="not a report"):
         Report.from_json("{}")
@@ -141,7 +149,7 @@ class Read(HTMLParser):
 
 @pytest.fixture(scope="module")
 def html(broken):
-    return page.html(broken)
+    return document.html(broken)
 
 
 def test_the_page_asks_nothing_of_any_host(html):
@@ -152,7 +160,7 @@ def test_the_page_asks_nothing_of_any_host(html):
 
 
 def test_ids_are_unique_and_links_within_the_page_lead_somewhere(html, skipped):
-    for text in (html, page.html(skipped)):
+    for text in (html, document.html(skipped)):
         read = Read(text)
         assert len(read.ids) == len(set(read.ids))
         inner = {link[1:] for link in read.links if link.startswith("#")}
@@ -165,37 +173,135 @@ def test_markup_in_the_source_is_shown_as_text(html):
 
 
 def test_the_page_says_what_the_report_holds(html, broken):
-    for part in ("graphs of distinct code", "compiled again (0/1)", "GB0059", "Compile time",
-                 f"PyTorch {broken.provenance.torch}", "<!doctype html>"):  # fmt: skip
+    for part in (
+        "1 graph break: the code is in 2 graphs. 1 recompile: 3 graphs in all.",
+        "compiled again (0/1)",
+        "GB0059",
+        "Compile time",
+        f"PyTorch {broken.provenance.torch}",
+        "<!doctype html>",
+    ):
         assert part in html
     assert len(html) < 1_500_000
 
 
-def test_a_refusal_is_shown_first(broken):
-    from dataclasses import replace
+def test_versions_verdict_and_kernels_come_before_the_source(html, broken):
+    order = [f"PyTorch {broken.provenance.torch}", broken.provenance.date, "1 graph break:",
+             'id="kernels"', "cpp_<wbr>fused", 'id="source"']  # fmt: skip
+    places = [html.index(part) for part in order]
+    assert places == sorted(places)
 
+
+def test_a_refusal_is_shown_first(broken):
     refused = replace(broken, target="NVIDIA H200", refusal=("op, m.py:3", "why <not>", "do this"))
-    html = page.html(refused)
-    assert html.index("op, m.py:3: why &lt;not&gt;") < html.index('id="summary"')
-    text = page.text(refused)
+    html = document.html(refused)
+    assert html.index("op, m.py:3: why &lt;not&gt;") < html.index('id="kernels"')
+    text = rendered(refused)
     assert "refused for NVIDIA H200: op, m.py:3: why <not>" in text and "next: do this" in text
+    assert broken.complete and not refused.complete
+
+
+def test_stages_that_could_not_be_linked_are_told(broken):
+    lacking = replace(broken, chains=(), fault="The stages could not be linked (KeyError: 1).")
+    assert "(KeyError: 1)" in document.html(lacking) and "(KeyError: 1)" in rendered(lacking)
+    assert not lacking.complete
+
+
+# --------------------------------------------------------------------------- kernels
+
+
+def test_each_kernel_has_its_lines_and_what_it_moves(broken):
+    rows = [dict(zip(broken.kernels.columns, row)) for row in broken.kernels.rows]
+    assert [row["graph"] for row in rows] == [0, 1, 2]
+    assert rows[0]["lines"] == "broken.py:7, 11" and rows[1]["lines"] == "broken.py:13"
+    assert rows[0]["bytes moved"] == 8 * 4 * 2  # x in, y out: eight float32 each
+    assert all(row["kind"] == "C++" and row["registers"] is None for row in rows)
+
+
+def test_the_gradient_s_kernels_say_so(skipped):
+    kinds = {row[skipped.kernels.columns.index("kind")] for row in skipped.kernels.rows}
+    assert "library call" in kinds and any(kind.endswith(", backward") for kind in kinds)
+
+
+def test_columns_that_say_nothing_are_left_out(broken):
+    shown = kernels.compact(broken.kernels).columns
+    assert not {"registers", "spilled bytes"} & set(shown)
+    assert {"kernel", "lines", "bytes moved", "graph"} <= set(shown)
+    one = replace(broken.kernels, rows=broken.kernels.rows[:1])
+    assert "graph" not in kernels.compact(one).columns
+
+
+def test_a_kernel_of_several_groups_moves_what_they_move():
+    made = Kernel(facts={"bytes moved": "1,024 + 8", "spilled bytes": "0"}, kernel_name="k")
+    (row,) = kernels.of_kernels([made])
+    assert (row.bytes, row.spilled, row.registers) == (1032, 0, None)
+
+
+# --------------------------------------------------------------------------- in words
+
+
+def counted(graphs: int, breaks: int, skips: int, recompiles: int, all_graphs: int) -> str:
+    items = [Break("why")] * breaks + [Break("why", skipped=True)] * skips
+    rows = (("recompiles", recompiles), (words.ALL_GRAPHS, all_graphs))
+    table = Table("Summary", "summary", ("what", "count"), rows)
+    return words.verdict(Report(summary=table, breaks=Breaks("", "", tuple(items), graphs)))
+
+
+def test_counts_in_words():
+    assert counted(1, 0, 0, 0, 1) == "No graph break: the code is in one graph."
+    assert counted(3, 2, 0, 0, 3) == "2 graph breaks: the code is in 3 graphs."
+    assert counted(0, 0, 1, 0, 0) == "Nothing was compiled. 1 function runs without compiling."
+    assert counted(0, 0, 0, 0, 0) == "Nothing was compiled."
+
+
+def test_recompiles_do_not_make_breaks():
+    """More graphs, since there were recompiles, and still no break."""
+    said = "No graph break: the code is in one graph. 2 recompiles: 3 graphs in all."
+    assert counted(1, 0, 0, 2, 3) == said
 
 
 # --------------------------------------------------------------------------- terminal
 
 
 def test_text_has_the_annotated_source(broken):
-    text = page.text(broken)
+    text = rendered(broken)
     assert rendered(source(broken, "f")) in text
     assert "│     print(" in text and "^ graph break: Failed to trace builtin operator" in text
 
 
-def test_the_summary_names_breaks_and_the_file(broken, tmp_path, capsys):
-    path = tmp_path / "x.html"
+def said(report, path, capsys) -> str:
     path.write_text("x" * 2_500_000)
-    command.print_summary(broken, path)
-    out = capsys.readouterr().out
-    assert "1  graph breaks" in " ".join(out.split(" ")) or "graph breaks" in out
-    assert "graph break broken.py:12  Failed to trace builtin operator" in out
-    assert "recompile broken.py:10  f compiled again (0/1): n == 3" in out
-    assert "2.5 MB" in out
+    printed.print_summary(report, path)
+    return capsys.readouterr().out
+
+
+def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_path, capsys):
+    out = said(broken, tmp_path / "x.html", capsys)
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert "1 graph break: the code is in 2 graphs. 1 recompile: 3 graphs in all." in lines
+    assert any(line.startswith("cpp_fused_add_mul_0 broken.py:7, 11 64 ") for line in lines)
+    at = lines.index('graph break broken.py:12 print("seen </script> \\u00e9")')
+    assert lines[at + 1] == "Failed to trace builtin operator [GB0059]"
+    assert lines[at + 2].startswith("fix: Avoid calling builtin `print`")
+    at = lines.index("recompile broken.py:10")
+    assert lines[at + 1] == "f compiled again (0/1): n == 3"
+    assert lines[-1].endswith("x.html, 2.5 MB")
+
+
+def test_the_summary_is_bounded(broken, tmp_path, capsys):
+    many = replace(broken.breaks, breaks=broken.breaks.breaks * 30)
+    table = replace(broken.kernels, rows=broken.kernels.rows * 30)
+    out = said(replace(broken, breaks=many, kernels=table), tmp_path / "x.html", capsys)
+    assert "… and 10 more breaks in the report" in out
+    assert "… and 70 more kernels in the report" in out
+    assert out.count("graph break broken.py") == 20
+
+
+def test_warnings_of_others_come_last_and_on_stderr(broken, tmp_path, capsys):
+    path = tmp_path / "x.html"
+    path.write_text("x")
+    printed.print_summary(replace(broken, warnings=("torch/x.py:1: UserWarning: no",)), path)
+    out, err = capsys.readouterr()
+    assert "UserWarning" not in out
+    assert err == "warning from torch/x.py:1: UserWarning: no\n"
+    assert "torch/x.py:1: UserWarning: no" in document.html(replace(broken, warnings=(err,)))

@@ -36,19 +36,34 @@ def test_the_chain_goes_down_to_instructions(model, capsys):
     report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
     assert report.target == "NVIDIA H200" and report.refusal == () and report.remarks == ()
     assert {"python", "dynamo", "forward", "ir", "kernel", "ttir", "ptx", "sass"} <= stages(report)
-    assert dict(report.summary.rows)["generated kernels"] == 1
+    assert dict(report.summary.rows)["kernels"] == 1
+    (row,) = (dict(zip(report.kernels.columns, row)) for row in report.kernels.rows)
+    assert row["lines"] == "model.py:5" and row["bytes moved"] == 2 * 64 * 64 * 4
+    assert 0 < row["registers"] <= 255 and row["spilled bytes"] == 0
+    assert row["kind"] == "pointwise"
 
 
 def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(model, folder, capsys):
     words = ["explain", "model.py:breaks", "--target", "h200", "-i", "f32[5,7]", "-i", "f32[7,3]"]
-    assert command.main([*words, "-o", "report.html"]) == 0
+    assert command.main(words) == 3
     out = capsys.readouterr().out
-    assert "refused: mm of [5, 7] @ [7, 3], model.py:10" in out and "next: use sizes" in out
+    assert (
+        "incomplete: refused for NVIDIA H200: mm of [5, 7] @ [7, 3], model.py:10" in out
+        and "next: use sizes" in out
+    )
     assert "graph break model.py:9" in out
-    html = (folder / "report.html").read_text(encoding="utf-8")
+    html = (folder / "model-breaks-h200.html").read_text(encoding="utf-8")
     assert "mm of [5, 7] @ [7, 3], model.py:10" in html
     assert 'data-stage="kernel"' not in html and 'data-stage="cpp"' not in html
     assert 'data-stage="dynamo"' in html
+
+
+def test_a_complete_report_ends_with_0_and_its_file_carries_the_target(model, folder, capsys):
+    words = ["explain", "model.py:activate", "-i", "f32[64,64]", "--target"]
+    assert command.main([*words, "H200"]) == 0
+    assert command.main([*words, "sm_80"]) == 0
+    made = {path.name for path in folder.glob("*.html")}
+    assert "model-activate-h200.html" in made and len(made) == 2
 
 
 def test_an_option_of_the_compiler_lifts_a_refusal(model, capsys):
@@ -64,7 +79,7 @@ def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
     def fails(*args):
         raise CaptureError("kernel k", "Triton cannot compile it", "see its source")
 
-    monkeypatch.setattr(capture.TargetCapture.compiled_units, "func", fails)
+    monkeypatch.setattr(capture.TargetCapture, "compile_kernels", fails)
     report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
     assert report.refusal == ("kernel k", "Triton cannot compile it", "see its source")
     assert "kernel" in stages(report) and not stages(report) & {"ttir", "ptx", "sass"}

@@ -13,6 +13,7 @@ from tclab.model import (
     Breaks,
     Chain,
     Chart,
+    Diff,
     Graph,
     Guard,
     Guards,
@@ -23,6 +24,7 @@ from tclab.model import (
     Provenance,
     Recompile,
     Recompiles,
+    Report,
     Run,
     Snippet,
     SourceLine,
@@ -31,6 +33,8 @@ from tclab.model import (
     Table,
     Text,
 )
+from tclab.render.report import kernels
+from tclab.render.report.counts import ALL_GRAPHS
 
 FILE = "snippets/start/relu.py"
 SOURCE = "import torch\n\n\ndef f(x, w):\n    y = x @ w\n    y = y + 1\n    return y.relu()\n"
@@ -118,14 +122,29 @@ ANNOTATED = Annotated(
            LineNote(6, "specialised", "x is fixed to size 8 × 16")),
 )  # fmt: skip
 
-ARTIFACTS: tuple[Artifact, ...] = (
-    GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
-    TABLE, CHART, BARS, TEXT, CHAIN, ANNOTATED,
+DIFF = Diff(
+    "For two GPUs", "diff", ("H200", "A100"), CHAIN.panes,
+    (*CHAIN.panes[:2], replace(KERNEL, code=KERNEL.code.replace("+", "-"), facts={}), TTIR),
 )  # fmt: skip
 
 MADE = Provenance(
     "2.13.0+cpu", "cf30153" + "0" * 33, "3.11.2", "EPYC", "Linux", "2026-11-20", "3.7.1", cores=2
 )
+SHOWN = replace(ANNOTATED, code=SOURCE, first_line=1)
+REPORT = Report(
+    "f", "report", ("f32[8]", ""), "NVIDIA H200", remarks=("Made by f().",),
+    refusal=("mm, x.py:5", "not known", "use other sizes"), fault="no links",
+    summary=Table("Summary", "summary", ("what", "count"), (("recompiles", 1), (ALL_GRAPHS, 2))),
+    kernels=kernels.table(kernels.rows([CHAIN])), sources=(SHOWN,), breaks=BREAKS,
+    recompiles=RECOMPILES, symbols=SYMBOLS, guards=(GUARDS,), chains=(CHAIN, CHAIN), times=TABLE,
+    provenance=MADE, warnings=("torch/x.py:1: UserWarning: no",),
+)  # fmt: skip
+
+ARTIFACTS: tuple[Artifact, ...] = (
+    GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
+    TABLE, CHART, BARS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED,
+)  # fmt: skip
+
 RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-VOID = {"br", "input", "hr", "img", "meta", "link"}
+VOID = {"wbr", "br", "input", "hr", "img", "meta", "link"}
 
 
 class Page(HTMLParser):

@@ -7,7 +7,7 @@ import random
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import pytest
 from read_html import Page
@@ -16,7 +16,8 @@ from tclab import render
 from tclab.model import Chain, Kernel, Listing
 from tclab.render import standalone
 from tclab.render.closure import Index
-from tclab.render.kinds import chain as chains
+from tclab.render.viewer import frame
+from tclab.render.viewer.panes import BARE
 
 STAGES = ("python", "dynamo", "forward", "kernel", "ptx", "sass")
 
@@ -113,14 +114,45 @@ def test_keys_that_lead_nowhere_and_lines_that_do_not_exist_join_nothing():
 
 def test_the_page_gets_the_same_joins():
     index = Index.of(at_random(3))
-    data = json.loads(index.json())
+    data = index.payload()
     assert tuple(data["counts"]) == index.counts
-
-    def undo(distances):
-        return tuple(sum(distances[: i + 1]) for i in range(len(distances)))
-
-    assert tuple((undo(m), undo(k)) for m, k in data["joins"]) == index.joins
+    before = [0, 0]
+    undone = []
+    for join in data["joins"]:
+        lines = [tuple(accumulate(d, initial=at))[1:] for d, at in zip(join, before, strict=True)]
+        before = [side[0] for side in lines]
+        undone.append(tuple(lines))
+    assert tuple(undone) == index.joins
     assert all(a < b for join in index.joins for side in join for a, b in pairwise(side))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_line_s_owners_are_the_sources_that_say_most(seed):
+    chain = at_random(seed)
+    index = Index.of(chain)
+    sources = range(index.counts[0])
+    became = {source: index.descendants(source) for source in sources}
+    owners = index.owners(sources)
+    for line in range(sum(index.counts)):
+        every = [source for source in sources if line in became[source]]
+        kept = owners.get(line, ())
+        assert set(kept) <= set(every) and bool(kept) == bool(every)
+        for source in every:  # left out only for another that says more, or the same
+            tells = [
+                other for other in every if other != source and became[other] <= became[source]
+            ]
+            assert (source in kept) == (
+                not any(became[o] < became[source] or o > source for o in tells)
+            )
+
+
+def test_a_call_gives_way_to_the_line_that_is_called():
+    caller = Listing("f", "f", "call\nown\n", "python", "python", marks={1: ("a", "b"), 2: ("c",)})
+    callee = Listing("g", "g", "inner\n", "python", "python", marks={1: ("a",)})
+    graph = Listing("g", "g", "x\ny\nz\n", "python", "dynamo",
+                    links={1: ("a",), 2: ("b",), 3: ("c",)})  # fmt: skip
+    index = Index.of(Chain(panes=(caller, callee, graph)))
+    assert index.owners(range(3)) == {3: (2,), 4: (0,), 5: (1,)}
 
 
 # ------------------------------------------------------------------------------- the HTML
@@ -155,61 +187,57 @@ NASTY = (
 )
 
 
-@pytest.mark.parametrize("marked", [True, False])
-def test_every_pane_shows_its_text_whatever_it_is(marked, monkeypatch):
-    monkeypatch.setattr(chains, "MARKED_LINES", 10**6 if marked else 0)
+@pytest.mark.parametrize("stage", [*STAGES, "ir", "asm", "ttir", "llir"])
+def test_every_pane_shows_its_text_whatever_it_is(stage):
     code = f"\n{NASTY}\n\n  indented\n"
-    panes = tuple(Listing(NASTY, "n", code, "text", stage, NASTY) for stage in STAGES)
-    html = render.html(Chain(NASTY, "c", panes), prefix="c")
+    html = render.html(Chain(NASTY, "c", (Listing(NASTY, "n", code, "text", stage, NASTY),)))
     Page(html)  # balanced, so nothing of the text is markup
-    for text, pane in zip(Lines(html).panes, panes, strict=True):
-        bare = not marked and pane.stage in chains.MACHINE
-        # A browser drops the newline right after <pre>.
-        assert text == ("\n" if bare else "") + render.clean(code)
+    # A browser drops the newline right after <pre>.
+    assert Lines(html).panes == [("\n" if stage in BARE else "") + render.clean(code)]
     assert html.count("</script>") == 1
 
 
-def test_each_line_can_be_linked_to_and_names_its_origin():
+def test_a_line_that_is_led_to_has_an_anchor_and_each_names_its_origin():
     page = Page(render.html(SMALL, prefix="c"))
-    assert {"c-python-L5", "c-python-L6", "c-dynamo-L3", "c-kernel-L2", "c-kernel-2-L3"} <= set(
-        page.ids
-    )
+    anchors = {"c-python-L5", "c-python-L6", "c-dynamo-L1", "c-dynamo-L2", "c-kernel-L2"}
+    assert anchors <= set(page.ids)
     assert len(set(page.ids)) == len(page.ids)
-    assert set(page.links) == {
-        "#c-python-L5",
-        "#c-python-L6",
-        "#c-dynamo-L1",
-        "#c-dynamo-L2",
-        "#c-kernel-L2",
-    }
-    stages = [a["data-stage"] for a in page.named("details")]
+    origins = [link for link in page.links if "-L" in link]
+    assert set(origins) == {f"#{anchor}" for anchor in anchors - {"c-kernel-L2"}}
+    stages = [a["data-stage"] for a in page.named("details") if "data-stage" in a]
     assert stages == ["python", "dynamo", "kernel", "kernel", "ptx"]
-    lines = [a["data-line"] for _, a in page.tags if "data-line" in a]
-    assert lines == ["5", "6", "1", "2", "3", "1", "2", "1", "2", "3", "1", "2"]
     assert "8,000" in page.text
-
-
-def test_without_the_script_nothing_is_hidden_but_its_own_controls():
-    page = Page(render.html(SMALL, prefix="c"))
-    hidden = [a["class"] for _, a in page.tags if "hidden" in a]
-    assert hidden == ["tclab-chooser", "tclab-help"]
-
-
-def test_a_long_chain_leaves_machine_code_without_markup(monkeypatch):
-    monkeypatch.setattr(chains, "MARKED_LINES", 5)
-    page = Page(render.html(SMALL, prefix="c"))
-    bare = [a for a in page.named("pre") if "tclab-bare" in a["class"]]
-    assert len(bare) == 1
     assert "\n\n2" in page.text  # PTX line 2 is from line 2 of the kernel
-    assert "c-kernel-L2" in page.ids and "c-ptx" in page.ids and "c-ptx-L2" not in page.ids
+
+
+def test_lines_are_counted_from_where_the_code_begins():
+    page = Page(render.html(SMALL, prefix="c"))
+    starts = [re.search(r"--n:(\d+);--a:(\d+)", a["style"]) for a in page.named("t-c")]
+    assert [(int(m[1]), int(m[2])) for m in starts] == [(4, 2), (0, 3), (0, 2), (0, 3)]
+
+
+def test_long_panes_stand_in_chunks():
+    html = render.html(Chain(panes=(Listing("f", "f", "x\n" * 120, "python", "kernel"),)))
+    sizes = [re.findall(r"\d+", a["style"]) for a in Page(html).named("t-c")]
+    assert sizes == [["0", "50", "50"], ["50", "50", "50"], ["100", "20", "20"]]
+
+
+def test_what_the_script_will_choose_is_known_before():
+    page = Page(render.html(SMALL, prefix="c"))
+    ranks = {a["data-column"]: a["data-rank"] for a in page.named("section")}
+    assert ranks == {"python": "1", "kernel": "2", "ptx": "3", "dynamo": "4"}
+    (tracks,) = (a["style"] for a in page.named("div") if a.get("class") == "tclab-columns")
+    assert [len(re.findall("minmax", part)) for part in tracks.split(";")] == [2, 3, 4]
+    assert frame.unfolded([500, 10, 20]) == [True, False, False]
+    assert frame.unfolded([100, 350, 20]) == [True, False, True]
 
 
 def test_a_long_chain_stays_light():
     one = at_random(1, lines=3000)
     html = render.html(one, prefix="c")
     machine = html[html.index('data-column="ptx"') : html.index('<p class="tclab-said"')]
-    text = sum(len(p.code) for p in one.panes if p.stage in chains.MACHINE)
-    assert len(machine) < text + 6 * 6000 + 2000
+    text = sum(len(p.code) for p in one.panes if p.stage in BARE)
+    assert len(machine) < text + 6 * 6000 + 4000
 
 
 def test_sass_without_empty_columns_keeps_its_lines():
@@ -220,8 +248,17 @@ def test_sass_without_empty_columns_keeps_its_lines():
     )
     html = render.html(Chain("", "c", (Listing("s", "s", code, "text", "sass"),)), prefix="c")
     assert Lines(html).panes == [
-        '\t//## File "cab.py", line 3\n/*0010*/      LDG.E R4, [R2] ;\n/*0020*/ @!P0 EXIT ;\n'
+        '\n\t//## File "cab.py", line 3\n/*0010*/      LDG.E R4, [R2] ;\n/*0020*/ @!P0 EXIT ;\n'
     ]
+
+
+def test_a_title_of_200_characters_makes_no_id_and_no_column_wide():
+    title = "A title " * 25
+    listing = Listing(title, "t", "x\n", "python", "python", title)
+    html = render.figure(Chain(title, "c", (listing,)), prefix="c")
+    page = Page(html)
+    assert max(map(len, page.ids)) < 20
+    assert [a["style"] for a in page.named("section")] == ["--w:30"]
 
 
 def test_the_order_of_keys_and_panes_ids_decide_nothing():
@@ -239,7 +276,8 @@ def test_empty_chains_and_panes_say_so():
     assert "Nothing was compiled." in render.html(Chain("t", "c"))
     assert "Lines: none." in render.text(Chain("t", "c"))
     html = render.html(Chain("t", "c", (Listing("e", "e", ""), SMALL.panes[0])), prefix="c")
-    assert "Empty." in html and json.loads(re.search(r"json\">(.*?)<", html)[1])["counts"] == [0, 2]
+    data = json.loads(re.search(r"json\">(.*?)</script>", html)[1])
+    assert "Empty." in html and data["counts"] == [0, 2]
 
 
 def test_text_says_what_each_line_became():

@@ -9,7 +9,7 @@ from tclab import render
 from tclab.model import Table
 from tclab.render import columns
 
-CODE = ("annotated", "chain", "listing", "kernel", "text")
+CODE = ("annotated", "chain", "diff", "listing", "kernel", "report", "text")
 
 
 def widest(text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,15 +17,16 @@ from tclab.store.live import Store
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(p.stem for p in (ROOT / "docs" / "explorer").glob("*.md") if p.stem != "index")
 MACHINE = {"ttir", "ttgir", "llir", "ptx", "sass"}
+LINES = ".tclab-pane[data-stage=python] t-l"
 
 pytestmark = pytest.mark.browser
 
-#: For each Python line clicked: its text, the stages lit, and for machine code that is lit,
-#: clicked in turn, whether the Python line is lit again.
+#: For each Python line clicked: the stages lit, and for machine code that is lit, clicked in turn,
+#: whether the Python line is lit again.
 CLICK_ALL = """(last) => {
     const stages = () => new Set(Array.from(document.querySelectorAll(".linked"),
         (line) => line.closest(".tclab-pane").dataset.stage));
-    const panes = document.querySelectorAll(".tclab-pane[data-stage=python] [data-line]");
+    const panes = document.querySelectorAll(".tclab-pane[data-stage=python] t-l");
     return Array.from(panes, (line) => {
         line.click();
         const lit = Array.from(stages()).sort();
@@ -36,6 +38,16 @@ CLICK_ALL = """(last) => {
         });
         return [lit, back];
     });
+}"""
+
+#: Has the machine code of every pane brought: all stages chosen, all panes opened.
+OPEN_ALL = """async () => {
+    for (const pane of document.querySelectorAll(".tclab-pane")) pane.open = true;
+    for (let waited = 0; waited < 400; waited++) {
+        if (!document.querySelector(".tclab-away, .tclab-bare")) return true;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    return false;
 }"""
 
 
@@ -75,15 +87,20 @@ def opened(tab: Any, address: str) -> Iterator[Any]:
     assert [problem for page in pages for problem in page.problems] == []
 
 
-def lit(tab: Any) -> list[str]:
-    """Ids of all lines that are lit."""
-    return tab.evaluate('Array.from(document.querySelectorAll(".linked"), (line) => line.id)')
+def lit(tab: Any) -> int:
+    """How many lines are lit."""
+    return tab.locator(".linked").count()
 
 
 def python_line(tab: Any, chain: Chain) -> Any:
     """The first Python line that reaches the last stage."""
     reach = [chain.panes[-1].stage in stages for stages in expected(chain)]
-    return tab.locator(".tclab-pane[data-stage=python] [data-line]").nth(reach.index(True))
+    return tab.locator(LINES).nth(reach.index(True))
+
+
+def everything(chain: Chain) -> str:
+    """The address that shows every stage."""
+    return "?stages=" + ".".join(dict.fromkeys(pane.stage for pane in chain.panes))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -91,7 +108,9 @@ def test_a_python_line_lights_every_stage_it_reaches_and_is_found_again(opened, 
     chain = chain_of(page)
     last = chain.panes[-1].stage
     assert last in ("cpp", "asm", "sass")
-    found = opened(page).evaluate(CLICK_ALL, last)
+    tab = opened(page, everything(chain))
+    assert tab.evaluate(OPEN_ALL)
+    found = tab.evaluate(CLICK_ALL, last)
     assert [stages for stages, _ in found] == expected(chain)
     assert all(all(back) for _, back in found)
     through = {"kernel", *MACHINE} if last == "sass" else {"cpp", last}
@@ -108,18 +127,19 @@ def test_pointing_moves_nothing_under_the_pointer(opened, page: str) -> None:
     assert line.bounding_box()["y"] == before["y"]
     line.click()
     assert "linked" in line.get_attribute("class")
-    assert len(lit(tab)) > 1
+    assert lit(tab) > 1
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_keyboard_keeps_walks_and_lets_go(opened, page: str) -> None:
     tab = opened(page)
     python_line(tab, chain_of(page)).evaluate("line => { line.click(); line.click(); }")
-    assert lit(tab) == []
+    assert lit(tab) == 0
     tab.keyboard.press("Enter")
-    assert len(lit(tab)) > 1
+    assert lit(tab) > 1
     assert "#" in tab.url
     stages = []
+    tab.wait_for_timeout(500)  # machine code that the click opened arrives
     for _ in tab.locator(".tclab-column:not([hidden]) .tclab-pane").all():
         tab.keyboard.press("ArrowRight")
         stages += tab.evaluate("""() => {
@@ -129,7 +149,7 @@ def test_the_keyboard_keeps_walks_and_lets_go(opened, page: str) -> None:
         }""")
     assert {"kernel", "cpp"} & set(stages)
     tab.keyboard.press("Escape")
-    assert lit(tab) == []
+    assert lit(tab) == 0
     assert "#" not in tab.url
 
 
@@ -139,22 +159,149 @@ def test_an_address_of_an_instruction_opens_it(opened, page: str) -> None:
     stage = chain.panes[-1].stage
     tab = opened(page)
     python_line(tab, chain).evaluate("line => line.click()")
-    tab.locator(f".tclab-pane[data-stage={stage}] .linked").last.evaluate("line => line.click()")
-    chosen, count = tab.url.partition("#")[2], len(lit(tab))
-    assert f"-{stage}" in chosen
-    again = opened(page, f"#{chosen}")
-    again.wait_for_selector(f".tclab-pane[data-stage={stage}] .linked")
-    assert len(lit(again)) == count > 1
+    last = f".tclab-pane[data-stage={stage}] .linked"
+    tab.wait_for_selector(last, state="attached")
+    tab.locator(last).last.evaluate("line => line.click()")
+    address = tab.url.rpartition(".html")[2]
+    assert f"-{stage}" in address.partition("#")[2] and stage in address.partition("#")[0]
+    again = opened(page, address)
+    again.wait_for_selector(f"{last}.tclab-current")
     assert "linked" in python_line(again, chain).get_attribute("class")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_without_javascript_every_stage_is_there_to_read(opened, page: str) -> None:
+def test_without_javascript_every_stage_is_there_to_read(opened, site: Path, page: str) -> None:
     tab = opened(page, java_script_enabled=False)
-    for pane in chain_of(page).panes:
-        shown = tab.locator(f".tclab-pane[data-stage={pane.stage}] pre.tclab-lines")
-        assert shown.count() > 0, pane.stage
-    assert tab.locator(".tclab-chooser").is_hidden()
-    last = tab.locator(".tclab-pane").last
-    last.locator("summary").click()
-    assert last.locator("pre.tclab-lines").is_visible()
+    for number, pane in enumerate(chain_of(page).panes):
+        shown = tab.locator(".tclab-pane").nth(number)
+        text, link = shown.locator("pre.tclab-lines"), shown.locator("a[href$='.txt']")
+        assert text.count() + link.count() == 1, pane.stage
+        if link.count():
+            path = (site / "explorer" / str(link.get_attribute("href"))).resolve()
+            assert pane.code.rstrip().split("\n")[-1].split()[-1] in path.read_text("utf-8")
+    assert tab.locator(".tclab-tools").is_hidden()
+
+
+# ------------------------------------------------------------------------------ machine code
+
+
+def test_machine_code_is_asked_for_when_its_stage_is_opened(opened) -> None:
+    tab = opened("layer-norm")
+    tab.wait_for_selector(".tclab-pane[data-stage=sass] t-l", state="attached")
+    assert {re.search(r"-(\w+)-\w+\.js", u)[1] for u in tab.asked if "assets/code" in u} == {"sass"}
+    tab.locator(".tclab-chooser").get_by_text("LLVM IR").click()
+    tab.wait_for_selector(".tclab-pane[data-stage=llir] t-l:not(.tclab-noise)")
+    asked = [url for url in tab.asked if "assets/code" in url]
+    assert len(asked) == 2 and "-llir-" in asked[1]
+
+
+def test_machine_code_opens_over_file(tab: Any, site: Path) -> None:
+    page = tab(viewport={"width": 1440, "height": 900})
+    page.goto((site / "explorer" / "relu.html").as_uri() + "?stages=python.ptx#nothing")
+    page.wait_for_selector(".tclab-pane[data-stage=ptx] t-l:not(.tclab-noise)")
+    page.locator(LINES).nth(1).click()
+    page.wait_for_selector(".tclab-pane[data-stage=ptx] .linked")
+    assert page.problems == []
+
+
+def test_machine_code_that_cannot_be_had_leads_to_its_text(tab: Any, address: str) -> None:
+    page = tab(viewport={"width": 1440, "height": 900})
+    page.route("**/assets/code/*.js", lambda route: route.abort())
+    page.goto(f"{address}/explorer/relu.html")
+    page.wait_for_selector(".tclab-pane[data-stage=sass] .tclab-failed a[href$='.txt']")
+    page.locator(LINES).nth(1).click()
+    assert page.locator(".tclab-pane[data-stage=kernel] .linked").count() > 0
+    page.unroute("**/assets/code/*.js")
+    page.locator(".tclab-chooser").get_by_text("PTX").click()
+    page.locator(".tclab-chooser").get_by_text("SASS").click()
+    page.locator(".tclab-chooser").get_by_text("SASS").click()
+    page.wait_for_selector(".tclab-pane[data-stage=sass] t-l:not(.tclab-noise)")  # the next time it is there
+
+
+# --------------------------------------------------------------------- the way to other functions
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_function_leads_to_the_others(opened, page: str) -> None:
+    tab = opened(page)
+    nav = tab.locator(".tclab-crumbs")
+    hrefs = nav.locator("li > a").evaluate_all("all => all.map((a) => a.getAttribute('href'))")
+    assert sorted(href.removesuffix(".html") for href in hrefs) == PAGES
+    assert nav.locator("[aria-current=page]").count() == 1
+    nav.locator("summary").click()
+    assert nav.locator("li > a").first.is_visible()
+    nav.get_by_text("Explorer", exact=True).click()
+    assert tab.url.endswith("/explorer/index.html")
+    assert tab.locator(".tclab-crumbs").count() == 0
+
+
+def test_five_tabs_at_most_lead_to_the_first_line(opened) -> None:
+    tab = opened("layer-norm")
+    for taps in ("Tab", "Enter"):  # the site's skip link
+        tab.keyboard.press(taps)
+    tabs = 1
+    for there in ("textContent === 'Skip to the code'", "localName === 't-l'"):
+        while tabs < 5 and not tab.evaluate(f"document.activeElement.{there}"):
+            tab.keyboard.press("Tab")
+            tabs += 1
+        if "Skip" in there:
+            tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.closest('.tclab-pane').dataset.stage") == "python"
+    assert tab.evaluate("document.activeElement.localName") == "t-l"
+
+
+# ----------------------------------------------------------------------------------- figures
+
+SHIFTS = """
+    window.shifted = 0;
+    new PerformanceObserver((list) => {
+        for (const e of list.getEntries()) if (!e.hadRecentInput) window.shifted += e.value;
+    }).observe({type: "layout-shift", buffered: true});
+"""
+
+
+@pytest.mark.parametrize("width", [1440, 1100, 390])
+@pytest.mark.parametrize("page", [*PAGES, "index"])
+def test_nothing_moves_while_a_page_loads(tab: Any, address: str, page: str, width: int) -> None:
+    shown = tab(viewport={"width": width, "height": 844})
+    shown.add_init_script(SHIFTS)
+    shown.goto(f"{address}/explorer/{page}.html", wait_until="networkidle")
+    shown.wait_for_timeout(300)
+    assert shown.evaluate("window.shifted") <= 0.02
+    assert shown.evaluate("document.documentElement.scrollWidth") <= width
+
+
+#: What of the limit for a page is left to the viewer: the rest is the theme's and the search's.
+MOST_OF_A_PAGE = 170_000
+
+
+@pytest.mark.parametrize("page", [*PAGES, "index"])
+def test_a_page_is_light(tab: Any, address: str, page: str) -> None:
+    shown = tab(viewport={"width": 1440, "height": 900})
+    answers: list[Any] = []
+    shown.on("response", lambda answer: answers.append(answer))
+    shown.goto(f"{address}/explorer/{page}.html", wait_until="networkidle")
+    own = [a for a in answers if "/explorer/" in a.url or "/tclab/" in a.url or "/code/" in a.url]
+    assert sum(len(gzip.compress(answer.body(), 6)) for answer in own) <= MOST_OF_A_PAGE
+
+
+def test_the_smallest_example_has_lines_to_tell_apart(opened) -> None:
+    tab = opened("relu")
+    tab.wait_for_selector(f"{LINES}[style]")
+    hues = tab.locator(LINES).evaluate_all(
+        "all => all.map((line) => line.style.getPropertyValue('--c')).filter(Boolean)"
+    )
+    assert len(set(hues)) >= 3
+
+
+def test_one_sum_on_two_gpus_is_shown_side_by_side(opened) -> None:
+    tab = opened("column-sum")
+    diff = tab.locator(".tclab-diff")
+    assert "The same in both: Python, Bytecode," in diff.locator("p").first.inner_text()
+    sass = diff.locator(".tclab-compared[data-stage=sass]").first
+    sass.locator("> summary").click()
+    assert sass.locator(".tclab-sides").inner_text().split() == ["H200", "A100"]
+    removed, added = sass.locator("del").first, sass.locator("ins").first
+    assert removed.bounding_box()["x"] + removed.bounding_box()["width"] <= added.bounding_box()["x"]
+    tab.set_viewport_size({"width": 390, "height": 844})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 390

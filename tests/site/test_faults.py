@@ -28,21 +28,29 @@ def test_a_snippet_that_no_page_uses(project) -> None:
     assert "no page uses this snippet" in text
 
 
+ALONE = "run it alone: python snippets/start/hello.py"
+CLAIM = "what it claims no longer holds: mend the claim or the code"
+BY_ITSELF = "let the file end by itself"
+NEEDS = "add needs=cuda to its '# tclab:' line"
+
+
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "said", "step"),
     [
-        ("raise ValueError('broken on purpose')", "broken on purpose"),
-        ("assert 1 == 2, 'not so'", "not so"),
-        ("import sys; sys.exit(0)", "exit"),
-        ("import os; os._exit(0)", "exit"),
+        ("raise ValueError('broken on purpose')", "broken on purpose", ALONE),
+        ("assert 1 == 2, 'not so'", "not so", CLAIM),
+        ("import sys; sys.exit(0)", "exit", BY_ITSELF),
+        ("import os; os._exit(0)", "exit", BY_ITSELF),
+        ("raise RuntimeError('Found no NVIDIA driver')", "NVIDIA", NEEDS),
     ],
 )
-def test_a_failing_snippet_names_page_and_line(project, code: str, said: str) -> None:
+def test_a_failing_snippet_names_page_line_and_next_step(project, code, said, step) -> None:
     project.write("snippets/start/hello.py", f'"""Hello."""\nimport tclab\n\n{code}\n')
     project.page(CALL)
     text = error_at(project.fails(), "docs/index.md:5")
     assert "snippets/start/hello.py" in text
     assert said in text
+    assert f"\n  next: {step}" in text
 
 
 def test_a_failure_leaves_the_last_site_as_it_was(project) -> None:

@@ -45,7 +45,7 @@ def test_a_sentence_leads_to_its_assert(page) -> None:
     done = project.build("--strict")
     assert done.returncode == 0, done.stdout
     html = project.html()
-    said = 'Before. <span class="tclab-said">There are <code>n[0]</code> <strong>two</strong>.</span>'
+    said = 'Before. <span class="tclab-sentence">There are <code>n[0]</code> <strong>two</strong>.</span>'
     assert said in html
     assert 'href="#src-start-hello-L9"' in html
     assert 'id="src-start-hello-L9"' in html

@@ -1,4 +1,4 @@
-"""Capture what a compile goes through. The only package of tclab that imports torch."""
+"""Capture what a compile goes through. This room imports torch; others do so when they run."""
 
 from __future__ import annotations
 

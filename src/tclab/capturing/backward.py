@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from tclab.capturing.torch_private import compiler
 from tclab.errors import CaptureError
 
 
-def run_backward(result: Any) -> None:
+def run_backward(result: object) -> None:
     """``.backward()`` on the sum of every tensor in `result` that requires grad."""
     wanted = [t for t in compiler.leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
     if not wanted:

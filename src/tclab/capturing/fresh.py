@@ -83,14 +83,14 @@ def function_of(fn: Any) -> FunctionType | None:
 
 def _functions_on(codes: list[CodeType], top: FunctionType | None) -> list[FunctionType]:
     """`top`, the functions that run one of these code objects, and those that define one."""
-    found = {id(top): top} if top is not None else {}
+    functions = {id(top): top} if top is not None else {}
     ids, files = {id(code) for code in codes}, {code.co_filename for code in codes}
     for thing in gc.get_objects() if codes else ():
         if type(thing) is not FunctionType or thing.__code__.co_filename not in files:
             continue
         if _has(thing.__code__, ids):
-            found[id(thing)] = thing
-    return list(found.values())
+            functions[id(thing)] = thing
+    return list(functions.values())
 
 
 def _has(code: CodeType, codes: set[int]) -> bool:

@@ -10,11 +10,14 @@ from types import CodeType
 from typing import Any
 
 from tclab.capturing.torch_private import compiler, cpp_commands, launches, origins
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 
 #: What a record of the structured trace says of its place, beside what it is about.
-_CONTEXT = {"frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack",
-            "compiled_autograd_id", "subgraph_name"}  # fmt: skip
+_CONTEXT = {
+    *("frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack"),
+    *("compiled_autograd_id", "subgraph_name"),
+}
 
 
 @contextmanager
@@ -23,16 +26,16 @@ def listen() -> Iterator[Trace]:
     trace = Trace()
 
     def bytecode(code: CodeType, new: CodeType) -> None:
-        trace.add("bytecode", (code, new), "", compiler.compile_id())
+        trace.add(names.BYTECODE, (code, new), "", compiler.compile_id())
 
     with ExitStack() as stack:
         stack.enter_context(compiler.trace_handler(_Structured(trace)))
         for name in compiler.LOGS:
             stack.enter_context(compiler.log_tap(name, _Log(trace, name)))
         stack.enter_context(compiler.bytecode_hook(bytecode))
-        stack.enter_context(origins.recording(trace))
-        stack.enter_context(launches.noted(trace))
-        stack.enter_context(cpp_commands.noted())
+        stack.enter_context(origins.noting(trace))
+        stack.enter_context(launches.noting(trace))
+        stack.enter_context(cpp_commands.noting(trace))
         yield trace
 
 
@@ -46,16 +49,16 @@ class _Structured(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         meta: dict[str, Any] = getattr(record, "metadata", {})
         name = next((key for key in meta if key not in _CONTEXT), "")
-        data: Any = meta.get(name)
+        data = meta.get(name)
         if name == "artifact":
-            name = data["name"]
+            name = meta["artifact"]["name"]
         payload = getattr(record, "payload", None) or ""
-        if name == "chromium_event":
+        if name == names.CHROME:
             data = json.loads(payload)
         ids = meta.get("frame_id"), meta.get("frame_compile_id")
         self.trace.add(name, data, payload, ids, meta.get("attempt", 0))
         if name == "inductor_provenance_tracking_kernel_stack_traces":
-            self.trace.add("kernel_nodes", compiler.kernel_nodes(), "", ids)
+            self.trace.add(names.KERNEL_NODES, compiler.kernel_nodes(), "", ids)
 
 
 class _Log(logging.Handler):

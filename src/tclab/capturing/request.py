@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, overload
 
 import torch
 
@@ -12,20 +12,29 @@ from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import fresh
 from tclab.capturing.listen import listen
 from tclab.capturing.result import Capture
-from tclab.capturing.target.capture import capture_for
+from tclab.capturing.target.capture import Call, capture_for
 from tclab.capturing.torch_private import check, compiler
 from tclab.errors import CaptureError
+from tclab.targets import Target
 
 
 class Request:
     """What `capture(fn)` returns: call it once, or give `over` several calls."""
 
-    def __init__(self, fn: Callable[..., Any], backward: bool, target: Any,
-                 options: dict[str, Any]) -> None:  # fmt: skip
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        backward: bool,
+        target: str | Target | None,
+        options: dict[str, Any],
+    ) -> None:
         self.fn, self.backward, self.target, self.options = fn, backward, target, options
         if not callable(fn):
-            raise CaptureError("tclab.capture", f"{type(fn).__name__} is not callable",
-                               "pass a function or a module")  # fmt: skip
+            raise CaptureError(
+                "tclab.capture",
+                f"{type(fn).__name__} is not callable",
+                "pass a function or a module",
+            )
         if compiler.is_compiled(fn):
             raise CaptureError(
                 "tclab.capture",
@@ -33,17 +42,19 @@ class Request:
                 "pass what is under it, with the same options, or use: with tclab.capture() as c",
             )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Capture:
+    def __call__(self, *args: object, **kwargs: object) -> Capture:
         """Compile and call `fn`; the Capture of it."""
         return self._run([(args, kwargs)])
 
-    def over(self, calls: Iterable[tuple[Any, ...]]) -> Capture:
+    def over(self, calls: Iterable[tuple[object, ...]]) -> Capture:
         """Compile once and call with each tuple of arguments in turn."""
         return self._run([(tuple(args), {}) for args in calls])
 
-    def _run(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> Capture:
+    def _run(self, calls: Sequence[Call]) -> Capture:
         if self.target is not None:
-            return self._for_target(calls)
+            return capture_for(
+                self.fn, self.target, calls, backward=self.backward, options=self.options
+            )
         check.require()
         results = []
         with fresh(self.fn), compiler.observable(), listen() as trace:
@@ -53,11 +64,6 @@ class Request:
                 if self.backward:
                     run_backward(results[-1])
         return Capture(trace, tuple(results))
-
-    def _for_target(self, calls: list[tuple[tuple[Any, ...], dict[str, Any]]]) -> Capture:
-        return capture_for(
-            self.fn, self.target, calls, backward=self.backward, options=self.options
-        )
 
 
 class Watch:
@@ -73,13 +79,28 @@ class Watch:
         self.heard = self.stack.enter_context(listen())
         return self.capture
 
-    def __exit__(self, *error: Any) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stack.close()
         self.capture._trace = self.heard
 
 
-def capture(fn: Callable[..., Any] | None = None, *, backward: bool = False, target: Any = None,
-            **compile_options: Any) -> Any:  # fmt: skip
+@overload
+def capture() -> Watch: ...
+@overload
+def capture(
+    fn: Callable[..., Any],
+    *,
+    backward: bool = False,
+    target: str | Target | None = None,
+    **compile_options: Any,
+) -> Request: ...
+def capture(
+    fn: Callable[..., Any] | None = None,
+    *,
+    backward: bool = False,
+    target: str | Target | None = None,
+    **compile_options: Any,
+) -> Request | Watch:
     """Keep every stage of a compile.
 
     ``capture(fn, **options)(*args)`` compiles `fn` as if nothing had been compiled before,

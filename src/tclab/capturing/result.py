@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,10 @@ from tclab.capturing.read import graphs as _graphs
 from tclab.capturing.read import guards as _guards
 from tclab.capturing.read import recompiles as _recompiles
 from tclab.capturing.read import times as _times
-from tclab.capturing.read import units as _inductor
+from tclab.capturing.read import units as _units
+from tclab.capturing.read.units import CompiledKernel, Unit
+from tclab.capturing.torch_private import cpp_commands
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
 from tclab.model import Breaks, Chain, Graph, Guards, Kernel, Listing, Recompiles, Symbols, Table
@@ -24,14 +28,17 @@ from tclab.model import Breaks, Chain, Graph, Guards, Kernel, Listing, Recompile
 class Capture:
     """Everything a compile went through, as artifacts of `tclab.model`.
 
-    Each stage is read from the trace when it is first asked for. All text is free of absolute
+    Each stage is read from the trace when it is first asked for; only `compile_kernels`, and what
+    says that it calls it, compiles anything. All text is free of absolute
     paths and of what differs from process to process. Frames are numbered from 0 in the order
     this capture met them, so ``1/0`` is the first compile of the second piece of code.
     """
 
-    def __init__(self, trace: Trace | None = None, results: tuple[Any, ...] = ()) -> None:
+    def __init__(self, trace: Trace | None = None, results: tuple[object, ...] = ()) -> None:
         self._trace = trace
         self.results = results  #: what each call returned
+        self._compiled = False
+        self._chains: dict[bool, tuple[Chain, ...]] = {}
 
     @property
     def result(self) -> Any:
@@ -79,6 +86,10 @@ class Capture:
     @cached_property
     def bytecode(self) -> tuple[Listing, ...]:
         """Original and rewritten bytecode, two listings for each compile."""
+        return tuple(pane for each in self._bytecode for pane in (each.original, each.rewritten))
+
+    @cached_property
+    def _bytecode(self) -> tuple[_bytecode.Rewritten, ...]:
         return _bytecode.bytecode(self.trace)
 
     @cached_property
@@ -107,57 +118,91 @@ class Capture:
         return _graphs.graphs(self.trace, "post_grad")
 
     @cached_property
+    def units(self) -> tuple[Unit, ...]:
+        """What Inductor compiled of each graph after the post-grad passes."""
+        return _units.units(self.trace, self.post_grad)
+
+    @cached_property
     def ir_pre_fusion(self) -> tuple[Listing, ...]:
         """Inductor's IR before fusion."""
-        return _inductor.ir(self.trace, fused=False)
+        return tuple(unit.ir_pre_fusion for unit in self.units if unit.ir_pre_fusion)
 
     @cached_property
     def ir(self) -> tuple[Listing, ...]:
         """Inductor's IR after fusion."""
-        return _inductor.ir(self.trace, fused=True)
+        return tuple(unit.ir for unit in self.units if unit.ir)
 
     @cached_property
     def fusion(self) -> Listing:
         """The scheduler's fusion decisions."""
-        return _inductor.fusion(self.trace)
+        return _units.fusion(self.units)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:
         """Generated kernels, and calls into libraries (category ``extern``)."""
-        return _inductor.all_kernels(self.trace)
-
-    @cached_property
-    def compiled_units(self) -> tuple[triton.Compiled, ...]:
-        """For each graph Inductor compiled, its Triton kernels as the GPU that is here launched
-        them, with their stages down to SASS, by name. Empty on a CPU.
-        """
-        launched = {e.payload.strip(): e.data for e in self.trace.named("launched")}
-        gpu = torch.cuda.get_device_name() if launched else ""
-        codes = [unit.code for unit in _inductor.units(self.trace) if unit.done]
-        return tuple(triton.as_launched(code, launched, gpu) for code in codes)
-
-    @property
-    def compiled(self) -> tuple[triton.CompiledKernel, ...]:
-        """Each Triton kernel with its stages down to SASS; compiled when first asked for."""
-        return tuple(kernel for unit in self.compiled_units for kernel in unit.values())
-
-    def stages(self, kernel_name: str) -> dict[str, Listing]:
-        """ttir, ttgir, llir, ptx and sass of one kernel. KeyError names the kernels there are."""
-        for kernel in self.compiled:
-            if kernel.name == kernel_name:
-                return kernel.stages
-        there = ", ".join(k.name for k in self.compiled) or "none"
-        raise KeyError(f"no Triton kernel {kernel_name!r}; there are: {there}")
+        return tuple(kernel for unit in self.units for kernel in unit.kernels)
 
     @cached_property
     def wrapper(self) -> tuple[Listing, ...]:
         """The Python file Inductor wrote for each graph."""
-        return _inductor.wrapper(self.trace)
+        return tuple(unit.wrapper for unit in self.units if unit.wrapper)
 
-    @cached_property
-    def chains(self) -> tuple[Chain, ...]:
-        """Each Dynamo graph's way through all stages, line linked to line."""
-        return chains(self)
+    def compile_kernels(self) -> tuple[CompiledKernel, ...]:
+        """Each Triton kernel with its stages down to SASS, compiled when first called for: as the
+        GPU that is here launched it. None on a CPU. CaptureError where Triton cannot.
+        """
+        if not self._compiled:
+            self._compile_units()
+            self._compiled = True
+        return tuple(kernel for unit in self.units for kernel in unit.compiled.values())
+
+    def _compile_units(self) -> None:
+        launched = {e.payload.strip(): e.data for e in self.trace.named(names.LAUNCHED)}
+        gpu = torch.cuda.get_device_name() if launched else ""
+        for unit in self.units:
+            unit.compiled = triton.as_launched(unit.output.triton_sources(), launched, gpu)
+
+    @property
+    def compiled(self) -> tuple[CompiledKernel, ...]:
+        """What `compile_kernels` gives, under the name that recorded snippets have for it."""
+        return self.compile_kernels()
+
+    def stages(self, kernel_name: str) -> dict[str, Listing]:
+        """ttir, ttgir, llir, ptx and sass of one Triton kernel, as `compile_kernels` makes them.
+        KeyError names the kernels there are.
+        """
+        kernels = self.compile_kernels()
+        for kernel in kernels:
+            if kernel.name == kernel_name:
+                return kernel.stages
+        there = ", ".join(kernel.name for kernel in kernels) or "none"
+        raise KeyError(f"no Triton kernel {kernel_name!r}; there are: {there}")
+
+    def chains(self, *, machine_code: bool = True) -> tuple[Chain, ...]:
+        """Each Dynamo graph's way through all stages, line linked to line; down to instructions,
+        for which the kernels are compiled, unless `machine_code` is False.
+        """
+        if machine_code not in self._chains:
+            self._chains[machine_code] = self._linked(machine_code)
+        return self._chains[machine_code]
+
+    def _linked(self, machine_code: bool) -> tuple[Chain, ...]:
+        if machine_code:
+            self.compile_kernels()
+        bare = tuple(replace(unit, compiled={}) for unit in self.units)
+        return chains(
+            self.trace,
+            {
+                "dynamo": self.graphs,
+                "joint": self.joint,
+                "forward": self.forward,
+                "backward": self.backward,
+                "post_grad": self.post_grad,
+            },
+            self._bytecode,
+            self.units if machine_code else bare,
+            cpp_commands.commands(self.trace) if machine_code else {},
+        )
 
     @cached_property
     def times(self) -> Table:

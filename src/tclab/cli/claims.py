@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.markup import escape
@@ -13,8 +14,10 @@ from tclab import claims as asserts
 from tclab import terminal
 from tclab.cli.project import STATUS, project
 from tclab.errors import BadRequest
-from tclab.page import book, proofs
-from tclab.page.prose import sentences
+
+if TYPE_CHECKING:  # the pages need the site's packages, which the other commands do without
+    from tclab.page import book
+    from tclab.page.prose import sentences
 
 
 @click.command(epilog=STATUS, short_help="Sentences and the asserts that prove them.")
@@ -36,6 +39,8 @@ def claims(context: click.Context, page: str | None, unbound: bool) -> None:
       tclab claims guards
       tclab claims pipeline/dynamo --unbound
     """
+    from tclab.page import book, proofs
+
     lab = project(context)
     opened = book.stored(lab.root, lab.root / "docs")
     pages = _pages(lab.root, page)
@@ -64,6 +69,8 @@ def _pages(root: Path, wanted: str | None) -> list[str]:
 
 def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
     """``page: sentence`` for each sentence of prose without a binding."""
+    from tclab.page.prose import sentences
+
     for page in pages:
         text = (root / page).read_text(encoding="utf-8")
         yield from (f"{page}: {s}" for s in sentences.prose(text, page) if "](claim:" not in s)
@@ -97,6 +104,8 @@ def _sentences(opened: book.Book, rows: Sequence[sentences.Sentence]) -> Table:
 
 def _held(opened: book.Book, snippet: str, name: str) -> list[str]:
     """Where the claim was reached and held; where it is not made counts with its reason."""
+    from tclab.page import proofs
+
     made = next((c for c in opened.snippets[snippet].claims if c.name == name), None)
     if made is None:
         return []

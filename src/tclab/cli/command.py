@@ -10,13 +10,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from tclab import snippets, terminal
 from tclab.cli import selection
 from tclab.cli.claims import claims
+from tclab.cli.diff import diff
 from tclab.cli.explain import explain
 from tclab.cli.list import list_
 from tclab.cli.project import STATUS, Project
@@ -58,6 +58,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab claims                          sentences of the pages and what proves them
       tclab record h200-torch2.13           keep what only this machine can run
       tclab explain my_model.py:forward     open a function of your own
+      tclab diff h200.json a100.json        two of its reports, side by side
       tclab verify-target                   compare a target with the GPU that is here
 
     \b
@@ -69,14 +70,14 @@ def tclab(context: click.Context, root: Path | None) -> None:
     context.obj = lambda: Project(snippets.project_root(root))
 
 
-for command in (list_, run, record, show, claims, explain, verify_target):
+for command in (list_, run, record, show, claims, explain, diff, verify_target):
     tclab.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status. Every known problem is one message, no traceback."""
     try:
-        status: Any = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
+        status: object = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
     except click.ClickException as problem:
         problem.show()
         return problem.exit_code

@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
-import tempfile
 import webbrowser
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from tclab import terminal
-from tclab.errors import BadRequest, ExplainError
-from tclab.explain import Report, explain_named, load, page
+from tclab.cli import report_file, steps
+from tclab.cli.summary import print_summary, print_warnings
+from tclab.cli.watch import watch
+from tclab.errors import BadRequest, TclabError
+from tclab.explain import Held, Report, ahead, explain_named
+from tclab.explain.watch.attempt import Request
 from tclab.targets import TargetError
 
 EPILOG = """\b
 Exit status:
-  0    done; graph breaks and refusals of a target are part of a report
+  0    the report is complete; graph breaks are part of it. With --watch: Ctrl-C ended it
   1    it cannot be imported, called or compiled; no report was written
-  2    the command line is wrong: an unknown name, target, input or option
+  2    the command line is wrong: an unknown name, target, input, mode or option
+  3    the report lacks something: kernels that the target refused, or stages; it says which
   130  interrupted; no report was written
 """
 
@@ -57,7 +56,8 @@ Exit status:
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="PATH",
-    help="Where to write. Default: FILE-NAME.html here; json and text go to stdout.",
+    help="Where to write. Default: FILE-NAME.html here, with the target FILE-NAME-GPU.html; "
+    "json and text go to stdout.",
 )
 @click.option("--open", "open_", is_flag=True, help="Show the report in a browser.")
 @click.option(
@@ -66,6 +66,19 @@ Exit status:
     type=click.Choice(["html", "json", "text"]),
     default="html",
     help="Of the report. Default: html.",
+)
+@click.option(
+    "--watch",
+    "watch_",
+    is_flag=True,
+    help="Serve the report to this machine alone, and make it anew when a file is saved.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    metavar="N",
+    help="For --watch. Default: one that is free.",
 )
 @click.pass_context
 def explain(
@@ -78,6 +91,8 @@ def explain(
     output: Path | None,
     open_: bool,
     format_: str,
+    watch_: bool,
+    port: int,
 ) -> None:
     """Compile a function of your own and report what torch.compile made of it.
 
@@ -85,11 +100,11 @@ def explain(
     function that makes one), in a file or in a module: FILE.py:NAME or MODULE:NAME. The file is
     imported and the function is called, as your own program would do it.
 
-    The report is one HTML file that needs nothing else: your source with graph breaks, skipped
-    frames, specialisations and recompiles at their lines; guards; compile time by phase; and
-    for each graph every stage, line linked to line, from Python to the instructions of this
-    processor and this GPU, or with --target of one that is not here. A summary is printed in
-    any case.
+    The report is one HTML file that needs nothing else: the kernels; your source with graph
+    breaks, skipped frames, specialisations and recompiles at their lines; guards; compile time
+    by phase; and for each graph every stage, line linked to line, from Python to the
+    instructions of this processor and this GPU, or with --target of one that is not here. A
+    summary is printed in any case.
 
     \b
     Inputs come from the file's example_inputs(), which takes nothing and returns
@@ -104,134 +119,61 @@ def explain(
     \b
     Examples:
       tclab explain my_model.py:Block --open
+      tclab explain my_model.py:Block --watch --open
       tclab explain my_model.py:loss --target h200 --backward
       tclab explain torch.nn.functional:gelu --input 'f32[8,1024]'
       tclab explain train.py:step --format json -o step.json
     """
+    request, kept = Request(spec, target, backward, inputs, options), Held()
+    with _ending(context, kept):
+        _check(open_=open_, format_=format_, watch_=watch_, port=port)
+        path = report_file.where_to(spec, target, output, format_)
+        if watch_ and path is not None:
+            watch(request, path, port=port, open_=open_)
+            return
+        shown = _explained(request, kept)
+        report_file.write(shown, path, format_)
+    if format_ == "json" or path is not None:
+        print_summary(shown, path)
+    if open_ and path is not None:
+        webbrowser.open(path.resolve().as_uri())
+    if not shown.complete:
+        context.exit(3)
+
+
+@contextmanager
+def _ending(context: click.Context, kept: Held) -> Iterator[None]:
+    """Say what went wrong in the block, then what others warned of; end with the status for it."""
     try:
-        if open_ and format_ != "html":
-            raise BadRequest("--open", f"shows HTML, not {format_}", "leave --format out")
-        path = _where_to(spec, output, format_)
-        shown = explain_named(
-            spec, target=target, backward=backward, inputs=inputs, options=options
-        )
-        _write(shown, path, format_)
+        yield
     except KeyboardInterrupt:
         terminal.error("interrupted; no report was written")
         context.exit(130)
-    except (BadRequest, TargetError) as problem:
+    except TclabError as problem:
         terminal.error(problem)
-        context.exit(2)
-    if open_ and path is not None:
-        webbrowser.open(path.resolve().as_uri())
+        print_warnings(kept.texts)
+        context.exit(2 if isinstance(problem, (BadRequest, TargetError)) else 1)
 
 
-# --------------------------------------------------------------------------- writing
+def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
+    """BadRequest for options that do not go together."""
+    for option, given in (("--open", open_), ("--watch", watch_)):
+        if given and format_ != "html":
+            raise BadRequest(option, f"it shows HTML, not {format_}", "leave --format out")
+    if port and not watch_:
+        raise BadRequest(f"--port {port}", "nothing is served without --watch", "add --watch")
 
 
-def _where_to(spec: str, output: Path | None, format_: str) -> Path | None:
-    """Where the report goes, None for stdout; known to be writable before anything is compiled."""
-    if output is None and format_ != "html":
-        return None
-    if output is None:
-        where, name = load.split(spec)
-        output = Path(f"{Path(where).name.removesuffix('.py')}-{name}.html")
-    folder = output.parent
-    if not folder.is_dir():
-        raise BadRequest(f"--output {output}", "there is no such folder", f"mkdir -p {folder}")
-    if not os.access(folder, os.W_OK):
-        raise BadRequest(f"--output {output}", "the folder cannot be written to",
-                         "choose another with --output")  # fmt: skip
-    return output
-
-
-def _write(shown: Report, path: Path | None, format_: str) -> None:
-    """The report to a file or stdout, the summary to the terminal."""
-    make = {"html": page.html, "json": Report.to_json, "text": page.text}
-    content = make[format_](shown)
-    if path is None:
-        sys.stdout.write(content)
-    else:
-        replace_file(path, content)
-    if format_ == "json" or path is not None:
-        print_summary(shown, path)
-
-
-def replace_file(path: Path, content: str) -> None:
-    """Write all of it or nothing: beside the file first, then in its place."""
-    data = content.encode("utf-8", "backslashreplace")
-    try:
-        with _beside(path) as new:
-            new.write_bytes(data)
-            os.chmod(new, 0o666 & ~_umask())  # as any new file; mkstemp's are private
-            os.replace(new, path)
-    except OSError as error:
-        raise ExplainError(f"--output {path}", f"it cannot be written: {error.strerror}",
-                           "choose another with --output") from error  # fmt: skip
-
-
-@contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A new file in the same folder, gone afterwards unless it was moved."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-# --------------------------------------------------------------------------- summary
-
-
-def print_summary(shown: Report, path: Path | None) -> None:
-    """Counts, breaks, recompiles and a refusal; on stderr where stdout has the report."""
-    out = terminal.console(stderr=path is None)
-    out.print(f"[bold]{escape(shown.title)}[/] {escape(_device(shown))}", soft_wrap=True)
-    for number, call in enumerate(shown.calls, 1):
-        out.print(f"  call {number}: {escape(call or 'no arguments')}", soft_wrap=True)
-    for remark in shown.remarks:
-        out.print(f"  [dim]{escape(remark)}[/]", soft_wrap=True)
-    out.print(_counts(shown))
-    out.print(f"Compiled in {float(shown.times.rows[-1][-1] or 0):.1f} s.")
-    _print_notes(out, shown)
-    if shown.refusal:
-        out.print(f"[bold yellow]refused:[/] {escape(page.refusal_text(shown))}", soft_wrap=True)
-        out.print(f"  next: {escape(shown.refusal[2])}", soft_wrap=True)
-    if path is not None:
-        out.print(f"[green]wrote[/] {escape(str(path))}, {path.stat().st_size / 1e6:.1f} MB",
-                  soft_wrap=True)  # fmt: skip
-
-
-def _device(shown: Report) -> str:
-    return f"for {shown.target}" if shown.target else "on this machine"
-
-
-def _counts(shown: Report) -> Table:
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column(justify="right")
-    table.add_column()
-    for what, count in shown.summary.rows:
-        table.add_row(str(count), str(what))
-    return table
-
-
-#: A terminal shows so many notes; the report has them all.
-_MOST = 20
-
-
-def _print_notes(out: Console, shown: Report) -> None:
-    """Breaks, skips and recompiles at their lines."""
-    wanted = ("graph break", "skipped", "recompile")
-    notes = [(s.filename, n) for s in shown.sources for n in s.notes if n.label in wanted]
-    for file, note in notes[:_MOST]:
-        said = f"[yellow]{note.label}[/] {escape(f'{file}:{note.line}')}  {escape(note.text)}"
-        out.print(said, soft_wrap=True)
-    if len(notes) > _MOST:
-        out.print(f"… and {len(notes) - _MOST} more in the report")
+def _explained(request: Request, kept: Held) -> Report:
+    """The report; what goes on meanwhile is shown."""
+    ahead.end_quickly()
+    with steps.shown() as on_step:
+        return explain_named(
+            request.spec,
+            target=request.target,
+            backward=request.backward,
+            inputs=request.inputs,
+            options=request.options,
+            on_step=on_step,
+            kept=kept,
+        )

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
 import click
 
 from tclab import terminal
 from tclab.cli import selection
 from tclab.cli.project import STATUS, project
+from tclab.engine.plan import Plan
+from tclab.model import Snippet
 from tclab.store import recordings
+from tclab.store.status import Status
 
 
 @click.command("list", epilog=STATUS, short_help="What there is, and how fresh.")
@@ -21,7 +27,7 @@ def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
 
     \b
     fresh         the run holds: same code, same PyTorch, same machine
-    stale         something it depends on has changed since
+    stale         something it depends on has changed since: below the table is said what
     never         it has not been run
     failed        the last run failed; tclab show says how
     needs cuda    it cannot run here; the site shows a recording
@@ -40,4 +46,23 @@ def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
         click.echo("\n".join(s.name for s in chosen))
         return
     environments = ["here", *recordings.environments(lab.root)]
-    terminal.console().print(terminal.snippet_table(chosen, environments, lab.state))
+    every = {s: [status(lab.plan, s, name) for name in environments] for s in chosen}
+    terminal.console().print(terminal.snippet_table(environments, every))
+    for line in reasons(every):
+        click.echo(line)
+
+
+def status(plan: Plan, snippet: Snippet, environment: str) -> Status:
+    """How a snippet stands in an environment, this machine among them."""
+    return plan.live(snippet) if environment == "here" else plan.recorded(snippet, environment)
+
+
+def reasons(every: Mapping[Snippet, Sequence[Status]]) -> Iterator[str]:
+    """A line for each thing that differs: where, what, and which snippets it concerns."""
+    concerned: dict[tuple[str, str, str], list[str]] = {}
+    for one in chain.from_iterable(every.values()):
+        for why in one.why if one.state in ("stale", "broken") else ():
+            concerned.setdefault((one.environment, one.state, why), []).append(one.snippet.name)
+    for (environment, state, why), names in concerned.items():
+        listed = names[0] if len(names) == 1 else f"{len(names)} snippets"
+        yield f"{environment}, {state}: {why} ({listed})"

@@ -6,7 +6,7 @@ import click
 
 from tclab import terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, project, reporting
+from tclab.cli.project import STATUS, printing_results, project
 from tclab.engine.record import record as record_runs
 
 
@@ -37,12 +37,8 @@ def record(
     """
     lab = project(context)
     chosen = selection.select(words, lab.snippets) if words else None
-    shown = chosen or lab.snippets
-    with terminal.progress(len(shown), "recording") as on_event, reporting(shown) as runs:
-        runs.update(
-            record_runs(
-                lab.root, environment_name, chosen, force=force, on_event=on_event, store=lab.store
-            )
-        )
+    total = len(chosen or lab.snippets)
+    with terminal.progress(total, "recording") as on_event, printing_results() as runs:
+        runs.update(record_runs(lab.plan, environment_name, chosen, force=force, on_event=on_event))
     if any(not r.ok for r in runs.values()):
         context.exit(1)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import click
 
-from tclab import machine, terminal
+from tclab import terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, project, reporting
+from tclab.cli.project import STATUS, printing_results, project
 from tclab.engine import schedule
+from tclab.engine.plan import Plan
 from tclab.errors import RunFailed
 from tclab.model import Snippet
 
@@ -18,9 +19,13 @@ from tclab.model import Snippet
 @click.argument("words", metavar="[SNIPPET]...", nargs=-1)
 @click.option("-f", "--force", is_flag=True, help="Run what is fresh, too.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(min=1), metavar="N", envvar="TCLAB_JOBS",
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    envvar="TCLAB_JOBS",
     help="How many at a time. Default: TCLAB_JOBS, or one for each core.",
-)  # fmt: skip
+)
 @click.pass_context
 def run(context: click.Context, words: tuple[str, ...], force: bool, jobs: int | None) -> None:
     """Run snippets, each in a process of its own; by default whatever is stale.
@@ -37,35 +42,28 @@ def run(context: click.Context, words: tuple[str, ...], force: bool, jobs: int |
     """
     lab = project(context)
     chosen = selection.select(words, lab.snippets)
-    able = runnable(chosen, named=bool(words))
-    if len(able) < len(chosen):
-        left_out = len(chosen) - len(able)
+    left_out = lacking(lab.plan, chosen, named=bool(words))
+    if left_out:
         terminal.note(f"{left_out} need{'s' * (left_out == 1)} what is not here: see tclab list")
-    stale = lab.stale(able, force=force)
-    if not stale:
-        terminal.note(f"Nothing is stale: {terminal.plural(len(able), 'fresh run')}.")
+    todo = lab.plan.to_run(chosen, force=force)
+    if not todo:
+        fresh = terminal.plural(len(chosen) - left_out, "fresh run")
+        terminal.note(f"Nothing is stale: {fresh}.")
         return
-    with terminal.progress(len(stale)) as on_event, reporting(stale) as runs:
-        runs.update(
-            schedule.run(
-                stale, root=lab.root, store=lab.store, jobs=jobs, on_event=on_event, force=force
-            )
-        )
+    with terminal.progress(len(todo)) as on_event, printing_results() as runs:
+        runs.update(schedule.run(todo, lab.plan, jobs=jobs, on_event=on_event, force=force))
     if any(not r.ok for r in runs.values()):
         context.exit(1)
 
 
-def runnable(chosen: Sequence[Snippet], *, named: bool) -> list[Snippet]:
-    """What this machine can run; a named snippet that it cannot run is an error."""
-    able = []
-    for s in chosen:
-        missing = machine.missing_needs(s)
-        if not missing:
-            able.append(s)
-        elif named and len(chosen) == 1:
-            raise RunFailed(
-                f"snippets/{s.name}.py",
-                f"needs {', '.join(sorted(missing))}, which is not here",
-                f"see a recording: tclab show {s.name}; or run it on a machine that has it",
-            )
-    return able
+def lacking(plan: Plan, chosen: Sequence[Snippet], *, named: bool) -> int:
+    """How many this machine cannot run; where one that is named cannot, that is an error."""
+    missing = {s.name: status.why for s in chosen if (status := plan.live(s)).state == "lacking"}
+    if missing and named and len(chosen) == 1:
+        ((name, needs),) = missing.items()
+        raise RunFailed(
+            f"snippets/{name}.py",
+            f"needs {', '.join(needs)}, which is not here",
+            f"see a recording: tclab show {name}; or run it on a machine that has it",
+        )
+    return len(missing)

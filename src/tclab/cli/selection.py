@@ -29,10 +29,10 @@ def select(words: Sequence[str], known: Iterable[Snippet]) -> list[Snippet]:
 
 def one(word: str, known: Iterable[Snippet]) -> Snippet:
     """The only snippet that `word` names; NotOne if it names none or several."""
-    found = select([word], known)
-    if len(found) > 1:
-        raise _several(word, [s.name for s in found])
-    return found[0]
+    chosen = select([word], known)
+    if len(chosen) > 1:
+        raise _several(word, [s.name for s in chosen])
+    return chosen[0]
 
 
 def _named(word: str, names: Iterable[str]) -> list[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
-from tclab import render
+from tclab import render, terminal
 from tclab.cli import selection
-from tclab.cli.project import STATUS, Project, project
+from tclab.cli.project import STATUS, project
+from tclab.engine import failures
+from tclab.engine.plan import Plan
 from tclab.errors import RunFailed
 from tclab.model import Run, Snippet
-from tclab.store import recordings
 
 
 @click.command(epilog=STATUS, short_help="A stored run, as text.")
@@ -31,35 +32,53 @@ def show(context: click.Context, word: str, name: str | None, artifact: str | No
     """
     lab = project(context)
     snippet = selection.one(word, lab.snippets)
-    for number, shown in enumerate(stored_runs(lab, snippet, name)):
+    for number, run in enumerate(stored_runs(lab.plan, snippet, name)):
         if number:
             click.echo()
-        click.echo(run_text(snippet, shown, artifact))
+        click.echo(run_text(snippet, run, artifact))
+        if not run.ok:
+            terminal.error(failures.error(run))
 
 
-def stored_runs(lab: Project, snippet: Snippet, name: str | None) -> list[Run]:
+def stored_runs(plan: Plan, snippet: Snippet, name: str | None) -> list[Run]:
     """The runs to show; RunFailed with the next step where there is none."""
-    live = lab.store.failed(snippet) or lab.store.load(snippet)
-    recorded = recordings.load_all(lab.root, snippet)
     if name not in (None, "here"):
-        found = [r for r in recorded if r.environment == name]
+        recording = plan.recorded(snippet, name)
+        runs = [recording.run()] if recording.fresh else []
     else:
-        found = [live] if live else [] if name else recorded
-    if not found:
-        step = (
-            f"tclab run {snippet.name}"
-            if name in (None, "here")
-            else (f"tclab record {name} {snippet.name}, on that machine")
-        )
-        raise RunFailed(snippet.name, f"has no fresh run {f'in {name}' if name else 'here'}", step)
-    return found
+        runs = live_runs(plan, snippet)
+        if not runs and name is None:
+            runs = [status.run() for status in plan.recordings(snippet) if status.fresh]
+    if not runs:
+        raise none_to_show(snippet, name)
+    return runs
 
 
-def run_text(snippet: Snippet, shown: Run, artifact: str | None) -> str:
+def live_runs(plan: Plan, snippet: Snippet) -> list[Run]:
+    """The last run of this machine, with a remark where it no longer holds."""
+    status = plan.live(snippet)
+    if status.state == "failed":
+        failed = plan.store.failed(snippet)
+        return [failed] if failed else []
+    if status.state == "stale":
+        terminal.note(f"{snippet.name} is stale: {', '.join(status.why)}")
+    return [status.run()] if status.head else []
+
+
+def none_to_show(snippet: Snippet, name: str | None) -> RunFailed:
+    """The error of a snippet without a run that could be shown."""
+    if name in (None, "here"):
+        where, step = "here", f"tclab run {snippet.name}"
+    else:
+        where, step = f"in {name}", f"tclab record {name} {snippet.name}, on that machine"
+    return RunFailed(snippet.name, f"has no fresh run {where}", step)
+
+
+def run_text(snippet: Snippet, run: Run, artifact: str | None) -> str:
     """A run, or one artifact of it, as text."""
     if artifact is None:
-        return render.run_text(shown)
+        return render.run_text(run)
     try:
-        return render.text(shown.artifact(artifact))
+        return render.text(run.artifact(artifact))
     except KeyError as error:
         raise RunFailed(snippet.name, str(error.args[0]), "choose one of those") from None

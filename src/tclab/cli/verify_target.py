@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 import click
 from rich.markup import escape
@@ -20,6 +20,7 @@ from rich.table import Table
 from tclab import machine, terminal
 from tclab.errors import BadRequest, TclabError
 from tclab.targets import TARGETS, Target, TargetError, get
+from tclab.verify.compare import UNKNOWN_NAME
 
 EPILOG = """\b
 Exit status:
@@ -31,26 +32,59 @@ Exit status:
 
 _ERROR = re.compile(r"[\w.]+(Error|Exception|Failed)\b")
 
-STYLES = {"identical": "green", "same kernels": "green", "refused": "yellow"}
+STYLES = {"identical": "green", "same kernels": "green", "refused": "yellow", "no kernels": "dim"}
+
+
+class Function(TypedDict):
+    """What the comparison says of one function; the counts are of kernels."""
+
+    name: str
+    kernels: int
+    identical: int
+    different: int
+    refused: int
+    verdict: str
+    reason: str
+
+
+class Comparison(TypedDict):
+    """``report.json`` of `tclab.verify.compare`; `environment` has torch, triton and gpu."""
+
+    kernels: int
+    identical: int
+    different: int
+    refused: int
+    environment: dict[str, str]
+    functions: list[Function]
+    seconds: float
 
 
 @click.command("verify-target", epilog=EPILOG, short_help="Compare a target with the real GPU.")
 @click.argument("names", metavar="[FUNCTION]...", nargs=-1)
 @click.option("--target", "name", metavar="GPU", help="Default: the GPU that is here.")
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1), default=os.cpu_count() or 1,
+    "-j",
+    "--jobs",
+    type=click.IntRange(1),
+    default=os.cpu_count() or 1,
     help="Processes at a time. Default: one a core.",
-)  # fmt: skip
+)
 @click.option(
-    "-o", "--out", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
     help="Keep the generated code of both sides and report.json here, and go on from what is "
     "there. Default: nothing is kept.",
-)  # fmt: skip
+)
 @click.option("--diff", is_flag=True, help="Show how the code differs, function by function.")
 @click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text",
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
     help="Of the report on stdout. Default: text.",
-)  # fmt: skip
+)
 @click.pass_context
 def verify_target(
     context: click.Context,
@@ -74,6 +108,7 @@ def verify_target(
     Each function is
       identical      its kernels and the code that calls them are the same
       same kernels   the kernels are the same, the calling code is not
+      no kernels     neither side generates one
       different      a kernel differs
       refused        the target refuses it, and says why
       gpu failed     the compile on the GPU itself fails: nothing to compare
@@ -104,37 +139,50 @@ def _target(name: str | None) -> Target:
     wanted = get(name) if name else None
     here = machine.here().gpu
     if not here:
-        raise TclabError("tclab verify-target", "no NVIDIA GPU here to compare with",
-                         "run it on a machine that has one")  # fmt: skip
-    found = next((t for t in TARGETS.values() if t.device == here), None)
-    if wanted is None and found is None:
-        known = ", ".join(t.device for t in TARGETS.values())
-        raise TclabError(f"the GPU here, {here}", "is no known target", f"known: {known}")
-    if wanted is not None and wanted.device != here:
-        raise TclabError(f"target {wanted.name!r}", f"is the {wanted.device}; here is the {here}",
-                         "leave --target out, or run it where that GPU is")  # fmt: skip
-    return wanted or found  # type: ignore[return-value]
+        step = "run it on a machine that has one"
+        raise TclabError("tclab verify-target", "no NVIDIA GPU here to compare with", step)
+    if wanted is None:
+        return _target_here(here)
+    if wanted.device != here:
+        cause = f"is the {wanted.device}; here is the {here}"
+        step = "leave --target out, or run it where that GPU is"
+        raise TclabError(f"target {wanted.name!r}", cause, step)
+    return wanted
 
 
-def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> dict[str, Any]:
+def _target_here(device: str) -> Target:
+    for target in TARGETS.values():
+        if target.device == device:
+            return target
+    known = ", ".join(target.device for target in TARGETS.values())
+    raise TclabError(f"the GPU here, {device}", "is no known target", f"known: {known}")
+
+
+def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> Comparison:
     """The report of `tclab.verify.compare`, made in a process of its own."""
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        command = [sys.executable, "-m", "tclab.verify.compare", "--out", str(folder),
-                   "--target", target.name, "--jobs", str(jobs), *names]  # fmt: skip
-        done = subprocess.run(command, env=_environment(), capture_output=True, text=True,
-                              check=False)  # fmt: skip
-        report = folder / "report.json"
-        if "no such function or family" in done.stderr:
-            raise BadRequest("FUNCTION", done.stderr.strip().splitlines()[-1],
-                             "leave it out to see all names in the report")  # fmt: skip
-        if done.returncode not in (0, 1) or not report.exists():
-            raise TclabError("tclab verify-target", done.stderr.strip()[-2000:] or "no report",
-                             "is PyTorch with Triton installed?")  # fmt: skip
-        return json.loads(report.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+        (folder / "report.json").unlink(missing_ok=True)  # the last time's is no answer
+        command = [sys.executable, "-m", "tclab.verify.compare", "--out", str(folder)]
+        command += ["--target", target.name, "--jobs", str(jobs), *names]
+        done = subprocess.run(
+            command, env=_variables(), capture_output=True, text=True, check=False
+        )
+        return _report(done, folder / "report.json")
 
 
-def _environment() -> dict[str, str]:
+def _report(done: subprocess.CompletedProcess[str], path: Path) -> Comparison:
+    """What the comparison wrote; an error where it did not come to that."""
+    if done.returncode == UNKNOWN_NAME:
+        cause = done.stderr.strip().splitlines()[-1]  # above it, warnings of an import
+        raise BadRequest("FUNCTION", cause, "leave it out to see all names in the report")
+    if done.returncode not in (0, 1) or not path.exists():
+        cause, step = done.stderr.strip()[-2000:], "is PyTorch with Triton installed?"
+        raise TclabError("tclab verify-target", cause or "no report", step)
+    return cast(Comparison, json.loads(path.read_text(encoding="utf-8")))
+
+
+def _variables() -> dict[str, str]:
     """This process's variables; tclab is found where this process found it."""
     source = str(Path(__file__).resolve().parents[2])
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
@@ -144,25 +192,28 @@ def _environment() -> dict[str, str]:
 # --------------------------------------------------------------------------- showing
 
 
-def show(report: dict[str, Any], target: Target, *, diff: bool) -> None:
+def show(report: Comparison, target: Target, *, diff: bool) -> None:
     """Function by function, then the totals."""
     out = terminal.console()
     out.print(_table(report["functions"]))
-    made = report["environment"]
-    share = report["identical"] / report["kernels"] if report["kernels"] else 0
-    out.print(
-        f"[bold]{report['kernels']} kernels[/]: {report['identical']} identical ({share:.1%}), "
-        f"{report['different']} different, {report['refused']} refused", soft_wrap=True,
-    )  # fmt: skip
-    versions = f"PyTorch {made['torch']}, Triton {made['triton']}, {made['gpu']} as {target.name}"
+    out.print(_totals(report), soft_wrap=True)
+    by = report["environment"]
+    versions = f"PyTorch {by['torch']}, Triton {by['triton']}, {by['gpu']} as {target.name}"
     out.print(f"[dim]{escape(versions)}, {report['seconds']} s[/]", soft_wrap=True)
     for row in report["functions"] if diff else ():
-        if row["verdict"] not in ("identical", "refused") and row.get("reason"):
+        if row["verdict"] not in ("identical", "refused") and row["reason"]:
             out.print(f"\n[bold]{escape(row['name'])}[/]", soft_wrap=True)
             out.print(escape(row["reason"]), soft_wrap=True)
 
 
-def _table(rows: Sequence[dict[str, Any]]) -> Table:
+def _totals(report: Comparison) -> str:
+    kernels, identical = report["kernels"], report["identical"]
+    share = identical / kernels if kernels else 0
+    counts = f"{identical} identical ({share:.1%}), {report['different']} different"
+    return f"[bold]{kernels} kernels[/]: {counts}, {report['refused']} refused"
+
+
+def _table(rows: Sequence[Function]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("function", overflow="fold")
     table.add_column("kernels", justify="right")
@@ -170,16 +221,16 @@ def _table(rows: Sequence[dict[str, Any]]) -> Table:
     table.add_column("why", overflow="fold")
     for row in rows:
         style = STYLES.get(row["verdict"], "bold red")
-        table.add_row(escape(row["name"]), str(row["kernels"]),
-                      f"[{style}]{escape(row['verdict'])}[/]", escape(_why(row)))  # fmt: skip
+        verdict = f"[{style}]{escape(row['verdict'])}[/]"
+        table.add_row(escape(row["name"]), str(row["kernels"]), verdict, escape(_why(row)))
     return table
 
 
-def _why(row: dict[str, Any]) -> str:
+def _why(row: Function) -> str:
     """The cause, or the first line that differs; nothing for what is identical."""
-    lines = [line.strip() for line in (row.get("reason") or "").splitlines()]
-    told = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
-    if not told or row["verdict"] == "identical":
+    lines = [line.strip() for line in row["reason"].splitlines()]
+    content = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
+    if not content or row["verdict"] == "identical":
         return ""
-    errors = [line for line in told if _ERROR.match(line)]  # a traceback's last line
-    return errors[-1] if errors else told[0]
+    errors = [line for line in content if _ERROR.match(line)]  # a traceback's last line
+    return errors[-1] if errors else content[0]

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from tclab import snippets
-from tclab.engine import events
-from tclab.engine.failures import error as as_error
+from tclab.engine import events, failures
+from tclab.engine.plan import Plan
 from tclab.engine.record import record
 from tclab.errors import TclabError
 from tclab.model import Snippet
@@ -35,7 +35,7 @@ def _record_plainly(arguments: argparse.Namespace) -> int:
     root = snippets.project_root()
     chosen = _select(arguments.names, root) if arguments.names else None
     runs = record(
-        root,
+        Plan(root),
         arguments.environment,
         chosen,
         force=arguments.force,
@@ -44,17 +44,17 @@ def _record_plainly(arguments: argparse.Namespace) -> int:
     )
     failed = [run for run in runs.values() if not run.ok]
     for run in failed:
-        print(f"\n{as_error(run)}", file=sys.stderr)
+        print(f"\n{failures.error(run)}", file=sys.stderr)
     print(f"{len(runs) - len(failed)} recorded, {len(failed)} failed")
     return 1 if failed else 0
 
 
 def _select(names: list[str], root: Path) -> list[Snippet]:
-    found = snippets.find(root)
+    known = snippets.find(root)
     return [
         snippet
         for name in names
-        for snippet in ([s for s in found if s.topic == name] or [snippets.get(name, root)])
+        for snippet in ([s for s in known if s.topic == name] or [snippets.get(name, root)])
     ]
 
 

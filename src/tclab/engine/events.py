@@ -57,8 +57,6 @@ class Reused(Event):
 class Started(Event):
     """The snippet's process runs."""
 
-    pid: int = 0
-
 
 @dataclass(frozen=True)
 class Finished(Event):

@@ -1,4 +1,4 @@
-"""From how a process ended to a `Failure`: the cause, where, and what to do."""
+"""From how a process ended to a `Failure`, and from that to the error that users read."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 import signal
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
+from tclab.engine.worker.protocol import End, Ended, Stopped
 from tclab.errors import RunFailed
 from tclab.model import Claim, Failure, Run, Snippet, SourceLine
 from tclab.scrub import plain, scrub
@@ -16,8 +16,28 @@ from tclab.scrub import plain, scrub
 OUTPUT_LIMIT = 8 * 2**20
 
 
+def error(run: Run, wanted_by: str = "") -> RunFailed:
+    """A failed run as the error that is raised or printed: place, cause and next step.
+
+    `wanted_by` is the place that needs the run, such as a page's line; by default the place is
+    the snippet's own.
+    """
+    failure = run.failure
+    if failure is None:
+        raise ValueError(f"{run.snippet} did not fail")
+    place = str(failure.location or f"snippets/{run.snippet}.py")
+    cause = f"{failure.cause}: {failure.message}"
+    step = failure.next_step or _STEPS[failure.cause].format(name=run.snippet)
+    if wanted_by:
+        return RunFailed(wanted_by, f"{place}: {cause}", step)
+    return RunFailed(place, cause, step)
+
+
+# --------------------------------------------------------------------------- from a process
+
+
 def of_job(
-    snippet: Snippet, ended: dict[str, Any], end: dict[str, Any] | None, fault: str, line: int = 0
+    snippet: Snippet, ended: Ended, end: End | None, fault: str, line: int = 0
 ) -> Failure | None:
     """The failure of one finished process, None where it did as it should.
 
@@ -34,14 +54,24 @@ def of_job(
         return None
     if end["ended"] == "returned":
         return _did_not_raise(snippet) if snippet.raises else None
-    message = end["message"]
+    return _stopped(snippet, end)
+
+
+def _stopped(snippet: Snippet, end: Stopped) -> Failure:
+    """It ended with an error of its own."""
+    message, location = end["message"], _at(snippet, end["line"])
     if snippet.raises:
         message = f"it should end with {snippet.raises}, and ended with {message}"
-    location = _at(snippet, end["line"])
     if end["ended"] == "assertion" and message.strip() == "AssertionError" and location:
         message = f"AssertionError: {location.code}"
     step = end["hint"] or _STEPS[end["ended"]].format(name=snippet.name)
     return Failure(end["ended"], message, location, end["traceback"], step)
+
+
+def unreadable(snippet: Snippet, number: int, problem: Exception) -> Failure:
+    """The artifact that it showed as number `number` cannot be read back."""
+    what = f"what it showed as number {number} cannot be read back: {problem}"
+    return _failure(snippet, "artifact", scrub(plain(what)))
 
 
 def of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
@@ -59,15 +89,6 @@ def lost(snippet: Snippet, log: str) -> Failure:
     return _failure(snippet, "worker", message, traceback=scrub(plain(log[-2000:])))
 
 
-def error(run: Run) -> RunFailed:
-    """A failed run as the error to raise: place, cause, next step."""
-    failure = run.failure
-    if failure is None:
-        raise ValueError(f"{run.snippet} did not fail")
-    place = str(failure.location) if failure.location else f"snippets/{run.snippet}.py"
-    return RunFailed(place, f"{failure.cause}: {failure.message}", failure.next_step)
-
-
 # --------------------------------------------------------------------------- each cause
 
 _STEPS = {
@@ -79,6 +100,7 @@ _STEPS = {
     "memory": "make it smaller, or give it more in its header: # tclab: memory=MIB",
     "output": "print less: the limit is 8 MiB of stdout and of stderr",
     "did_not_raise": "mend the snippet, or take raises= out of its header",
+    "artifact": "show only what tclab.show takes; nothing else may write into the run's folder",
     "worker": "run it again; should it repeat, look for what it does to its parent process",
 }
 
@@ -91,7 +113,7 @@ def _failure(
     return Failure(cause, message, _in_fault(snippet, fault), stack, step)
 
 
-def _limit_text(snippet: Snippet, ended: dict[str, Any]) -> str:
+def _limit_text(snippet: Snippet, ended: Ended) -> str:
     return {
         "timeout": f"still running after its {snippet.timeout:g} s",
         "memory": f"held {ended['peak'] / 2**20:.0f} MiB, over its {snippet.memory} MiB",
@@ -99,8 +121,10 @@ def _limit_text(snippet: Snippet, ended: dict[str, Any]) -> str:
     }[ended["limit"]]
 
 
-def _vanished(snippet: Snippet, status: int, fault: str) -> Failure:
+def _vanished(snippet: Snippet, status: int | None, fault: str) -> Failure:
     """The process ended without a word."""
+    if status is None:
+        return _failure(snippet, "worker", "the process that watched it died", fault=fault)
     if status < 0:
         return _failure(snippet, "signal", f"killed by {_signal_name(-status)}", fault=fault)
     if status == 70:

@@ -1,4 +1,4 @@
-"""One job's folder: what the snippet's process is told, and what it left behind."""
+"""One running snippet: its lock, its folder, what its process is told and what it left behind."""
 
 from __future__ import annotations
 
@@ -9,31 +9,139 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from tclab import claims
 from tclab.engine import failures, variables
-from tclab.model import Artifact, Provenance, Run, Snippet, decode
+from tclab.engine.plan import Plan
+from tclab.engine.worker.protocol import End, Ended, JobFile, Request
+from tclab.model import Artifact, Claim, Failure, Run, Snippet, decode
 from tclab.scrub import plain, scrub
 from tclab.store import keys
+from tclab.store.live import Lock
 
 _KEPT_OF_TOO_MUCH = 64 * 1024  # bytes of a stream that went over its limit
 
 
-def prepare(folder: Path, snippet: Snippet, root: Path) -> None:
-    """Make the folder of a run. Its working folder sees the project's snippets and no more."""
-    for name in ("work", "tmp", "cache"):
-        (folder / name).mkdir(parents=True)
-    os.symlink(root / "snippets", folder / "work" / "snippets")
-    _share_headers(folder / "tmp")
-    job = {
-        "file": f"snippets/{snippet.name}.py",
-        "path": str(snippet.path.parent),
-        "source": snippet.source,
-        "raises": snippet.raises,
-    }
-    (folder / "job.json").write_text(json.dumps(job), encoding="utf-8")
+@dataclass(eq=False)
+class Job:
+    """A snippet to run under a plan, from its turn in the queue until its run is kept.
+
+    `environment` is ``here`` or the name of a recording; `solo`: with nothing beside it. `number`
+    and `folder` are the pool's, once it runs.
+    """
+
+    snippet: Snippet
+    plan: Plan
+    environment: str
+    solo: bool = False
+    waited: bool = False  # another build had the lock
+    lock: Lock | None = None
+    number: int = 0
+    folder: Path = field(default_factory=Path)
+    source_key: str = ""  # of the files as they were when it began
+
+    @property
+    def name(self) -> str:
+        return self.snippet.name
+
+    # ------------------------------------------------------------------ its turn
+
+    def take_lock(self) -> bool:
+        """The right to run the snippet; False while another process has it."""
+        self.lock = self.plan.store.lock(self.name)
+        return self.lock is not None
+
+    def release(self) -> None:
+        """Let others run the snippet."""
+        if self.lock is not None:
+            self.lock.release()
+        self.lock = None
+
+    # ------------------------------------------------------------------ its process
+
+    def prepare(self, number: int, folder: Path) -> None:
+        """Make its folder. Its working folder sees the project's snippets and no more."""
+        self.number, self.folder = number, folder
+        self.source_key = keys.source_key(self.snippet)
+        for name in ("work", "tmp", "cache"):
+            (folder / name).mkdir(parents=True)
+        os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
+        _share_headers(folder / "tmp")
+        job_file: JobFile = {
+            "file": f"snippets/{self.name}.py",
+            "path": str(self.snippet.path.parent),
+            "source": self.snippet.source,
+            "raises": self.snippet.raises,
+        }
+        (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
+
+    def request(self, cache: Path) -> Request:
+        """What the supervisor is told. A timed snippet is cold, and shares no compiled objects."""
+        own: dict[str, str | None] = dict(variables.job_variables(self.folder))
+        alone = self.snippet.alone
+        own |= variables.cache_folders(self.folder / "cache" if alone else cache)
+        return {
+            "job": self.number,
+            "folder": str(self.folder),
+            "timeout": self.snippet.timeout,
+            "memory": self.snippet.memory * 2**20,
+            "output": failures.OUTPUT_LIMIT,
+            "cold": alone,
+            "variables": own | variables.undone() if alone else own,
+        }
+
+    # ------------------------------------------------------------------ its run
+
+    def collect(self, ended: Ended) -> Run:
+        """The run, from what its process left and how it ended. Its folder has then served."""
+        end = _end(self.folder)
+        shown, unreadable = _artifacts(self.folder / "artifacts.jsonl", self.snippet)
+        judged = self._judged(end)
+        run = replace(
+            self._run(),
+            seconds=ended["seconds"],
+            peak_memory=ended["peak"],
+            artifacts=shown,
+            stdout=_output(self.folder / "stdout", ended),
+            stderr=_output(self.folder / "stderr", ended),
+            failure=self._failure(ended, end, judged) or (unreadable if end else None),
+            raised=end["raised"] if end and end["ended"] == "as declared" else "",
+            claims=judged,
+        )
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return run
+
+    def lost(self, log: str) -> Run:
+        """The run of a snippet under which the engine's process died."""
+        return replace(self._run(), failure=failures.lost(self.snippet, log))
+
+    def _judged(self, end: End | None) -> tuple[Claim, ...]:
+        if end is None:
+            return claims.judged(self.snippet.claims, {}, {})
+        return claims.judged(self.snippet.claims, end["reached"], end["broken"])
+
+    def _failure(self, ended: Ended, end: End | None, judged: Sequence[Claim]) -> Failure | None:
+        where = _text(self.folder / "where", 20)
+        fault = _text(self.folder / "fault", 1 << 20)
+        failure = failures.of_job(self.snippet, ended, end, fault, int(where or 0))
+        false = claims.false(judged, self.plan.here.torch)
+        return failure or failures.of_claims(self.snippet, false)
+
+    def _run(self) -> Run:
+        """A run of which nothing is known yet but what makes it."""
+        return Run(
+            snippet=self.name,
+            environment=self.environment,
+            source_key=self.source_key,
+            capture_key=self.plan.capture,
+            provenance=self.plan.here,
+            seconds=0.0,
+            peak_memory=0,
+        )
 
 
 def _share_headers(temporary: Path) -> None:
@@ -49,99 +157,41 @@ def _share_headers(temporary: Path) -> None:
         os.symlink(shared, temporary / name)
 
 
-def remove(folder: Path) -> None:
-    """The folder has served."""
-    shutil.rmtree(folder, ignore_errors=True)
+# --------------------------------------------------------------------------- what it left
 
 
-def request(number: int, folder: Path, snippet: Snippet, cache: Path) -> dict[str, Any]:
-    """What the supervisor is told. A timed snippet is cold, and shares no compiled objects."""
-    own: dict[str, str | None] = dict(variables.job_variables(folder))
-    if snippet.alone:
-        own |= variables.cache_folders(folder / "cache")
-        own |= variables.undone()
-    else:
-        own |= variables.cache_folders(cache)
-    return {
-        "job": number,
-        "folder": str(folder),
-        "timeout": snippet.timeout,
-        "memory": snippet.memory * 2**20,
-        "output": failures.OUTPUT_LIMIT,
-        "cold": snippet.alone,
-        "variables": own,
-    }
-
-
-def collect(
-    folder: Path,
-    ended: dict[str, Any],
-    snippet: Snippet,
-    provenance: Provenance,
-    environment: str,
-    key: str,
-) -> Run:
-    """The run, from what its process left and how it ended."""
-    end = _end(folder)
-    where = _text(folder / "where", 20)
-    fault = _text(folder / "fault", 1 << 20)
-    noted = end or {"reached": {}, "broken": {}}
-    judged = claims.judged(snippet.claims, noted["reached"], noted["broken"])
-    failure = failures.of_job(snippet, ended, end, fault, int(where or 0))
-    if failure is None:
-        failure = failures.of_claims(snippet, claims.false(judged, provenance.torch))
-    return _run(
-        snippet,
-        provenance,
-        environment,
-        key,
-        seconds=ended["seconds"],
-        peak_memory=ended["peak"],
-        artifacts=_artifacts(folder / "artifacts.jsonl"),
-        stdout=_output(folder / "stdout", ended),
-        stderr=_output(folder / "stderr", ended),
-        failure=failure,
-        raised=(end or {}).get("raised", ""),
-        claims=judged,
-    )
-
-
-def lost(log: str, snippet: Snippet, provenance: Provenance, environment: str, key: str) -> Run:
-    """The run of a snippet under which the engine's process died."""
-    failure = failures.lost(snippet, log)
-    return _run(snippet, provenance, environment, key, seconds=0, peak_memory=0, failure=failure)
-
-
-def _run(snippet: Snippet, provenance: Provenance, environment: str, key: str, **rest: Any) -> Run:
-    return Run(
-        snippet=snippet.name,
-        environment=environment,
-        source_key=keys.source_key(snippet),
-        key=key,
-        provenance=provenance,
-        **rest,
-    )
-
-
-def _end(folder: Path) -> dict[str, Any] | None:
+def _end(folder: Path) -> End | None:
+    """What the process said of its end; None where it did not come to one."""
     try:
-        return cast("dict[str, Any]", json.loads((folder / "end.json").read_bytes()))
+        return cast(End, json.loads((folder / "end.json").read_bytes()))
     except (OSError, ValueError):
         return None
 
 
-def _artifacts(path: Path) -> tuple[Artifact, ...]:
-    """What was shown; a line cut short by a crash is dropped."""
-    found = []
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+def _artifacts(path: Path, snippet: Snippet) -> tuple[tuple[Artifact, ...], Failure | None]:
+    """What was shown, and a failure for the first line that cannot be read.
+
+    A crash may cut the last line short. A run that came to its end has written every line.
+    """
+    shown: list[Artifact] = []
+    unreadable = None
+    lines = path.read_bytes().split(b"\n") if path.exists() else []
+    for number, line in enumerate(filter(None, lines), 1):
         try:
-            found.append(decode(json.loads(line)))
-        except ValueError:
-            break
-    return tuple(found)
+            shown.append(_artifact(line))
+        except (ValueError, TypeError) as problem:
+            unreadable = unreadable or failures.unreadable(snippet, number, problem)
+    return tuple(shown), unreadable
 
 
-def _output(path: Path, ended: dict[str, Any]) -> str:
+def _artifact(line: bytes) -> Artifact:
+    artifact = decode(json.loads(line))
+    if not isinstance(artifact, Artifact):
+        raise TypeError(f"a {type(artifact).__name__} is no artifact")
+    return artifact
+
+
+def _output(path: Path, ended: Ended) -> str:
     if ended["limit"] != "output":
         return scrub(_text(path, failures.OUTPUT_LIMIT))
     text = scrub(_text(path, _KEPT_OF_TOO_MUCH))

@@ -12,9 +12,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 from tclab.engine import variables
+from tclab.engine.worker.protocol import Report, Request
 
 
 class Lost(Exception):
@@ -39,7 +40,7 @@ class Pool:
         self._base: Path | None = None
         self._input = b""
         self._numbers = 0
-        self.key = ""  # digest of the code and environment the supervisor was started with
+        self.key = ""  # digest of the capture code and provenance it was started under
 
     def __enter__(self) -> Pool:
         return self
@@ -57,13 +58,8 @@ class Pool:
         self.close()
         self.key = key
         self._base = Path(tempfile.mkdtemp(prefix="tclab-"))
-        command = [
-            sys.executable,
-            "-m",
-            "tclab.engine.worker.supervisor",
-            str(self._base),
-            self.mode,
-        ]
+        module = "tclab.engine.worker.supervisor"
+        command = [sys.executable, "-m", module, str(self._base), self.mode]
         with open(self._base / "log", "wb") as log:
             self._process = subprocess.Popen(
                 command,
@@ -82,7 +78,7 @@ class Pool:
         self._numbers += 1
         return self._numbers, self._base / str(self._numbers)
 
-    def send(self, request: dict[str, Any]) -> None:
+    def send(self, request: Request) -> None:
         """Ask for a job. `Lost` where nobody is there."""
         assert self._process is not None, "start the pool first"
         assert self._process.stdin is not None
@@ -92,7 +88,7 @@ class Pool:
         except OSError:
             raise Lost(self._log()) from None
 
-    def reports(self, seconds: float) -> list[dict[str, Any]]:
+    def reports(self, seconds: float) -> list[Report]:
         """What happened within `seconds`, as soon as something did. `Lost` where it died."""
         assert self._process is not None, "start the pool first"
         assert self._process.stdout is not None
@@ -123,9 +119,10 @@ class Pool:
         self._base = None
 
 
-def _close_quietly(stream: Any) -> None:
-    with contextlib.suppress(OSError):
-        stream.close()
+def _close_quietly(stream: IO[bytes] | None) -> None:
+    if stream is not None:
+        with contextlib.suppress(OSError):
+            stream.close()
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from tclab import snippets
 from tclab.engine import events, schedule
 from tclab.engine.events import OnEvent
+from tclab.engine.plan import Plan
 from tclab.errors import RecordingError
 from tclab.model import Run, Snippet
 from tclab.store import recordings
-from tclab.store.live import Store
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]*")
 
 
 def record(
-    root: Path,
+    plan: Plan,
     environment: str,
     chosen: Sequence[Snippet] | None = None,
     *,
     force: bool = False,
     on_event: OnEvent = events.silent,
-    store: Store | None = None,
     jobs: int | None = None,
 ) -> dict[str, Run]:
     """Run what has no fresh recording and record it, each as soon as it is done.
@@ -36,22 +34,20 @@ def record(
     """
     _check_name(environment)
     if chosen is None:
-        chosen = [s for s in snippets.find(root) if _belongs(root, environment, s)]
-    stale = [s for s in chosen if force or recordings.state(root, environment, s) != "fresh"]
+        chosen = [s for s in snippets.find(plan.root) if _belongs(plan, environment, s)]
     return schedule.run(
-        stale,
-        root=root,
-        store=store,
+        [s for s in chosen if force or not plan.recorded(s, environment).fresh],
+        plan,
         jobs=jobs,
         on_event=on_event,
         environment=environment,
         force=True,
-        keep=partial(recordings.write, root, environment),
+        keep=partial(recordings.write, plan.root, environment),
     )
 
 
-def _belongs(root: Path, environment: str, snippet: Snippet) -> bool:
-    return "cuda" in snippet.needs or recordings.folder(root, environment, snippet.name).exists()
+def _belongs(plan: Plan, environment: str, snippet: Snippet) -> bool:
+    return "cuda" in snippet.needs or plan.recorded(snippet, environment).state != "never"
 
 
 def _check_name(environment: str) -> None:

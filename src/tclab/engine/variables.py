@@ -33,19 +33,33 @@ NO_CUDA_BEFORE_THE_FORK = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 
 FOR_THE_FORK = ONE_COMPILE_THREAD | NO_BLAS_POOL | NO_CUDA_BEFORE_THE_FORK
 
-_DROPPED = ("FORCE_COLOR", "CLICOLOR_FORCE", "PYTHONSTARTUP", "PYTHONINSPECT", "PYTHONPATH")
+_SET = GRAPH_CACHES_OFF | SAME_EVERY_TIME | FOR_THE_FORK
+
+#: What whoever starts the engine sets for a process of its own: a test run, say, that wants one
+#: thread for each of its workers. A snippet gets as many as a plain Python does, since generated
+#: C++ and every time depend on that.
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+#: What has Python watch each line that runs. Times would be wrong, and Dynamo looks at the watcher.
+WATCHERS = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "PYTHONINSPECT", "PYTHONSTARTUP")
+
+_COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE")
+
+
+def outer() -> dict[str, str]:
+    """Of this process's variables, those that reach a snippet as they are."""
+    kept_back = {*THREADS, *WATCHERS, *_COLOURS, *_SET}
+    return {name: value for name, value in os.environ.items() if name not in kept_back}
 
 
 def undone() -> dict[str, str | None]:
     """What gives a timed snippet, in its own process, the threads a plain Python has."""
-    return {name: os.environ.get(name) for name in FOR_THE_FORK}
+    return dict.fromkeys(FOR_THE_FORK)
 
 
 def variables(cache: Path, job: Path | None = None) -> dict[str, str]:
     """All variables of a run. `cache` keeps compiled objects, `job` is the run's own folder."""
-    env = {name: value for name, value in os.environ.items() if name not in _DROPPED}
-    env |= GRAPH_CACHES_OFF | SAME_EVERY_TIME | cache_folders(cache)
-    env |= FOR_THE_FORK
+    env = outer() | _SET | cache_folders(cache)
     env["PYTHONPATH"] = _python_path(os.environ)
     return env | (job_variables(job) if job else {})
 

@@ -6,19 +6,29 @@ no PyTorch; explaining does.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from tclab.explain import ahead, foreign, load, report, run, steps, subject
 from tclab.explain import inputs as _inputs
-from tclab.explain import load, report, run, subject
-from tclab.explain.report import Report
+from tclab.explain import options as _options
+from tclab.explain.foreign import Held
+from tclab.explain.steps import OnStep
+from tclab.model import Report
 
-__all__ = ["Report", "explain", "explain_named"]
+__all__ = ["Held", "OnStep", "Report", "explain", "explain_named"]
 
 
-def explain(fn: Callable[..., Any], calls: Sequence[tuple[Any, ...]] = ((),), *,
-            target: str | None = None, backward: bool = False,
-            **options: Any) -> Report:  # fmt: skip
+def explain(
+    fn: Callable[..., Any],
+    calls: Sequence[tuple[Any, ...]] = ((),),
+    *,
+    target: str | None = None,
+    backward: bool = False,
+    **options: Any,
+) -> Report:
     """Compile `fn`, make every call (a tuple of arguments each), and report.
 
     The options go to torch.compile.
@@ -29,32 +39,49 @@ def explain(fn: Callable[..., Any], calls: Sequence[tuple[Any, ...]] = ((),), *,
     """
     run.require_torch()
     device = run.target_named(target)
+    _options.check(options)
     name = getattr(fn, "__qualname__", type(fn).__name__)
     fn, remarks = subject.uncompiled(fn)
     made = [_inputs.Call(tuple(call)) for call in calls]
     _inputs.check_fit(getattr(fn, "forward", fn) if subject.is_module(fn) else fn, made, name)
     found = subject.Subject(name, name, fn, lambda: made, remarks)
-    return _report(found, device, backward, options)
+    return _report(found, run.Way(device, backward, options))
 
 
-def explain_named(spec: str, *, target: str | None = None, backward: bool = False,
-                  inputs: Sequence[str] = (), options: Sequence[str] = ()) -> Report:  # fmt: skip
+def explain_named(
+    spec: str,
+    *,
+    target: str | None = None,
+    backward: bool = False,
+    inputs: Sequence[str] = (),
+    options: Sequence[str] = (),
+    on_step: OnStep = steps.silent,
+    kept: Held | None = None,
+) -> Report:
     """Report on ``FILE.py:NAME`` or ``MODULE:NAME``; `inputs` are written as ``f32[8,1024]``,
-    `options` of torch.compile as ``mode=max-autotune``.
+    `options` of torch.compile as ``mode=max-autotune``. `on_step` is told what goes on.
 
-    The same errors as `explain`; BadRequest where something named is not there.
+    The same errors as `explain`; BadRequest where something named is not there. Warnings of other
+    packages are not printed: `Report.warnings` has them, and `kept`, also after an error.
     """
+    kept = kept or Held()
     where, name = load.split(spec)
     specs = [_inputs.parse(text) for text in inputs]
-    settings = _inputs.compile_options(options)
+    way = run.Way(run.target_named(target), backward, _options.parse(options), on_step)
     run.require_torch()
-    device = run.target_named(target)
-    with load.loaded(where) as module:
-        found = subject.find(module, where, name, specs, grad=backward)
-        return _report(found, device, backward, settings)
+    with ahead.collecting_rarely():
+        on_step("importing PyTorch")
+        importlib.import_module("torch")  # its loggers are there from now on
+        with foreign.held(kept):
+            on_step(f"importing {where}")
+            with load.loaded(where) as module:
+                found = subject.find(module, where, name, specs, grad=backward)
+                on_step("importing PyTorch's compiler")
+                ahead.compiler_imported(cpu=way.target is None)
+                _options.check(way.options)
+                return replace(_report(found, way), warnings=tuple(kept.texts))
 
 
-def _report(found: subject.Subject, device: Any, backward: bool, options: dict[str, Any]) -> Report:
+def _report(found: subject.Subject, way: run.Way) -> Report:
     calls = tuple(_inputs.describe(call) for call in found.calls())
-    outcome = run.run(found, device, backward=backward, **options)
-    return report.build(found, outcome, device, backward=backward, calls=calls)
+    return report.build(found, run.run(found, way), way, calls=calls)

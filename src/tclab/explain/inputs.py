@@ -143,26 +143,6 @@ def _call(value: Any, place: str) -> Call:
                        "return a tuple of arguments, or a dict, for each call")  # fmt: skip
 
 
-def compile_options(texts: Sequence[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` of the command line as keywords of torch.compile; what is none of its own
-    goes into its `options`.
-    """
-    found: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise BadRequest(f"--option {text}", "no value", "say NAME=VALUE: shape_padding=False")
-        try:
-            read = ast.literal_eval(value)
-        except (ValueError, SyntaxError):
-            read = value
-        if name in ("mode", "dynamic", "fullgraph"):
-            found[name] = read
-        else:
-            found.setdefault("options", {})[name] = read
-    return found
-
-
 # --------------------------------------------------------------------------- do they fit
 
 

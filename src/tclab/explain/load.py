@@ -14,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tclab import user_lines
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain.seeds import seeded
 from tclab.scrub import scrub
@@ -138,9 +139,10 @@ def said(error: BaseException) -> str:
 def place_of(error: BaseException, path: Path | None = None) -> str:
     """The innermost line of the user's in an error's traceback, with its code; '' if none.
 
-    Lines of `path` are preferred; those of PyTorch, of tclab and of Python itself never count.
+    Lines of `path` are preferred; those of code that is in no file never count.
     """
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if is_users(f.filename)]
+    in_files = (f for f in traceback.extract_tb(error.__traceback__) if os.path.isabs(f.filename))
+    frames = user_lines.users(in_files, lambda frame: frame.filename)
     own = [f for f in frames if path is not None and f.filename == str(path)]
     for frame in reversed(own or frames):
         code = f" ({frame.line})" if frame.line else ""
@@ -152,17 +154,6 @@ def near(file: str) -> str:
     """A file as it is called from the working folder, where it is below it."""
     here = os.getcwd() + os.sep
     return file.removeprefix(here) if file.startswith(here) else scrub(file)
-
-
-def is_users(file: str) -> bool:
-    """Whether a file is neither PyTorch's, nor tclab's, nor Python's own."""
-    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    stdlib = os.path.dirname(os.__file__)
-    if not os.path.isabs(file) or file.startswith((own + os.sep, "<")):
-        return False
-    if "site-packages" in file or "dist-packages" in file:
-        return not any(f"{os.sep}{name}{os.sep}" in file for name in ("torch", "triton"))
-    return not file.startswith(stdlib + os.sep)
 
 
 def named(module: ModuleType, name: str, where: str) -> Any:

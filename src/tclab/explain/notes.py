@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tclab import user_lines
 from tclab.model import Break, Guard, LineNote, Recompile, SourceLine, Symbol
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
 def _users_lines(item: Break) -> list[SourceLine]:
     """Where a break is in the user's code, outermost first: PyTorch's own lines left out."""
     stack = item.stack or ((item.location,) if item.location else ())
-    return [line for line in stack if not line.file.startswith("torch/")]
+    return user_lines.users(stack, lambda line: line.file)
 
 
 def _reason(item: Break) -> str:
@@ -87,14 +88,14 @@ def starts(capture: Capture) -> dict[str, SourceLine]:
     from tclab.capturing.read.frames import frames
 
     found = ((ident, frame.location) for ident, frame in frames(capture.trace).items())
-    return {ident: place for ident, place in found if not place.file.startswith("torch/")}
+    return {ident: place for ident, place in found if user_lines.is_users(place.file)}
 
 
 def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
     """The user's line a guard is about. An argument that is first read in PyTorch's own code is
     fixed where the frame begins.
     """
-    if guard.location is None or not guard.location.file.startswith("torch/"):
+    if guard.location is None or user_lines.is_users(guard.location.file):
         return guard.location
     return frame if re.fullmatch(r"L\['\w+'\]", guard.source) else None
 

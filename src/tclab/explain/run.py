@@ -1,39 +1,45 @@
-"""Compile and call what is explained; every way in which that can fail, as one message."""
+"""Compile and call what is explained, for this machine or for a target."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tclab.errors import CaptureError, ExplainError, TclabError, UnsupportedTorch
-from tclab.explain.inputs import Call
-from tclab.explain.load import place_of, said
+from tclab.explain import failures, steps
 from tclab.explain.seeds import seeded
+from tclab.explain.steps import OnStep
 from tclab.explain.subject import Subject
 from tclab.targets import Target, TargetError, get
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-_NO_GRAD = "nothing the function returned requires grad"
-_LEAVE = "leave --backward out"
-_HINTS = {
-    "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
-    "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
-    "FailOnRecompileLimitHit": "see the recompile reasons with fewer calls in example_inputs()",
-}
-
 
 @dataclass(frozen=True)
 class Outcome:
-    """A capture, and what a target refused, if it did: then the capture has graphs only."""
+    """A capture, and what was refused, if something was: then the capture has graphs only, or
+    all but machine code.
+    """
 
     capture: Capture
     refusal: TclabError | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """How to compile: for which target (None: this machine), with a backward or not, with which
+    options of torch.compile; `on_step` is told what goes on.
+    """
+
+    target: Target | None
+    backward: bool
+    options: dict[str, Any]
+    on_step: OnStep = steps.silent
 
 
 def require_torch() -> None:
@@ -55,57 +61,60 @@ def target_named(name: str | None) -> Target | None:
     return found
 
 
-def run(subject: Subject, target: Target | None, *, backward: bool, **options: Any) -> Outcome:
+def run(subject: Subject, way: Way) -> Outcome:
     """The capture of every call, for this machine or for a target. Where the target refuses, the
     graphs, breaks and guards are those of a compile here that stops after Dynamo.
     """
-    if target is None:
-        return _with_machine_code(_captured(subject, backward, **options))
+    if way.target is None:
+        return _with_machine_code(_captured(subject, way, **way.options), way)
     try:
-        capture = _captured(subject, backward, target=target, **options)
+        capture = _captured(subject, way, target=way.target, **way.options)
     except (TargetError, CaptureError) as refusal:
-        dynamo = {name: options[name] for name in options if name in ("dynamic", "fullgraph")}
-        return Outcome(_without_target(subject, backward, refusal, dynamo), refusal)
-    return _with_machine_code(capture)
+        return Outcome(_without_target(subject, way, refusal), refusal)
+    return _with_machine_code(capture, way)
 
 
-def _without_target(
-    subject: Subject, backward: bool, refusal: TclabError, options: dict[str, Any]
-) -> Capture:
+def _without_target(subject: Subject, way: Way, refusal: TclabError) -> Capture:
     """Dynamo's part alone, which no GPU changes; the refusal itself if this machine cannot."""
     try:
-        return _captured(subject, backward, backend="eager", **options)
+        return _dynamo_only(subject, way)
     except ExplainError:
         raise refusal from None
 
 
-def _with_machine_code(capture: Capture) -> Outcome:
+def _dynamo_only(subject: Subject, way: Way, **changed: Any) -> Capture:
+    """Graphs, breaks and guards: a compile that ends before any backend."""
+    options = {name: way.options[name] for name in way.options if name in ("dynamic", "fullgraph")}
+    return _captured(subject, way, backend="eager", **(options | changed))
+
+
+def _with_machine_code(capture: Capture, way: Way) -> Outcome:
     """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
     without machine code, and is told.
     """
+    way.on_step("taking the kernels down to instructions")
     try:
-        _ = capture.compiled_units
+        capture.compile_kernels()
     except CaptureError as error:
-        capture.__dict__["compiled_units"] = ()  # a cached_property: asked for once
         return Outcome(capture, error)
     return Outcome(capture)
 
 
-def _captured(subject: Subject, backward: bool, **options: Any) -> Capture:
+def _captured(subject: Subject, way: Way, **options: Any) -> Capture:
     from tclab.capturing import capture
 
     calls = subject.calls()
     try:
-        with _quiet(), seeded():
-            request = capture(subject.callable, backward=backward, **options)
+        with _quiet(), seeded(), steps.told(way.on_step, subject.title):
+            request = capture(subject.callable, backward=way.backward, **options)
             done: Capture = request._run([(call.args, dict(call.kwargs)) for call in calls])
             return done
     except TclabError as error:
-        if _NO_GRAD in str(error):
-            raise _no_gradient(subject) from None
+        if failures.NO_GRAD in str(error):
+            raise failures.no_gradient(subject) from None
         raise
     except (Exception, SystemExit) as error:
-        raise _failed(subject, error, backward, options.get("target")) from error
+        raise _failed(subject, way, error, options) from error
 
 
 @contextlib.contextmanager
@@ -115,88 +124,23 @@ def _quiet() -> Iterator[None]:
         yield
 
 
-# --------------------------------------------------------------------------- failures
-
-
-def _failed(subject: Subject, error: BaseException, backward: bool,
-            target: Target | None) -> TclabError:  # fmt: skip
-    """The error of the function itself, where it raises without torch.compile too; else the
-    compiler's.
+def _failed(
+    subject: Subject, way: Way, error: BaseException, options: dict[str, Any]
+) -> TclabError:
+    """What to say of an error: the function's own, if it raises without torch.compile too; a graph
+    break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
     """
-    if own := _eager_error(subject, backward):
-        return ExplainError(
-            place_of(own) or subject.place, f"{subject.title} raised: {said(own)}",
-            f"it raises without torch.compile too: correct the line, or the inputs "
-            f"({inputs_of(subject)})",
-        )  # fmt: skip
-    place = place_of(error) or subject.place
-    if target is not None:
-        cause = f"the compile for {target.name} failed: {said(error)}"
-        return TargetError(place, cause, "whether the GPU's own does is not known: try it there")
-    text = f"{type(error).__name__}: {error}"
-    step = next((hint for part, hint in _HINTS.items() if part in text), "")
-    return ExplainError(
-        place, f"it runs, but torch.compile fails on it: {said(error)}",
-        step or "search PyTorch's issues for this message; TORCHDYNAMO_VERBOSE=1 says more",
-    )  # fmt: skip
-
-
-def inputs_of(subject: Subject) -> str:
-    """What the calls give, in few words."""
-    from tclab.explain.inputs import describe
-
-    return "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
-
-
-def _eager_error(subject: Subject, backward: bool) -> BaseException | None:
-    """What the calls raise without torch.compile; None if they do not."""
-    from tclab.capturing.backward import run_backward
-
-    try:
-        with _quiet(), seeded():
-            for call in subject.calls():
-                result = subject.callable(*call.args, **call.kwargs)
-                if backward:
-                    run_backward(result)
-    except (Exception, SystemExit) as error:
-        return error
-    return None
-
-
-def _no_gradient(subject: Subject) -> ExplainError:
-    calls = subject.calls()
     with _quiet():
-        results = [subject.callable(*call.args, **call.kwargs) for call in calls]
-    cause, step = _why_no_gradient(subject, calls, results)
-    return ExplainError(subject.place, f"--backward: there is no backward: {cause}", step)
+        if own := failures.eager_error(subject, way.backward):
+            return failures.of_the_function(subject, own)
+    if options.get("fullgraph") and (broken := _broken_graph(subject, way)):
+        return broken
+    return failures.of_the_compiler(subject, error, options.get("target"))
 
 
-def _why_no_gradient(subject: Subject, calls: list[Call], results: list[Any]) -> tuple[str, str]:
-    """Cause and next step, for a function whose results do not require grad."""
-    import torch
-
-    leaves = list(_leaves(results))
-    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
-    if not tensors:
-        kinds = ", ".join(dict.fromkeys(type(leaf).__name__ for leaf in leaves)) or "nothing"
-        return f"it returns no tensor ({kinds})", f"return the loss; or {_LEAVE}"
-    if not any(t.is_floating_point() or t.is_complex() for t in tensors):
-        dtypes = ", ".join(dict.fromkeys(str(t.dtype) for t in tensors))
-        return f"it returns {dtypes}, and only floating-point tensors have gradients", _LEAVE
-    arguments = _leaves([(call.args, dict(call.kwargs)) for call in calls])
-    given = [t for t in arguments if isinstance(t, torch.Tensor)]
-    if not any(t.requires_grad for t in [*given, *subject.parameters]):
-        step = "in example_inputs(), make one with requires_grad=True; or leave --backward out"
-        return "no input and no parameter requires grad", step
-    return "its results are detached (torch.no_grad, .detach() or integers on the way)", _LEAVE
-
-
-def _leaves(tree: Any) -> Iterator[Any]:
-    """What is in nested lists, tuples and dictionaries (a model's output is one of these)."""
-    if isinstance(tree, Mapping):
-        tree = list(tree.values())
-    if isinstance(tree, (list, tuple)):
-        for value in tree:
-            yield from _leaves(value)
-    else:
-        yield tree
+def _broken_graph(subject: Subject, way: Way) -> ExplainError | None:
+    """The first graph break, which a compile without ``fullgraph`` finds; None if there is none."""
+    with contextlib.suppress(TclabError):
+        found = _dynamo_only(subject, way, fullgraph=False).breaks
+        return failures.of_fullgraph(subject, found) if found else None
+    return None

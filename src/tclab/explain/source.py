@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tclab import user_lines
 from tclab.explain import notes as lines_of
-from tclab.model import Annotated, Chain, LineNote, Listing, SourceLine, slug
+from tclab.model import Annotated, Chain, LineNote, Listing, SourceLine, links, slug
 from tclab.scrub import scrub
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
     found: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
         keys = (key for pane in chain.panes if pane.stage == "dynamo" for key in _origins(pane))
-        for key in dict.fromkeys(key for key in keys if key.startswith("py:")):
-            file, _, line = key.removeprefix("py:").rpartition(":")
-            found[file][int(line)].append(str(number))
+        for place in filter(None, map(links.python_line, dict.fromkeys(keys))):
+            file, line = place
+            found[file][line].append(str(number))
     return found
 
 
@@ -65,7 +66,7 @@ def annotated(
         wanted[file].update(held)
     paths, found = files(), []
     for file, lines in wanted.items():
-        if (path := paths.get(file)) and not file.startswith("torch/"):
+        if (path := paths.get(file)) and user_lines.is_users(file):
             found += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
     return tuple(sorted(found, key=lambda each: not any(_holds(each, place) for place in start)))
 

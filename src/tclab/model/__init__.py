@@ -1,7 +1,7 @@
 """The nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
 
 Standard library only, no behaviour beyond validation and (de)serialisation, so
-that the runner, the renderer and the site generator can share it without torch.
+that the engine, the renderer and the site generator can share it without torch.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tclab.model.artifacts import (
     Artifact,
     Chain,
     Chart,
+    Diff,
     Kernel,
     LineNote,
     Listing,
@@ -21,9 +22,12 @@ from tclab.model.artifacts import (
     Text,
 )
 from tclab.model.codec import (
+    KIND,
     KINDS,
+    Json,
     decode,
     encode,
+    encode_object,
     slug,
 )
 from tclab.model.compiles import (
@@ -38,6 +42,7 @@ from tclab.model.compiles import (
     Symbol,
     Symbols,
 )
+from tclab.model.reports import Report
 from tclab.model.runs import (
     CAUSES,
     NEEDS,
@@ -50,6 +55,7 @@ from tclab.model.runs import (
 
 __all__ = [
     "CAUSES",
+    "KIND",
     "KINDS",
     "LABELS",
     "NEEDS",
@@ -61,10 +67,12 @@ __all__ = [
     "Chain",
     "Chart",
     "Claim",
+    "Diff",
     "Failure",
     "Graph",
     "Guard",
     "Guards",
+    "Json",
     "Kernel",
     "LineNote",
     "Listing",
@@ -72,6 +80,7 @@ __all__ = [
     "Provenance",
     "Recompile",
     "Recompiles",
+    "Report",
     "Run",
     "Snippet",
     "SourceLine",
@@ -81,5 +90,6 @@ __all__ = [
     "Text",
     "decode",
     "encode",
+    "encode_object",
     "slug",
 ]

@@ -172,7 +172,7 @@ class Chart(Artifact):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", tuple(self.x))
-        series = {label: tuple(ys) for label, ys in self.series.items()}
+        series = {str(label): tuple(ys) for label, ys in self.series.items()}
         object.__setattr__(self, "series", series)
         for label, ys in series.items():
             if len(ys) != len(self.x):
@@ -194,9 +194,23 @@ class Chain(Artifact):
     compile_id: str = ""
 
 
+@kind("diff")
+@dataclass(frozen=True)
+class Diff(Artifact):
+    """The same code twice: for two targets, from two PyTorch versions, before and after an edit.
+
+    `left` and `right` are listings in order, such as the panes of two chains; of each stage the
+    first is compared with the first, the second with the second. `labels` name the two sides.
+    """
+
+    labels: tuple[str, str] = ("before", "after")
+    left: tuple[Listing, ...] = ()
+    right: tuple[Listing, ...] = ()
+
+
 #: The stages a listing or graph can belong to, in the order a compile goes through them.
 STAGES = (
-    "python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad",
-    "ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "asm", "ttir", "ttgir", "llir",
-    "ptx", "sass",
-)  # fmt: skip
+    *("python", "bytecode", "dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"),
+    *("ir_pre_fusion", "ir", "wrapper", "kernel", "cpp", "asm"),
+    *("ttir", "ttgir", "llir", "ptx", "sass"),
+)

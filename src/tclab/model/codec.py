@@ -1,15 +1,24 @@
-"""Model objects as JSON-able data and back: each dataclass has a kind, its name in stored files."""
+"""Model objects as JSON data and back: each dataclass has a kind, its name in stored files.
+
+A dataclass becomes an object with the key ``$kind``. The keys of a mapping that begin with ``$``
+get one ``$`` more, so that no key of a user's is taken for a kind, nor for any other mark that
+the store makes (``$file``).
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Union
 
 T = TypeVar("T", bound=type)
 
+#: JSON as Python's `json` reads and writes it.
+Json = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
+
 KINDS: dict[str, type] = {}
+KIND = "$kind"
 
 
 def kind(name: str) -> Callable[[T], T]:
@@ -23,13 +32,12 @@ def kind(name: str) -> Callable[[T], T]:
     return register
 
 
-def encode(value: Any) -> Any:
-    """A model object as JSON-able data; dataclasses carry their kind."""
+def encode(value: object) -> Json:
+    """A model object as JSON data. TypeError for what `decode` could not give back."""
     if is_dataclass(value) and not isinstance(value, type):
-        data = {"kind": getattr(value, "kind")}  # noqa: B009 - set by @kind
-        return data | {f.name: encode(getattr(value, f.name)) for f in fields(value)}
+        return encode_object(value)
     if isinstance(value, Mapping):
-        return {str(k): encode(v) for k, v in value.items()}
+        return _encode_mapping(value)
     if isinstance(value, (tuple, list)):
         return [encode(v) for v in value]
     if value is None or isinstance(value, (str, int, float, bool)):
@@ -37,22 +45,55 @@ def encode(value: Any) -> Any:
     raise TypeError(f"cannot store a {type(value).__name__}: {value!r:.80}")
 
 
-def decode(data: Any) -> Any:
-    """The inverse of `encode`. Unknown kinds and fields are errors, never dropped."""
+def encode_object(value: object) -> dict[str, Json]:
+    """As `encode`, of a dataclass that has a kind of its own."""
+    name = getattr(value, "kind", "")
+    if not is_dataclass(value) or KINDS.get(name) is not type(value):
+        raise TypeError(f"cannot store a {type(value).__name__}: it has no kind of its own")
+    data: dict[str, Json] = {KIND: name}
+    return data | {f.name: encode(getattr(value, f.name)) for f in fields(value)}
+
+
+def _encode_mapping(mapping: Mapping[object, object]) -> dict[str, Json]:
+    data = {_escaped(str(k)): encode(v) for k, v in mapping.items()}
+    if len(data) < len(mapping):
+        raise TypeError(f"cannot store a mapping with two keys of one text: {mapping!r:.80}")
+    return data
+
+
+def _escaped(key: str) -> str:
+    return f"${key}" if key.startswith("$") else key
+
+
+def _plain(key: str) -> str:
+    """The inverse of `_escaped`. A single ``$`` is a mark, which whoever made it takes out."""
+    if key.startswith("$") and not key.startswith("$$"):
+        raise ValueError(f"unknown mark {key!r}")
+    return key.removeprefix("$")
+
+
+def decode(data: Json) -> Any:
+    """The inverse of `encode`; lists come back as tuples, keys as text.
+
+    Unknown kinds and fields are a ValueError, missing fields a TypeError: nothing is dropped.
+    """
     if isinstance(data, list):
         return tuple(decode(v) for v in data)
     if not isinstance(data, dict):
         return data
-    if "kind" not in data:
-        return {k: decode(v) for k, v in data.items()}
-    cls = KINDS.get(data["kind"])
+    if KIND in data:
+        return _decode_object(data)
+    return {_plain(k): decode(v) for k, v in data.items()}
+
+
+def _decode_object(data: dict[str, Json]) -> object:
+    name = data[KIND]
+    cls = KINDS.get(name) if isinstance(name, str) else None
     if cls is None:
-        raise ValueError(f"unknown kind {data['kind']!r}")
-    known = {f.name for f in fields(cls)}
-    unknown = set(data) - known - {"kind"}
-    if unknown:
-        raise ValueError(f"{data['kind']}: unknown fields {sorted(unknown)}")
-    return cls(**{k: decode(v) for k, v in data.items() if k != "kind"})
+        raise ValueError(f"unknown kind {name!r}")
+    if unknown := set(data) - {f.name for f in fields(cls)} - {KIND}:
+        raise ValueError(f"{name}: unknown fields {sorted(unknown)}")
+    return cls(**{k: decode(v) for k, v in data.items() if k != KIND})
 
 
 def slug(text: str) -> str:

@@ -89,9 +89,11 @@ class Failure:
 
 #: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;
 #: timeout, memory, output: over its limit; did_not_raise: an expected error did not come;
-#: worker: the engine lost the process.
-CAUSES = ("raised", "assertion", "exit", "signal", "timeout", "memory", "output",
-          "did_not_raise", "worker")  # fmt: skip
+#: artifact: what it showed cannot be read back; worker: the engine lost the process.
+CAUSES = (
+    *("raised", "assertion", "exit", "signal", "timeout", "memory", "output"),
+    *("did_not_raise", "artifact", "worker"),
+)
 
 
 @kind("run")
@@ -103,7 +105,7 @@ class Run:
     snippet: str
     environment: str  # "here", or the name of the recording's folder
     source_key: str  # digest of the snippet and the local files it includes
-    key: str  # digest of source_key, tclab's capture code and the environment
+    capture_key: str  # digest of tclab's capture code; '' where it was not kept
     provenance: Provenance
     seconds: float
     peak_memory: int  # bytes

@@ -20,16 +20,25 @@ from tclab.page import blocks, outputs, overviews, state
 __all__ = ["code", "overview", "show", "snippet", "stdout"]
 
 
-def snippet(name: str, fold: bool = False) -> None:
-    """Title and caption, code with downloads, then every artifact of the chosen runs."""
+def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -> None:
+    """Title and caption, code with downloads, then every artifact of the chosen runs.
+
+    Of the code, `focus` (functions, classes, values by name) is shown and the rest folded; by
+    default what the snippet gives to the compiler, all of it for an empty `focus`.
+    """
     block, found, runs = _find(name)
-    block.emit(outputs.whole(block, found, runs, fold))
+    block.emit(outputs.whole(block, found, runs, fold, focus))
 
 
-def code(name: str, lines: tuple[int, int] | None = None, fold: bool = False) -> None:
+def code(
+    name: str,
+    lines: tuple[int, int] | None = None,
+    fold: bool = False,
+    focus: Sequence[str] | None = None,
+) -> None:
     """The snippet's source with its downloads; `lines` (first, last) shows a part."""
     block, found, _ = _find(name)
-    block.emit(outputs.source(block, found, lines, fold))
+    block.emit(outputs.source(block, found, lines, fold, focus))
 
 
 def show(
@@ -38,9 +47,10 @@ def show(
     fold: bool = False,
     as_: str | None = None,
 ) -> None:
-    """One artifact of the chosen runs, several, or all (None), each stamped.
+    """One artifact of the chosen runs, several, or all (None), and the stamp of each run.
 
-    `as_` is the view of a graph: picture, table or text; by default all three, in tabs.
+    `as_` is a view: of a graph picture, table or text (by default all three, in tabs), of a table
+    figures (its numbers, large).
     """
     block, found, runs = _find(name)
     wanted = [artifact] if isinstance(artifact, str) else artifact
@@ -48,7 +58,7 @@ def show(
 
 
 def stdout(name: str, fold: bool = False) -> None:
-    """What the snippet printed in the chosen runs, each stamped."""
+    """What the snippet printed in the chosen runs, each run stamped."""
     block, found, runs = _find(name)
     block.emit(outputs.printed(block, found, runs, fold))
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
+from tclab.render import Keyword
 
 
 @dataclass
@@ -26,13 +27,18 @@ class Page:
     """The page whose blocks run, one after the other.
 
     `path` is relative to the project's root, `url` to the site's. `anchors` maps the
-    file of each listing on the page to the prefix of its lines' ids.
+    file of each listing on the page to the prefix of its lines' ids, `headings` the line of
+    each executable fence to the heading it stands under. What the blocks put aside for the
+    site: `keywords` for its search, and `files` (path in the site → HTML).
     """
 
     path: str
     url: str = ""
     anchors: Mapping[str, str] = field(default_factory=dict)
     taken: Counter[str] = field(default_factory=Counter)
+    headings: dict[int, str] = field(default_factory=dict)
+    keywords: list[Keyword] = field(default_factory=list)
+    files: dict[str, str] = field(default_factory=dict)
 
     def unique(self, base: str) -> str:
         """An id no other block of the page has: `base` as a slug, numbered from its second use."""
@@ -64,6 +70,11 @@ class Block:
             if frame == self.filename:
                 return f"{self.page}:{self.line + number}"
         return f"{self.page}:{self.line}"
+
+    @property
+    def heading(self) -> str:
+        """The heading of which this is the first block, as written; '' for a later one."""
+        return self.on.headings.get(self.line, "")
 
     @property
     def filename(self) -> str:

@@ -11,13 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab import claims, machine, snippets
-from tclab.engine import schedule
-from tclab.errors import PageError, RunFailed, StoreError, TclabError
+from tclab import claims, snippets
+from tclab.engine import failures, schedule
+from tclab.engine.plan import Plan
+from tclab.errors import PageError, RunFailed, TclabError
 from tclab.model import Provenance, Run, Snippet
 from tclab.page.prose import sentences, uses
 from tclab.store import recordings
-from tclab.store.live import Store
+from tclab.store.status import Status
 
 
 class Problems(Exception):
@@ -32,20 +33,25 @@ class Problems(Exception):
 class Book:
     """What the pages of one build can show. `runs` has the chosen runs of each snippet."""
 
-    root: Path
+    plan: Plan
     docs: Path
-    store: Store
-    here: Provenance
     snippets: dict[str, Snippet] = field(default_factory=dict)
     uses: list[uses.Use] = field(default_factory=list)
     sentences: list[sentences.Sentence] = field(default_factory=list)
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
-    ran: tuple[str, ...] = ()  # what was stale and ran for this build
+
+    @property
+    def root(self) -> Path:
+        return self.plan.root
+
+    @property
+    def here(self) -> Provenance:
+        return self.plan.here
 
     @property
     def store_path(self) -> Path:
         """The folder of what builds keep; nothing in it is needed for a correct build."""
-        return self.store.path
+        return self.plan.store.path
 
     def snippet(self, name: str, place: str) -> Snippet:
         """The snippet called `name`; a PageError at `place` suggests near names."""
@@ -58,7 +64,7 @@ class Book:
         """The runs to show of snippet `name`: never stale, never failed, never none."""
         snippet = self.snippet(name, place)
         if not self.runs.get(name):
-            raise no_run(snippet, place, machine.missing_needs(snippet))
+            raise no_run(self.plan.live(snippet), place)
         return self.runs[name]
 
 
@@ -70,29 +76,32 @@ def missing(name: str, place: str, known: Iterable[str]) -> PageError:
     return PageError(place, f"there is no snippet {name!r}", f"{hint} Or write snippets/{name}.py")
 
 
-def no_run(snippet: Snippet, place: str, needs: Iterable[str]) -> RunFailed:
+def no_run(live: Status, place: str) -> RunFailed:
     """The error of a snippet that can neither run here nor be shown from a recording."""
-    cause = f"snippets/{snippet.name}.py needs {', '.join(sorted(needs)) or 'a run'}"
-    step = f"record it on a machine that has it: tclab record ENVIRONMENT {snippet.name}"
+    name = live.snippet.name
+    needs = ", ".join(live.why) if live.state == "lacking" else "a run"
+    cause = f"snippets/{name}.py needs {needs}"
+    step = f"record it on a machine that has it: tclab record ENVIRONMENT {name}"
     return RunFailed(place, f"{cause}, which is not here, and has no fresh recording", step)
 
 
 # --------------------------------------------------------------------------- opening
 
 
-def open_book(
-    root: Path, docs: Path, run: Callable[[Book, list[Snippet]], dict[str, Run]] | None = None
-) -> Book:
+#: Runs what is stale of a book; the run of each.
+Runner = Callable[[Book, list[Snippet]], dict[str, Run]]
+
+
+def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
     """Read pages, snippets and recordings, run what is stale (with `run`), choose.
 
     Problems that need no run to be seen are raised before anything runs.
     """
-    book = Book(root, docs, Store.of(root), machine.here())
+    book = Book(Plan(root), docs)
     _raise(_read(book))
     _raise(_recordings(book))
     live = _live(book, run or run_here)
-    failed = [one for one in live.values() if not one.ok]
-    _raise(p for one in failed for p in (_failed(book, one), *_false(book, one)))
+    _raise(problem for one in live.values() if not one.ok for problem in _failed(book, one))
     for name, recorded in book.runs.items():
         book.runs[name] = _shown(live.get(name), recorded)
     return book
@@ -100,18 +109,18 @@ def open_book(
 
 def stored(root: Path, docs: Path) -> Book:
     """The book as far as nothing need be run: recordings, and fresh runs from the store."""
-    book = Book(root, docs, Store.of(root), machine.here())
+    book = Book(Plan(root), docs)
     _raise(_read(book))
     _recordings(book)
     for name, snippet in book.snippets.items():
-        book.runs[name] = _shown(_stored(book, snippet), book.runs.get(name, ()))
+        book.runs[name] = _shown(book.plan.fresh_run(snippet), book.runs.get(name, ()))
     return book
 
 
 def _raise(problems: Iterable[TclabError]) -> None:
-    found = list(problems)
-    if found:
-        raise Problems(found)
+    listed = list(problems)
+    if listed:
+        raise Problems(listed)
 
 
 def _read(book: Book) -> list[TclabError]:
@@ -148,36 +157,26 @@ def _recordings(book: Book) -> list[TclabError]:
     """Read the recordings into the book; what is wrong with them, and which are missing."""
     problems: list[TclabError] = list(recordings.orphans(book.root, book.snippets.values()))
     for name, snippet in book.snippets.items():
-        wrong = recordings.problems(book.root, snippet)
+        recorded, live = book.plan.recordings(snippet), book.plan.live(snippet)
+        wrong = [status.problem for status in recorded if status.problem]
         problems += wrong
-        book.runs[name] = () if wrong else tuple(recordings.load_all(book.root, snippet))
-        needs = machine.missing_needs(snippet)
-        if needs and not wrong and not book.runs[name]:
-            problems.append(no_run(snippet, _first_use(book, name), needs))
+        book.runs[name] = () if wrong else tuple(status.run() for status in recorded)
+        if live.state == "lacking" and not recorded:
+            problems.append(no_run(live, _first_use(book, name)))
     return problems
 
 
 def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
     """Run `stale` without progress."""
-    return schedule.run(stale, root=book.root, store=book.store)
+    return schedule.run(stale, book.plan)
 
 
-def _live(book: Book, run: Callable[[Book, list[Snippet]], dict[str, Run]]) -> dict[str, Run]:
+def _live(book: Book, run: Runner) -> dict[str, Run]:
     """The local runs of what can run here: fresh ones from the store, the others run now."""
-    able = [s for s in book.snippets.values() if not machine.missing_needs(s)]
-    stored = {s.name: _stored(book, s) for s in able}
-    fresh = {name: run for name, run in stored.items() if run is not None and run.ok}
-    stale = [s for s in able if s.name not in fresh]
-    book.ran = tuple(s.name for s in stale)
+    runs = {name: book.plan.fresh_run(snippet) for name, snippet in book.snippets.items()}
+    fresh = {name: kept for name, kept in runs.items() if kept is not None}
+    stale = book.plan.to_run(s for s in book.snippets.values() if s.name not in fresh)
     return fresh | (run(book, stale) if stale else {})
-
-
-def _stored(book: Book, snippet: Snippet) -> Run | None:
-    """The stored run that still holds; a damaged one counts as none."""
-    try:
-        return book.store.fresh(snippet, book.here)
-    except StoreError:
-        return None
 
 
 def _shown(live: Run | None, recorded: Iterable[Run]) -> tuple[Run, ...]:
@@ -191,18 +190,9 @@ def _made_on(run: Run) -> tuple[str, str]:
     return run.provenance.gpu, run.provenance.torch
 
 
-def _failed(book: Book, run: Run) -> RunFailed:
-    """A failed run, with the page that wanted it, the line it failed on and why."""
-    failure = run.failure
-    assert failure is not None
-    where = failure.location or f"snippets/{run.snippet}.py"
-    cause = f"{where}: {failure.cause}: {failure.message}"
-    step = f"correct the snippet, then see it alone: tclab run {run.snippet}"
-    return RunFailed(_first_use(book, run.snippet), cause, step)
-
-
-def _false(book: Book, run: Run) -> Iterator[PageError]:
-    """The sentences that a failed run makes false."""
+def _failed(book: Book, run: Run) -> Iterator[TclabError]:
+    """A failed run, at the page that wants it, and the sentences that it makes false."""
+    yield failures.error(run, _first_use(book, run.snippet))
     false = {c.name: c for c in claims.false(run.claims, run.provenance.torch)}
     for sentence in book.sentences:
         for name, claim in sentence.claims:

@@ -25,13 +25,23 @@ def install() -> None:
 def mark(text: str, page: str, url: str, first_line: int = 1) -> str:
     """The page's Markdown, each executable fence marked with the place it stands at."""
     lines = text.split("\n")
-    for fence in fences.find(text, page):
+    headings = state.build().page(page, url).headings
+    found = fences.find(text, page)
+    for fence in found:
         if fence.executed:
             uses.check(fence, page)
             place = f' page="{page}" url="{url}" line="{first_line + fence.line - 1}"'
             lines[fence.line - 1] += place
+            headings[first_line + fence.line - 1] = _heading(lines, found, fence)
             state.build().expected[page] += 1
     return "\n".join(lines)
+
+
+def _heading(lines: list[str], found: list[fences.Fence], fence: fences.Fence) -> str:
+    """The heading a fence stands under, if it is the first one there; else ''."""
+    before = max((other.end for other in found if other.end < fence.line), default=0)
+    between = lines[before : fence.line - 1]
+    return next((line.lstrip("# ") for line in reversed(between) if line.startswith("#")), "")
 
 
 def _format(**kwargs: Any) -> Any:

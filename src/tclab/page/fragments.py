@@ -12,7 +12,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 from tclab import render
@@ -27,26 +28,43 @@ def figure(
     anchors: Mapping[str, str],
     fold: bool,
     view: str | None,
+    titled: bool,
 ) -> str:
-    """One artifact of `run` with title and stamp; its source lines link into `anchors`."""
+    """One artifact of `run` without its stamp; its source lines link into `anchors`."""
 
     def make() -> str:
         return render.figure(
-            shown, run, prefix=prefix, view=view, fold=fold or None, sources=anchors
-        )
+            shown, run, prefix=prefix, view=view, fold=fold or None, sources=anchors,
+            titled=titled, stamped=False,
+        )  # fmt: skip
 
-    made = [encode(run.provenance), run.environment, run.seconds]
-    options = [prefix, sorted(anchors.items()), fold, view]
-    return kept(make, "figure", encode(shown), made, options)
+    options = [prefix, sorted(anchors.items()), fold, view, titled]
+    return kept(make, "figure", encode(shown), run.provenance.torch_git, options)
 
 
-def source(snippet: Snippet, lines: tuple[int, int], prefix: str, fold: bool) -> str:
-    """Lines (first, last) of a snippet's file as HTML."""
+def keywords(shown: Artifact, prefix: str) -> list[render.Keyword]:
+    """What the site's search finds of an artifact's code."""
 
     def make() -> str:
-        return render.source(snippet, lines=lines, prefix=prefix, fold=fold)
+        return json.dumps([astuple(word) for word in render.keywords(shown, prefix=prefix)])
 
-    return kept(make, "source", snippet.name, snippet.source, lines, prefix, fold)
+    words = kept(make, "words", encode(shown), prefix)
+    return [render.Keyword(*word) for word in json.loads(words)]
+
+
+def source(
+    snippet: Snippet,
+    lines: tuple[int, int],
+    prefix: str,
+    fold: bool | None,
+    focus: Sequence[tuple[int, int]] = (),
+) -> str:
+    """Lines (first, last) of a snippet's file as HTML; those outside of `focus` are folded."""
+
+    def make() -> str:
+        return render.source(snippet, lines=lines, prefix=prefix, fold=fold, focus=focus)
+
+    return kept(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
 
 
 def code_start(snippet: Snippet) -> int:

@@ -16,16 +16,28 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import BuildError
+from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.structure.files import File, Files
 
 from tclab import render
 from tclab.errors import TclabError
 from tclab.page import book, downloads, engine, fragments, progress, proofs, state
 from tclab.page.prose import references
+from tclab.page.site import chapters, crumbs, search, theme
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
 _ASSETS = "assets/tclab"
+
+#: A page with a chain is as wide as the window. A style of its own, not ``:has(.tclab-chain)``: a
+#: browser would look for it again at every change within the viewer, and style the page anew.
+_WIDE = (
+    "<style>@media screen and (min-width: 45em) {"
+    ".md-main__inner { max-width: min(100%, 110rem) }"
+    ".md-content__inner > :is(p, ul, ol, .tclab-listing, .md-typeset__scrollwrap, h2, h3)"
+    " { max-width: 40rem }"
+    "}</style>"
+)
 
 
 def on_startup(command: str, dirty: bool) -> None:
@@ -42,8 +54,8 @@ def on_shutdown() -> None:
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Route markdown-exec through this package; link the assets of the outputs."""
     engine.install()
-    config.extra_css.extend(f"{_ASSETS}/{p.name}" for p in _assets(".css"))
-    config.extra_javascript.extend(f"{_ASSETS}/{p.name}" for p in _assets(".js"))
+    config.extra_css.extend(f"{_ASSETS}/{name}" for name in render.STYLES)
+    config.extra_javascript.extend(f"{_ASSETS}/{name}" for name in render.SCRIPTS)
     return config
 
 
@@ -71,8 +83,8 @@ def newest_day(opened: book.Book) -> int:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the outputs' assets, and every snippet as .py and .ipynb."""
-    for path in _assets(".css", ".js"):
-        files.append(File.generated(config, f"{_ASSETS}/{path.name}", abs_src_path=str(path)))
+    for name in (*render.STYLES, *render.SCRIPTS):
+        files.append(File.generated(config, f"{_ASSETS}/{name}", content=render.asset(name)))
     opened = state.build().book
     made = (downloads.files(s, opened.here.torch, opened.here.triton)
             for s in opened.snippets.values())  # fmt: skip
@@ -81,8 +93,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -> str:
-    """Resolve source references; tell each executable fence where it stands."""
+def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
+    """Keep the order of the pages; the first one, which shows a bit of all, comes last."""
+    urls = sorted(nav.pages, key=lambda page: bool(page.is_homepage))
+    state.build().order = [page.url for page in urls]
+    return nav
+
+
+def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
+    """Resolve source references; tell each executable fence where it stands; link its stage."""
     build = state.build()
     path = Path(config.docs_dir, page.file.src_uri)
     name = path.relative_to(build.book.root).as_posix()
@@ -91,11 +110,20 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, **_: Any) -
         proven = proofs.link(markdown, name, page.url, build.book, first)
         marked = engine.mark(proven, name, page.url, first)
         linked, problems = references.link(marked, name, first)
+        explorer = files.get_file_from_path(page.meta.get("explorer", ""))
+        title = explorer.page.title if explorer and explorer.page else ""
+        linked = chapters.with_links(linked, page.meta, build.book, page, str(title))
     except TclabError as error:
         build.failures.append(error)
         return ""
     build.failures.extend(problems)
     return linked
+
+
+def on_page_content(html: str, page: Any, **_: Any) -> str:
+    """A page with a chain is wide; a function of the explorer gets its way to the others."""
+    wide = _WIDE if 'class="tclab-chain"' in html else ""
+    return wide + crumbs.crumbs(page, html) + html
 
 
 def first_line(path: Path, markdown: str) -> int:
@@ -112,13 +140,42 @@ def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
     if problems:
         raise failed(problems)
     references.save(build.book.store_path / "sources.json")
+    aside = (file for page in build.pages.values() for file in page.files.items())
+    for path, content in dict(aside).items():  # two pages may show one chain
+        files.append(File.generated(config, path, content=content))
     return env
 
 
+@event_priority(100)  # before the search plugin reads the page
+def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
+    page.whole_content = page.content
+    page.content = search.prose(page.content)
+    return context
+
+
+@event_priority(-100)  # after it
+def _show_all(context: Any, /, *, page: Any, **_: Any) -> Any:
+    page.content = page.whole_content
+    return context
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Name what Material's templates leave without a name."""
+    return theme.named(output)
+
+
+on_page_context = CombinedEvent(_show_prose_only, _show_all)
+
+
+@event_priority(-50)  # after the search plugin has written its index, before the offline plugin
 def on_post_build(config: MkDocsConfig) -> None:
-    """Hold the promise that the site's process never imports torch."""
+    """Complete the search index; hold the promise that this process never imports torch."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
+    build = state.build()
+    by_url = {page.url: page for page in build.pages.values()}
+    words = [by_url[url] for url in build.order if url in by_url]
+    search.complete(Path(config.site_dir, "search", "search_index.json"), words)
     fragments.sweep()
 
 
@@ -136,8 +193,3 @@ def failed(problems: Any) -> BuildError:
     texts = list(dict.fromkeys(str(problem) for problem in problems))
     head = "1 problem" if len(texts) == 1 else f"{len(texts)} problems"
     return BuildError("\n".join([f"{head}; the site is not built.", *texts]))
-
-
-def _assets(*suffixes: str) -> list[Path]:
-    """The files that the pages' outputs link."""
-    return [path for path in (*render.CSS_FILES, *render.JS_FILES) if path.suffix in suffixes]

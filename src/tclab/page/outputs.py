@@ -4,26 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tclab import render
 from tclab.errors import PageError, TclabError
-from tclab.model import Artifact, Run, Snippet, Text, slug
-from tclab.page import downloads, fragments
+from tclab.model import Artifact, Report, Run, Snippet, Text, slug
+from tclab.page import downloads, fragments, subjects
 from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
+from tclab.page.site import later, reports
 from tclab.render import parts
 from tclab.render.escape import esc, tag
 from tclab.render.options import Options
 
 
-def whole(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool) -> str:
+def whole(
+    block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool, focus: Sequence[str] | None
+) -> str:
     """Title, caption, source and every output, as one section with an anchor."""
     ident = slug(snippet.name)
-    anchor = tag("a", "¶", class_="headerlink", href=f"#{ident}", title="Permanent link")
-    title = tag("p", esc(snippet.title) + anchor, class_="tclab-title")
-    caption = caption_html(snippet)
-    body = [title, caption, source(block, snippet, None, fold), *_outputs(block, snippet, runs)]
+    body = [_title(block, snippet, ident), caption_html(snippet)]
+    body += [source(block, snippet, None, fold, focus), *_outputs(block, snippet, runs)]
     return tag(
         "section", "\n".join(body), class_="tclab-snippet", id=ident, aria_label=snippet.title
     )
+
+
+def _title(block: Block, snippet: Snippet, ident: str) -> str:
+    """The snippet's title with a link to it; nothing where the heading above says the same."""
+    if _same(snippet.title, block.heading):
+        return ""
+    anchor = tag("a", "¶", class_="headerlink", href=f"#{ident}", title="Permanent link")
+    return tag("p", parts.prose(snippet.title) + anchor, class_="tclab-title")
+
+
+def _same(title: str, heading: str) -> bool:
+    """Whether two titles are the same words."""
+    return bool(title) and slug(title) == slug(heading)
 
 
 def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run]) -> list[str]:
@@ -33,18 +48,30 @@ def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run]) -> list[str]:
         return [*_stdout_of(run), *run.artifacts, *_raised_in(run)]
 
     if any(map(of, runs)):
-        return [_each(block, snippet, runs, of)]
+        return [_each(block, snippet, runs, of, above=snippet.title)]
     cause = f"{snippet.name} shows nothing and prints nothing"
     raise PageError(block.place, cause, "add tclab.show(...) to it, or use only its code(...)")
 
 
-def source(block: Block, snippet: Snippet, lines: tuple[int, int] | None, fold: bool) -> str:
-    """The snippet's source with line anchors, a copy button and the downloads."""
+def source(
+    block: Block,
+    snippet: Snippet,
+    lines: tuple[int, int] | None,
+    fold: bool,
+    focus: Sequence[str] | None = None,
+) -> str:
+    """The snippet's source with line anchors and the downloads; all but its subject folded."""
     prefix = block.on.unique(f"src-{snippet.name}")
-    html = fragments.source(snippet, _range(block, snippet, lines), prefix, fold)
-    name = tag("code", f"snippets/{esc(snippet.name)}.py")
-    links = tag("span", _downloads(block, snippet), class_="tclab-downloads")
-    return tag("div", tag("p", name + links, class_="tclab-bar") + html, class_="tclab-listing")
+    shown = _range(block, snippet, lines)
+    asked = lines is not None or focus is not None  # what a page asks for is never folded whole
+    near = [] if fold or lines else subjects.focus(snippet, shown, focus, block.place)
+    html = fragments.source(snippet, shown, prefix, fold or (False if asked else None), near)
+    name = tag("code", f"snippets/{parts.breakable(snippet.name)}.py")
+    copy = tag("button", "copy", class_="tclab-copy", type="button")
+    links = tag("span", f"{copy} {_downloads(block, snippet)}", class_="tclab-downloads")
+    bar = tag("p", name + links, class_="tclab-bar", data_search_exclude="")
+    # Material's copy button would copy a part; the page's script serves the one in the bar.
+    return tag("div", bar + html, class_="tclab-listing no-copy")
 
 
 def _downloads(block: Block, snippet: Snippet) -> str:
@@ -82,7 +109,7 @@ def artifacts(
     def of(run: Run) -> list[Artifact]:
         return [a for a in run.artifacts if names is None or a.name in names]
 
-    return _each(block, snippet, runs, of, fold, view)
+    return _each(block, snippet, runs, of, fold, view, above=block.heading)
 
 
 def printed(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool) -> str:
@@ -124,14 +151,21 @@ def _each(
     of: Callable[[Run], list[Artifact]],
     fold: bool = False,
     view: str | None = None,
+    above: str = "",
 ) -> str:
-    """The artifacts `of` each run: one after the other, or in a tab for each run."""
+    """The artifacts `of` each run and its stamp: one after the other, or in a tab for each run.
+
+    A title that repeats the one `above` it is left out.
+    """
     panels = []
     for run in runs:
         chosen = of(run)
         if chosen:
-            figures = [_figure(block, snippet, run, a, fold, view) for a in chosen]
-            panels.append((label(run), "\n".join(figures)))
+            figures = [
+                _figure(block, snippet, run, a, fold, view, before)
+                for a, before in zip(chosen, [above, *(a.title for a in chosen)])
+            ]
+            panels.append((label(run), "\n".join([*figures, render.stamp(run)])))
     if len(panels) == 1:
         return panels[0][1]
     where = Options(prefix=block.on.unique(f"{snippet.name}-runs"))
@@ -139,14 +173,26 @@ def _each(
 
 
 def _figure(
-    block: Block, snippet: Snippet, run: Run, artifact: Artifact, fold: bool, view: str | None
+    block: Block,
+    snippet: Snippet,
+    run: Run,
+    artifact: Artifact,
+    fold: bool,
+    view: str | None,
+    above: str,
 ) -> str:
-    """One artifact with its title and its stamp."""
-    prefix = block.on.unique(f"{snippet.name}-{run.environment}-{artifact.name}")
+    """One artifact with its title; what it puts aside goes to the page."""
+    page = block.on
+    prefix = page.unique(f"{snippet.name}-{run.environment}-{artifact.name}")
+    titled = not _same(artifact.title, above)
+    if isinstance(artifact, Report):
+        return reports.figure(page, artifact, prefix)
     try:
-        return fragments.figure(run, artifact, prefix, block.on.anchors, fold, view)
+        html = fragments.figure(run, artifact, prefix, page.anchors, fold, view, titled)
     except TclabError as error:  # such as a view that a graph has not
         raise PageError(block.place, error.cause, error.next_step) from None
+    page.keywords += fragments.keywords(artifact, prefix)
+    return later.put_aside(page, html)
 
 
 def label(run: Run) -> str:

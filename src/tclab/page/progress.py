@@ -32,8 +32,7 @@ def run(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 def _run(book: Book, stale: list[Snippet], on_event: events.OnEvent) -> dict[str, Run]:
     return schedule.run(
         stale,
-        root=book.root,
-        store=book.store,
+        book.plan,
         on_event=on_event,
         warm=len(stale) >= WARM_FROM,
         pool=_serving.pool(book) if _serving else None,
@@ -58,7 +57,7 @@ class _Serving:
 
     def pool(self, book: Book) -> Pool:
         if self._pool is None:
-            self._pool = Pool(book.store.cache.absolute())
+            self._pool = Pool(book.plan.store.cache.absolute())
         return self._pool
 
     def close(self) -> None:

@@ -86,7 +86,7 @@ def _shown(sentence: Sentence, url: str, book: Book) -> str:
     made = (_claim(book.snippet(n, str(sentence)), c, str(sentence)) for n, c in sentence.claims)
     versions = dict.fromkeys(note for claim in made if (note := only(claim)))
     note = f" ({'; '.join(versions)})" if versions else ""
-    return f'<span class="tclab-said">{sentence.text}{note}</span>{"".join(marks)}'
+    return f'<span class="tclab-sentence">{sentence.text}{note}</span>{"".join(marks)}'
 
 
 def only(claim: Claim) -> str:

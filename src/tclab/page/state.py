@@ -20,6 +20,7 @@ class Build:
     expected: Counter[str] = field(default_factory=Counter)  # executable fences, by page
     executed: Counter[str] = field(default_factory=Counter)
     pages: dict[str, Page] = field(default_factory=dict)
+    order: list[str] = field(default_factory=list)  # urls, as the navigation has them
 
     def page(self, path: str, url: str = "") -> Page:
         """The page at `path`; its listings' anchors are known before its blocks run."""

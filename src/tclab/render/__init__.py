@@ -7,30 +7,53 @@ Matplotlib (charts), each imported when it is first needed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab.render import kinds
+from tclab.render import kinds, opcodes
 from tclab.render import run as _run
 from tclab.render import stamp as _stamp
 from tclab.render.escape import clean, esc, identifier
+from tclab.render.opcodes import Keyword
 from tclab.render.options import FOLD_LINES, Options
-from tclab.render.parts import pair
 
 if TYPE_CHECKING:
     from tclab.model import Artifact, Run, Snippet
 
 __all__ = [
-    "FOLD_LINES", "Options", "clean", "css", "esc", "figure", "html", "identifier", "js", "output",
-    "pair", "run", "run_text", "source", "stamp", "stamp_text", "text", "version",
-]  # fmt: skip
+    "FOLD_LINES",
+    "SCRIPTS",
+    "STYLES",
+    "Keyword",
+    "Options",
+    "asset",
+    "clean",
+    "css",
+    "esc",
+    "figure",
+    "html",
+    "identifier",
+    "js",
+    "keywords",
+    "output",
+    "run",
+    "run_text",
+    "source",
+    "stamp",
+    "stamp_text",
+    "text",
+    "version",
+]
 
 _ASSETS = Path(__file__).parent / "assets"
-CSS_FILES = (_ASSETS / "tclab.css", _ASSETS / "chain.css")
-JS_FILES = (_ASSETS / "tclab.js", _ASSETS / "chain.js")
+
+#: What the outputs of a page need, each made of the files named.
+_SECTIONS = ("index", "code", "memory", "pane", "column", "chain", "layout", "listen", "start")
+STYLES = {"tclab.css": ("tclab.css", "report.css"), "chain.css": ("chain.css", "diff.css")}
+SCRIPTS = {"tclab.js": ("tclab.js",), "chain.js": tuple(f"chain/{s}.js" for s in _SECTIONS)}
 
 Sources = Mapping[str, str]
 
@@ -43,17 +66,15 @@ def html(
     fold: bool | None = None,
     sources: Sources | None = None,
     torch_git: str = "",
-    light: bool = False,
 ) -> str:
     """The artifact as HTML, without title and stamp.
 
     `prefix` (default: the artifact's name) begins every id: unique in a page. `view`
     picks a graph's ``picture``, ``table`` or ``text``. `fold`: None folds what is long.
     `sources` maps files to the prefix that `source` showed them under on this page.
-    `light` leaves a chain's machine code without markup, as a long chain's always is.
     """
     chosen = identifier(prefix or artifact.name)
-    return kinds.html(artifact, Options(chosen, view, fold, sources or {}, torch_git, light))
+    return kinds.html(artifact, Options(chosen, view, fold, sources or {}, torch_git))
 
 
 def figure(
@@ -64,10 +85,15 @@ def figure(
     view: str | None = None,
     fold: bool | None = None,
     sources: Sources | None = None,
+    titled: bool = True,
+    stamped: bool = True,
 ) -> str:
-    """The artifact with its title above and, where `run` made it, its stamp beneath."""
-    chosen = identifier(prefix or artifact.name)
-    return _run.figure(artifact, run, Options(chosen, view, fold, sources or {}))
+    """The artifact with its title above and, where `run` made it, its stamp beneath.
+
+    `titled` and `stamped` False leave them to whoever shows several of a run together.
+    """
+    options = Options(identifier(prefix or artifact.name), view, fold, sources or {})
+    return _run.figure(artifact, run, options, titled=titled, stamped=stamped)
 
 
 def run(
@@ -78,7 +104,7 @@ def run(
     fold: bool | None = None,
     sources: Sources | None = None,
 ) -> str:
-    """Every artifact of a run, each a figure with its stamp."""
+    """Every artifact of a run, each a figure, and the stamp of them all."""
     return _run.html(run, Options(identifier(prefix), view, fold, sources or {}))
 
 
@@ -88,9 +114,18 @@ def source(
     prefix: str = "",
     lines: tuple[int, int] | None = None,
     fold: bool | None = None,
+    focus: Sequence[tuple[int, int]] = (),
 ) -> str:
-    """The snippet's code, line n under the anchor ``{prefix}-L{n}``; `lines` are inclusive."""
-    return _run.source(snippet, Options(identifier(prefix), None, fold), lines)
+    """The snippet's code, line n under the anchor ``{prefix}-L{n}``; `lines` are inclusive.
+
+    Where there is a `focus` (ranges of lines, in order), the lines outside of it are folded.
+    """
+    return _run.source(snippet, Options(identifier(prefix), None, fold), lines, focus)
+
+
+def keywords(artifact: Artifact, *, prefix: str = "") -> list[Keyword]:
+    """What a search finds of the artifact's code: operations and kernels, each with a line."""
+    return opcodes.of(artifact, Options(identifier(prefix or artifact.name)))
 
 
 def output(run: Run, *, prefix: str = "", fold: bool | None = None) -> str:
@@ -120,23 +155,40 @@ def stamp_text(run: Run) -> str:
 
 def css() -> str:
     """The style sheets, one after the other: they fit Material, and stand alone."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in CSS_FILES)
+    return "\n".join(map(asset, STYLES))
 
 
 def js() -> str:
     """The scripts, one after the other: comfort only, nothing needs them."""
-    return "\n".join(path.read_text(encoding="utf-8") for path in JS_FILES)
+    return "\n".join(map(asset, SCRIPTS))
+
+
+@lru_cache(maxsize=8)
+def asset(name: str) -> str:
+    """A style sheet or a script by its name in `STYLES` or `SCRIPTS`. The sections of a script
+    share one function's scope, and leave nothing in the page's.
+    """
+    files = (STYLES | SCRIPTS)[name]
+    texts = [(_ASSETS / file).read_text(encoding="utf-8") for file in files]
+    if not name.endswith(".js") or len(texts) == 1:
+        return "\n".join(texts)
+    return '(function () {\n"use strict";\n\n' + "\n".join(texts) + "})();\n"
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
     """A digest of all that decides the HTML: this package, and what it draws with."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parent.rglob("*.py")):
+    for path in sorted(_sources()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     for package in ("pygments", "igraph", "matplotlib"):
         digest.update(f"{package} {_installed(package)}\n".encode())
     return digest.hexdigest()[:16]
+
+
+def _sources() -> list[Path]:
+    folder = Path(__file__).parent
+    return [*folder.rglob("*.py"), *folder.rglob("*.json")]
 
 
 def _installed(package: str) -> str:

@@ -6,13 +6,12 @@ stand for something (they are marked with a key) and those made from it (they li
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tclab.render.escape import clean
 from tclab.render.parts import line_count
@@ -89,10 +88,33 @@ class Index:
         """The pane that `line` is in."""
         return bisect_right(self.starts, line) - 1
 
-    def json(self) -> str:
-        """For the page's script: sorted lists, each number as its distance from the one before."""
-        joins = [[_distances(marked), _distances(linked)] for marked, linked in self.joins]
-        return json.dumps({"counts": self.counts, "joins": joins}, separators=(",", ":"))
+    def owners(self, sources: Iterable[int]) -> dict[int, Lines]:
+        """The lines among `sources` that each line is made from, the most telling ones only.
+
+        A source all of whose descendants are another's as well, and fewer, is the more telling:
+        a line within a function says more than the line that calls it. Of sources with the very
+        same descendants the last stands for all.
+        """
+        became = {source: frozenset(self.descendants(source)) for source in sorted(sources)}
+        from_sources: dict[int, list[int]] = defaultdict(list)
+        for source, lines in became.items():
+            for line in lines:
+                from_sources[line].append(source)
+        owner_sets = {line: tuple(several) for line, several in from_sources.items()}
+        telling = {several: _telling(several, became) for several in set(owner_sets.values())}
+        return {line: telling[several] for line, several in owner_sets.items()}
+
+    def payload(self) -> dict[str, Any]:
+        """For the page's script: counts, and joins as flat sorted lists of distances.
+
+        Within a list each number is the distance from the one before, the first from the first
+        of the same side's list of the join before.
+        """
+        before, joins = [0, 0], []
+        for join in self.joins:
+            joins.append([_distances(lines, start) for lines, start in zip(join, before)])
+            before = [lines[0] for lines in join]
+        return {"counts": self.counts, "joins": joins}
 
 
 def _by_key(panes: Sequence[Listing], starts: Sequence[int], field: str) -> dict[str, set[int]]:
@@ -116,5 +138,15 @@ def _merged(joins: Iterable[Join], side: int) -> Iterator[Join]:
         yield sides if side == 0 else sides[::-1]
 
 
-def _distances(lines: Lines) -> list[int]:
-    return [b - a for a, b in zip((0, *lines), lines, strict=False)]
+def _distances(lines: Lines, start: int) -> list[int]:
+    return [b - a for a, b in zip((start, *lines), lines, strict=False)]
+
+
+def _telling(sources: Lines, became: Mapping[int, frozenset[int]]) -> Lines:
+    """`sources` without those that hold all that another of them became."""
+
+    def outdone(source: int, other: int) -> bool:
+        mine, its = became[source], became[other]
+        return its < mine or (its == mine and source < other)
+
+    return tuple(s for s in sources if not any(outdone(s, o) for o in sources if o != s))

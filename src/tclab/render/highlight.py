@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tclab.render.escape import attributes, clean, esc, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from tclab.render.options import Options
 
@@ -93,27 +93,12 @@ def inline(code: str, language: str = "python") -> str:
     return tag("code", html, class_="highlight tclab-inline")
 
 
-def _line(html: str, number: int, ident: str | None, keys: tuple[str, ...]) -> str:
-    if ident is None and not keys:
-        return html + "\n"
-    data: dict[str, object] = (
-        {"data_line": number, "data_keys": " ".join(map(_key, keys))} if keys else {}
-    )
-    return tag("span", html + "\n", id=ident, **data)
-
-
-def _key(key: str) -> str:
-    """A key without white space, so that a list of keys can be split at spaces."""
-    return "".join(clean(key).split())
-
-
 def block(
     code: str,
     language: str,
     options: Options,
     *,
     first_line: int = 1,
-    links: Mapping[int, tuple[str, ...]] | None = None,
     numbers: bool = False,
     anchors: bool = True,
     label: str = "",
@@ -122,18 +107,17 @@ def block(
     """A block of code with a line anchor ``{prefix}-L{n}`` for each line.
 
     Built as Material's own blocks are (``div.highlight > pre > code``), so that its
-    colours and its copy button work. `links` are counted within `code`, from 1.
+    colours and its copy button work.
     """
-    links = links or {}
     shown = lines(code, language)
     width = len(str(first_line + len(shown) - 1))
     body = []
-    for number, html in enumerate(shown, 1):
-        at = number + first_line - 1
+    for at, html in enumerate(shown, first_line):
         margin = f'<span data-linenos="{at:>{width}} "></span>' if numbers else ""
-        ident = options.id(f"L{at}") if anchors else None
-        body.append(_line(margin + html, at, ident, links.get(number, ())))
-    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None)
+        line = margin + html + "\n"
+        body.append(tag("span", line, id=options.id(f"L{at}")) if anchors else line)
+    height = f"--lines:{len(shown)}"  # so that code off the screen need not be laid out
+    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None, style=height)
     return (
         f'<div class="highlight tclab-code" data-search-exclude=""'
         f"{attributes(data_stage=stage or None)}><pre>{inner}</pre></div>"

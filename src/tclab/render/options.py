@@ -22,7 +22,6 @@ _PYTORCH = "https://github.com/pytorch/pytorch"
 class Options:
     """`prefix` makes ids unique in a page; `view` picks one of a graph's views.
 
-    `light` leaves machine code without markup, for a page that holds much of it.
     `fold` None folds what is long, True everything, False nothing. `sources` maps the
     file of a source line to the prefix of its listing on this page; only those are
     linked. `torch_git` is the commit that links into PyTorch's own files point at.
@@ -33,7 +32,6 @@ class Options:
     fold: bool | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     torch_git: str = ""
-    light: bool = False
 
     def id(self, *parts: object) -> str:
         """An id of this artifact."""
@@ -44,9 +42,9 @@ class Options:
         """The same options for a part of this artifact."""
         return replace(self, prefix=self.id(*parts))
 
-    def folds(self, lines: int) -> bool:
+    def folds(self, lines: int, most: int = FOLD_LINES) -> bool:
         """Whether something of this many lines is folded."""
-        return lines > FOLD_LINES if self.fold is None else self.fold
+        return lines > most if self.fold is None else self.fold
 
 
 def commit_url(git: str, path: str = "", line: int = 0) -> str:

@@ -1,7 +1,8 @@
-"""Pieces of HTML that several artifacts use: folds, tables, tabs, pairs."""
+"""Pieces of HTML that several artifacts use: folds, tables, tabs."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from tclab.render.escape import clean, esc, one_line, tag
@@ -11,12 +12,19 @@ if TYPE_CHECKING:
 
     from tclab.render.options import Options
 
+_INNER_UNDERSCORES = re.compile(r"(?<=[A-Za-z0-9])(_+)(?=[A-Za-z0-9])")
+
 DASH = '<span class="tclab-none">–</span>'
 
 
 def code(text: str) -> str:
-    """A short piece of code."""
-    return tag("code", esc(text)) if text else DASH
+    """A short piece of code; long names break at underscores."""
+    return tag("code", breakable(text)) if text else DASH
+
+
+def breakable(text: str) -> str:
+    """`text` as HTML that may be broken behind underscores: kernels' names are long."""
+    return _INNER_UNDERSCORES.sub(r"\1<wbr>", esc(text))
 
 
 def prose(text: str) -> str:
@@ -43,11 +51,25 @@ def fold(summary: str, body: str, *, open_: bool = False) -> str:
     return tag("details", head + body, class_="tclab-fold", open=open_)
 
 
-def folded(body: str, what: str, lines: int, options: Options) -> str:
-    """`body`, folded where the options say so; `what` and the number of lines name it."""
-    if not options.folds(lines):
-        return body
-    return fold(f"{what or 'Text'}, {count(lines, 'line')}", body)
+def folded(body: str, language: str, lines: int, options: Options) -> str:
+    """`body`, folded where the options say so; how long it is, and in which language, names it.
+
+    Not its title, which stands right above.
+    """
+    return fold(size(lines, language), body) if options.folds(lines) else body
+
+
+def size(lines: int, language: str) -> str:
+    """`60 lines of C++`; text in no language is `60 lines`."""
+    return count(lines, "line") + (f" of {language}" if language else "")
+
+
+def later(body: str, title: str, options: Options) -> str:
+    """`body`, which a site may keep in a file of its own until it is asked for.
+
+    The element occurs nowhere else and not within itself, so that it is found as text.
+    """
+    return tag("tclab-later", body, data_ids=options.prefix, data_title=one_line(title))
 
 
 def table(
@@ -60,22 +82,24 @@ def table(
     search: bool = True,
 ) -> str:
     """A table that scrolls sideways in its own box. Cells of `rows` are HTML already."""
-    align = [" tclab-num" if r else "" for r in [*right, *[False] * len(head)]][: len(head)]
-    names = []
-    for i, name in enumerate(head):
-        unit = (
-            f' <span class="tclab-unit">{esc(units[i])}</span>'
-            if i < len(units) and units[i]
-            else ""
-        )
-        names.append(tag("th", esc(name) + unit, scope="col", class_=align[i].strip() or None))
+    align = ["tclab-num" if r else None for r in [*right, *[False] * len(head)]][: len(head)]
+    padded = [*units, *[""] * len(head)][: len(head)]
+    names = [_heading(*each) for each in zip(head, padded, align, strict=True)]
     body = []
     for row in rows:
-        cells = (tag("td", cell, class_=align[i].strip() or None) for i, cell in enumerate(row))
+        cells = (tag("td", cell, class_=align[i]) for i, cell in enumerate(row))
         body.append(tag("tr", "".join(cells)))
     inner = f"<thead><tr>{''.join(names)}</tr></thead><tbody>{''.join(body)}</tbody>"
     html = tag("table", inner, class_="tclab-table")
     return scroll(html, label or "Table", search=search)
+
+
+def _heading(name: str, unit: str, align: str | None) -> str:
+    """A column's heading; an empty one is no heading."""
+    if not name and not unit:
+        return "<td></td>"
+    of = f' <span class="tclab-unit">{esc(unit)}</span>' if unit else ""
+    return tag("th", esc(name) + of, scope="col", class_=align)
 
 
 def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> str:
@@ -85,7 +109,7 @@ def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> s
         html,
         class_=f"tclab-scroll {class_}".strip(),
         tabindex="0",
-        role="region",
+        role="group",
         aria_label=one_line(label),
         data_search_exclude=None if search else "",
     )
@@ -122,12 +146,6 @@ def tabs(
         data_keep=keep,
     )
     return tag("div", choice + "".join(bodies), class_="tclab-tabs")
-
-
-def pair(left: str, right: str) -> str:
-    """Two pieces of HTML side by side on a wide screen, one under the other on a narrow one."""
-    sides = "".join(tag("div", side, class_="tclab-side") for side in (left, right))
-    return tag("div", sides, class_="tclab-pair")
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

@@ -92,6 +92,10 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
+#: A drawing of more pixels gives way to the graph's table on a phone.
+WIDE = 560
+
+
 @dataclass(frozen=True)
 class _Drawing:
     """A layout in pixels."""
@@ -199,9 +203,8 @@ def _box(box: Box, centre: Point, width: float, options: Options) -> str:
         x, y = centre[0] + width / 2 - 7, centre[1] + _HEIGHT / 2
         drawn += f'<circle cx="{_n(x)}" cy="{_n(y)}" r="4.5"/>'
     name = f"tclab-node tclab-op-{op_class(node)}" + (" tclab-again" if box.again else "")
-    keys = " ".join("".join(k.split()) for k in node.keys) or None
     url = source_url(node.source, options) if node.source else ""
-    return tag("a" if url else "g", drawn, href=url or None, class_=name, data_keys=keys)
+    return tag("a" if url else "g", drawn, href=url or None, class_=name)
 
 
 def svg(graph: Graph, options: Options) -> str:
@@ -220,7 +223,7 @@ def svg(graph: Graph, options: Options) -> str:
         "svg",
         marker + _lines(drawing, arrow) + "".join(boxes),
         xmlns="http://www.w3.org/2000/svg",
-        class_="tclab-graph",
+        class_="tclab-graph" + (" tclab-wide" if drawing.width > WIDE else ""),
         role="group",
         aria_label=one_line(f"{graph.title or 'FX graph'}: {len(graph.nodes)} nodes"),
         viewBox=f"0 0 {_n(drawing.width)} {_n(drawing.height)}",

@@ -5,21 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tclab.render import columns, highlight, kinds, parts, stamp
+from tclab.render import columns, excerpt, highlight, kinds, parts, stamp
 from tclab.render.escape import clean, esc, tag
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tclab.model import Artifact, Run, Snippet
     from tclab.render.options import Options
 
 
-def figure(artifact: Artifact, run: Run | None, options: Options) -> str:
-    """An artifact with its title above and its run's stamp beneath."""
+def figure(
+    artifact: Artifact,
+    run: Run | None,
+    options: Options,
+    *,
+    titled: bool = True,
+    stamped: bool = True,
+) -> str:
+    """An artifact with its title above and its run's stamp beneath, unless told otherwise."""
     if run is not None and not options.torch_git:
         options = replace(options, torch_git=run.provenance.torch_git)
-    title = esc(artifact.title)
+    title = parts.breakable(artifact.title) if titled else ""
     head = tag("figcaption", title, class_="tclab-title") if title else ""
-    body = kinds.html(artifact, options) + (stamp.html(run) if run is not None else "")
+    foot = stamp.html(run) if run is not None and stamped else ""
+    body = kinds.html(artifact, options) + foot
     return tag(
         "figure",
         head + body,
@@ -29,15 +39,24 @@ def figure(artifact: Artifact, run: Run | None, options: Options) -> str:
     )
 
 
-def source(snippet: Snippet, options: Options, lines: tuple[int, int] | None = None) -> str:
-    """The snippet's code; line 12 has the anchor ``{prefix}-L12``. `lines` are inclusive."""
-    first, last = lines or (1, snippet.source.count("\n") + 1)
-    code = "\n".join(clean(snippet.source).split("\n")[first - 1 : last])
-    name = f"{snippet.name}.py"
-    body = highlight.block(
-        code, "python", options, first_line=first, numbers=True, label=name, stage="python"
-    )
-    body = parts.folded(body, name, parts.line_count(code), options)
+def source(
+    snippet: Snippet,
+    options: Options,
+    lines: excerpt.Range | None = None,
+    focus: Sequence[excerpt.Range] = (),
+) -> str:
+    """The snippet's code; line 12 has the anchor ``{prefix}-L12``. `lines` are inclusive.
+
+    What is outside the ranges of `focus` is folded; without any, all is shown if it is short.
+    """
+    first, last = lines or (1, parts.line_count(snippet.source))
+    code = "\n".join(clean(snippet.source).split("\n")[first - 1 : last]) + "\n"
+    body = excerpt.html(
+        code, "python", options, focus or [(first, last)],
+        first_line=first, numbers=True, label=f"{snippet.name}.py", stage="python",
+    )  # fmt: skip
+    if not focus:
+        body = parts.folded(body, "Python", last - first + 1, options)
     return tag("div", body, class_="tclab tclab-source")
 
 
@@ -47,7 +66,7 @@ def output(run: Run, options: Options) -> str:
     for name, said in (("Output", run.stdout), ("Errors", run.stderr), ("Raised", run.raised)):
         if said.strip():
             body = highlight.block(said, "text", options, anchors=False, label=name)
-            body = parts.folded(body, name, parts.line_count(said), options)
+            body = parts.folded(body, "", parts.line_count(said), options)
             head = tag("p", name, class_="tclab-filename")
             pieces.append(head + body)
     return tag("div", "".join(pieces), class_="tclab tclab-output") if pieces else ""
@@ -62,15 +81,16 @@ def failure(run: Run) -> str:
 
 
 def html(run: Run, options: Options) -> str:
-    """Every artifact in order, each stamped; a failed run says so first."""
+    """Every artifact in order, the stamp at the end; a failed run says so first."""
     pieces = []
     if run.failure is not None:
         said = tag("p", esc(failure(run)), role="alert")
         trace = highlight.block(run.failure.traceback, "pytb", options, anchors=False)
         pieces.append(tag("div", said + trace, class_="tclab-failure"))
     for number, artifact in enumerate(run.artifacts, 1):
-        pieces.append(figure(artifact, run, options.under(artifact.name or number)))
-    return "".join(pieces)
+        own = options.under(artifact.name or number)
+        pieces.append(figure(artifact, run, own, stamped=False))
+    return "".join([*pieces, stamp.html(run)])
 
 
 def text(run: Run) -> str:

@@ -50,7 +50,7 @@ def html(run: Run) -> str:
         first = first.replace(f"({git})", f'(<a href="{url}" rel="noopener">{git}</a>)')
     items = "".join(tag("span", p) for p in (first, *rest))
     kind = "here" if run.environment == "here" else "recorded"
-    return tag("p", items, class_=f"tclab-stamp tclab-{kind}")
+    return tag("p", items, class_=f"tclab-stamp tclab-{kind}", data_search_exclude="")
 
 
 def text(run: Run) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from pathlib import Path
 
 from tclab import render
 from tclab.render.escape import esc
@@ -15,11 +16,12 @@ body { max-width: 110rem; margin: 0 auto; padding: 1.2rem clamp(.8rem, 2vw, 2.5r
   background: var(--tclab-bg); color: var(--tclab-fg);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 body > :is(p, ul, ol, dl) { max-width: 48rem; }
-h1 { margin: .2em 0 .6em; font-size: 1.7rem; line-height: 1.2; }
+h1 { margin: .2em 0 .6em; font-size: 1.7rem; line-height: 1.2; overflow-wrap: anywhere; }
 h2 { margin: 2em 0 .6em; font-size: 1.25rem; }
 h3 { margin: 1.6em 0 .5em; font-size: 1.05rem; }
 a { color: var(--tclab-link); }
 code { font-family: var(--tclab-mono); font-size: .92em; }
+:is(h1, h2, h3, p, li, summary) { overflow-wrap: anywhere; }
 @media print { body { max-width: none; padding: 0; } }
 """
 
@@ -31,9 +33,10 @@ _DARK = re.compile(
 def _css() -> str:
     """The site's styles; its dark colours for readers whose system is dark."""
     sheet = render.css()
-    dark = _DARK.search(sheet)
-    assert dark, "tclab.css has no dark colours"
-    media = f"@media screen and (prefers-color-scheme: dark) {{ :root {dark[1]} }}"
+    colours = _DARK.findall(sheet)
+    assert colours, "the style sheets have no dark colours"
+    dark = "\n".join(f":root {each}" for each in colours)
+    media = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
     return f"{sheet}\n{media}\n{_STYLE}"
 
 
@@ -42,22 +45,31 @@ def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def page(title: str, body: str, *, language: str = "en") -> str:
-    """`body` (HTML) as a page of its own, under the heading `title` (text).
+def style(sheet: Path) -> str:
+    """A style sheet as an element."""
+    return f"<style>\n{sheet.read_text(encoding='utf-8')}</style>"
 
-    The page's policy lets it run only its own script and load nothing at all, so that it
-    shows the same on a laptop, in a mail and behind a firewall.
+
+def page(title: str, body: str, *, language: str = "en", above: str = "", script: str = "") -> str:
+    """`body` (HTML) as a page of its own, under the heading `title` (text); `above` (HTML) stands
+    over the heading.
+
+    The page's policy lets it run only its own scripts and load nothing at all, so that it
+    shows the same on a laptop, in a mail and behind a firewall. With a `script` of its own
+    besides the viewer's it may ask the host it came from.
     """
-    script = "\n" + render.js()
+    scripts = [f"\n{text}" for text in (render.js(), script) if text]
+    allowed = " ".join(f"'{_hash(text)}'" for text in scripts)
+    asks = "connect-src 'self'; " if script else ""
     policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src '{_hash(script)}'; "
-        "img-src data:"
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; {asks}img-src data:"
     )
+    ends = "".join(f"<script>{text}</script>\n" for text in scripts)
     return (
         f'<!doctype html>\n<html lang="{esc(language)}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<link rel="icon" href="data:,">\n<title>{esc(title)}</title>\n'
-        f"<style>\n{_css()}</style>\n</head>\n<body>\n<h1>{esc(title)}</h1>\n{body}\n"
-        f"<script>{script}</script>\n</body>\n</html>\n"
+        f"<style>\n{_css()}</style>\n</head>\n<body>\n{above}<h1>{esc(title)}</h1>\n{body}\n"
+        f"{ends}</body>\n</html>\n"
     )

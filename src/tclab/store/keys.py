@@ -1,4 +1,4 @@
-"""Keys: digests that say whether a stored run still tells the truth. No torch."""
+"""Digests of what a run shows depends on: its snippet and the code that captures. No torch."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import json
 import os
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
-from tclab.model import Provenance, Snippet
+from tclab.model import Json, Provenance, Snippet
 
-#: What of tclab decides what a run shows, given its snippet and its environment.
+#: What of tclab decides what a run shows, given its snippet and its provenance.
 _CAPTURE = (
-    "model", "capturing", "explain", "engine/worker/process.py", "engine/variables.py",
-    "claims.py", "display.py", "scrub.py", "targets.py",
-)  # fmt: skip
+    *("model", "capturing", "explain", "engine/worker/process.py", "engine/variables.py"),
+    *("claims.py", "display.py", "scrub.py", "targets.py"),
+)
+
+#: Of a provenance, all that can change what a run shows: everything but the day.
+PROVENANCE = (
+    *("torch", "torch_git", "triton", "python", "cuda", "gpu", "driver", "cpu", "system"),
+    *("cores", "variables"),
+)
 
 
-def digest(data: Any) -> str:
-    """SHA-256 of JSON-able data, independent of the order of keys."""
+def digest(data: Json) -> str:
+    """SHA-256 of JSON data, independent of the order of keys."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -32,7 +37,7 @@ def file_digest(path: str | Path) -> str:
 
 def source_key(snippet: Snippet) -> str:
     """Of the snippet and the local files it imports. Line endings do not count."""
-    includes = [(p.name, _lines(p.read_bytes())) for p in snippet.includes]
+    includes: list[Json] = [[p.name, _lines(p.read_bytes())] for p in snippet.includes]
     return digest([snippet.name, _lines(snippet.source.encode()), includes])
 
 
@@ -40,17 +45,10 @@ def _lines(content: bytes) -> str:
     return content.replace(b"\r\n", b"\n").decode("utf-8", "backslashreplace")
 
 
-def environment_key(provenance: Provenance) -> str:
-    """Of all that can change what a run shows: everything but the day."""
-    fields = ("torch", "torch_git", "python", "cpu", "system", "triton", "cuda", "gpu", "driver")
-    values = {name: getattr(provenance, name) for name in (*fields, "cores")}
+def provenance_key(provenance: Provenance) -> str:
+    """Of all of a provenance that can change what a run shows."""
+    values = {name: getattr(provenance, name) for name in PROVENANCE}
     return digest(values | {"variables": dict(provenance.variables)})
-
-
-def run_key(snippet: Snippet, provenance: Provenance, capture: str = "") -> str:
-    """Of the snippet, the code that captures (`capture_key`), and the environment."""
-    capture = capture or capture_key()
-    return digest([source_key(snippet), capture, environment_key(provenance)])
 
 
 def capture_key() -> str:
@@ -69,4 +67,4 @@ def capture_files() -> list[Path]:
 
 @lru_cache(maxsize=4)
 def _capture_key(files: tuple[tuple[str, int], ...]) -> str:
-    return digest([(os.path.basename(path), file_digest(path)) for path, _ in files])
+    return digest([[os.path.basename(path), file_digest(path)] for path, _ in files])

@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any
 
 from tclab.errors import StoreError
 from tclab.model import Provenance, Run, Snippet
-from tclab.store import folders, keys, run_files
+from tclab.store import folders, run_files
+from tclab.store.run_files import Head
+from tclab.store.status import State, Status, differences
 
 try:
     import fcntl
@@ -51,25 +52,27 @@ class Store:
         """The last run, if it failed."""
         return self._read(self._failed_folder(_name(snippet)), _name(snippet))
 
-    def fresh(self, snippet: Snippet, env: Provenance) -> Run | None:
-        """The last good run, if it still holds. A damaged one is stale: it is run again."""
-        data = self._fresh_head(snippet, env)
-        if data is None:
-            return None
-        return run_files.whole(self.folder(snippet.name), data, snippet.name)
+    def status(self, snippet: Snippet, here: Provenance, capture: str) -> Status:
+        """How the last good run stands here, under capture code of this key.
 
-    def is_fresh(self, snippet: Snippet, env: Provenance) -> bool:
-        """As `fresh`, without reading the artifacts."""
-        return self._fresh_head(snippet, env) is not None
-
-    def _fresh_head(self, snippet: Snippet, env: Provenance) -> dict[str, Any] | None:
+        A damaged one is stale: it is made again.
+        """
         try:
-            data = self._head(snippet.name)
-        except StoreError:
-            return None
-        if data is None or data["run"]["key"] != keys.run_key(snippet, env):
-            return None
-        return data
+            head = self._head(snippet.name)
+        except StoreError as error:
+            return self._not_fresh(snippet, "stale", (error.cause,))
+        if head is None:
+            return self._not_fresh(snippet, "never", ())
+        if why := differences(head.run, snippet, here, capture):
+            return self._not_fresh(snippet, "stale", why, head)
+        return Status(snippet, "here", "fresh", head=head)
+
+    def _not_fresh(
+        self, snippet: Snippet, state: State, why: tuple[str, ...], head: Head | None = None
+    ) -> Status:
+        if (self._failed_folder(snippet.name) / "run.json").exists():
+            state = "failed"
+        return Status(snippet, "here", state, why, head=head)
 
     def save(self, run: Run) -> None:
         """Keep `run`; a failed one beside the last good one. StoreError where it cannot be."""
@@ -103,7 +106,7 @@ class Store:
         """The right to run a snippet; None while another process has it."""
         return Lock.take(self.path / "locks" / (name.replace("/", "--") + ".lock"))
 
-    def _head(self, name: str) -> dict[str, Any] | None:
+    def _head(self, name: str) -> Head | None:
         folder = self.folder(name)
         if not (folder / "run.json").exists() and not self._recovered(folder):
             return None

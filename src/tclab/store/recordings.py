@@ -6,12 +6,14 @@ were, and its files are what was written. Only ``tclab record`` writes them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from tclab.errors import RecordingError, StoreError
 from tclab.model import Run, Snippet
-from tclab.store import folders, keys, run_files
+from tclab.store import folders, run_files
+from tclab.store.run_files import Head
+from tclab.store.status import Status, of_source
 
 
 def environments(root: Path) -> list[str]:
@@ -25,29 +27,34 @@ def folder(root: Path, environment: str, name: str) -> Path:
     return Path(root) / "records" / environment / name
 
 
-def load_all(root: Path, snippet: Snippet) -> list[Run]:
-    """Every fresh recording of a snippet, by environment. `problems` has the others."""
-    return [
-        run_files.read(folder(root, name, snippet.name), snippet.name, RecordingError)
-        for name in _recorded(root, snippet)
-        if _problem(root, name, snippet) is None
-    ]
+def status(root: Path, environment: str, snippet: Snippet) -> Status:
+    """How the recording of a snippet stands; ``never`` where it was not recorded there."""
+    where = folder(root, environment, snippet.name)
+    if not where.exists():
+        return Status(snippet, environment, "never")
+    try:
+        head = run_files.head(where, snippet.name, RecordingError)
+        _check_place(root, environment, snippet, head)
+    except RecordingError as problem:
+        return Status(snippet, environment, "broken", (problem.cause,), problem)
+    if why := of_source(head.run, snippet):
+        cause = f"snippets/{snippet.name}.py has changed since it was recorded"
+        step = f"record it again on that machine: tclab record {environment} {snippet.name}"
+        stale = RecordingError(_place(root, where), cause, step)
+        return Status(snippet, environment, "stale", why, stale, head)
+    return Status(snippet, environment, "fresh", head=head)
 
 
-def problems(root: Path, snippet: Snippet) -> list[RecordingError]:
-    """What is wrong with the recordings of a snippet: stale, truncated, edited."""
-    found = (_problem(root, name, snippet) for name in _recorded(root, snippet))
-    return [problem for problem in found if problem is not None]
+def _check_place(root: Path, environment: str, snippet: Snippet, head: Head) -> None:
+    """RecordingError where the folder holds the run of something else."""
+    run = head.run
+    if (run.snippet, run.environment) != (snippet.name, environment):
+        cause = f"holds the run of {run.snippet} on {run.environment}"
+        raise RecordingError(_place(root, head.folder), cause, "move it back")
 
 
-def state(root: Path, environment: str, snippet: Snippet) -> str:
-    """How a recording stands, in a word: fresh, stale, broken, or - for none."""
-    if not folder(root, environment, snippet.name).exists():
-        return "-"
-    problem = _problem(root, environment, snippet)
-    if problem is None:
-        return "fresh"
-    return "stale" if isinstance(problem, _Stale) else "broken"
+def _place(root: Path, where: Path) -> str:
+    return where.relative_to(root).as_posix()
 
 
 def orphans(root: Path, known: Iterable[Snippet]) -> list[RecordingError]:
@@ -63,32 +70,6 @@ def orphans(root: Path, known: Iterable[Snippet]) -> list[RecordingError]:
         for name in run_files.names(Path(root) / "records" / environment)
         if name not in names
     ]
-
-
-class _Stale(RecordingError):
-    """A whole recording of a snippet that has changed since."""
-
-
-def _recorded(root: Path, snippet: Snippet) -> Iterator[str]:
-    for environment in environments(root):
-        if folder(root, environment, snippet.name).exists():
-            yield environment
-
-
-def _problem(root: Path, environment: str, snippet: Snippet) -> RecordingError | None:
-    where = folder(root, environment, snippet.name)
-    try:
-        run = run_files.head(where, snippet.name, RecordingError)["run"]
-    except RecordingError as error:
-        return error
-    place = where.relative_to(root).as_posix()
-    if (run["snippet"], run["environment"]) != (snippet.name, environment):
-        what = f"holds the run of {run['snippet']} on {run['environment']}"
-        return RecordingError(place, what, "move it back")
-    if run["source_key"] != keys.source_key(snippet):
-        again = f"record it again on that machine: tclab record {environment} {snippet.name}"
-        return _Stale(place, f"snippets/{snippet.name}.py has changed since it was recorded", again)
-    return None
 
 
 # --------------------------------------------------------------------------- writing

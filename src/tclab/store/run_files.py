@@ -3,124 +3,169 @@
 ``run.json`` holds everything short, and names the files beside it: the output, one
 JSON file an artifact, and long code in a file of its own language. It is written last
 and carries the SHA-256 of every other file and a digest over itself.
+
+``format`` numbers what the files look like. This module writes FORMAT, and reads it and the one
+before it (`former`): a recording outlives one change of the format without being made again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 from tclab.errors import StoreError
-from tclab.model import Run, decode, encode
+from tclab.model import Artifact, Json, Run, decode, encode_object
+from tclab.store import former
 from tclab.store.keys import digest, file_digest
 
-FORMAT = 1
-_LONG = {"code", "text", "tree"}  # fields of artifacts that get a file of their own
+FORMAT = 2
+_FILE = "$file"  # marks the place of a text that has a file of its own
+_LONG = {"code", "text", "tree"}  # fields of artifacts that get one
 _SUFFIXES = {
-    "python": ".py", "pycon": ".txt", "cpp": ".cpp", "c++": ".cpp", "c": ".c", "llvm": ".ll",
-    "yaml": ".yaml", "bash": ".sh", "markdown": ".md", "ptx": ".ptx",
-    "mlir": ".mlir", "nasm": ".s", "sass": ".sass",
-}  # fmt: skip
+    "python": ".py",
+    "pycon": ".txt",
+    "cpp": ".cpp",
+    "c++": ".cpp",
+    "c": ".c",
+    "llvm": ".ll",
+    "yaml": ".yaml",
+    "bash": ".sh",
+    "markdown": ".md",
+    "ptx": ".ptx",
+    "mlir": ".mlir",
+    "nasm": ".s",
+    "sass": ".sass",
+}
 
 
 def write(run: Run, folder: Path) -> None:
     """Write `run` into the new folder `folder`; OSError where that cannot be."""
     folder.mkdir(parents=True)
-    data = encode(run)
-    files = {"stdout.txt": data.pop("stdout"), "stderr.txt": data.pop("stderr")}
+    short = replace(run, artifacts=(), stdout="", stderr="")
+    files = {"stdout.txt": run.stdout, "stderr.txt": run.stderr}
     files = {name: text for name, text in files.items() if text}
-    data["artifacts"] = [
-        _split(number, artifact, files) for number, artifact in enumerate(data["artifacts"], 1)
-    ]
+    names: list[Json] = [_split(n, artifact, files) for n, artifact in enumerate(run.artifacts, 1)]
     for name, text in files.items():
         (folder / name).write_bytes(text.encode("utf-8", "backslashreplace"))
-    top = {"format": FORMAT, "run": data}
-    top["files"] = {name: file_digest(folder / name) for name in sorted(files)}
-    top["digest"] = digest(top)
-    (folder / "run.json").write_bytes(_pretty(top).encode())
+    data = encode_object(short) | {"artifacts": names}
+    del data["stdout"], data["stderr"]
+    digests: dict[str, Json] = {name: file_digest(folder / name) for name in sorted(files)}
+    top: dict[str, Json] = {"format": FORMAT, "run": data, "files": digests}
+    (folder / "run.json").write_bytes(_pretty(top | {"digest": digest(top)}).encode())
 
 
-def _pretty(data: Any) -> str:
+def _pretty(data: Json) -> str:
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
-def _split(number: int, artifact: dict[str, Any], files: dict[str, str]) -> str:
+def _split(number: int, artifact: Artifact, files: dict[str, str]) -> str:
     """Put one artifact's long texts and the rest of it into `files`; the name of the rest."""
-    base = f"{number:02d}-{artifact['name'] or artifact['kind']}"
-    for key in sorted(_LONG & artifact.keys()):
-        if artifact[key]:
+    base = f"{number:02d}-{artifact.name or artifact.kind}"
+    data = encode_object(artifact)
+    for key in sorted(_LONG & data.keys()):
+        if text := getattr(artifact, key):
             name = base + ("" if key in ("code", "text") else f"-{key}") + _suffix(artifact, key)
-            files[name] = artifact[key]
-            artifact[key] = {"$file": name}
-    files[f"{base}.json"] = _pretty(artifact)
+            files[name] = text
+            data[key] = {_FILE: name}
+    files[f"{base}.json"] = _pretty(data)
     return f"{base}.json"
 
 
-def _suffix(artifact: dict[str, Any], key: str) -> str:
-    if artifact["kind"] == "graph" and key == "code":
+def _suffix(artifact: Artifact, key: str) -> str:
+    if artifact.kind == "graph" and key == "code":
         return ".py"
-    return _SUFFIXES.get(artifact.get("language", ""), ".txt")
+    return _SUFFIXES.get(getattr(artifact, "language", ""), ".txt")
 
 
 # --------------------------------------------------------------------------- reading
 
 
-def head(folder: Path, name: str, error: type[StoreError] = StoreError) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Head:
+    """What ``run.json`` says: the run without output and artifacts, and the files of these."""
+
+    run: Run
+    folder: Path
+    artifacts: tuple[str, ...]
+    files: Mapping[str, str]  # name → SHA-256
+    format: int
+
+
+def head(folder: Path, name: str, error: type[StoreError] = StoreError) -> Head:
     """``run.json`` of a folder after every digest was checked; `error` names what is amiss."""
     path = folder / "run.json"
     data = _json(path, name, error)
-    claimed = data.pop("digest", None)
-    if data.get("format") != FORMAT or claimed != digest(data):
+    if data.pop("digest", None) != digest(data):
         raise _damaged(path, name, "is not what was written", error)
-    for file, expected in data["files"].items():
+    if (number := data.get("format")) not in (FORMAT, former.FORMAT):
+        cause = f"is of format {number}, which this tclab does not read"
+        raise _damaged(path, name, cause, error)
+    files = cast("dict[str, str]", data["files"])
+    for file, expected in files.items():
         _check(folder / file, expected, name, error)
-    return data
+    try:
+        return _head(folder, data, files)
+    except (ValueError, TypeError) as problem:
+        raise _damaged(path, name, f"cannot be read: {problem}", error) from None
+
+
+def _head(folder: Path, data: dict[str, Json], files: dict[str, str]) -> Head:
+    number, run = cast(int, data["format"]), cast("dict[str, Json]", data["run"])
+    artifacts = tuple(cast("list[str]", run.pop("artifacts")))
+    run = former.run(run) if number == former.FORMAT else run
+    return Head(decode(run), folder, artifacts, files, number)
 
 
 def read(folder: Path, name: str, error: type[StoreError] = StoreError) -> Run:
     """The run in a folder, every digest checked."""
-    return whole(folder, head(folder, name, error), name, error)
+    return whole(head(folder, name, error), error)
 
 
-def whole(
-    folder: Path, data: dict[str, Any], name: str, error: type[StoreError] = StoreError
-) -> Run:
-    """The run that `data`, the folder's `head`, begins."""
-    run = data["run"]
-    for stream in ("stdout", "stderr"):
-        run[stream] = _text(folder / f"{stream}.txt") if f"{stream}.txt" in data["files"] else ""
-    run["artifacts"] = [_join(folder, file, name, error) for file in run["artifacts"]]
+def whole(short: Head, error: type[StoreError] = StoreError) -> Run:
+    """The run that a folder's `head` begins."""
+    artifacts = tuple(_artifact(short, file, error) for file in short.artifacts)
+    stdout, stderr = _output(short, "stdout.txt"), _output(short, "stderr.txt")
+    return replace(short.run, artifacts=artifacts, stdout=stdout, stderr=stderr)
+
+
+def _output(short: Head, file: str) -> str:
+    return _text(short.folder / file) if file in short.files else ""
+
+
+def _artifact(short: Head, file: str, error: type[StoreError]) -> Artifact:
+    path, name = short.folder / file, short.run.snippet
+    data = _json(path, name, error)
+    for key, value in data.items():
+        if isinstance(value, dict) and set(value) == {_FILE}:
+            data[key] = _text(short.folder / str(value[_FILE]))
     try:
-        return cast(Run, decode(run))
+        upgraded = former.artifact(data) if short.format == former.FORMAT else data
+        return cast(Artifact, decode(upgraded))
     except (ValueError, TypeError) as problem:
-        raise _damaged(folder / "run.json", name, f"cannot be read: {problem}", error) from None
+        raise _damaged(path, name, f"cannot be read: {problem}", error) from None
 
 
-def _join(folder: Path, file: str, name: str, error: type[StoreError]) -> dict[str, Any]:
-    artifact = _json(folder / file, name, error)
-    for key, value in artifact.items():
-        if isinstance(value, dict) and set(value) == {"$file"}:
-            artifact[key] = _text(folder / value["$file"])
-    return artifact
-
-
-def _json(path: Path, name: str, error: type[StoreError]) -> dict[str, Any]:
+def _json(path: Path, name: str, error: type[StoreError]) -> dict[str, Json]:
     try:
-        return cast("dict[str, Any]", json.loads(path.read_bytes()))
+        data: Json = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise _damaged(path, name, "is missing", error) from None
     except (OSError, ValueError) as problem:
         raise _damaged(path, name, f"is truncated or damaged: {problem}", error) from None
+    if not isinstance(data, dict):
+        raise _damaged(path, name, "is not what was written", error)
+    return data
 
 
 def _check(path: Path, expected: str, name: str, error: type[StoreError]) -> None:
     try:
-        found = file_digest(path)
+        actual = file_digest(path)
     except OSError as problem:
         raise _damaged(path, name, f"cannot be read: {problem}", error) from None
-    if found != expected:
+    if actual != expected:
         raise _damaged(path, name, "was truncated or edited after it was written", error)
 
 

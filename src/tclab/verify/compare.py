@@ -27,9 +27,16 @@ from typing import Any, cast
 
 SIDES = ("gpu", "target")
 
+#: The exit status of a command line that names what is not in the corpus; stderr says what.
+UNKNOWN_NAME = 3
+
+
+class UnknownName(LookupError):
+    """There is no function or family of this name."""
+
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run everything and print a report; 1 if a kernel differs, else 0."""
+    """Run everything and print a report; 1 if a kernel differs, UNKNOWN_NAME for one, else 0."""
     parser = argparse.ArgumentParser(prog="tclab.verify.compare", description=__doc__)
     parser.add_argument("names", nargs="*", help="functions or families; all by default")
     parser.add_argument("--out", type=Path, required=True, help="folder of the results")
@@ -37,7 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--worker", choices=SIDES, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    names = chosen(options.names)
+    try:
+        names = chosen(options.names)
+    except UnknownName as error:
+        print(error, file=sys.stderr)
+        return UNKNOWN_NAME
     if options.worker:
         for name in names:
             work(name, options.worker, options.target, options.out)
@@ -52,13 +63,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def chosen(names: list[str]) -> list[str]:
-    """The examples of these names or families."""
+    """The examples of these names or families. UnknownName for those that are neither."""
     from tclab.verify.corpus import examples
 
-    found = [n for n in examples() if not names or n in names or n.split("/")[0] in names]
-    if unknown := [n for n in names if not any(n in (f, f.split("/")[0]) for f in found)]:
-        raise SystemExit(f"no such function or family: {', '.join(unknown)}")
-    return found
+    picked = [n for n in examples() if not names or n in names or n.split("/")[0] in names]
+    if unknown := [n for n in names if not any(n in (p, p.split("/")[0]) for p in picked)]:
+        raise UnknownName(f"no such function or family: {', '.join(unknown)}")
+    return picked
 
 
 # ------------------------------------------------------------------------------ running
@@ -223,24 +234,30 @@ def _load(out: Path, side: str, name: str) -> dict[str, Any]:
 
 def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
     """One function: how many kernels are identical, different, refused, and why."""
-    from tclab.capturing.machine_code.triton import sources
-
     row = {"name": name, "kernels": 0, "identical": 0, "different": 0, "refused": 0,
            "seconds": [gpu.get("seconds"), target.get("seconds")]}  # fmt: skip
     if gpu["status"] != "done":
         return row | {"verdict": f"gpu {gpu['status']}", "reason": gpu["reason"]}
-    real = [s for w in gpu["wrappers"] for s in sources(w)]
+    real = _kernels(gpu["wrappers"])
     row["kernels"] = len(real)
     if target["status"] != "done":
         counted = "refused" if target["status"] == "refused" else "different"
         return row | {"verdict": target["status"], counted: len(real), "reason": target["reason"]}
-    ours = [s for w in target["wrappers"] for s in sources(w)]
+    ours = _kernels(target["wrappers"])
     same = sum(a == b for a, b in zip(real, ours))
     row |= {"identical": same, "different": max(len(real), len(ours)) - same}
     calls = [_normal(w) for w in gpu["wrappers"]] == [_normal(w) for w in target["wrappers"]]
     verdict = "different" if row["different"] else _same(len(real), calls)
     diff = "" if calls else _diff(gpu["wrappers"], target["wrappers"])
     return row | {"verdict": verdict, "reason": diff}
+
+
+def _kernels(wrappers: list[str]) -> list[tuple[str, str]]:
+    """Name and source of each Triton kernel."""
+    from tclab.capturing.read.output_code import OutputCode
+
+    files = map(OutputCode.read, wrappers)
+    return [kernel for file in files for kernel in file.triton_sources().items()]
 
 
 def _same(kernels: int, calls: bool) -> str:

@@ -10,10 +10,14 @@ from typing import Any
 
 import pytest
 import torch
+from torch._inductor.cpp_builder import CppBuilder
 
 import tclab
 from tclab.capturing.machine_code import cpp
 from tclab.capturing.torch_private import cpp_commands
+from tclab.capturing.torch_private.cpp_commands import Commands
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
 from tclab.render.closure import Index
 
 needs_tools = pytest.mark.skipif(
@@ -80,7 +84,7 @@ def softmax() -> Any:
 
 @needs_tools
 def test_an_instruction_leads_back_to_its_line_and_to_python(softmax: Any) -> None:
-    (chain,) = softmax.chains
+    (chain,) = softmax.chains()
     panes = {pane.stage: number for number, pane in enumerate(chain.panes)}
     assembly, kernel = chain.panes[panes["asm"]], chain.panes[panes["cpp"]]
     rows = assembly.code.splitlines()
@@ -96,10 +100,15 @@ def test_an_instruction_leads_back_to_its_line_and_to_python(softmax: Any) -> No
         assert any(index.pane(a) == panes["python"] for a in above)
 
 
+def command_of(kernel: Any, commands: Commands) -> tuple[str, str]:
+    """The file that a kernel is in, and what compiles it."""
+    return next(pair for pair in commands.items() if kernel.code.strip("\n") in pair[0])
+
+
 @needs_tools
 def test_tables_change_no_instruction(softmax: Any, tmp_path: Path) -> None:
     (kernel,) = softmax.kernels
-    text, command = cpp_commands.command_of(kernel.code.strip("\n"))  # type: ignore[misc]
+    text, command = command_of(kernel, cpp_commands.commands(softmax.trace))
     file = tmp_path / "kernel.cpp"
     file.write_text(text, encoding="utf-8")
     with_tables = cpp._object_only(shlex.split(command), str(file))
@@ -115,20 +124,68 @@ def test_tables_change_no_instruction(softmax: Any, tmp_path: Path) -> None:
 def test_without_objdump_the_chain_ends_at_the_kernel(softmax: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr(cpp.shutil, "which", lambda name: None)
     fresh = tclab.capturing.Capture(softmax.trace)
-    assert fresh.chains[0].panes[-1].stage == "cpp"
+    assert fresh.chains()[0].panes[-1].stage == "cpp"
 
 
 def test_a_kernel_whose_compile_was_not_seen_has_none() -> None:
-    assert cpp.assemble("void kernel() { never(); }") is None
+    kernel = "void kernel() { never(); }"
+    assert cpp.assemble(kernel, {"void kernel() { other(); }": "g++ x.cpp -o x.so"}) is None
 
 
-def test_a_compiler_that_fails_leaves_it_out(monkeypatch: Any) -> None:
+def test_a_compiler_that_fails_leaves_it_out() -> None:
     text = "void kernel() { this is no C++ }"
-    monkeypatch.setitem(cpp_commands._commands, text, "g++ x.cpp -shared -o x.so")
-    assert cpp.assemble(text) is None
+    assert cpp.assemble(text, {text: "g++ x.cpp -shared -o x.so"}) is None
 
 
 def test_the_command_makes_an_object_and_links_nothing() -> None:
     command = "g++ /c/x.main.cpp -D A -O3 -o /c/x.so -shared -fPIC -lgomp -L/lib -mavx2"
     made = cpp._object_only(shlex.split(command), "k.cpp")
     assert made == ["g++", "k.cpp", "-D", "A", "-O3", "-fPIC", "-mavx2", "-c", "-g"]
+
+
+# ------------------------------------------------------------------------------ commands
+
+
+@pytest.fixture
+def compiled(tmp_path: Path, monkeypatch: Any) -> Any:
+    """Inductor's builder of commands, which here only says what it was given."""
+
+    def init(self: Any, name: str, sources: Any, *args: Any, **kwargs: Any) -> None:
+        self.line = f"g++ {sources}"
+
+    monkeypatch.setattr(cpp_commands, "_kept", {})
+    monkeypatch.setattr(CppBuilder, "__init__", init)
+    monkeypatch.setattr(CppBuilder, "get_command_line", lambda self: self.line)
+
+    def compile_file(text: str) -> str:
+        file = tmp_path / f"{text}.cpp"
+        file.write_text(text, encoding="utf-8")
+        CppBuilder(text, str(file))
+        return f"g++ {file}"
+
+    return compile_file
+
+
+def test_a_command_is_part_of_the_trace(compiled: Any) -> None:
+    outer, inner = Trace(), Trace()
+    with cpp_commands.noting(outer):
+        with cpp_commands.noting(inner):
+            both = compiled("a")
+        late = compiled("b")
+    after = Trace()
+    assert dict(cpp_commands.commands(outer)) == {"a": both, "b": late}
+    assert [event.data for event in inner.named(names.CPP_COMMAND)] == [both]
+    # the library is loaded: Inductor asks for no command, and the capture finds the former one
+    assert dict(cpp_commands.commands(after)) == {"a": both, "b": late}
+    compiled("c")  # nobody listens
+    assert "c" not in cpp_commands.commands(after)
+
+
+def test_only_the_newest_commands_are_kept(compiled: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(cpp_commands, "MOST_KEPT", 3)
+    trace = Trace()
+    with cpp_commands.noting(trace):
+        for text in "abcade":
+            compiled(text)
+    assert list(cpp_commands.commands(Trace())) == ["a", "d", "e"]  # a was noted again
+    assert set(cpp_commands.commands(trace)) == set("abcde")  # its own are all there

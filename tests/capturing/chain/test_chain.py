@@ -8,7 +8,7 @@ import pytest
 from link_following import Captured, Ways, pane
 
 from tclab.capturing.chain.inductor import computes
-from tclab.capturing.chain.machine import is_instruction, padding_lines
+from tclab.capturing.machine_code.positions import is_instruction, padding_lines
 from tclab.model import STAGES, Chain, decode, encode
 
 ALL = [(name, device) for name in ("relu_chain", "softmax", "layer_norm")
@@ -18,7 +18,7 @@ MACHINE = ["ttir", "ttgir", "llir", "ptx", "sass"]
 
 @pytest.fixture(params=ALL, ids="-".join)
 def chain(request: pytest.FixtureRequest, captured: Captured) -> Chain:
-    (found,) = captured(*request.param).chains
+    (found,) = captured(*request.param).chains()
     return found
 
 
@@ -49,7 +49,7 @@ def test_a_chain_survives_being_stored(chain: Chain) -> None:
 
 @pytest.mark.parametrize("name", ["relu_chain", "softmax", "layer_norm"])
 def test_each_python_line_reaches_sass_and_comes_back(captured: Captured, name: str) -> None:
-    (chain,) = captured(name, "h200").chains
+    (chain,) = captured(name, "h200").chains()
     ways = Ways(chain)
     python = [i for i, p in enumerate(chain.panes) if p.stage == "python"]
     starts = [(i, n) for i in python for n in chain.panes[i].marks
@@ -64,7 +64,7 @@ def test_each_python_line_reaches_sass_and_comes_back(captured: Captured, name: 
 
 @pytest.mark.parametrize("name", ["relu_chain", "softmax", "layer_norm"])
 def test_each_instruction_comes_from_a_kernel_line(captured: Captured, name: str) -> None:
-    (chain,) = captured(name, "h200").chains
+    (chain,) = captured(name, "h200").chains()
     ways = Ways(chain)
     for i, p in enumerate(chain.panes):
         if p.stage != "sass":
@@ -83,7 +83,7 @@ def test_each_instruction_comes_from_a_kernel_line(captured: Captured, name: str
 
 
 def test_each_stage_below_the_kernel_agrees_on_the_kernel_line(captured: Captured) -> None:
-    (chain,) = captured("relu_chain", "h200").chains
+    (chain,) = captured("relu_chain", "h200").chains()
     ways = Ways(chain)
     product = {"ttir": r"= arith\.mulf\b", "ttgir": r"= arith\.mulf\b", "llir": r"= fmul\b",
                "ptx": r"^\s*(?:add|mul)(?:\.rn)?\.f32(?!.*0f3F800000)",
@@ -98,7 +98,7 @@ def test_each_stage_below_the_kernel_agrees_on_the_kernel_line(captured: Capture
 
 
 def test_bytecode_and_dynamo_nodes_meet(captured: Captured) -> None:
-    (chain,) = captured("relu_chain", "h200").chains
+    (chain,) = captured("relu_chain", "h200").chains()
     ways = Ways(chain)
     index = next(i for i, p in enumerate(chain.panes) if p.stage == "dynamo")
     lines = {n: line for n, line in enumerate(pane(chain, "dynamo").code.splitlines(), 1)
@@ -111,7 +111,7 @@ def test_bytecode_and_dynamo_nodes_meet(captured: Captured) -> None:
 
 
 def test_index_lines_are_no_computing_lines(captured: Captured) -> None:
-    (chain,) = captured("softmax", "h200").chains
+    (chain,) = captured("softmax", "h200").chains()
     kernel = pane(chain, "kernel")
     code = kernel.code.splitlines()
     index = [n for n, line in enumerate(code, 1) if re.match(r"\s*(x\w*|r0_\w*|rindex)\s*=", line)]

@@ -19,7 +19,7 @@ def siblings(x):
 @pytest.fixture(scope="module")
 def kernel():
     x = torch.randn(128, 512)
-    (chain,) = tclab.capture(softmax, target="h200")(x).chains
+    (chain,) = tclab.capture(softmax, target="h200")(x).chains()
     (found,) = (pane for pane in chain.panes if pane.stage == "kernel")
     return found
 
@@ -41,7 +41,7 @@ def test_the_assembler_s_figures_stand_with_it(kernel):
 
 
 def test_what_did_not_fuse_says_why():
-    (chain,) = tclab.capture(siblings, target="h200")(torch.randn(256, 512)).chains
+    (chain,) = tclab.capture(siblings, target="h200")(torch.randn(256, 512)).chains()
     kernels = [pane for pane in chain.panes if pane.stage == "kernel"]
     told = {pane.facts["fused"].removesuffix(" alone"): pane.facts["not fused"] for pane in kernels}
     assert len(told) > 1
@@ -50,3 +50,18 @@ def test_what_did_not_fuse_says_why():
             pair, _, why = refusal.partition(": ")
             assert op.removeprefix("op") in pair.replace("op", "").split(" with ")
             assert why
+
+
+def test_occupancy_is_what_the_kernel_s_own_figures_give(kernel):
+    from tclab import targets
+    from tclab.capturing.machine_code.occupancy import occupancy
+
+    warps = int(kernel.facts["config"].partition("num_warps=")[2].split(",")[0])
+    held = occupancy(
+        targets.get("h200").architecture,
+        threads=32 * warps,
+        registers=int(kernel.facts["registers per thread"]),
+        shared=int(kernel.facts["shared memory bytes"]),
+    )
+    assert kernel.facts["occupancy"] == str(held)
+    assert int(kernel.facts["shared memory bytes"]) < 1024  # not what the system keeps

@@ -43,7 +43,7 @@ def agree(found: Lines, expected: list[tuple[str, str, set[str]]]) -> None:
 
 
 def test_every_line_of_a_pointwise_triton_kernel(captured: Captured) -> None:
-    (chain,) = captured("relu_chain", "h200").chains
+    (chain,) = captured("relu_chain", "h200").chains()
     agree(kernel_lines(chain), [
         ("tl.load(in_ptr0", "input add", {RELU}),
         ("1.0, tl.float32)", "add", {RELU}),
@@ -57,7 +57,7 @@ def test_every_line_of_a_pointwise_triton_kernel(captured: Captured) -> None:
 
 
 def test_every_line_of_a_pointwise_cpp_kernel(captured: Captured) -> None:
-    (chain,) = captured("relu_chain", "cpu").chains
+    (chain,) = captured("relu_chain", "cpu").chains()
     lines = kernel_lines(chain)
     assert {python for _, _, (python,) in lines} == {RELU, TIMES}
     by_text = {text: nodes for text, nodes, _ in lines}
@@ -72,7 +72,7 @@ def test_every_line_of_a_pointwise_cpp_kernel(captured: Captured) -> None:
 def test_every_line_of_softmax_comes_from_its_one_python_line(
     captured: Captured, device: str
 ) -> None:
-    (chain,) = captured("softmax", device).chains
+    (chain,) = captured("softmax", device).chains()
     lines = kernel_lines(chain)
     assert len(lines) > 10
     for line, nodes, python in lines:
@@ -86,7 +86,7 @@ def test_every_line_of_softmax_comes_from_its_one_python_line(
 
 
 def test_layer_norm_forward_and_backward_for_a_gpu(captured: Captured) -> None:
-    (chain,) = captured("layer_norm", "h200").chains
+    (chain,) = captured("layer_norm", "h200").chains()
     lines = kernel_lines(chain)
     assert [line for line, nodes, _ in lines if not nodes] == []
     assert [line for line, _, python in lines if not python] == []
@@ -105,7 +105,7 @@ def test_layer_norm_forward_and_backward_for_a_gpu(captured: Captured) -> None:
 
 
 def test_gradient_nodes_come_from_the_nodes_they_are_the_gradient_of(captured: Captured) -> None:
-    (chain,) = captured("layer_norm", "h200").chains
+    (chain,) = captured("layer_norm", "h200").chains()
     ways = Ways(chain)
     index = next(i for i, p in enumerate(chain.panes) if p.stage == "backward")
     code = chain.panes[index].code.splitlines()

@@ -54,7 +54,7 @@ def test_the_generated_code_is_the_same_without_notes(
     name: str, target: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = generated(name, target)
-    monkeypatch.setattr(origins, "recording", no_notes)
+    monkeypatch.setattr(origins, "noting", no_notes)
     assert generated(name, target) == noted
     assert len(noted) == 2
 
@@ -78,7 +78,7 @@ def test_a_capture_inside_a_capture_has_its_own_chain() -> None:
         inner = tclab.capture(functions.softmax)(torch.randn(8, 16))
     assert state() == before
     for capture in (outer, inner):
-        (chain,) = capture.chains
+        (chain,) = capture.chains()
         kernels = [p for p in chain.panes if p.stage == "cpp"]
         assert kernels and all(p.links for p in kernels)
 

@@ -13,6 +13,7 @@ import torch
 
 import tclab
 from tclab.capturing.read import output_code
+from tclab.capturing.read.output_code import OutputCode
 from tclab.model import decode, encode
 
 
@@ -100,7 +101,7 @@ def call(args):
 
 
 def test_a_kernel_called_twice_is_one_kernel():
-    names = [(k.kernel_name, k.facts.get("calls")) for k in output_code.kernels(CODE, {}, None)]
+    names = [(k.kernel_name, k.facts.get("calls")) for k in OutputCode.read(CODE).kernels()]
     assert names == [
         ("triton_poi_0", "2"), ("extern_kernels.mm", None), ("torch.ops.aten.sort.default", None),
     ]  # fmt: skip
@@ -111,7 +112,7 @@ def test_the_record_goes_to_the_call_below_its_handle_only():
                   for n in ("x", "add", "mm"))  # fmt: skip
     graph = tclab.model.Graph(nodes=(x, add, mm))
     record = {"triton_poi_0:1": ("add",), "extern_kernels.mm:2": ("mm",)}
-    found = {k.kernel_name: k.origins for k in output_code.kernels(CODE, record, graph)}
+    found = {k.kernel_name: k.origins for k in OutputCode.read(CODE, record, graph).kernels()}
     assert found == {
         "triton_poi_0": ("aten.add",), "extern_kernels.mm": ("aten.mm",),
         "torch.ops.aten.sort.default": (),
@@ -120,18 +121,19 @@ def test_the_record_goes_to_the_call_below_its_handle_only():
 
 def test_the_comment_is_the_fallback():
     add = tclab.model.Node("add", "call_function", "torch.ops.aten.add.Tensor")
-    kernel, *_ = output_code.kernels(CODE, {}, tclab.model.Graph(nodes=(add,)))
+    kernel, *_ = OutputCode.read(CODE, {}, tclab.model.Graph(nodes=(add,))).kernels()
     assert kernel.origins == ("aten.add",)
     assert kernel.facts["original_aten"] == "aten.add"
 
 
 def test_handles_are_taken_out_of_the_code():
-    assert "Provenance" not in output_code.without_handles(CODE)
-    assert output_code.without_handles(CODE).count("\n") == CODE.count("\n") - 2
+    without = output_code.without_handles(CODE)
+    assert "Provenance" not in without
+    assert without.count("\n") == CODE.count("\n") - 2
 
 
 def test_output_that_is_not_python_has_no_kernels():
-    assert output_code.kernels('extern "C" void f() {}', {}, None) == []
+    assert OutputCode.read('extern "C" void f() {}').kernels() == []
 
 
 if __name__ == "__main__":

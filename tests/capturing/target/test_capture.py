@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import importlib.util
+import inspect
 import re
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -8,6 +13,8 @@ import torch
 from torch import nn
 
 import tclab
+from tclab.capturing.target import stand_in
+from tclab.capturing.target.capture import TargetCapture
 from tclab.errors import CaptureError
 from tclab.targets import TargetError
 
@@ -38,7 +45,7 @@ def test_the_result_is_that_of_eager_on_the_cpu() -> None:
 
 
 def test_a_kernel_goes_down_to_sass(pointwise_h200: Any) -> None:
-    (kernel,) = pointwise_h200.compiled
+    (kernel,) = pointwise_h200.compile_kernels()
     assert list(kernel.stages) == ["ttir", "ttgir", "llir", "ptx", "sass"]
     assert ".target sm_90a" in kernel.stages["ptx"].code
     assert "//## File" in kernel.stages["sass"].code
@@ -105,18 +112,6 @@ def test_dropout_uses_the_targets_generator() -> None:
 
 
 REFUSED = {
-    "attention with a mask": (
-        lambda q, m: nn.functional.scaled_dot_product_attention(q, q, q, m),
-        lambda: (torch.randn(1, 2, 16, 64), torch.ones(16, 16, dtype=torch.bool)),
-        r"scaled_dot_product_attention, .*test_capture\.py:\d+ \(lambda q, m",
-    ),
-    "attention inside a function of PyTorch": (
-        lambda q, w: nn.functional.multi_head_attention_forward(
-            q, q, q, 16, 2, w, None, None, None, False, 0.0, w[:16], None, need_weights=False,
-            training=False, attn_mask=torch.ones(4, 4, dtype=torch.bool).tril())[0],
-        lambda: (torch.randn(4, 1, 16), torch.randn(48, 16)),
-        r"scaled_dot_product_attention, .*test_capture\.py:\d+",
-    ),
     "padding that would be timed": (
         lambda x, w: x @ w,
         lambda: (torch.randn(65, 67), torch.randn(67, 69)),
@@ -179,12 +174,12 @@ def test_a_training_step_that_differentiates_itself() -> None:
 
 def test_a_users_triton_kernel(user_kernel: Any) -> None:
     c = tclab.capture(user_kernel.add, target="a100")(torch.randn(1000), torch.randn(1000))
-    mine, theirs = c.compiled
+    mine, theirs = c.compile_kernels()
     assert mine.name == "add_kernel"
     assert "cc=80" in c.wrapper[0].code
     assert theirs.name == "triton_poi_fused_mul_relu_0"
     assert ".target sm_80" in mine.stages["ptx"].code
-    with pytest.raises(CaptureError, match="calls a Triton kernel"):
+    with pytest.raises(CaptureError, match="calls a kernel by name"):
         _ = c.result
 
 
@@ -227,7 +222,7 @@ def test_composites_that_cuda_has_whole_stay_whole() -> None:
 
 
 def test_ptx_holds_no_place_of_this_machine(pointwise_h200: Any) -> None:
-    (kernel,) = pointwise_h200.compiled
+    (kernel,) = pointwise_h200.compile_kernels()
     ptx = kernel.stages["ptx"].code
     assert ".loc" in ptx and ".debug_" not in ptx and ".b8" not in ptx
 
@@ -237,6 +232,91 @@ def test_an_assert_in_ptx_names_its_file_as_text() -> None:
         return x[index] + 1
 
     c = tclab.capture(gather, target="h200")(torch.randn(64, 8), torch.arange(8))
-    ptx = c.compiled[0].stages["ptx"].code
+    ptx = c.compile_kernels()[0].stages["ptx"].code
     (line,) = [line for line in ptx.splitlines() if "assertFile_0[" in line and "=" in line]
     assert re.search(r'assertFile_0\[\] = \{…\};  // "<inductor-cache>/\w+/\w+\.py"$', line)
+
+
+# ------------------------------------------------------------------------------ reading it
+
+
+def reread(capture: Any) -> TargetCapture:
+    """The same compile, of which nothing was read yet."""
+    return TargetCapture(capture.trace, capture.results, capture.target, capture.wrapper_code)
+
+
+def properties() -> list[str]:
+    """The names of what can be read of a capture, but the one that stands for a call."""
+    members = inspect.getmembers(TargetCapture)
+    kinds = (property, cached_property)
+    return [n for n, v in members if isinstance(v, kinds) and n not in ("compiled", "_bytecode")]
+
+
+def refuse(*args: Any) -> Any:
+    raise AssertionError("nothing may stand in for a GPU, and no cache be cleared")
+
+
+def test_reading_patches_nothing_and_clears_no_cache(pointwise_h200: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(stand_in, "standing_in", refuse)
+    monkeypatch.setattr(stand_in, "clear_device_caches", refuse)
+    c = reread(pointwise_h200)
+    assert {"graphs", "kernels", "units", "ir", "wrapper", "overview"} <= set(properties())
+    for name in properties():
+        assert getattr(c, name) is not None
+    (chain,) = c.chains(machine_code=False)
+    assert {"kernel", "ir"} <= {pane.stage for pane in chain.panes}
+    assert not {"ttir", "sass"} & {pane.stage for pane in chain.panes}
+    with pytest.raises(AssertionError, match="stand in"):
+        c.compile_kernels()
+
+
+def test_kernels_are_compiled_once(pointwise_h200: Any, monkeypatch: Any) -> None:
+    c = reread(pointwise_h200)
+    (kernel,) = c.compile_kernels()
+    monkeypatch.setattr(stand_in, "standing_in", refuse)
+    assert c.compile_kernels() == c.compiled == (kernel,)
+    assert c.stages(kernel.name) == kernel.stages
+    assert c.units[0].compiled == {kernel.name: kernel}
+    (chain,) = c.chains()
+    assert chain.panes[-1].stage == "sass" and c.chains() is c.chains()
+
+
+def test_what_triton_gets_is_what_inductor_wrote(pointwise_h200: Any) -> None:
+    (unit,), (wrapper,) = pointwise_h200.units, pointwise_h200.wrapper_code
+    sources = unit.output.triton_sources()
+    assert sources and all(source in wrapper for source in sources.values())
+
+
+# ------------------------------------------------------------------------------ lines of refusals
+
+WANTS_GPU = """
+import torch
+
+
+@torch._dynamo.disable
+def on_the_device():
+    return torch.empty(3, device="cuda")
+
+
+def step(x):
+    return x + on_the_device().sum()
+"""
+
+
+def module_in(folder: Path) -> ModuleType:
+    folder.mkdir(parents=True)
+    (folder / "train.py").write_text(WANTS_GPU, encoding="utf-8")
+    spec = importlib.util.spec_from_file_location("train", folder / "train.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("folder", ["tclab", "tclab/capturing", "site-packages/mine", "project"])
+def test_the_line_that_wants_the_gpu_is_the_user_s(tmp_path: Path, folder: str) -> None:
+    step = module_in(tmp_path / folder).step
+    with pytest.raises(TargetError) as error:
+        tclab.capture(step, target="h200")(torch.randn(3))
+    assert error.value.place == "train.py:7"
+    assert "wants the GPU itself" in error.value.cause

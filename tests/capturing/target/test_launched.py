@@ -49,16 +49,16 @@ def on_h200() -> Iterator[None]:
 def launched(capture: Any, choose: int) -> Capture:
     """The same compile, as if each kernel had been launched with its configuration `choose`."""
     trace = Trace(list(capture.trace.events), dict(capture.trace.frames))
-    for wrapper in capture.wrapper_code:
-        for name, source in triton.sources(wrapper):
+    for unit in capture.units:
+        for name, source in unit.output.triton_sources().items():
             config = autotuners.build(name, source).configs[choose]
             trace.add("launched", config, source, (None, None))
     return Capture(trace)
 
 
 def test_the_launched_configuration_is_the_one_compiled(compiled_for_h200, on_h200) -> None:
-    (first,) = compiled_for_h200.compiled
-    (last,) = launched(compiled_for_h200, -1).compiled
+    (first,) = compiled_for_h200.compile_kernels()
+    (last,) = launched(compiled_for_h200, -1).compile_kernels()
     count = len(first.candidates)
     assert count > 1
     assert last.facts["config"] == f"{first.candidates[-1]} (of {count} candidates, as timed)"
@@ -67,21 +67,23 @@ def test_the_launched_configuration_is_the_one_compiled(compiled_for_h200, on_h2
 
 
 def test_the_first_launched_gives_what_a_target_gives(compiled_for_h200, on_h200) -> None:
-    assert launched(compiled_for_h200, 0).compiled[0].stages == compiled_for_h200.compiled[0].stages
+    (mine,) = launched(compiled_for_h200, 0).compile_kernels()
+    (theirs,) = compiled_for_h200.compile_kernels()
+    assert mine.stages == theirs.stages
 
 
 def test_inductor_s_own_kernel_may_have_forgotten_its_configurations(
     compiled_for_h200, on_h200
 ) -> None:
-    ((name, source),) = triton.sources(compiled_for_h200.wrapper_code[0])
+    ((name, source),) = compiled_for_h200.units[0].output.triton_sources().items()
     own = getattr(PyCodeCache.load(source), name)
     config, own.configs = own.configs[0], None
     compiled = triton.compile_kernel(name, source, "the GPU", config)
-    assert compiled.stages == compiled_for_h200.compiled[0].stages
+    assert compiled.stages == compiled_for_h200.compile_kernels()[0].stages
 
 
 def test_what_a_gpu_timed_before_is_not_read(compiled_for_h200, on_h200, monkeypatch) -> None:
-    ((name, source),) = triton.sources(compiled_for_h200.wrapper_code[0])
+    ((name, source),) = compiled_for_h200.units[0].output.triton_sources().items()
     candidates = autotuners.build(name, source).configs
 
     def best(self: Any, meta: Any, configs: list[Any]) -> Any:
@@ -97,14 +99,14 @@ def fresh_module(source: str) -> Any:
 
 
 def test_the_chain_goes_down_to_the_instructions(compiled_for_h200, on_h200) -> None:
-    stages = [pane.stage for pane in launched(compiled_for_h200, 0).chains[0].panes]
+    stages = [pane.stage for pane in launched(compiled_for_h200, 0).chains()[0].panes]
     assert stages[-6:] == ["kernel", "ttir", "ttgir", "llir", "ptx", "sass"]
 
 
 def test_a_kernel_that_was_not_launched_has_no_stages(compiled_for_h200) -> None:
     plain = Capture(compiled_for_h200.trace)
-    assert plain.compiled_units == ({},)
-    assert [pane.stage for pane in plain.chains[0].panes][-1] == "kernel"
+    assert plain.compile_kernels() == () and [unit.compiled for unit in plain.units] == [{}]
+    assert [pane.stage for pane in plain.chains()[0].panes][-1] == "kernel"
 
 
 # ------------------------------------------------------------------------------ noting
@@ -130,7 +132,7 @@ def test_a_launch_is_noted_once_with_what_was_chosen(monkeypatch, kernel) -> Non
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(CachingAutotuner, "run", run_plain)
     trace = Trace()
-    with launches.noted(trace):
+    with launches.noting(trace):
         assert [kernel.run(stream=0), kernel.run(stream=0)] == ["ran", "ran"]
     assert CachingAutotuner.run is run_plain
     assert [(e.data, e.payload) for e in trace.named("launched")] == [("quick", "def k(): pass\n")]
@@ -139,7 +141,7 @@ def test_a_launch_is_noted_once_with_what_was_chosen(monkeypatch, kernel) -> Non
 def test_nothing_is_touched_without_a_gpu(monkeypatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     before = CachingAutotuner.run
-    with launches.noted(Trace()):
+    with launches.noting(Trace()):
         assert CachingAutotuner.run is before
 
 

@@ -9,6 +9,7 @@ import torch
 
 import tclab
 from tclab.capturing.torch_private import (
+    autotuners,
     check,
     compiler,
     cpp_commands,
@@ -16,10 +17,11 @@ from tclab.capturing.torch_private import (
     origins,
     targets,
     vector_isa,
+    warming,
 )
 from tclab.errors import UnsupportedTorch
 
-PRIVATE = (compiler, cpp_commands, launches, origins, targets, vector_isa)
+PRIVATE = (autotuners, compiler, cpp_commands, launches, origins, targets, vector_isa, warming)
 TABLES = {module.__name__: module.NAMES for module in PRIVATE}
 
 

@@ -5,39 +5,37 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tclab.capturing.chain.machine import is_instruction, padding_lines
-from tclab.capturing.chain.resolve import Notes
-from tclab.capturing.machine_code.triton import CompiledKernel
+from tclab.capturing.machine_code.positions import is_instruction, padding_lines
+from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.trace.notes import GroupNote
 from tclab.model import Kernel
 
+# cannot fuse op0 with op1: no shared data
 _REFUSED = re.compile(r"^cannot fuse (\w+) with (\w+): (.*)$", re.MULTILINE)
 
 
-def facts(
-    kernel: Kernel, unit: int, fusion: Iterable[str], below: CompiledKernel | None, notes: Notes
-) -> dict[str, str]:
-    """The facts of a kernel, the telling ones first.
+def facts(kernel: Kernel, unit: Unit) -> dict[str, str]:
+    """The facts of a unit's kernel, the telling ones first.
 
     `fused` are its scheduler nodes and the buffers they share; `not fused` what the scheduler
     said of them and others; `bytes moved` what they read and write in memory, each buffer once,
     by Inductor's own count; the rest is the assembler's, where machine code is there.
     """
-    groups = _groups(kernel, unit, notes)
-    found = {
+    groups = _groups(kernel, unit)
+    of_groups = {
         "fused": "; ".join(map(_fused, groups)),
-        "not fused": "; ".join(_refused({op for g in groups for op in g.ops}, fusion)),
+        "not fused": "; ".join(_refused({op for g in groups for op in g.ops}, unit.fusion)),
         "bytes moved": " + ".join(f"{g.bytes:,}" for g in groups if g.bytes is not None),
     }
-    return {k: v for k, v in found.items() if v} | _machine(below) | dict(kernel.facts)
+    below = _machine(unit.compiled.get(kernel.kernel_name))
+    return {k: v for k, v in of_groups.items() if v} | below | dict(kernel.facts)
 
 
-def _groups(kernel: Kernel, unit: int, notes: Notes) -> list[GroupNote]:
+def _groups(kernel: Kernel, unit: Unit) -> list[GroupNote]:
     """The groups of scheduler nodes that the kernel's lines were written for."""
-    written = notes.kernels.get(unit, {}).get(kernel.kernel_name, [])
-    ops = {line.body[0] for note in written for line in note.lines if line.body}
-    bodies = notes.bodies.get(unit)
-    return [g for g in bodies.groups if ops & set(g.ops)] if bodies else []
+    lines = [line for note in unit.written_for(kernel) for line in note.lines]
+    ops = {line.body[0] for line in lines if line.body}
+    return [g for g in unit.body.groups if ops & set(g.ops)] if unit.body else []
 
 
 def _fused(group: GroupNote) -> str:
@@ -49,18 +47,20 @@ def _fused(group: GroupNote) -> str:
 
 def _refused(ops: set[str], fusion: Iterable[str]) -> dict[str, None]:
     """Each refusal once: a pair of groups is tried in every round."""
-    said = _REFUSED.findall("\n".join(fusion))
-    apart = ((a, b, why) for a, b, why in said if len({*a.split("_"), *b.split("_")} & ops) == 1)
+    refusals = _REFUSED.findall("\n".join(fusion))
+    apart = (
+        (a, b, why) for a, b, why in refusals if len({*a.split("_"), *b.split("_")} & ops) == 1
+    )
     return dict.fromkeys(f"{a} with {b}: {why}" for a, b, why in apart)
 
 
-def _machine(below: CompiledKernel | None) -> dict[str, str]:
-    if below is None:
+def _machine(compiled: CompiledKernel | None) -> dict[str, str]:
+    if compiled is None:
         return {}
-    found = {k: v for k, v in below.facts.items() if k != "candidates"}
-    if sass := below.stages.get("sass"):
+    facts = {k: v for k, v in compiled.facts.items() if k != "candidates"}
+    if sass := compiled.stages.get("sass"):
         lines = sass.code.splitlines()
         padding = padding_lines(lines)
         count = sum(is_instruction(x) for n, x in enumerate(lines, 1) if n not in padding)
-        found["instructions"] = f"{count:,}"
-    return found
+        facts["instructions"] = f"{count:,}"
+    return facts

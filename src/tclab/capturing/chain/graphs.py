@@ -8,67 +8,72 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from tclab.capturing.chain.resolve import Keys, Notes, Shown, joined, of_torch, python_keys
-from tclab.capturing.read import bytecode, frames, printed_graph
-from tclab.capturing.trace.events import Trace
-from tclab.model import Graph, Listing, slug
+from tclab import user_lines
+from tclab.capturing.chain.resolve import Origins, Shown, python_keys
+from tclab.capturing.read import frames, printed_graph
+from tclab.capturing.read.bytecode import Rewritten
+from tclab.capturing.trace.notes import NodeNote
+from tclab.model import Graph, Listing, links, slug
 from tclab.scrub import scrub
 
-Lines = dict[int, Keys]
+LineKeys = dict[int, links.Keys]
 
 
-def graph_pane(graph: Graph, index: int, notes: Notes) -> Listing:
+def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
     """A graph as it is shown, each node linked to what it was made from."""
-    links: Lines = {}
-    marks: Lines = {}
-    shown = notes.shown.get((graph.stage, index))
-    origins = _origins(shown, notes) if shown else {}
+    above: LineKeys = {}
+    marks: LineKeys = {}
+    shown = origins.shown.get((graph.stage, index))
+    of_nodes = _origins(shown, origins) if shown else {}
     for line, name in _lines(graph, shown):
-        marks[line] = (*marks.get(line, ()), f"fx:{graph.stage}:{index}:{name}")
-        if keys := origins.get(name, ()):
-            links[line] = joined((links.get(line, ()), keys))
-    return Listing(graph.title, graph.name, graph.code, "python", graph.stage,
-                   links=links, marks=marks)  # fmt: skip
+        marks[line] = (*marks.get(line, ()), links.node(graph.stage, index, name))
+        if keys := of_nodes.get(name, ()):
+            above[line] = links.joined((above.get(line, ()), keys))
+    return Listing(
+        graph.title, graph.name, graph.code, "python", graph.stage, links=above, marks=marks
+    )
 
 
 def _lines(graph: Graph, shown: Shown | None) -> list[tuple[int, str]]:
     """Line and name of each node. Several inputs may stand on one line."""
-    found = {name: line for line, name in printed_graph.parse(graph.code).lines.items()}
+    places = {name: line for line, name in printed_graph.parse(graph.code).lines.items()}
     lines = graph.code.splitlines()
     for node in shown.note.nodes if shown else ():
-        if node.name not in found and node.op == "placeholder":
+        if node.name not in places and node.op == "placeholder":
+            # def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 4][4, 1]cpu"):
             declared = re.compile(rf"\b{re.escape(node.name)}\s*[:,)]")
             at = [n for n, text in enumerate(lines, 1) if declared.search(text)]
-            found |= dict.fromkeys([node.name] if at else [], min(at, default=0))
-    return [(line, name) for name, line in found.items()]
+            places |= dict.fromkeys([node.name] if at else [], min(at, default=0))
+    return [(line, name) for name, line in places.items()]
 
 
-def _origins(shown: Shown, notes: Notes) -> dict[str, Keys]:
+def _origins(shown: Shown, origins: Origins) -> dict[str, links.Keys]:
     """Dynamo's nodes come from lines and instructions; others from nodes, else from lines."""
-    parents = notes.parents(shown)
-    found = {}
-    for node in shown.note.nodes:
-        if shown.stage == "dynamo":
-            at = () if node.offset is None else (f"bc:{shown.compile_id}:{node.offset}",)
-            found[node.name] = python_keys(node.stack) + at
-        else:
-            found[node.name] = parents[node.name] or python_keys(node.stack)
-    return found
+    nodes = shown.note.nodes
+    if shown.stage == "dynamo":
+        return {n.name: python_keys(n.stack) + _instruction(shown, n) for n in nodes}
+    parents = origins.parents(shown)
+    return {node.name: parents[node.name] or python_keys(node.stack) for node in nodes}
+
+
+def _instruction(shown: Shown, node: NodeNote) -> links.Keys:
+    """The key of the instruction that Dynamo was at when it made a node."""
+    return () if node.offset is None else (links.bytecode(shown.compile_id, node.offset),)
 
 
 # ------------------------------------------------------------------------------ bytecode
 
 
-def bytecode_panes(trace: Trace, listings: tuple[Listing, ...], compile_id: str) -> list[Listing]:
+def bytecode_panes(compiles: Iterable[Rewritten], compile_id: str) -> list[Listing]:
     """The original bytecode of a compile, each instruction marked with its offset."""
-    panes = []
-    for index, event in enumerate(trace.named("bytecode")):
-        if event.compile_id == compile_id:
-            original = listings[2 * index]
-            shown = bytecode.shown_instructions(original.code, event.data[0])
-            marks = {line: (f"bc:{compile_id}:{i.offset}",) for line, i in shown}
-            panes.append(replace(original, marks=marks))
-    return panes[-1:]  # an earlier one is of an attempt that was given up
+    own = [each for each in compiles if each.compile_id == compile_id]
+    return [_bytecode(each) for each in own[-1:]]  # an earlier one's attempt was given up
+
+
+def _bytecode(compiled: Rewritten) -> Listing:
+    shown = compiled.instructions()
+    marks = {line: (links.bytecode(compiled.compile_id, i.offset),) for line, i in shown}
+    return replace(compiled.original, marks=marks)
 
 
 # ------------------------------------------------------------------------------ Python
@@ -91,10 +96,9 @@ def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
 
 
 def _places(stacks: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """File and line of the user's lines, as `user_lines` picks them."""
+    """File, not scrubbed, and line of the user's lines."""
     for stack in dict.fromkeys(stacks):
-        places = frames.printed_places(stack)
-        yield from [p for p in places if not of_torch(scrub(p[0]))] or places
+        yield from user_lines.users_or_all(frames.printed_places(stack), lambda place: place[0])
 
 
 def _holds(pane: Listing, file: str, line: int) -> bool:
@@ -105,11 +109,10 @@ def _holds(pane: Listing, file: str, line: int) -> bool:
 def _python(file: str, first: int, code: str, name: str, used: set[str]) -> Listing:
     shown = scrub(file)
     code = code if code.endswith("\n") else code + "\n"
-    keys = ((n, f"py:{shown}:{first + n - 1}") for n in range(1, code.count("\n") + 1))
+    keys = ((n, links.python(shown, first + n - 1)) for n in range(1, code.count("\n") + 1))
     marks = {number: (key,) for number, key in keys if key in used}
-    title = f"{name} in {shown}"
-    return Listing(title, f"python-{slug(name)}-{first}", code, "python", "python", shown, first,
-                   marks=marks)  # fmt: skip
+    title, ident = f"{name} in {shown}", f"python-{slug(name)}-{first}"
+    return Listing(title, ident, code, "python", "python", shown, first, marks=marks)
 
 
 def _function(file: str, line: int) -> tuple[int, int, str]:

@@ -7,48 +7,62 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tclab.capturing.chain.resolve import Keys, Notes, joined
+from tclab.capturing.chain.resolve import Origins
+from tclab.capturing.read.units import Unit
 from tclab.capturing.trace.notes import Line
-from tclab.model import Kernel, Listing
+from tclab.model import Kernel, Listing, links
 
-Lines = dict[int, Keys]
+LineKeys = dict[int, links.Keys]
 
+# op0: ExternKernelSchedulerNode(ExternKernelOut)
+# class op1_loop_body:
 _HEAD = re.compile(r"^\s*(?:class )?(op\d+)(?:_loop_body|: \w+SchedulerNode)\b")
+# class op1_loop_body:
 _OP = re.compile(r"^\s*class (op\d+)_loop_body\b")
+#         load = ops.load('buf0', get_index)
 _VALUE = re.compile(r"^\s+(\w+) = ")
-_BLOCK = re.compile(r"^\s+def (\w+)\(self, ops\b")
 
 
-def ir_pane(listing: Listing, unit: int, notes: Notes) -> Listing:
-    """The IR, each value of a loop body linked to the nodes it was made for; the line that
+def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
+    """The unit's IR, each value of a loop body linked to the nodes it was made for; the line that
     names an operation, to all nodes that Inductor says it computes.
     """
-    links: Lines = {}
-    marks: Lines = {}
-    body = notes.bodies.get(unit)
-    op = ""
+    above: LineKeys = {}
+    marks: LineKeys = {}
+    body, op = unit.body, ""
     for number, line in enumerate(listing.code.splitlines(), 1):
         if head := _HEAD.match(line):
             op = head[1]
-            marks[number] = (f"ir:{unit}:{op}",)
-            origins = body.origins.get(op, ()) if body and not _OP.match(line) else ()
-            links[number] = notes.keys(origins)
+            marks[number] = (links.ir(unit.index, op),)
+            computed = body.origins.get(op, ()) if body and not _OP.match(line) else ()
+            above[number] = origins.keys(computed)
         elif body and op and (value := _VALUE.match(line)):
-            made = body.marks.get(op, {}).get(value[1])
-            if made is not None:
-                marks[number] = (f"ir:{unit}:{op}:{value[1]}",)
-                links[number] = notes.keys(made)
-    return replace(listing, links=links, marks=marks)
+            made_for = body.marks.get(op, {}).get(value[1])
+            if made_for is not None:
+                marks[number] = (links.ir(unit.index, op, value[1]),)
+                above[number] = origins.keys(made_for)
+    return replace(listing, links=above, marks=marks)
 
 
 # ------------------------------------------------------------------------------ kernels
 
-#: A line that gives a value a name, or puts one into memory: what a kernel computes.
+# A line that gives a value a name, or puts one into memory: what a kernel computes.
+# tmp3 = tl.broadcast_to(tmp2, [XBLOCK, R0_BLOCK])
+# tl.store(out_ptr0 + (x0), tmp6, xmask)
 _TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
+# out_ptr0[static_cast<int64_t>(0L)] = static_cast<float>(tmp_acc0);
 _CPP = re.compile(r"\btmp(?:\d|_acc)\w*\b|\b(?:in_)?out_ptr\d+\[")
-_TAIL = re.compile(r"(?<=\w)_tail\b")  # of a C++ loop's variable, added after it was written
-_ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")  # its declaration
+# Added to a C++ loop's variable after the line was written:
+# auto tmp0 = in_ptr0[static_cast<int64_t>(x0_tail)];
+_TAIL = re.compile(r"(?<=\w)_tail\b")
+# The declaration of an accumulator:
+# float tmp_acc0 = 0;
+_ACCUMULATOR = re.compile(r"^[\w:<>,]+ tmp_acc\w+ = ")
+# auto tmp3 = tmp0 + tmp2;
 _NAMES = re.compile(r"^(?:const )?(?:[\w:<>,]+ )?(_?tmp\w+)(?:, (_?tmp\w+))* = ")
+# the name in such a line:
+# tmp3
+_NAME = re.compile(r"_?tmp\w+")
 
 
 def computes(line: str, language: str) -> bool:
@@ -62,19 +76,19 @@ def computes(line: str, language: str) -> bool:
     return bool(_TRITON.match(text))
 
 
-def kernel_pane(kernel: Kernel, unit: int, index: int, notes: Notes) -> Listing:
+def kernel_pane(kernel: Kernel, unit: Unit, index: int, origins: Origins) -> Listing:
     """The kernel, each computing line linked to the nodes and IR values it was written for.
 
     `index` counts the kernels of the unit; it is in the keys of the kernel's lines.
     """
     code = kernel.code.splitlines()
-    marks = {n: (kernel_key(unit, index, n),) for n in range(1, len(code) + 1)}
+    marks = {n: (links.kernel(unit.index, index, n),) for n in range(1, len(code) + 1)}
     runs = _runs(code, kernel.language)
-    links: dict[int, list[Keys]] = {}
-    for note in notes.kernels.get(unit, {}).get(kernel.kernel_name, []):
+    above: dict[int, list[links.Keys]] = {}
+    for note in unit.written_for(kernel):
         for number, written in find(runs, note.lines).items():
-            links.setdefault(number, []).append(_keys(written, unit, notes))
-    return replace(kernel, links={n: joined(k) for n, k in links.items()}, marks=marks)
+            above.setdefault(number, []).append(_keys(written, unit.index, origins))
+    return replace(kernel, links={n: links.joined(k) for n, k in above.items()}, marks=marks)
 
 
 def _runs(code: list[str], language: str) -> list[dict[int, str]]:
@@ -88,15 +102,10 @@ def _runs(code: list[str], language: str) -> list[dict[int, str]]:
     return [run for run in runs if run]
 
 
-def kernel_key(unit: int, index: int, line: int) -> str:
-    """The key of a kernel's line."""
-    return f"kernel:{unit}.{index}:{line}"
-
-
-def _keys(written: list[Line], unit: int, notes: Notes) -> Keys:
+def _keys(written: list[Line], unit: int, origins: Origins) -> links.Keys:
     marks = dict.fromkeys(mark for w in written for mark in (*w.marks, *w.again))
-    bodies = dict.fromkeys(f"ir:{unit}:{w.body[0]}:{w.body[1]}" for w in written if w.body)
-    return (*bodies, *notes.keys(tuple(marks)))
+    values = dict.fromkeys(links.ir(unit, *w.body) for w in written if w.body)
+    return (*values, *origins.keys(tuple(marks)))
 
 
 def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Line]]:
@@ -111,7 +120,7 @@ def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Li
         writers[line.writer].add(line)
     turns: Counter[tuple[str, ...]] = Counter()
     alike = Counter(tuple(run.values()) for run in runs)
-    found: dict[int, list[Line]] = {}
+    written: dict[int, list[Line]] = {}
     for run in runs:
         text = tuple(run.values())
         able = [w for w in writers.values() if w.wrote(text)] or list(writers.values())
@@ -120,8 +129,8 @@ def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Li
         turns[text] += 1
         for number, shown in run.items():
             same = [x for w in able for x in w.find(shown)]
-            found[number] = same if len({x.marks for x in same}) == 1 else []
-    return found
+            written[number] = same if len({x.marks for x in same}) == 1 else []
+    return written
 
 
 class _Writer:
@@ -148,4 +157,4 @@ class _Writer:
 def named(text: str) -> list[str]:
     """The values a line gives a name."""
     match = _NAMES.match(text)
-    return list(re.findall(r"_?tmp\w+", match[0])) if match else []
+    return list(_NAME.findall(match[0])) if match else []

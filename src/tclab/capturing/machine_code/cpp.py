@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab.capturing.torch_private import cpp_commands
+from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.model import Listing, links, slug
 
 _FILE = "kernel.cpp"
@@ -37,20 +37,20 @@ class Assembly:
         return sum(line.startswith(" ") for line in self.text.splitlines())
 
 
-def assemble(kernel: str) -> Assembly | None:
-    """The instructions of a C++ kernel, given its source as Inductor wrote it.
+def assemble(kernel: str, commands: Commands) -> Assembly | None:
+    """The instructions of a C++ kernel, given its source as Inductor wrote it, and the commands
+    that Inductor compiled C++ files with.
 
     None where its compile was not seen, where there is no objdump, or where one of them fails.
     """
     code = kernel.strip("\n")
-    found = cpp_commands.command_of(code)
-    if found is None or not shutil.which("objdump"):
+    text = next((text for text in commands if code in text), "")
+    if not text or not shutil.which("objdump"):
         return None
-    text, command = found
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
         file.write_text(text, encoding="utf-8")
-        listing = _objdump(file, command)
+        listing = _objdump(file, commands[text])
     offset = text[: text.index(code)].count("\n")
     return _read(listing, offset, code.count("\n") + 1) if listing else None
 
@@ -58,8 +58,8 @@ def assemble(kernel: str) -> Assembly | None:
 def pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -> Listing:
     """The instructions, linked to the kernel's lines."""
     origins = {n: (links.kernel(unit, index, line),) for n, line in assembly.lines.items()}
-    return Listing(f"Assembly of {kernel_name}", f"asm-{slug(kernel_name)}", assembly.text, "nasm",
-                   "asm", links=origins)  # fmt: skip
+    title, name = f"Assembly of {kernel_name}", f"asm-{slug(kernel_name)}"
+    return Listing(title, name, assembly.text, "nasm", "asm", links=origins)
 
 
 # ------------------------------------------------------------------------------ the tools
@@ -67,14 +67,15 @@ def pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -> Listing
 
 def _objdump(file: Path, command: str) -> str:
     """What objdump says of the file's object; '' where something fails."""
-    made = file.with_suffix(".o")
-    compiler = [*_object_only(shlex.split(command), str(file)), "-o", str(made)]
+    binary = file.with_suffix(".o")
+    compiler = [*_object_only(shlex.split(command), str(file)), "-o", str(binary)]
     intel = ["-M", "intel"] if platform.machine() in ("x86_64", "AMD64") else []
     reader = ["objdump", "-d", "-r", "-l", "--inlines", "-C", "--no-show-raw-insn", *intel]
     try:
-        for call in (compiler, [*reader, str(made)]):
-            done = subprocess.run(call, capture_output=True, text=True, check=True,
-                                  timeout=_SECONDS)  # fmt: skip
+        for call in (compiler, [*reader, str(binary)]):
+            done = subprocess.run(
+                call, capture_output=True, text=True, check=True, timeout=_SECONDS
+            )
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout
@@ -92,13 +93,26 @@ def _object_only(command: list[str], file: str) -> list[str]:
 
 # ------------------------------------------------------------------------------ reading
 
+# 00000000000000d0 <kernel>:
 _FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
+# inlined by <tmp>/kernel.cpp:14 (kernel)
 _LINE = re.compile(rf"{re.escape(_FILE)}:(\d+)")
+# <tmp>/kernel.cpp:5
+# inlined by <tmp>/kernel.cpp:14 (kernel)
 _PLACE = re.compile(r"^(inlined by )?\S.*:\d+( \(.*\))?$")
+#   ed:	vmovups zmm0,ZMMWORD PTR [rdi]
 _INSTRUCTION = re.compile(r"^ +[0-9a-f]+:\t")
+# 			101: R_X86_64_PLT32	Sleef_expf16_u10-0x4
 _RELOCATION = re.compile(r"^\t+ *[0-9a-f]+: R_\w+\t(?P<symbol>[^.\s][^\n]*?)(?:[-+]0x[0-9a-f]+)?$")
-_NOISE = re.compile(r" +(# [0-9a-f]+ )?<[^\n]*>$")  # an address once more, as function and offset
+# An address once more, as function and offset:
+#  100:	call   105 <kernel+0x35>
+#  105:	mov    rax,QWORD PTR [rip+0x0]        # 10c <kernel+0x3c>
+_NOISE = re.compile(r" +(# [0-9a-f]+ )?<[^\n]*>$")
+# The same line without it, on x86; on Arm the instruction is bl:
+#  100:	call   105
 _CALLED = re.compile(r"(?<=\tcall )( *)[0-9a-f]+$|(?<=\tbl\t)()[0-9a-f]+$")
+# What is called, of 70: R_X86_64_PLT32	std::ios_base::ios_base()-0x4
+# std::ios_base::ios_base()
 _SIGNATURE = re.compile(r"(?:<.*>|\[abi:\w+\])|\(.*$")
 
 
@@ -131,8 +145,8 @@ def _functions(listing: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         elif body and (match := _RELOCATION.match(row)):
             body[-1] = (_with_symbol(body[-1][0], match["symbol"]), body[-1][1])
         elif _PLACE.match(row):  # the last place before an instruction is the outermost
-            found = _LINE.search(row)
-            line = int(found[1]) if found else 0
+            place = _LINE.search(row)
+            line = int(place[1]) if place else 0
     if body:
         yield name, body
 

@@ -7,78 +7,48 @@ again for its stages; without the GPU the first is compiled. The kernel's facts 
 
 from __future__ import annotations
 
-import ast
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tclab.capturing.machine_code.occupancy import occupancy
+from tclab.capturing.read.units import Compiled, CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Listing, slug
 from tclab.scrub import scrub
-from tclab.targets import Target
+from tclab.targets import Target, architecture
 
-#: Stage → (how Triton calls it, Pygments lexer, title).
-STAGES = {
-    "ttir": ("ttir", "mlir", "Triton IR"),
-    "ttgir": ("ttgir", "mlir", "Triton GPU IR"),
-    "llir": ("llir", "llvm", "LLVM IR"),
-    "ptx": ("ptx", "ptx", "PTX"),
+#: Stage → Pygments lexer, title.
+_TEXTS = {
+    "ttir": ("mlir", "Triton IR"),
+    "ttgir": ("mlir", "Triton GPU IR"),
+    "llir": ("llvm", "LLVM IR"),
+    "ptx": ("ptx", "PTX"),
+    "sass": ("text", "SASS"),
 }
 
 
-@dataclass(frozen=True)
-class CompiledKernel:
-    """One Triton kernel, compiled. `facts`: configuration, registers, spills,
-    shared memory; `candidates`: every configuration Inductor would try; `ptx_lines`: line of the
-    SASS → line of the PTX it was made from.
-    """
-
-    name: str
-    source: str
-    stages: dict[str, Listing] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
-    candidates: tuple[str, ...] = ()
-    ptx_lines: dict[int, int] = field(default_factory=dict)
+#: The configurations that kernels were launched with, each a triton.Config, by their sources.
+Launched = Mapping[str, Any]
 
 
-Compiled = Mapping[str, CompiledKernel]  # the Triton kernels of one output file, by name
-
-
-def for_target(wrapper: str, target: Target) -> Compiled:
-    """Every Triton kernel of one output file. To be called while the target stands in."""
+def for_target(sources: Mapping[str, str], target: Target) -> Compiled:
+    """Triton kernels, sources by name, for a target. To be called while the target stands in."""
     gpu = f"{target.device} (sm_{target.arch})"
-    return {name: compile_kernel(name, source, gpu) for name, source in sources(wrapper)}
+    return {name: compile_kernel(name, source, gpu) for name, source in sources.items()}
 
 
-def as_launched(wrapper: str, launched: Mapping[str, Any], gpu: str) -> Compiled:
-    """The Triton kernels of one output file that were launched on the GPU that is here.
-    `launched`: source → configuration.
-    """
+def as_launched(sources: Mapping[str, str], launched: Launched, gpu: str) -> Compiled:
+    """Those of the Triton kernels, sources by name, that the GPU that is here launched."""
     return {
         name: compile_kernel(name, source, gpu, launched[source.strip()])
-        for name, source in sources(wrapper)
+        for name, source in sources.items()
         if source.strip() in launched
     }
-
-
-def sources(wrapper: str) -> Iterator[tuple[str, str]]:
-    """Name and source of each ``name = async_compile.triton('name', '''…''')``; none of output
-    that is not Python (the C++ wrapper).
-    """
-    try:
-        body = ast.parse(wrapper).body
-    except SyntaxError:
-        return
-    for statement in body:
-        call = getattr(statement, "value", None)
-        if isinstance(call, ast.Call) and ast.unparse(call.func) == "async_compile.triton":
-            name, source = (ast.literal_eval(a) for a in call.args[:2])
-            yield name, source
 
 
 def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:
@@ -95,7 +65,8 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
             f"Triton cannot compile it for {gpu}: {_first_line(error)}",
             "see the kernel's source in Capture.kernels",
         ) from error
-    text = {s: binary.asm[key] for s, (key, _, _) in STAGES.items() if key in binary.asm}
+    printed = [stage for stage in ("ttir", "ttgir", "llir", "ptx") if stage in binary.asm]
+    text = {stage: binary.asm[stage] for stage in printed}
     if "ptx" in text:
         text["ptx"] = _without_places(text["ptx"])
     listings = {s: _listing(name, s, code) for s, code in text.items()}
@@ -104,13 +75,16 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
         sass, ptx_lines = disassemble(cubin)
         listings["sass"] = _listing(name, "sass", sass)
     candidates = tuple(_config(c) for c in configs)
-    facts = _choice(candidates, launched and _config(launched)) | (
-        resources(cubin) if cubin else {}
-    )
+    facts = _choice(candidates, launched and _config(launched))
+    if cubin:
+        used = resources(cubin)
+        facts |= used | _at_launch(used, binary.metadata)
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
-_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+# .global .align 1 .b8 assertFile_0[36] = {47, 116, 109, 112, 47, 116, 111, 114, 99, 104};
+_ASSERT_FILE = re.compile(r"^(\.global .*\bassertFile_\d+\[)\d+(\] = )\{([\d, ]+)\};", re.MULTILINE)
+# 	.section	.debug_abbrev
 _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
 
 
@@ -123,7 +97,7 @@ def _without_places(ptx: str) -> str:
         name = bytes(map(int, match[3].split(","))).rstrip(b"\0").decode("utf-8", "replace")
         return f'{match[1]}{match[2]}{{…}};  // "{scrub(name)}"'
 
-    return _FILE.sub(named, _DEBUG.sub("", ptx))
+    return _ASSERT_FILE.sub(named, _DEBUG.sub("", ptx))
 
 
 def _first_line(error: Exception) -> str:
@@ -146,15 +120,20 @@ def _config(config: Any) -> str:
 
 
 def _listing(name: str, stage: str, code: str) -> Listing:
-    language, title = ("text", "SASS") if stage == "sass" else STAGES[stage][1:]
-    return Listing(f"{title} of {name}", f"{stage}-{slug(name)}", scrub(code).rstrip() + "\n",
-                   language, stage)  # fmt: skip
+    language, title = _TEXTS[stage]
+    text = scrub(code).rstrip() + "\n"
+    return Listing(f"{title} of {name}", f"{stage}-{slug(name)}", text, language, stage)
 
 
 # ------------------------------------------------------------------------------ the binary
 
 
+# 	//## File ".nv_debug_ptx_txt", line 21
 _PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
+
+
+#   REG:15 STACK:0 SHARED:1024 LOCAL:0 CONSTANT[0]:568 TEXTURE:0 SURFACE:0 SAMPLER:0
+_USAGE = re.compile(r"\b(REG|STACK|SHARED|LOCAL):(\d+)")
 
 
 def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
@@ -178,10 +157,31 @@ def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
 def resources(cubin: bytes) -> dict[str, str]:
     """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
     text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
-    found = dict(re.findall(r"\b(REG|STACK|SHARED|LOCAL):(\d+)", text))
-    names = {"REG": "registers per thread", "STACK": "stack bytes", "SHARED": "shared memory bytes",
-             "LOCAL": "spilled bytes"}  # fmt: skip
+    found = dict(_USAGE.findall(text))
+    names = {
+        "REG": "registers per thread",
+        "STACK": "stack bytes",
+        "SHARED": "shared memory bytes",
+        "LOCAL": "spilled bytes",
+    }
     return {names[key]: value for key, value in found.items()}
+
+
+def _at_launch(used: Mapping[str, str], metadata: Any) -> dict[str, str]:
+    """Shared memory, which Triton asks for at the launch (the binary says what the system keeps
+    for itself), and the occupancy that follows from it and from the resources `used`.
+    """
+    found = {"shared memory bytes": str(metadata.shared)}
+    device = architecture(metadata.target.arch)
+    if device and "registers per thread" in used:
+        held = occupancy(
+            device,
+            threads=metadata.num_warps * device.warp_size,
+            registers=int(used["registers per thread"]),
+            shared=metadata.shared,
+        )
+        found["occupancy"] = str(held)
+    return found
 
 
 def _tool(name: str, *options: str, cubin: bytes) -> str:
@@ -192,6 +192,9 @@ def _tool(name: str, *options: str, cubin: bytes) -> str:
             [autotuners.tool(name), *options, file], capture_output=True, text=True, check=False
         )
     if done.returncode:
-        raise CaptureError(name, f"cannot read the binary: {done.stderr.strip()[:200]}",
-                           "is Triton installed completely?")  # fmt: skip
+        raise CaptureError(
+            name,
+            f"cannot read the binary: {done.stderr.strip()[:200]}",
+            "is Triton installed completely?",
+        )
     return done.stdout

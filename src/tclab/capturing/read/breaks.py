@@ -8,16 +8,23 @@ own. Both are one break. A frame that Dynamo gave up as a whole is one break wit
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tclab.capturing.read.frames import Frame, frames, printed_stack
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Break, Breaks, SourceLine
 from tclab.scrub import scrub
 
 _FIELD = r"(.*?)(?=^  Hint: |^  Developer debug context:|\Z)"
+#   Explanation: Dynamo does not know how to trace builtin operator `print` with argument types
 _EXPLANATION = re.compile(rf"^  Explanation: {_FIELD}", re.DOTALL | re.MULTILINE)
+#   Hint: Remove the `torch.compiler.disable` call
 _HINT = re.compile(rf"^  Hint: {_FIELD}", re.DOTALL | re.MULTILINE)
+#  https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html
 _GB = re.compile(r"/gb/gb(\d+)\.html")
+# Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call
+_REASON = re.compile(r"^Graph Break Reason: ")
 _ANOTHER = "*** While handling this graph break, another graph break occurred: ***"
 _STACK = "User code traceback:"
 _SKIPS = ("Skipping the function and falling back to eager", "which results in a skip")
@@ -34,12 +41,13 @@ def breaks(trace: Trace) -> Breaks:
         new = event.frame, _read(event, of.get(event.compile_id), event.compile_id in lost)
         if not any(_same(new, old) for old in kept):
             kept.append(new)
-    found = [found for _, found in kept] + _unannounced(trace, of, lost)
+    announced = [one for _, one in kept]
     graphs = len({e.frame for e in trace.named("dynamo_output_graph")})
-    return Breaks("Graph breaks", "breaks", tuple(found), graphs)
+    several = (*announced, *_unannounced(trace, of, lost))
+    return Breaks("Graph breaks", "breaks", several, graphs)
 
 
-def _read(event: Event, frame: Frame | None, lost: bool) -> Break:
+def _read(event: Event[object], frame: Frame | None, lost: bool) -> Break:
     message, _, rest = event.payload.partition(_STACK)
     stack = printed_stack(rest.split("\nTraceback (most recent call last)")[0])
     skipped = lost or any(mark in message for mark in _SKIPS)
@@ -101,7 +109,7 @@ def _headline(message: str) -> str:
     """The line that names the kind of break: the last one before its explanation."""
     head = message.split("\n  Explanation: ")[0]
     lines = [line.strip() for line in head.splitlines() if line.strip()]
-    lines = [re.sub(r"^Graph Break Reason: ", "", line) for line in lines]
+    lines = [_REASON.sub("", line) for line in lines]
     named = [line for line in lines if not line.startswith((*_PREAMBLE, "Graph break in user"))]
     return named[-1] if named else (lines[-1] if lines else "")
 
@@ -116,17 +124,14 @@ def _dedent(text: str) -> str:
 
 def _lost(trace: Trace) -> set[str]:
     """Compiles that ended without compiled code: the frame runs eagerly."""
-    ends = trace.named("compilation_metrics")
-    return {e.compile_id for e in ends if e.data.get("fail_type")}
+    return {e.compile_id for e in trace.named(names.METRICS) if e.data.get("fail_type")}
 
 
-def _unannounced(trace: Trace, of: dict[str, Frame], lost: set[str]) -> list[Break]:
+def _unannounced(trace: Trace, of: dict[str, Frame], lost: set[str]) -> Iterator[Break]:
     """Frames given up for which Dynamo wrote no reason but in its metrics."""
-    told = {e.compile_id for e in trace.named("dynamo_graph_break_reason")}
-    found = []
-    for event in trace.named("compilation_metrics"):
-        if event.compile_id in lost - told:
+    announced = {e.compile_id for e in trace.named("dynamo_graph_break_reason")}
+    for event in trace.named(names.METRICS):
+        if event.compile_id in lost - announced:
             frame = of.get(event.compile_id)
             stack = (frame.location,) if frame else ()
-            found.append(_break(event.data.get("fail_reason") or "", stack, skipped=True))
-    return found
+            yield _break(event.data.get("fail_reason") or "", stack, skipped=True)

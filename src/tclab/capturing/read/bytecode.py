@@ -3,62 +3,72 @@
 from __future__ import annotations
 
 import dis
-import re
+from dataclasses import dataclass
 from types import CodeType
 
 from tclab.capturing.read.frames import original
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
-from tclab.model import Listing
+from tclab.model import Listing, links
 from tclab.scrub import scrub
 
 
-def bytecode(trace: Trace) -> tuple[Listing, ...]:
-    """Two listings a compile: what Python compiled, and what Dynamo made of it."""
-    found: list[Listing] = []
-    for index, event in enumerate(trace.named("bytecode")):
-        old, new = event.data
-        for which, code in (("original", old), ("rewritten", new)):
-            name = f"{which}-bytecode-{index}" if index else f"{which}-bytecode"
-            found.append(_listing(trace.stable(scrub(_dis(code))), code, old, name, event))
-    return tuple(found)
+@dataclass(frozen=True)
+class Rewritten:
+    """The bytecode of one compile: what Python compiled, and what Dynamo made of it."""
+
+    compile_id: str
+    code: CodeType  # what Python compiled
+    original: Listing
+    rewritten: Listing
+
+    def instructions(self) -> list[tuple[int, dis.Instruction]]:
+        """Each printed line of the original (from 1) with its instruction."""
+        return shown_instructions(self.original.code, self.code)
 
 
-def _dis(code: CodeType) -> str:
-    return dis.Bytecode(code).dis()
-
-
-def _listing(text: str, code: CodeType, old: CodeType, name: str, event: Event) -> Listing:
-    which = "Original" if code is old else "Rewritten"
-    file = scrub(old.co_filename)
-    kind = "resume function of " if original(old.co_name) != old.co_name else ""
-    return Listing(
-        title=f"{which} bytecode of {kind}{original(old.co_name)} ({event.compile_id})",
-        name=name,
-        code=text,
-        language="text",
-        stage="bytecode",
-        filename=file,
-        links=_links(text, code, file),
+def bytecode(trace: Trace) -> tuple[Rewritten, ...]:
+    """The bytecode of each compile, in order."""
+    return tuple(
+        _rewritten(event, f"-{index}" if index else "", trace)
+        for index, event in enumerate(trace.named(names.BYTECODE))
     )
+
+
+def _rewritten(event: Event[tuple[CodeType, CodeType]], suffix: str, trace: Trace) -> Rewritten:
+    old, new = event.data
+    resumed = "resume function of " if original(old.co_name) != old.co_name else ""
+    whose = f"{resumed}{original(old.co_name)} ({event.compile_id})"
+    file = scrub(old.co_filename)
+
+    def listing(which: str, code: CodeType) -> Listing:
+        text = trace.stable(scrub(dis.Bytecode(code).dis()))
+        title, name = f"{which} bytecode of {whose}", f"{which.lower()}-bytecode{suffix}"
+        return Listing(title, name, text, "text", "bytecode", file, links=_links(text, code, file))
+
+    return Rewritten(event.compile_id, old, listing("Original", old), listing("Rewritten", new))
 
 
 def shown_instructions(text: str, code: CodeType) -> list[tuple[int, dis.Instruction]]:
     """Each printed line (from 1) with its instruction; nothing if they do not pair up."""
-    shown = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if line.startswith("ExceptionTable"):
-            break
-        if line.strip() and not re.fullmatch(r"\s*L\d+:", line):
-            shown.append(number)
+    shown = instruction_lines(text)
     instructions = list(dis.get_instructions(code))
     return list(zip(shown, instructions)) if len(shown) == len(instructions) else []
 
 
-def _links(text: str, code: CodeType, file: str) -> dict[int, tuple[str, ...]]:
+def instruction_lines(text: str) -> list[int]:
+    """The lines (from 1) of a disassembly that are instructions: empty lines stand between lines
+    of the source, and a table of exceptions may end it.
+    """
+    listing, _, _ = text.partition("\nExceptionTable:\n")
+    return [number for number, line in enumerate(listing.splitlines(), 1) if line.strip()]
+
+
+def _links(text: str, code: CodeType, file: str) -> dict[int, links.Keys]:
     """Each printed instruction's Python line."""
     pairs = shown_instructions(text, code)
     lines = _source_lines([instruction for _, instruction in pairs])
-    return {n: (f"py:{file}:{line}",) for (n, _), line in zip(pairs, lines) if line}
+    return {n: (links.python(file, line),) for (n, _), line in zip(pairs, lines) if line}
 
 
 def _source_lines(instructions: list[dis.Instruction]) -> list[int | None]:

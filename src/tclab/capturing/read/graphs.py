@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 
 from tclab.capturing.read import printed_graph
 from tclab.capturing.trace.events import Trace
-from tclab.model import Graph, Node, SourceLine
+from tclab.model import Graph, Node, SourceLine, links
 from tclab.scrub import scrub
+
+NodeKey = Callable[[str], str]  # name of a node → its key
 
 #: Stage → the trace's names for it. An inference graph is a forward graph.
 EVENTS = {
@@ -29,16 +33,20 @@ _TITLES = {
     "backward": "Backward graph",
     "post_grad": "Graph after the post-grad passes",
 }
+# \x1b[31m, a colour, where PyTorch prints to a terminal
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#  # graph id: 140192786837264
+_GRAPH_ID = re.compile(r"\n+ ?# graph id: \d+\s*$")
 
 
 def graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
     """All graphs of one stage, in the order they were made."""
-    found = trace.named(*EVENTS[stage])
+    events = trace.named(*EVENTS[stage])
     return tuple(
         graph_from_text(
-            e.payload, stage, i, title=_title(stage, i, len(found)), compile_id=e.compile_id
+            e.payload, stage, i, title=_title(stage, i, len(events)), compile_id=e.compile_id
         )
-        for i, e in enumerate(found)
+        for i, e in enumerate(events)
     )
 
 
@@ -46,12 +54,12 @@ def graph_from_text(
     text: str, stage: str, index: int = 0, *, title: str = "", compile_id: str = ""
 ) -> Graph:
     """A Graph from what ``GraphModule.print_readable`` prints. Its lines and nodes carry keys:
-    ``py:<file>:<line>`` for the user's line, ``fx:<stage>:<index>:<node>`` for the node.
+    of the user's line, and of the node.
     """
     text = _clean(text)
     parsed = printed_graph.parse(text)
-    prefix = f"fx:{stage}:{index}:"
-    nodes = tuple(replace(n, keys=_keys(prefix + n.name, n.source)) for n in parsed.nodes)
+    key = partial(links.node, stage, index)
+    nodes = tuple(replace(n, keys=_keys(key(n.name), n.source)) for n in parsed.nodes)
     return Graph(
         title=title or _title(stage, index, 1),
         name=_name(stage, index),
@@ -59,7 +67,7 @@ def graph_from_text(
         code=scrub(text),
         nodes=nodes,
         compile_id=compile_id,
-        links=_links(parsed, prefix),
+        links=_links(parsed, key),
     )
 
 
@@ -86,20 +94,19 @@ def _exact(node: torch.fx.Node, printed: Node | None) -> Node:
 
 def _clean(text: str) -> str:
     """Without terminal colours and without the id() some graphs end with."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    return re.sub(r"\n+ ?# graph id: \d+\s*$", "", text).strip("\n") + "\n"
+    return _GRAPH_ID.sub("", _COLOUR.sub("", text)).strip("\n") + "\n"
 
 
-def _links(parsed: printed_graph.Parsed, prefix: str) -> dict[int, tuple[str, ...]]:
-    links = {}
+def _links(parsed: printed_graph.Parsed, key: NodeKey) -> dict[int, links.Keys]:
+    keys = {}
     for line in sorted(parsed.lines.keys() | parsed.sources.keys()):
         name = parsed.lines.get(line)
-        links[line] = _keys(prefix + name if name else "", parsed.sources.get(line))
-    return links
+        keys[line] = _keys(key(name) if name else "", parsed.sources.get(line))
+    return keys
 
 
-def _keys(node: str, source: SourceLine | None) -> tuple[str, ...]:
-    python = f"py:{source.file}:{source.line}" if source else ""
+def _keys(node: str, source: SourceLine | None) -> links.Keys:
+    python = links.python(source.file, source.line) if source else ""
     return tuple(key for key in (python, node) if key)
 
 

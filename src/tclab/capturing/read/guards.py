@@ -11,15 +11,20 @@ from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Guard, Guards, SourceLine
 from tclab.scrub import scrub
 
+# | | +- EQUALS_MATCH: L['power'] == 2
 _LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<text>.*)$")
+# GuardManager: source=L['self'].sizes, accessed_by=DictGetItemGuardAccessor('sizes')
 _MANAGER = re.compile(r"\b\w*Manager: source=(?P<source>.+?), accessed_by=")
+# TORCH_FUNCTION_MODE_STACK: ___check_torch_function_mode_stack()
 _LEAF = re.compile(r"^(?P<type>[A-Z][A-Z0-9_]+)(?:: (?P<check>.*))?$")
+# ___check_type_id(L['self'].sizes, …), type=<class 'dict'>  # x = x * self.sizes["n"]  \
+#     # eader/functions.py:35 in forward (HINT: type dict)
+# utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards
 _WHERE = re.compile(
     r"^(?P<check>.*?)\s+# (?:(?P<code>.*?)\s+# )?"
     r"(?P<file>[^#]+?):(?P<line>\d+) in (?P<function>\S+)(?: \(.*)?$"  # then a hint, or who asked
 )
-
-
+# # _dynamo/output_graph.py:1122 in init_ambient_guards
 _COMMENT = re.compile(r"# (?P<file>[^#\s]+\.py):(?P<line>\d+) in ", re.MULTILINE)
 
 
@@ -33,8 +38,9 @@ def guards(trace: Trace) -> tuple[Guards, ...]:
     )
 
 
-def _guards(payload: str, index: int, event: Event, frame: Frame | None,
-            files: dict[str, str]) -> Guards:  # fmt: skip
+def _guards(
+    payload: str, index: int, event: Event[object], frame: Frame | None, files: dict[str, str]
+) -> Guards:
     function = frame.function if frame else ""
     title = f"Guards of {function} ({event.compile_id})" if function else "Guards"
     tree = _tree(payload, files)
@@ -89,7 +95,6 @@ def _guard(type_: str, source: str, check: str) -> Guard:
     location = None
     if where:
         check = where["check"]
-        location = SourceLine(
-            scrub(where["file"]), int(where["line"]), scrub(where["code"] or ""), where["function"]
-        )  # fmt: skip
+        file, code = scrub(where["file"]), scrub(where["code"] or "")
+        location = SourceLine(file, int(where["line"]), code, where["function"])
     return Guard(type_, scrub(source), (scrub(check.strip()),) if check else (), location)

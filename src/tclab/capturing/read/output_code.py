@@ -1,4 +1,4 @@
-"""Split Inductor's output code into kernels: Triton, C++ and calls into libraries.
+"""Inductor's output code, parsed once: its kernels, Triton, C++ and calls into libraries.
 
 Which FX nodes a kernel computes is Inductor's own record, kept under a handle that it writes
 above each call; the comments above Triton kernels are the fallback.
@@ -9,108 +9,112 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypedDict
 
-from tclab.model import Graph, Kernel, Node, slug
+from tclab.model import Graph, Kernel, Node, SourceLine, links, slug
 from tclab.scrub import scrub
 
+# @triton_heuristics.persistent_reduction(
 _HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
+# 'atomic_add_found': False, 'num_load': 1, 'num_store': 1, 'num_reduction': 1,
 _FACT = re.compile(
     r"'?(num_warps|num_stages|kernel_num_gb|num_load|num_store|num_reduction|grid_type)'?\s*[:=]\s*"
     r"'?([\w.]+)'?"
 )
+#     reduction_hint=ReductionHint.INNER,
 _HINT = re.compile(r"reduction_hint=ReductionHint\.(\w+)")
+#     size_hints={'x': 64, 'r0_': 64},
 _HINTS = re.compile(r"size_hints=(\{[^}]*\}|\[[^\]]*\])")
+# # Topologically Sorted Source Nodes: [relu, sum_1], Original ATen: [aten.relu, aten.sum]
 _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
+# #   %relu : Tensor "f32[64, 64][64, 1]cuda:0"[num_users=1] = call_function[target=
 _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
+#         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
+#         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
+_HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
 _EXTERN = ("extern_kernels.", "torch.ops.")
 _PLUMBING = ("torch.ops.inductor.",)
 
-
-def kernels(code: str, record: Mapping[str, tuple[str, ...]], graph: Graph | None,
-            where: str = "") -> list[Kernel]:  # fmt: skip
-    """The kernels of one output file, in the order of the first call to each.
-
-    `record` maps handles to names of nodes of `graph`, the post-grad graph the file was made
-    from; `where` is added to titles.
-    """
-    file = _File.read(code, record, graph)
-    if file is None:
-        return []
-    found = [_generated(file, definition, where) for definition in file.definitions]
-    found += [_extern(file, call, where) for call in file.externs()]
-    return [kernel for _, kernel in sorted(found, key=lambda pair: pair[0])]
-
-
-def cpp_sources(code: str) -> dict[str, str]:
-    """The C++ kernels of one output file as Inductor wrote them, by name."""
-    file = _File.read(code, {}, None)
-    return {d.name: d.code for d in file.definitions if not d.triton} if file else {}
-
-
-def renamed(kernel: Kernel, seen: dict[str, int]) -> Kernel:
-    """The kernel with a name no other kernel of this capture has."""
-    count = seen[kernel.name] = seen.get(kernel.name, -1) + 1
-    return replace(kernel, name=f"{kernel.name}-{count}") if count else kernel
-
-
-def without_handles(code: str) -> str:
-    """Output code as it is when nobody asks for the record of nodes."""
-    return re.sub(rf"^\s*{_HANDLE.pattern}\n", "", code, flags=re.MULTILINE)
-
-
-def wrapper_links(code: str, record: Mapping[str, tuple[str, ...]],
-                  graph: Graph | None) -> dict[int, tuple[str, ...]]:  # fmt: skip
-    """Lines of the output code, handles removed, that define or call a kernel → keys of its
-    nodes.
-    """
-    file = _File.read(code, record, graph)
-    links: dict[int, tuple[str, ...]] = {}
-    for place, nodes in file.places() if file else ():
-        assert file is not None
-        removed = sum(bool(_HANDLE.search(line)) for line in file.lines[:place])
-        if keys := tuple(dict.fromkeys(key for node in nodes for key in node.keys)):
-            links[place - removed] = keys
-    return links
-
-
-# ------------------------------------------------------------------------------ finding
+#: Inductor's record: ``kernel:handle`` → names of the post-grad nodes that the call computes.
+Record = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class _Definition:
-    """``name = async_compile.triton('name', '''…''')`` and its C++ sister."""
+class Definition:
+    """``name = async_compile.triton('function', '''…''')``; its C++ sister is of `kind` cpp_pybind,
+    and has no function. A kernel of the user's own has a function of another name.
+    """
 
     name: str
-    triton: bool
+    function: str
+    kind: str
     code: str
     line: int
     device: str
 
+    @property
+    def is_cpp(self) -> bool:
+        """Whether it is C++, for the CPU."""
+        return self.kind.startswith("cpp")
+
 
 @dataclass(frozen=True)
-class _File:
-    """One output file, with what is known of its kernels."""
+class OutputCode:
+    """One output file. `calls` are those of its functions, top to bottom; `record` names the nodes
+    of `graph`, the post-grad graph the file was made from, that a call computes.
 
-    lines: list[str]
-    definitions: list[_Definition]
-    calls: list[ast.Call]
-    record: Mapping[str, tuple[str, ...]]
-    graph: Graph | None
+    Output that is not Python (the C++ wrapper) has no definitions and no calls.
+    """
+
+    text: str = ""
+    definitions: tuple[Definition, ...] = ()
+    calls: tuple[ast.Call, ...] = ()
+    record: Record = field(default_factory=dict)
+    graph: Graph | None = None
 
     @classmethod
-    def read(cls, code: str, record: Mapping[str, tuple[str, ...]],
-             graph: Graph | None) -> _File | None:  # fmt: skip
-        """None for output that is not Python (the C++ wrapper)."""
+    def read(
+        cls, text: str, record: Record | None = None, graph: Graph | None = None
+    ) -> OutputCode:
+        """The file of this text."""
         try:
-            tree = ast.parse(code)
+            tree = ast.parse(text)
         except SyntaxError:
-            return None
-        return cls(code.splitlines(), list(_definitions(tree)), _calls(tree), record, graph)
+            return cls(text)
+        return cls(text, tuple(_definitions(tree)), _calls(tree), record or {}, graph)
 
-    def places(self) -> Iterator[tuple[int, list[Node]]]:
+    def kernels(self, where: str = "") -> list[Kernel]:
+        """The kernels in the order of the first call to each; `where` is added to titles."""
+        placed = [_generated(self, definition, where) for definition in self.definitions]
+        placed += [_extern(self, call, where) for call in self.externs()]
+        return [kernel for _, kernel in sorted(placed, key=lambda pair: pair[0])]
+
+    def triton_sources(self) -> dict[str, str]:
+        """The Triton kernels as Inductor wrote them, by the name of their function."""
+        return {d.function: d.code for d in self.definitions if d.kind == "triton"}
+
+    def cpp_sources(self) -> dict[str, str]:
+        """The C++ kernels as Inductor wrote them, by name."""
+        return {d.name: d.code for d in self.definitions if d.is_cpp}
+
+    def line_keys(self) -> dict[int, links.Keys]:
+        """Lines, those of handles not counted, that define or call a kernel → its nodes' keys."""
+        keys: dict[int, links.Keys] = {}
+        for line, nodes in self._places():
+            handles = sum(bool(_HANDLE.search(text)) for text in self.lines[:line])
+            if of_nodes := links.joined(node.keys for node in nodes):
+                keys[line - handles] = of_nodes
+        return keys
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text, line by line."""
+        return self.text.splitlines()
+
+    def _places(self) -> Iterator[tuple[int, list[Node]]]:
         """Each line that defines or calls a kernel, with the nodes the kernel computes."""
         for definition in self.definitions:
             calls = self.calls_of(definition.name)
@@ -119,7 +123,7 @@ class _File:
         for call in self.externs():
             yield call.lineno, self.nodes(None, [call])
 
-    def nodes(self, definition: _Definition | None, calls: list[ast.Call]) -> list[Node]:
+    def nodes(self, definition: Definition | None, calls: list[ast.Call]) -> list[Node]:
         """What these calls compute, by Inductor's record, else by the comment above the
         definition; in the order of the graph.
         """
@@ -152,41 +156,50 @@ class _File:
         return block
 
     def calls_of(self, name: str) -> list[ast.Call]:
+        """The calls of one kernel."""
         return [c for c in self.calls if _called(c) == name]
 
 
-def _definitions(tree: ast.Module) -> Iterator[_Definition]:
+def without_handles(text: str) -> str:
+    """Output code as it is when nobody asks for the record of nodes."""
+    return _HANDLE_LINE.sub("", text)
+
+
+# ------------------------------------------------------------------------------ finding
+
+
+def _definitions(tree: ast.Module) -> Iterator[Definition]:
     for statement in tree.body:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
         call, target = statement.value, statement.targets[0]
         owner, _, kind = _dotted(call.func).partition(".")
-        texts = [a.value for a in call.args if isinstance(a, ast.Constant)]
-        sources = [t for t in texts if isinstance(t, str) and "\n" in t]
+        constants = [a.value for a in call.args if isinstance(a, ast.Constant)]
+        texts = [value for value in constants if isinstance(value, str)]
+        sources = [text for text in texts if "\n" in text]
         if owner == "async_compile" and sources and isinstance(target, ast.Name):
-            triton = not kind.startswith("cpp")
-            yield _Definition(
-                target.id, triton, sources[-1], statement.lineno, _device(call, triton)
-            )
+            function = "" if texts[0] in sources else texts[0]
+            device = _device(call, kind)
+            yield Definition(target.id, function, kind, sources[-1], statement.lineno, device)
 
 
-def _device(call: ast.Call, triton: bool) -> str:
+def _device(call: ast.Call, kind: str) -> str:
     for keyword in call.keywords:
         if keyword.arg == "device_str" and isinstance(keyword.value, ast.Constant):
             return str(keyword.value.value)
-    return "" if triton else "cpu"
+    return "cpu" if kind.startswith("cpp") else ""
 
 
-def _calls(tree: ast.Module) -> list[ast.Call]:
+def _calls(tree: ast.Module) -> tuple[ast.Call, ...]:
     """Calls that are statements of a function, or assigned there, top to bottom."""
-    found: dict[tuple[int, int], ast.Call] = {}
+    calls: dict[tuple[int, int], ast.Call] = {}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
             for statement in ast.walk(function):
                 value = getattr(statement, "value", None)
                 if isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(value, ast.Call):
-                    found[value.lineno, value.col_offset] = value
-    return [found[place] for place in sorted(found)]
+                    calls[value.lineno, value.col_offset] = value
+    return tuple(calls[place] for place in sorted(calls))
 
 
 def _called(call: ast.Call) -> str:
@@ -201,33 +214,35 @@ def _dotted(value: ast.expr) -> str:
 # ------------------------------------------------------------------------------ describing
 
 
-def _generated(file: _File, found: _Definition, where: str) -> tuple[int, Kernel]:
+class _Origin(TypedDict):
+    origins: tuple[str, ...]
+    source_lines: tuple[SourceLine, ...]
+
+
+def _generated(file: OutputCode, definition: Definition, where: str) -> tuple[int, Kernel]:
     """The line of its first call, and the kernel."""
-    calls = file.calls_of(found.name)
-    heuristic = _HEURISTIC.search(found.code)
-    facts = _facts(found.code) if found.triton else {}
-    comment = "\n".join(file.comment(found.line)) if found.triton else ""
-    if (written := _ATEN.search(comment)) and written[1]:
-        facts["original_aten"] = written[1]
+    calls, is_cpp = file.calls_of(definition.name), definition.is_cpp
+    heuristic = _HEURISTIC.search(definition.code)
+    facts = {} if is_cpp else _facts(definition.code) | _operators(file.comment(definition.line))
     kernel = Kernel(
-        title=f"{'Triton' if found.triton else 'C++'} kernel {found.name}{where}",
-        name=f"kernel-{slug(found.name)}",
-        code=scrub(found.code.strip("\n")) + "\n",
-        language="python" if found.triton else "cpp",
-        stage="kernel" if found.triton else "cpp",
-        kernel_name=found.name,
+        title=f"{'C++' if is_cpp else 'Triton'} kernel {definition.name}{where}",
+        name=f"kernel-{slug(definition.name)}",
+        code=scrub(definition.code.strip("\n")) + "\n",
+        language="cpp" if is_cpp else "python",
+        stage="cpp" if is_cpp else "kernel",
+        kernel_name=definition.name,
         category=heuristic[1] if heuristic else "",
-        device=found.device,
+        device=definition.device,
         facts=facts | _call_facts(calls),
-        **_origin(file.nodes(found, calls)),
+        **_origin(file.nodes(definition, calls)),
     )
-    return calls[0].lineno if calls else found.line, kernel
+    return calls[0].lineno if calls else definition.line, kernel
 
 
-def _extern(file: _File, call: ast.Call, where: str) -> tuple[int, Kernel]:
+def _extern(file: OutputCode, call: ast.Call, where: str) -> tuple[int, Kernel]:
     name = _dotted(call.func)
     nodes = file.nodes(None, [call])
-    keys = tuple(dict.fromkeys(key for node in nodes for key in node.keys))
+    keys = links.joined(node.keys for node in nodes)
     last = call.end_lineno or call.lineno
     text = "\n".join(line.strip() for line in file.lines[call.lineno - 1 : last])
     kernel = Kernel(
@@ -245,7 +260,7 @@ def _extern(file: _File, call: ast.Call, where: str) -> tuple[int, Kernel]:
     return call.lineno, kernel
 
 
-def _origin(nodes: list[Node]) -> dict[str, Any]:
+def _origin(nodes: list[Node]) -> _Origin:
     """Where a kernel comes from: ATen operators and the user's lines."""
     lines = {n.source for n in nodes if n.source}
     return {
@@ -273,6 +288,12 @@ def _facts(code: str) -> dict[str, str]:
     if hints := _HINTS.search(code):
         facts["size_hints"] = hints[1]
     return facts
+
+
+def _operators(comment: list[str]) -> dict[str, str]:
+    """What Inductor writes above a Triton kernel of the operators it stands for."""
+    written = _ATEN.search("\n".join(comment))
+    return {"original_aten": written[1]} if written and written[1] else {}
 
 
 def _call_facts(calls: list[ast.Call]) -> dict[str, str]:

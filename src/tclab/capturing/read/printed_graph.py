@@ -16,9 +16,12 @@ from dataclasses import dataclass, replace
 from tclab.model import Node, SourceLine
 from tclab.scrub import scrub
 
+#         # File: /reader/functions.py:34 in forward, code: x = x**power
 _FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: (?P<code>.*)")
 _NO_FILE = "No stacktrace found"
-_UNNAMED = re.compile(r"^class <(\w+)>\(", re.MULTILINE)  # an inference graph: `class <lambda>(`
+# class <lambda>(torch.nn.Module):
+_UNNAMED = re.compile(r"^class <(\w+)>\(", re.MULTILINE)
+# f32[s77, 4][4, 1]cpu
 _VALUE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<sizes>[^\]]*)\](?:\[[^\]]*\])?(?P<device>.*)$")
 
 #: How FX prints operators; the function it stands for.
@@ -122,8 +125,9 @@ class _Reader:
         elif isinstance(statement, ast.Return) and statement.value is not None:
             self._output(statement, statement.value)
 
-    def _assign(self, name: str, at: ast.stmt, value: ast.expr | None,
-                annotation: ast.expr | None) -> None:  # fmt: skip
+    def _assign(
+        self, name: str, at: ast.stmt, value: ast.expr | None, annotation: ast.expr | None
+    ) -> None:
         if isinstance(value, ast.Constant) and value.value is None:
             return  # FX frees a value: `x = None`
         if value is None:
@@ -186,8 +190,15 @@ class _Reader:
             return "call_method", call.func.attr, [owner, *operands]
         return "call_function", _dotted(call.func), operands
 
-    def _add(self, name: str, at: ast.stmt, op: str, target: str, operands: list[ast.expr],
-             annotation: ast.expr | None = None) -> None:  # fmt: skip
+    def _add(
+        self,
+        name: str,
+        at: ast.stmt,
+        op: str,
+        target: str,
+        operands: list[ast.expr],
+        annotation: ast.expr | None = None,
+    ) -> None:
         keywords: list[ast.keyword] = []
         if isinstance(at, (ast.Assign, ast.AnnAssign)) and isinstance(at.value, ast.Call):
             keywords = at.value.keywords
@@ -195,8 +206,9 @@ class _Reader:
         arguments = [ast.unparse(o) for o in operands] + [ast.unparse(k) for k in keywords]
         names = _names([*operands, *(k.value for k in keywords)])
         inputs = tuple(n for n in names if n in self.nodes or n in self.pending)
-        node = Node(name, op, target, ", ".join(arguments), inputs,
-                    source=self.sources.get(at.lineno))  # fmt: skip
+        node = Node(
+            name, op, target, ", ".join(arguments), inputs, source=self.sources.get(at.lineno)
+        )
         self._keep(_typed(node, annotation), at.lineno)
 
     def _output(self, at: ast.Return, value: ast.expr) -> None:
@@ -228,8 +240,8 @@ def _typed(node: Node, annotation: ast.expr | None) -> Node:
 
 def _names(values: list[ast.expr]) -> list[str]:
     """Names read in these expressions, in order, each once."""
-    found = [n.id for v in values for n in ast.walk(v) if isinstance(n, ast.Name)]
-    return list(dict.fromkeys(found))
+    names = [n.id for v in values for n in ast.walk(v) if isinstance(n, ast.Name)]
+    return list(dict.fromkeys(names))
 
 
 def _root(value: ast.expr) -> str:

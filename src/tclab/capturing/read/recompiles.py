@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
-from tclab.capturing.read.frames import frames, traced_stack
+from tclab.capturing.read.frames import Frame, frames, traced_stack
 from tclab.capturing.read.guards import whole_files
 from tclab.capturing.torch_private import compiler
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Recompile, Recompiles, Symbol, Symbols
 from tclab.scrub import scrub
@@ -16,21 +17,23 @@ def recompiles(trace: Trace) -> Recompiles:
     """Every compile of code that already had cache entries."""
     of = frames(trace)
     files = compiler.shortened({frame.file for frame in of.values()})
-    found = []
-    for event in trace.named("recompile_reasons"):
-        frame = of.get(event.compile_id)
-        found.append(
-            Recompile(
-                compile_id=event.compile_id,
-                function=frame.function if frame else "",
-                reasons=_reasons(event, trace, files),
-                location=frame.location if frame else None,
-            )
-        )
-    return Recompiles("Recompiles", "recompiles", tuple(found))
+    several = (
+        _recompile(event, of.get(event.compile_id), _reasons(event, trace, files))
+        for event in trace.named("recompile_reasons")
+    )
+    return Recompiles("Recompiles", "recompiles", tuple(several))
 
 
-def _reasons(event: Event, trace: Trace, files: dict[str, str]) -> tuple[str, ...]:
+def _recompile(event: Event[object], frame: Frame | None, reasons: tuple[str, ...]) -> Recompile:
+    return Recompile(
+        compile_id=event.compile_id,
+        function=frame.function if frame else "",
+        reasons=reasons,
+        location=frame.location if frame else None,
+    )
+
+
+def _reasons(event: Event[object], trace: Trace, files: dict[str, str]) -> tuple[str, ...]:
     try:
         reasons = json.loads(event.payload)
     except ValueError:
@@ -43,8 +46,8 @@ def _reasons(event: Event, trace: Trace, files: dict[str, str]) -> tuple[str, ..
 
 def symbols(trace: Trace) -> Symbols:
     """Each symbol once: a frame that restarts makes its symbols again."""
-    found: dict[tuple[str, str, str], Symbol] = {}
-    for event in trace.named("create_symbol"):
+    once: dict[tuple[str, str, str], Symbol] = {}
+    for event in trace.named(names.CREATED_SYMBOL):
         data = event.data
         stack = traced_stack(data.get("user_stack") or [])
         symbol = Symbol(
@@ -54,5 +57,5 @@ def symbols(trace: Trace) -> Symbols:
             bounds=data.get("vr", ""),
             location=stack[-1] if stack else None,
         )
-        found.setdefault((event.compile_id, symbol.name, symbol.source), symbol)
-    return Symbols("Symbols", "symbols", tuple(found.values()))
+        once.setdefault((event.compile_id, symbol.name, symbol.source), symbol)
+    return Symbols("Symbols", "symbols", tuple(once.values()))

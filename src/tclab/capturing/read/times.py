@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.names import ChromeEvent
 from tclab.model import Table
 
 _PHASES = {
@@ -46,7 +48,7 @@ def times(trace: Trace) -> Table:
     counts: dict[str, int] = defaultdict(int)
     stacks: dict[object, list[tuple[str, str]]] = defaultdict(list)
     last: dict[object, float] = {}
-    for event in trace.named("chromium_event"):
+    for event in trace.named(names.CHROME):
         data = event.data
         if data.get("ph") not in ("B", "E"):
             continue
@@ -71,11 +73,11 @@ def times(trace: Trace) -> Table:
 
 def _compiles(trace: Trace) -> int:
     """Frames and backward graphs that were compiled."""
-    begun = [e.data["name"] for e in trace.named("chromium_event") if e.data.get("ph") == "B"]
+    begun = [e.data["name"] for e in trace.named(names.CHROME) if e.data.get("ph") == "B"]
     return begun.count("dynamo") + begun.count("entire_backward_compile")
 
 
-def _move(stack: list[tuple[str, str]], data: dict, counts: dict[str, int]) -> None:
+def _move(stack: list[tuple[str, str]], data: ChromeEvent, counts: dict[str, int]) -> None:
     """Enter or leave an event; one that ends takes those left open inside it along."""
     name = data["name"]
     if data["ph"] == "B":

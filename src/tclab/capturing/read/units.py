@@ -1,145 +1,199 @@
-"""Inductor's IR, fusion decisions and generated code, compile by compile."""
+"""Inductor's compiles, one `Unit` a graph: IR, fusion decisions, output code and kernels."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from tclab.capturing.read import graphs, output_code
+from tclab.capturing.read import output_code
+from tclab.capturing.read.output_code import OutputCode, Record
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
+from tclab.capturing.trace.notes import BodyNote, KernelNote
 from tclab.model import Graph, Kernel, Listing
 from tclab.scrub import scrub
 
+# # AOT ID: ['3_inference']
 _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
+# # kernel path: <inductor-cache>/u7/cu77w6tnalyi3h7eo4v5pvlfzd3pjvufknu6rckbo3at3hzhorpc.py
+_KERNEL_PATH = re.compile(r"^# kernel path: .*\n", re.MULTILINE)
 
-
+_GRAPH = "inductor_post_grad_graph"
 #: What belongs to the graph whose post-grad graph came before it.
-_EVENTS = "ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code", "kernel_nodes"
+_EVENTS = (
+    *("ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code"),
+    *(names.KERNEL_NODES, names.BODY, names.KERNEL),
+)
+
+
+@dataclass(frozen=True)
+class CompiledKernel:
+    """One Triton kernel, compiled. `facts`: configuration, registers, spills,
+    shared memory; `candidates`: every configuration Inductor would try; `ptx_lines`: line of the
+    SASS → line of the PTX it was made from.
+    """
+
+    name: str
+    source: str
+    stages: dict[str, Listing] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    candidates: tuple[str, ...] = ()
+    ptx_lines: dict[int, int] = field(default_factory=dict)
+
+
+Compiled = Mapping[str, CompiledKernel]  # Triton kernels by name
 
 
 @dataclass
 class Unit:
-    """One graph that Inductor compiled. `direction` is forward, backward or inference."""
+    """What Inductor compiled of one graph. Without `ir` or `wrapper` it did not get that far.
 
-    index: int
+    `direction` is forward, backward or inference. `output` is the file that Inductor wrote,
+    parsed; `wrapper` the same as it is shown. `body` and `written` say what the loops of the IR
+    and the lines of each kernel were made for. `compiled` is empty until
+    `Capture.compile_kernels` fills it.
+    """
+
+    index: int  # counted from 0
     compile_id: str
     direction: str = ""
+    ir_pre_fusion: Listing | None = None
+    ir: Listing | None = None
+    fusion: tuple[str, ...] = ()
+    output: OutputCode = field(default_factory=OutputCode)
+    wrapper: Listing | None = None
+    kernels: tuple[Kernel, ...] = ()
+    body: BodyNote | None = None
+    written: tuple[KernelNote, ...] = ()
+    compiled: Compiled = field(default_factory=dict)
+
+    def written_for(self, kernel: Kernel) -> list[KernelNote]:
+        """The lines that were written as this kernel."""
+        return [note for note in self.written if note.name == kernel.kernel_name]
+
+    @property
+    def where(self) -> str:
+        """What titles say of it."""
+        return f", {self.direction}" if self.direction else ""
+
+
+def units(trace: Trace, post_grad: tuple[Graph, ...]) -> tuple[Unit, ...]:
+    """Each Inductor compile, in order; they do not nest. `post_grad` are the graphs lowered."""
+    unique = _Unique()
+    return tuple(heard.unit(index, unique) for index, heard in enumerate(_heard(trace, post_grad)))
+
+
+def fusion(units: tuple[Unit, ...]) -> Listing:
+    """What the scheduler looked at, fused or did not, and why, for all graphs together."""
+    several = [
+        f"# graph {unit.index}{unit.where}\n" + "\n".join(unit.fusion)
+        for unit in units
+        if unit.fusion
+    ]
+    return Listing("Fusion decisions", "fusion", scrub("\n\n".join(several)), "text", "ir")
+
+
+# ------------------------------------------------------------------------------ reading
+
+
+class _Unique:
+    """Deterministic names: ``wrapper-forward``, ``wrapper-backward``, ``wrapper-forward-1`` …"""
+
+    def __init__(self) -> None:
+        self.seen: Counter[str] = Counter()
+
+    def __call__(self, name: str) -> str:
+        count = self.seen[name]
+        self.seen[name] += 1
+        return f"{name}-{count}" if count else name
+
+
+@dataclass
+class _Heard:
+    """The events of one Inductor compile."""
+
+    compile_id: str
+    graph: Graph | None
     pre_fusion: str = ""
     post_fusion: str = ""
     fusion: list[str] = field(default_factory=list)
     code: str = ""
-    nodes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # kernel:handle → FX nodes
+    record: Record = field(default_factory=dict)
+    body: BodyNote | None = None
+    written: list[KernelNote] = field(default_factory=list)
 
-    @property
-    def done(self) -> bool:
-        return bool(self.code)
+    def take(self, event: Event[Any]) -> None:
+        if event.name == "ir_pre_fusion":
+            self.pre_fusion += event.payload.removeprefix("BEFORE FUSION\n")
+        elif event.name == "ir_post_fusion":
+            self.post_fusion += event.payload.removeprefix("AFTER FUSION\n")
+        elif event.name == "fusion":
+            self.fusion.append(event.payload)
+        elif event.name == "inductor_output_code":
+            self.code = event.payload
+        elif event.name == names.KERNEL_NODES:
+            self.record = event.data
+        elif event.name == names.BODY:
+            self.body = event.data
+        elif event.name == names.KERNEL:
+            self.written.append(event.data)
+
+    def unit(self, index: int, unique: _Unique) -> Unit:
+        """All of it, read. The output code is parsed here, and nowhere else."""
+        aot_id = _AOT_ID.search(self.code)
+        unit = Unit(index, self.compile_id, aot_id[2] if aot_id else "")
+        unit.ir_pre_fusion = _ir(unit, self.pre_fusion, unique, fused=False)
+        unit.ir = _ir(unit, self.post_fusion, unique, fused=True)
+        unit.fusion, unit.body, unit.written = tuple(self.fusion), self.body, tuple(self.written)
+        if self.code:
+            file = OutputCode.read(_own_ids(self.code, index), self.record, self.graph)
+            unit.output, unit.wrapper = file, _wrapper(unit, file, unique)
+            unit.kernels = tuple(replace(k, name=unique(k.name)) for k in file.kernels(unit.where))
+        return unit
 
 
-def units(trace: Trace) -> list[Unit]:
-    """The events of each Inductor compile together, in order. Compiles do not nest."""
-    found: list[Unit] = []
-    for event in trace.named("inductor_post_grad_graph", *_EVENTS):
-        if event.name == "inductor_post_grad_graph" or not found:
-            found.append(Unit(len(found), event.compile_id))
-        _take(found[-1], event)
-    return found
-
-
-def _take(unit: Unit, event: Event) -> None:
-    if event.name == "ir_pre_fusion":
-        unit.pre_fusion += event.payload.removeprefix("BEFORE FUSION\n")
-    elif event.name == "ir_post_fusion":
-        unit.post_fusion += event.payload.removeprefix("AFTER FUSION\n")
-    elif event.name == "fusion":
-        unit.fusion.append(event.payload)
-    elif event.name == "kernel_nodes":
-        unit.nodes = event.data
-    elif event.name == "inductor_output_code":
-        unit.code = _own_ids(event.payload, unit.index)
-        match = _AOT_ID.search(event.payload)
-        unit.direction = match[2] if match else ""
+def _heard(trace: Trace, post_grad: tuple[Graph, ...]) -> Iterator[_Heard]:
+    graphs = iter(post_grad)
+    current: _Heard | None = None
+    for event in trace.named(_GRAPH, *_EVENTS):
+        if event.name == _GRAPH or current is None:
+            if current is not None:
+                yield current
+            graph = next(graphs, None) if event.name == _GRAPH else None
+            current = _Heard(event.compile_id, graph)
+        current.take(event)
+    if current is not None:
+        yield current
 
 
 def _own_ids(code: str, index: int) -> str:
     """Output code without the process's counter of AOT graphs and without cache file names."""
     code = _AOT_ID.sub(lambda m: f"# AOT ID: ['{index}_{m[2]}']", code)
-    return re.sub(r"^# kernel path: .*\n", "", code, flags=re.MULTILINE)
+    return _KERNEL_PATH.sub("", code)
 
 
-def ir(trace: Trace, *, fused: bool) -> tuple[Listing, ...]:
-    """Inductor's IR of each graph, before or after fusion."""
-    stage = "ir" if fused else "ir_pre_fusion"
-    when = "after" if fused else "before"
-    names = _Names("ir" if fused else "ir-pre-fusion")
-    found = []
-    for unit in units(trace):
-        text = unit.post_fusion if fused else unit.pre_fusion
-        if text:
-            title = f"Inductor IR {when} fusion{_of(unit)}"
-            found.append(Listing(title, names(unit), scrub(text.strip("\n")) + "\n", "text", stage))
-    return tuple(found)
+def _ir(unit: Unit, text: str, unique: _Unique, *, fused: bool) -> Listing | None:
+    if not text:
+        return None
+    when, stage = ("after", "ir") if fused else ("before", "ir_pre_fusion")
+    name = unique(f"{stage.replace('_', '-')}-{_way(unit)}")
+    code = scrub(text.strip("\n")) + "\n"
+    return Listing(f"Inductor IR {when} fusion{unit.where}", name, code, "text", stage)
 
 
-def fusion(trace: Trace) -> Listing:
-    """What the scheduler looked at, fused or did not, and why, for all graphs together."""
-    parts = [
-        f"# graph {unit.index}{_of(unit)}\n" + "\n".join(unit.fusion)
-        for unit in units(trace)
-        if unit.fusion
-    ]
-    return Listing("Fusion decisions", "fusion", scrub("\n\n".join(parts)), "text", "ir")
-
-
-def wrapper(trace: Trace) -> tuple[Listing, ...]:
-    """The Python file Inductor wrote for each graph."""
-    names = _Names("wrapper")
-    post = graphs.graphs(trace, "post_grad")
-    return tuple(
-        Listing(
-            title=f"Output code{_of(unit)}",
-            name=names(unit),
-            code=scrub(output_code.without_handles(unit.code)),
-            language="python",
-            stage="wrapper",
-            links=output_code.wrapper_links(unit.code, unit.nodes, _at(post, unit.index)),
-        )
-        for unit in units(trace)
-        if unit.done
+def _wrapper(unit: Unit, file: OutputCode, unique: _Unique) -> Listing:
+    return Listing(
+        title=f"Output code{unit.where}",
+        name=unique(f"wrapper-{_way(unit)}"),
+        code=scrub(output_code.without_handles(file.text)),
+        language="python",
+        stage="wrapper",
+        links=file.line_keys(),
     )
 
 
-def all_kernels(trace: Trace) -> tuple[Kernel, ...]:
-    """Every kernel of every graph, in the order of the calls to them; names made unique."""
-    post = graphs.graphs(trace, "post_grad")
-    seen: dict[str, int] = {}
-    return tuple(
-        output_code.renamed(kernel, seen)
-        for unit in units(trace)
-        for kernel in output_code.kernels(unit.code, unit.nodes, _at(post, unit.index), _of(unit))
-    )
-
-
-def post_grad(trace: Trace) -> Iterator[tuple[Unit, Graph]]:
-    """Each Inductor compile with the graph it lowered."""
-    return zip(units(trace), graphs.graphs(trace, "post_grad"))
-
-
-def _at(found: tuple[Graph, ...], index: int) -> Graph | None:
-    return found[index] if index < len(found) else None
-
-
-def _of(unit: Unit) -> str:
-    return f", {unit.direction}" if unit.direction else ""
-
-
-class _Names:
-    """Deterministic names: ``wrapper-forward``, ``wrapper-backward``, ``wrapper-forward-1`` …"""
-
-    def __init__(self, stem: str) -> None:
-        self.stem, self.seen = stem, {}  # type: ignore[var-annotated]
-
-    def __call__(self, unit: Unit) -> str:
-        direction = "backward" if unit.direction == "backward" else "forward"
-        count = self.seen[direction] = self.seen.get(direction, -1) + 1
-        return f"{self.stem}-{direction}" + (f"-{count}" if count else "")
+def _way(unit: Unit) -> str:
+    return "backward" if unit.direction == "backward" else "forward"

@@ -1,74 +1,85 @@
-"""Which kernel scaled_dot_product_attention gets on a target, where that was measured.
+"""Which kernel scaled_dot_product_attention gets on a target: by PyTorch's own rules.
 
-PyTorch asks the GPU, its cuDNN and the inputs (aten/src/ATen/native/transformers/cuda/
-sdp_utils.cpp). The answers below were read with ``torch._fused_sdp_choice`` on the device;
-what was not asked there is refused.
+The rules are `sdpa.versions`. Only the choice is made here: padding, masks and the call of the
+chosen operator are PyTorch's own C++, which asks for a number and goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest import mock
 
 import torch
+from torch._C import DispatchKey
+from torch._subclasses.fake_tensor import FakeTensorMode
 
-from tclab.capturing.target.places import being_traced
+from tclab.capturing.target.chooser import NAME, Chooser
 from tclab.capturing.target.refusals import loud
-from tclab.targets import Target, TargetError
+from tclab.capturing.target.sdpa import versions
+from tclab.capturing.target.sdpa.call import CUDNN_FIRST, NUMBERS, Call
+from tclab.capturing.torch_private import attention_choice
+from tclab.targets import Target
 
-_HALF = (torch.float16, torch.bfloat16)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Answers of one PyTorch on one capability: dtype → operator, and the shapes asked about.
-
-    `head_dims` multiples of 8 up to the number; `lengths` sequence lengths, both ends included.
-    Asked with four dimensions, equal shapes, no mask, no dropout, causal or not, with and
-    without gradients.
-    """
-
-    operators: dict[torch.dtype, str]
-    head_dims: int
-    lengths: tuple[int, int]
-
-
-#: (torch version, compute capability) → what was measured.
-MEASURED = {
-    ((2, 11), (9, 0)): Measured(
-        {**dict.fromkeys(_HALF, "cudnn"), torch.float32: "efficient"}, 256, (2, 8192)
-    ),
-}
-
-_target: list[Target] = []
+_choosers: list[Chooser] = []
 
 
 @contextmanager
 def chosen_for(target: Target) -> Iterator[None]:
     """For the length of the block, attention on a GPU is chosen as on `target`, whoever calls it.
 
-    The choice sits in the dispatcher, above the composite operator: in the place of its autograd
-    for CUDA, and of its decomposition, which is used without autograd.
+    The tensors are seen in the dispatcher, above the composite operator: in the place of its
+    autograd for CUDA, and of its decomposition, which is used without autograd.
     """
-    from torch._C import DispatchKey
+    chooser = Chooser(target, versions.of(torch.__version__))
+    with ExitStack() as stack:
+        stack.enter_context(_order_of_the_first_call(chooser))
+        stack.enter_context(attention_choice.answered_by(chooser.number))
+        stack.enter_context(_seen_by(attention))
+        for name, backend in _QUESTIONS.items():
+            own = loud(_can_use(getattr(torch._C, name), backend))
+            stack.enter_context(mock.patch.object(torch._C, name, own))
+        _choosers.append(chooser)
+        stack.callback(_choosers.pop)
+        yield
 
+
+@contextmanager
+def _order_of_the_first_call(chooser: Chooser) -> Iterator[None]:
+    """sdp_utils.cpp: priority_order. The first call in a process may set another order."""
+    before, version = torch._C._get_sdp_priority_order(), chooser.version
+    last = os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") == "1"
+    if version and version.prefers_cudnn(chooser.machine()) and not last:
+        torch._C._set_sdp_priority_order([NUMBERS[name] for name in CUDNN_FIRST])
+    try:
+        yield
+    finally:
+        torch._C._set_sdp_priority_order(before)
+
+
+@contextmanager
+def _seen_by(function: Any) -> Iterator[None]:
     operator = torch.ops.aten.scaled_dot_product_attention.default
     library = torch.library.Library("aten", "IMPL")
     kernels = dict(operator.py_kernels)
-    _target.append(target)
     try:
-        library.impl("scaled_dot_product_attention", attention, "AutogradCUDA")
-        operator.py_kernels[DispatchKey.CompositeImplicitAutograd] = attention
-        operator._dispatch_cache.clear()
+        library.impl(NAME, function, "AutogradCUDA")
+        operator.py_kernels[DispatchKey.CompositeImplicitAutograd] = function
+        _forget()
         yield
     finally:
-        _target.pop()
         library._destroy()
         operator.py_kernels.clear()
         operator.py_kernels.update(kernels)
-        operator._dispatch_cache.clear()
+        _forget()
+
+
+def _forget() -> None:
+    """What was traced for another target is not taken again."""
+    torch.ops.aten.scaled_dot_product_attention.default._dispatch_cache.clear()
+    FakeTensorMode.cache_clear()
 
 
 @loud
@@ -83,65 +94,41 @@ def attention(
     enable_gqa: bool = False,
 ) -> torch.Tensor:
     """scaled_dot_product_attention with the kernel the target takes; TargetError if unknown."""
-    why = _unknown(query, key, value, attn_mask, dropout_p, enable_gqa)
-    if why:
-        raise refusal(why)
-    inputs = (query, key, value)
-    grad = torch.is_grad_enabled() and any(t.requires_grad for t in inputs)
-    if _measured().operators[query.dtype] == "cudnn":  # type: ignore[union-attr]
-        cudnn = torch.ops.aten._scaled_dot_product_cudnn_attention
-        return cudnn(*inputs, None, grad, dropout_p, is_causal, False, scale=scale)[0]
-    efficient = torch.ops.aten._scaled_dot_product_efficient_attention
-    return efficient(*inputs, None, grad, dropout_p, is_causal, scale=scale)[0]
+    call = Call(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
+    operator = torch.ops.aten.scaled_dot_product_attention.default
+    chooser = _choosers[-1]
+    chooser.answers.append(_number(chooser, call) if query.device.type == "cuda" else -1)
+    try:
+        composite = DispatchKey.CompositeImplicitAutograd
+        arguments = (*call.inputs, attn_mask, dropout_p, is_causal)
+        return operator._op_dk(composite, *arguments, scale=scale, enable_gqa=enable_gqa)
+    finally:
+        chooser.answers.pop()
 
 
-def refusal(why: str) -> TargetError:
-    """The error for attention whose kernel is not known."""
-    return TargetError(
-        f"scaled_dot_product_attention, {being_traced()}",
-        f"PyTorch picks its kernel by the GPU, its libraries and the inputs; {why}",
-        "write it out, softmax(q @ k.mT) @ v, with options={'pattern_matcher': False} if Inductor "
-        "fuses that; or capture on the GPU",
-    )
+def _number(chooser: Chooser, call: Call) -> int:
+    choice = chooser.choose(call)
+    if choice.backend == "error":
+        raise RuntimeError("No available kernel. Aborting execution.")  # as PyTorch says it
+    return NUMBERS[choice.backend]
 
 
-def _measured() -> Measured | None:
-    version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-    return MEASURED.get((version, _target[-1].capability))  # type: ignore[arg-type]
+#: Questions that PyTorch's own Python asks (torch.backends.cuda.can_use_…), and which backend.
+_QUESTIONS = {
+    "_can_use_flash_attention": "flash",
+    "_can_use_mem_efficient_attention": "efficient",
+    "_can_use_cudnn_attention": "cudnn",
+}
 
 
-def _unknown(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-             mask: Any, dropout: float, gqa: bool) -> str:  # fmt: skip
-    """Why the kernel is not known, or ''."""
-    known = _measured()
-    if known is None:
-        return f"not measured for torch {torch.__version__} on sm_{_target[-1].arch}"
-    if mask is not None or dropout or gqa:
-        return "not measured with a mask, dropout or grouped queries"
-    if not _all_enabled():
-        return "a backend is switched off"
-    if query.dtype not in known.operators or len({t.dtype for t in (query, key, value)}) > 1:
-        return f"not measured for {query.dtype}"
-    return _unknown_shape(query, key, value, known)
+def _can_use(original: Callable[..., bool], backend: str) -> Callable[..., bool]:
+    def can_use(params: Any, debug: bool = False) -> bool:
+        if params.query.device.type != "cuda":
+            return original(params, debug)
+        mask, gqa = params.attn_mask, params.enable_gqa
+        inputs = (params.query, params.key, params.value)
+        return _choosers[-1].allows(
+            Call(*inputs, mask, params.dropout, params.is_causal, gqa), backend
+        )
 
-
-def _unknown_shape(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor,
-                   known: Measured) -> str:  # fmt: skip
-    sizes = [size for t in (query, key, value) for size in t.shape]
-    if not all(isinstance(size, int) for size in sizes):
-        return "not measured for symbolic sizes"
-    if query.dim() != 4 or not query.shape == key.shape == value.shape:
-        return "not measured for other than four dimensions and equal shapes"
-    length, width = query.shape[-2:]
-    low, high = known.lengths
-    if width % 8 or not 8 <= width <= known.head_dims or not low <= length <= high:
-        return f"not measured for {length} positions of {width} numbers"
-    if any(t.stride(-1) != 1 for t in (query, key, value)):
-        return "not measured for a last dimension that is not contiguous"
-    return ""
-
-
-def _all_enabled() -> bool:
-    cuda = torch.backends.cuda
-    return (cuda.flash_sdp_enabled() and cuda.mem_efficient_sdp_enabled()
-            and cuda.math_sdp_enabled() and cuda.cudnn_sdp_enabled())  # fmt: skip
+    return can_use

@@ -39,16 +39,17 @@ def run_backward(
     """
     if accumulate_grad:
         raise CaptureError(
-            "backward()", "accumulates into .grad inside a graph, which a target cannot do",
+            "backward()",
+            "accumulates into .grad inside a graph, which a target cannot do",
             "call .backward() outside the compiled function, or use torch.autograd.grad",
-        )  # fmt: skip
+        )
     wanted = [_edge(i) for i in inputs]
     with torch.set_grad_enabled(create_graph), _Tracebacks() as tracebacks:
         run = _Run([_edge(o) for o in outputs], wanted, tracebacks)
-        found = run.run(gradients)
-    if not allow_unreachable and any(g is None for g in found):
+        of_inputs = run.run(gradients)
+    if not allow_unreachable and any(g is None for g in of_inputs):
         raise RuntimeError("One of the differentiated Tensors appears to not have been used")
-    return tuple(found)
+    return tuple(of_inputs)
 
 
 def _edge(value: torch.Tensor | GradientEdge) -> Edge:
@@ -64,7 +65,7 @@ class _Run:
         self.needed = _leading_to({node for node, _ in wanted}, [node for node, _ in roots])
         self.waiting = _dependencies([node for node, _ in roots], self.needed)
         self.buffers: dict[Node, Gradients] = {}
-        self.found: dict[Edge, torch.Tensor | None] = {}
+        self.captured: dict[Edge, torch.Tensor | None] = {}
         self.ready: list[tuple[int, int, Node]] = []
         self.order = 0
 
@@ -77,13 +78,13 @@ class _Run:
                 self._push(node)
         while self.ready:
             self._evaluate(heapq.heappop(self.ready)[2])
-        return [self.found.get(edge) for edge in self.wanted]
+        return [self.captured.get(edge) for edge in self.wanted]
 
     def _evaluate(self, node: Node) -> None:
         buffer = self.buffers.pop(node, [None] * len(node._input_metadata))
         for edge in self.wanted:
             if edge[0] is node:
-                self.found[edge] = buffer[edge[1]]
+                self.captured[edge] = buffer[edge[1]]
         if not any(child in self.needed for child, _ in node.next_functions):
             return
         for (child, number), gradient in zip(node.next_functions, self._call(node, buffer)):

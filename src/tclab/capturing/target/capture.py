@@ -6,23 +6,36 @@ device, or a TargetError says which operator cannot be known and what to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cached_property
 from typing import Any
 
 import torch
 
+from tclab import user_lines
 from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import fresh
 from tclab.capturing.listen import listen
 from tclab.capturing.machine_code import triton
 from tclab.capturing.result import Capture
-from tclab.capturing.target import choices, constants, inductor, refusals, stand_in, tracing
+from tclab.capturing.target import (
+    choices,
+    constants,
+    decisions,
+    inductor,
+    refusals,
+    stand_in,
+    tracing,
+)
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
 from tclab.targets import Target, TargetError, get
+
+#: Arguments of one call, and those by name.
+Call = tuple[tuple[Any, ...], Mapping[str, Any]]
 
 _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 
@@ -30,10 +43,17 @@ _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 class TargetCapture(Capture):
     """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
 
-    def __init__(self, trace: Trace, results: tuple[Any, ...], target: Target,
-                 wrappers: inductor.Wrappers) -> None:  # fmt: skip
+    def __init__(
+        self,
+        trace: Trace,
+        results: tuple[object, ...],
+        target: Target,
+        wrappers: inductor.Wrappers,
+        made: Iterable[decisions.Decision] = (),
+    ) -> None:
         super().__init__(trace, results)
         self.target = target
+        self.decisions = tuple(made)  #: what PyTorch would have asked the device
         self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
 
     @property
@@ -42,53 +62,60 @@ class TargetCapture(Capture):
         if not self.results:
             raise CaptureError(
                 "Capture.result",
-                f"the function calls a Triton kernel, which only the {self.target.device} can run",
+                f"the function calls a kernel by name that only the {self.target.device} can run",
                 "look at the stages; code after its graph was not reached",
             )
         return self.results[-1]
 
-    @cached_property
-    def compiled_units(self) -> tuple[triton.Compiled, ...]:
-        """For each graph Inductor compiled, its Triton kernels with their stages down to SASS."""
+    def _compile_units(self) -> None:
         with stand_in.standing_in(self.target):
-            return tuple(triton.for_target(w, self.target) for w in self.wrapper_code)
+            for unit in self.units:
+                unit.compiled = triton.for_target(unit.output.triton_sources(), self.target)
 
 
 def capture_for(
-    fn: Any,
+    fn: Callable[..., Any],
     target: str | Target,
-    calls: list[tuple[tuple[Any, ...], dict[str, Any]]],
+    calls: Sequence[Call],
     *,
     backward: bool = False,
-    options: dict[str, Any] | None = None,
+    options: inductor.Options | None = None,
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
     The process is afterwards as it was, also after an error. Raises TargetError for an unknown
     target and for what cannot be known without the GPU.
     """
-    found, options = get(target), dict(options or {})
+    device, options = get(target), dict(options or {})
     check.require()
     check.require_targets()
     patches = _checked_options(options)
     wrappers = inductor.Wrappers()
-    results: list[Any] = []
+    results: list[object] = []
     whole = backward or inductor.calls_backward(fn)
-    with fresh(fn), compiler.observable(), listen() as trace, standing_in(found, wrappers, whole):
+    for_device = compiling_for(device, wrappers, whole)
+    with fresh(fn), compiler.observable(), listen() as trace, for_device:
         compiled = torch.compile(
-            fn, backend=inductor.backend(patches), dynamic=options.get("dynamic"),
+            fn,
+            backend=inductor.backend(patches),
+            dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
-        )  # fmt: skip
-        with refusals.heard(), plain_errors(), suppress(inductor.NoResult):
+        )
+        with (
+            decisions.heard() as made,
+            refusals.heard(),
+            plain_errors(),
+            suppress(inductor.NoResult),
+        ):
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
                 if backward:
                     run_backward(results[-1])
-    return TargetCapture(trace, tuple(results), found, wrappers)
+    return TargetCapture(trace, tuple(results), device, wrappers, made)
 
 
 @contextmanager
-def standing_in(target: Target, wrappers: inductor.Wrappers, backward: bool) -> Iterator[None]:
+def compiling_for(target: Target, wrappers: inductor.Wrappers, backward: bool) -> Iterator[None]:
     """Everything that makes a compile one for the target."""
     with ExitStack() as stack:
         stack.enter_context(stand_in.standing_in(target))
@@ -100,13 +127,19 @@ def standing_in(target: Target, wrappers: inductor.Wrappers, backward: bool) -> 
         yield
 
 
-def _checked_options(options: dict[str, Any]) -> dict[str, Any]:
+def _checked_options(options: inductor.Options) -> dict[str, Any]:
     if options.get("backend", "inductor") != "inductor":
-        raise CaptureError("tclab.capture", f"target= with backend={options['backend']!r}",
-                           "targets are Inductor's: leave backend out")  # fmt: skip
+        raise CaptureError(
+            "tclab.capture",
+            f"target= with backend={options['backend']!r}",
+            "targets are Inductor's: leave backend out",
+        )
     if unknown := set(options) - _OPTIONS - {"backend"}:
-        raise CaptureError("tclab.capture", f"target= with {', '.join(sorted(unknown))}",
-                           f"known: {', '.join(sorted(_OPTIONS))}")  # fmt: skip
+        raise CaptureError(
+            "tclab.capture",
+            f"target= with {', '.join(sorted(unknown))}",
+            f"known: {', '.join(sorted(_OPTIONS))}",
+        )
     patches = inductor.config_patches(options)
     choices.check_settings(patches)
     return patches
@@ -149,14 +182,15 @@ _NO_DEVICE = (
 def _needs_device(error: BaseException) -> TargetError | None:
     if not any(text in str(error) for text in _NO_DEVICE):
         return None
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = user_lines.users(frames, lambda frame: frame.filename)
     place = "the function"
-    frame = error.__traceback__
-    while frame is not None:
-        name = frame.tb_frame.f_code.co_filename
-        if "site-packages" not in name and "tclab" not in name:
-            place = f"{name.rpartition('/')[2]}:{frame.tb_lineno}"
-        frame = frame.tb_next
+    for line in lines[-1:]:
+        place = f"{os.path.basename(line.filename)}:{line.lineno}"
     first = str(error).splitlines()[0]
-    return TargetError(place, f"this line wants the GPU itself ({first[:120]})",
-                       "keep it inside one graph (fullgraph=True shows why it is not), or move "
-                       "it out of the function")  # fmt: skip
+    return TargetError(
+        place,
+        f"this line wants the GPU itself ({first[:120]})",
+        "keep it inside one graph (fullgraph=True shows why it is not), or move it out of the "
+        "function",
+    )

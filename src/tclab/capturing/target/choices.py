@@ -37,8 +37,6 @@ _TIMED = {
 
 #: Functions of Dynamo's graph whose operator is picked by looking at the GPU.
 _PICKED = {
-    "_sdpa_kernel": "which attention kernels are allowed changes inside the function",
-    "_sdpa_kernel_variadic": "which attention kernels are allowed changes inside the function",
     "_transformer_encoder_layer_fwd": "it picks an attention kernel by the GPU",
     "_native_multi_head_attention": "it picks an attention kernel by the GPU",
     "lstm": "cuDNN runs it on a GPU", "gru": "cuDNN runs it on a GPU",

@@ -7,9 +7,9 @@ device. Those whose result IEEE 754 fixes give the same bits on the CPU; others 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from unittest import mock
 
 import torch
@@ -19,6 +19,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tclab.capturing.target import tracing
 from tclab.capturing.target.refusals import loud
 from tclab.targets import TargetError
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 #: Operators with one right answer: data movement, comparisons, and what IEEE 754 rounds exactly.
 _EXACT = {
@@ -43,10 +46,11 @@ class _OnCPU(TorchDispatchMode):
         name = func.overloadpacket.__name__
         if name not in _EXACT:
             raise TargetError(
-                f"aten.{name}", "Inductor folds this into a constant on the GPU itself, and its "
+                f"aten.{name}",
+                "Inductor folds this into a constant on the GPU itself, and its "
                 "last bit may differ there",
                 "pass the constant in as an argument",
-            )  # fmt: skip
+            )
         move = tracing.devices_to_cpu
         return func(*move(args), **move(kwargs or {}))
 
@@ -66,8 +70,8 @@ def folded_on_cpu() -> Iterator[None]:
         yield
 
 
-def _within(original: Any) -> Any:
-    def run(*args: Any, **kwargs: Any) -> Any:
+def _within(original: Callable[P, R]) -> Callable[P, R]:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
         with _OnCPU():
             return original(*args, **kwargs)
 
@@ -91,8 +95,14 @@ def constants_on_target(module: fx.GraphModule) -> None:
 
 
 @loud
-def constant(data: Any, *, dtype: torch.dtype | None = None, device: Any = None,
-             requires_grad: bool = False, pin_memory: bool = False) -> torch.Tensor:  # fmt: skip
+def constant(
+    data: Any,
+    *,
+    dtype: torch.dtype | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> torch.Tensor:
     """``torch.tensor`` as it goes where the device exists: made at once, then lifted."""
     with torch.utils._python_dispatch._disable_current_modes():
         value = torch.tensor(data, dtype=dtype)
@@ -106,8 +116,8 @@ class _There(torch.Tensor):
     device = tracing.DEVICE
 
 
-def _get_attr(original: Any) -> Any:
-    def get_attr(self: Any, target: str, args: Any, kwargs: Any) -> Any:
+def _get_attr(original: Callable[..., R]) -> Callable[..., R]:
+    def get_attr(self: Any, target: str, args: object, kwargs: object) -> R:
         owner, _, name = target.rpartition(".")
         owner = self.module.get_submodule(owner)
         value = getattr(owner, name)

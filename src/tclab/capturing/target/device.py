@@ -1,6 +1,5 @@
-"""What PyTorch and Triton hear when they ask about a GPU that is not there.
-
-Private names, as in `_torch_target`, which puts these in their places.
+"""What PyTorch and Triton hear when they ask about a GPU that is not there; `stand_in` puts it
+in their places.
 """
 
 from __future__ import annotations
@@ -66,15 +65,23 @@ def interface(cuda: dict[str, Any]) -> type:
     """A device interface that asks the stand-ins; the class copies functions when it is made."""
     from torch._dynamo.device_interface import CudaInterface
 
-    names = ("current_device", "set_device", "device_count", "synchronize",
-             "get_device_properties", "memory_allocated", "is_bf16_supported")  # fmt: skip
+    names = (
+        *("current_device", "set_device", "device_count", "synchronize"),
+        *("get_device_properties", "memory_allocated", "is_bf16_supported"),
+    )
     own: dict[str, Any] = {name: staticmethod(cuda[name]) for name in names}
     own["exchange_device"] = staticmethod(cuda["_exchange_device"])
     own["maybe_exchange_device"] = staticmethod(cuda["_maybe_exchange_device"])
     own["get_raw_stream"] = staticmethod(lambda device=0: 0)
-    own["Worker"] = type("Worker", (CudaInterface.Worker,), {
-        "current_device": own["current_device"], "set_device": own["set_device"],
-        "get_device_properties": own["get_device_properties"]})  # fmt: skip
+    own["Worker"] = type(
+        "Worker",
+        (CudaInterface.Worker,),
+        {
+            "current_device": own["current_device"],
+            "set_device": own["set_device"],
+            "get_device_properties": own["get_device_properties"],
+        },
+    )
     return type("TargetInterface", (CudaInterface,), own)
 
 
@@ -86,9 +93,12 @@ class Driver:
 
         self._target = GPUTarget("cuda", target.arch, target.architecture.warp_size)
         memory = target.architecture.shared_memory_per_block_optin
-        device = {"max_shared_mem": memory, "multiprocessor_count": target.sm_count,
-                  "max_num_regs": target.architecture.registers_per_sm,
-                  "warpSize": target.architecture.warp_size}  # fmt: skip
+        device = {
+            "max_shared_mem": memory,
+            "multiprocessor_count": target.sm_count,
+            "max_num_regs": target.architecture.registers_per_sm,
+            "warpSize": target.architecture.warp_size,
+        }
         self.utils = SimpleNamespace(get_device_properties=lambda index: device)
         self.capability = target.capability
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NoReturn
 from unittest import mock
 
 import torch
@@ -13,6 +13,10 @@ from torch import fx
 
 from tclab.capturing.fresh import function_of
 from tclab.capturing.target import choices, constants, tracing
+
+Compiled = Callable[..., Any]  # what runs in the place of a graph
+Backend = Callable[[fx.GraphModule, list[Any]], Compiled]
+Options = Mapping[str, Any]  # of torch.compile, or settings of Inductor
 
 
 class Wrappers(list[str]):
@@ -24,7 +28,7 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
     """Let Inductor write its code, keep it, and load none of it."""
     from torch._inductor.codecache import PyCodeCache
 
-    def keep(key: str, path: str, *args: Any, **kwargs: Any) -> types.ModuleType:
+    def keep(key: str, path: str, *args: object, **kwargs: object) -> types.ModuleType:
         with open(path, encoding="utf-8") as file:
             wrappers.append(file.read())
         module = types.ModuleType("tclab_target_code")
@@ -39,11 +43,11 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
         yield
 
 
-def _no_device(*args: Any) -> Any:
+def _no_device(*args: object) -> NoReturn:
     raise RuntimeError("code for a target cannot run here")
 
 
-def _no_graphs(functions: list[Any]) -> None:
+def _no_graphs(functions: list[object]) -> None:
     """CUDA graphs are recorded when the code runs, which it does not."""
 
 
@@ -61,17 +65,17 @@ def settings(backward: bool) -> Iterator[None]:
         yield
 
 
-def backend(patches: dict[str, Any]) -> Callable[..., Any]:
+def backend(patches: Options) -> Backend:
     """A Dynamo backend: compiles each graph for the target, and runs it on the CPU."""
 
-    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Callable[..., Any]:
+    def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Compiled:
         from torch._inductor.compile_fx import compile_fx
 
         choices.check_dynamo_graph(module)
         plain = tracing.on_cpu(module)
         constants.constants_on_target(module)
         compile_fx(module, tracing.fake_inputs(module, inputs), config_patches=patches)
-        return _no_result if calls_triton(module) else plain.forward
+        return _no_result if calls_triton(module) or calls_device(module) else plain.forward
 
     return compile_graph
 
@@ -84,10 +88,10 @@ def map_tensors(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
 
 
 class NoResult(Exception):
-    """A graph that was compiled and cannot run here: it calls the user's Triton kernel."""
+    """A graph that was compiled and cannot run here: it calls a kernel that only the GPU has."""
 
 
-def _no_result(*args: Any) -> Any:
+def _no_result(*args: object) -> NoReturn:
     raise NoResult
 
 
@@ -96,7 +100,23 @@ def calls_triton(module: fx.GraphModule) -> bool:
     return any("triton_kernel_wrapper" in str(node.target) for node in module.graph.nodes)
 
 
-def calls_backward(fn: Any) -> bool:
+def calls_device(module: fx.GraphModule) -> bool:
+    """Whether a Dynamo graph calls an operator by name that the CPU does not have."""
+    operators = {n.target for n in module.graph.nodes if isinstance(n.target, _OPERATORS)}
+    return any(not _runs_on_cpu(str(operator)) for operator in operators)
+
+
+_OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
+
+
+def _runs_on_cpu(operator: str) -> bool:
+    """By its name, ``aten.relu.default`` or ``aten.relu``."""
+    namespace, _, rest = operator.partition(".")
+    name = f"{namespace}::{rest.removesuffix('.default')}"
+    return bool(torch._C._dispatch_has_computed_kernel_for_dispatch_key(name, "CPU"))
+
+
+def calls_backward(fn: object) -> bool:
     """Whether the function itself differentiates, as a training step does."""
     code = getattr(function_of(fn), "__code__", None)
     return code is not None and bool({"backward", "grad"} & _names(code))
@@ -107,7 +127,7 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*(_names(c) for c in inner))
 
 
-def config_patches(options: dict[str, Any]) -> dict[str, Any]:
+def config_patches(options: Options) -> dict[str, Any]:
     """Inductor's settings for `mode` and `options` of torch.compile."""
     patches: dict[str, Any] = {}
     if mode := options.get("mode"):

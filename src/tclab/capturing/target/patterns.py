@@ -1,26 +1,39 @@
-"""Inductor's patterns, which are traced on first use for the device at hand: two sets of them.
-
-Private names of PyTorch, as in `_torch_target`; seen in 2.11, 2.13 and 2.15.
-"""
+"""Inductor's patterns, which are traced on first use for the device at hand: two sets of them."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import importlib
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import ModuleType
 from typing import Any
 from unittest import mock
 
-#: Cached functions that do not, and are slow to fill.
-NEUTRAL = {"torch_key", "lazy_init", "_pad_mm_init", "_sfdp_init", "_misc_patterns_init",
-            "get_lang_std", "addmm_patterns_init", "get_compiler_version_info"}  # fmt: skip
+#: Modules of torch._inductor.fx_passes that may hold patterns; not every version has each.
+_PASSES = (
+    *("joint_graph", "post_grad", "pre_grad", "pad_mm", "fuse_attention", "misc_patterns"),
+    *("freezing_patterns", "decompose_mem_bound_mm", "replace_random", "binary_folding"),
+    *("mkldnn_fusion", "quantization", "split_cat", "efficient_conv_bn_eval"),
+    *("micro_pipeline_tp", "b2b_gemm", "group_batch_fusion"),
+)
 
+#: Cached functions that remember no device, and are slow to fill.
+NEUTRAL = {
+    *("torch_key", "lazy_init", "_pad_mm_init", "_sfdp_init", "_misc_patterns_init"),
+    *("get_lang_std", "addmm_patterns_init", "get_compiler_version_info"),
+}
+
+
+PatternPass = Any  # torch._inductor.pattern_matcher.PatternMatcherPass
+LazyInit = Any  # a cached function that makes patterns when it is first called
+#: What a pass holds: patterns by what they begin with, and those seen, by their text.
+Contents = tuple[dict[Any, list[Any]], dict[str, list[Any]]]
 
 #: Patterns as made for a GPU, kept for the next target: they do not depend on which GPU it is.
-_target_patterns: dict[str, Any] = {}
+_target_inits: dict[str, LazyInit] = {}
+_target_contents: dict[int, tuple[PatternPass, Contents]] = {}
 
 
 @contextmanager
@@ -29,91 +42,88 @@ def kept_apart() -> Iterator[None]:
     passes = pattern_passes()
     here = [contents(p) for p in passes]
     inits = lazy_inits()
-    if not _target_patterns:
-        _target_patterns["inits"] = {k: _again(f) for k, (_, _, f) in inits.items()}
-        _target_patterns["passes"] = {id(p): (p, contents(p)) for p in passes}
-    for pattern_pass, held in _target_patterns["passes"].values():
+    if not _target_contents:
+        _target_inits.update({k: _again(f) for k, (_, _, f) in inits.items()})
+        _target_contents.update({id(p): (p, contents(p)) for p in passes})
+    for pattern_pass, held in _target_contents.values():
         _set_contents(pattern_pass, held)
     with ExitStack() as stack:
         stack.enter_context(_duplicates_skipped())
         for key, (module, name, function) in inits.items():
-            own = _target_patterns["inits"].setdefault(key, _again(function))
+            own = _target_inits.setdefault(key, _again(function))
             stack.enter_context(mock.patch.object(module, name, own))
         try:
             yield
         finally:
-            _target_patterns["passes"] = {id(p): (p, contents(p)) for p in passes}
+            _target_contents.clear()
+            _target_contents.update({id(p): (p, contents(p)) for p in passes})
             for pattern_pass, held in zip(passes, here):
                 _set_contents(pattern_pass, held)
 
 
-def _duplicates_skipped() -> Any:
+def _duplicates_skipped() -> AbstractContextManager[object]:
     """In a process that compiled for its own device, some patterns are there already: as they are.
 
     2.13 raises on a second copy; a copy is one with the same pattern and the same graph.
     """
     from torch._inductor import pattern_matcher
 
-    check = getattr(pattern_matcher, "check_and_add_duplicate_pattern", None)
-    if check is None:
-        return contextlib.nullcontext()
+    check = pattern_matcher.check_and_add_duplicate_pattern
 
-    def skipping(pattern: Any, graph: Any, seen: Any, skip_duplicates: bool = False) -> bool:
+    def skipping(
+        pattern: object, graph: object, seen: object, skip_duplicates: bool = False
+    ) -> bool:
         return bool(check(pattern, graph, seen, skip_duplicates=True))
 
     return mock.patch.object(pattern_matcher, "check_and_add_duplicate_pattern", skipping)
 
 
 def _pass_modules() -> list[ModuleType]:
-    names = ("joint_graph", "post_grad", "pre_grad", "pad_mm", "fuse_attention", "misc_patterns",
-             "freezing_patterns", "decompose_mem_bound_mm", "replace_random", "binary_folding",
-             "mkldnn_fusion", "quantization", "split_cat", "efficient_conv_bn_eval",
-             "micro_pipeline_tp", "b2b_gemm", "group_batch_fusion")  # fmt: skip
     modules = []
-    for name in names:
+    for name in _PASSES:
         with contextlib.suppress(ImportError):
             modules.append(importlib.import_module(f"torch._inductor.fx_passes.{name}"))
     return modules
 
 
-def pattern_passes() -> list[Any]:
+def pattern_passes() -> list[PatternPass]:
+    """Every pass over a graph that Inductor has patterns for."""
     from torch._inductor.pattern_matcher import PatternMatcherPass
 
-    found: dict[int, Any] = {}
+    passes: dict[int, PatternPass] = {}
     for module in _pass_modules():
         for value in vars(module).values():
             several = value.values() if isinstance(value, dict) else value
             several = several if isinstance(value, (list, tuple, dict)) else [value]
-            found |= {id(v): v for v in several if isinstance(v, PatternMatcherPass)}
-    return list(found.values())
+            passes |= {id(v): v for v in several if isinstance(v, PatternMatcherPass)}
+    return list(passes.values())
 
 
-def contents(pattern_pass: Any) -> tuple[dict[Any, list[Any]], dict[str, list[Any]]]:
+def contents(pattern_pass: PatternPass) -> Contents:
+    """What a pass holds, copied."""
     patterns = {k: list(v) for k, v in pattern_pass.patterns.items()}
     return patterns, {k: list(v) for k, v in pattern_pass.seen_patterns.items()}
 
 
-def _set_contents(
-    pattern_pass: Any, held: tuple[dict[Any, list[Any]], dict[str, list[Any]]]
-) -> None:
+def _set_contents(pattern_pass: PatternPass, held: Contents) -> None:
     pattern_pass.patterns.clear()
     pattern_pass.patterns.update({k: list(v) for k, v in held[0].items()})
     pattern_pass.seen_patterns.clear()
     pattern_pass.seen_patterns.update({k: list(v) for k, v in held[1].items()})
 
 
-def lazy_inits() -> dict[str, tuple[ModuleType, str, Any]]:
+def lazy_inits() -> dict[str, tuple[ModuleType, str, LazyInit]]:
     """The functions that make patterns on first use, wherever they are named."""
-    found = {}
+    inits = {}
     for module in _pass_modules():
         for name, value in vars(module).items():
             cached = isinstance(value, functools._lru_cache_wrapper) and value.__name__ in NEUTRAL
             if cached and "init" in value.__name__:
-                found[f"{module.__name__}.{name}"] = (module, name, value)
-    return found
+                inits[f"{module.__name__}.{name}"] = (module, name, value)
+    return inits
 
 
-def _again(lazy_init: Any) -> Callable[..., Any]:
+def _again(lazy_init: LazyInit) -> LazyInit:
     """The same function, not yet called."""
     from torch._inductor.pattern_matcher import init_once_fakemode
 

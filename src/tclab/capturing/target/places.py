@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 
-import torch
 from torch import fx
+from torch.fx import traceback as fx_traceback
 
+from tclab import user_lines
 from tclab.capturing.read.frames import printed_stack
 from tclab.model import SourceLine
 from tclab.scrub import scrub
 
-_TORCH = os.path.dirname(torch.__file__) + os.sep
 _UNKNOWN = "line unknown"
 
 
 def of_node(node: fx.Node) -> str:
     """The line a node came from."""
-    stack = printed_stack(node.meta.get("stack_trace") or "")
-    return _text(stack[-1]) if stack else _UNKNOWN
+    return _innermost(printed_stack(node.meta.get("stack_trace") or ""))
 
 
 def being_traced() -> str:
-    """The line Dynamo is at: the innermost outside of PyTorch, else the innermost."""
+    """The line that is being traced."""
+    meta = fx_traceback.get_current_meta() or {}
+    return _innermost(_dynamos() or printed_stack(meta.get("stack_trace") or ""))
+
+
+def _innermost(stack: Sequence[SourceLine]) -> str:
+    """The innermost line of the user's, else the innermost."""
+    lines = user_lines.users_or_all(stack, lambda line: line.file)
+    return next(map(_text, reversed(lines)), _UNKNOWN)
+
+
+def _dynamos() -> tuple[SourceLine, ...]:
+    """The stack of the user's program while Dynamo goes through it; empty afterwards."""
     from torch._guards import TracingContext
 
-    frames = list(TracingContext.extract_stack())
-    own = [frame for frame in frames if not frame.filename.startswith(_TORCH)]
-    for frame in (own or frames)[-1:]:
-        return _text(SourceLine(scrub(frame.filename), frame.lineno or 0, frame.line or ""))
-    return _UNKNOWN
+    frames = TracingContext.extract_stack()
+    return tuple(SourceLine(scrub(f.filename), f.lineno or 0, f.line or "") for f in frames)
 
 
 def _text(line: SourceLine) -> str:

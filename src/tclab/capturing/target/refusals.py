@@ -5,26 +5,27 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import ParamSpec, TypeVar
 
 from tclab.errors import CaptureError, TclabError
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 _heard: list[Exception] = []
 
 
-def loud(stand_in: F) -> F:
+def loud(stand_in: Callable[P, R]) -> Callable[P, R]:
     """Remember every error of a stand-in, whoever catches it."""
 
     @functools.wraps(stand_in)
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return stand_in(*args, **kwargs)
         except Exception as error:
             _heard.append(error)
             raise
 
-    return run  # type: ignore[return-value]
+    return run
 
 
 @contextmanager
@@ -47,5 +48,8 @@ def heard() -> Iterator[None]:
 def _own(error: Exception) -> TclabError:
     if isinstance(error, TclabError):
         return error
-    return CaptureError("tclab.capture(target=…)", f"a stand-in for the GPU failed: {error!r}",
-                        "this is a fault of tclab with this torch: please report it")  # fmt: skip
+    return CaptureError(
+        "tclab.capture(target=…)",
+        f"a stand-in for the GPU failed: {error!r}",
+        "this is a fault of tclab with this torch: please report it",
+    )

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn, TypeAlias
 from unittest import mock
 
 import torch
@@ -21,6 +21,9 @@ import torch
 from tclab.capturing.target import autograd, device, patterns
 from tclab.capturing.torch_private import device_guards
 from tclab.targets import Target
+
+Cached: TypeAlias = "functools._lru_cache_wrapper[Any]"
+Gradients = tuple[torch.Tensor | None, ...]
 
 # ------------------------------------------------------------------------------ standing in
 
@@ -48,7 +51,7 @@ def standing_in(target: Target) -> Iterator[None]:
 
 
 @torch._dynamo.disable  # code between two graphs may call it, and must not be compiled with it
-def _engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Any:
+def _engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
     """The engine in Python for tensors of the target, PyTorch's own for all others."""
     there = any(getattr(getattr(o, "device", None), "type", "") == "cuda" for o in outputs)
     run = autograd.run_backward if there else torch.autograd.graph._engine_run_backward
@@ -107,7 +110,7 @@ def _dispatched_as_on_cuda() -> Iterator[None]:
         _forget_dispatch()
 
 
-def _never(*args: Any, **kwargs: Any) -> Any:
+def _never(*args: object, **kwargs: object) -> NoReturn:
     raise NotImplementedError("not compiled with CUDA")
 
 
@@ -139,7 +142,7 @@ def _device_guard() -> Iterator[None]:
         slots[device_guards.CUDA] = before
 
 
-def _nothing(self: Any) -> None:
+def _nothing(self: object) -> None:
     pass
 
 
@@ -169,26 +172,26 @@ def _triton_driver(target: Target) -> Iterator[None]:
 _CACHED = ("torch.utils._triton", "torch._inductor", "torch._dynamo.device_interface")
 
 
-def device_caches() -> dict[str, Any]:
+def device_caches() -> dict[str, Cached]:
     """The cached functions that may remember a device, by dotted name."""
-    found: dict[int, tuple[str, Any]] = {}
+    caches: dict[int, tuple[str, Cached]] = {}
     for name, module in list(sys.modules.items()):
         if name.startswith(_CACHED) and module is not None and "cpp" not in name.split(".")[-1]:
             for key, value in list(_cached_in(module)):
-                found.setdefault(id(value), (f"{name}.{key}", value))
+                caches.setdefault(id(value), (f"{name}.{key}", value))
     from torch._inductor.runtime.hints import DeviceProperties
 
     create = DeviceProperties.create.__func__
-    found[id(create)] = ("torch._inductor.runtime.hints.DeviceProperties.create", create)
-    return dict(found.values())
+    caches[id(create)] = ("torch._inductor.runtime.hints.DeviceProperties.create", create)
+    return dict(caches.values())
 
 
-def _cached_in(module: ModuleType) -> Iterator[tuple[str, Any]]:
+def _cached_in(module: ModuleType) -> Iterator[tuple[str, Cached]]:
     for key, value in vars(module).items():
         if not isinstance(value, functools._lru_cache_wrapper):
             continue
         neutral = value.__name__ in patterns.NEUTRAL
-        if not neutral and not value.__module__.startswith("torch._inductor.cpp"):
+        if not neutral and value.__module__ != "torch._inductor.cpp_builder":
             yield key, value
 
 
@@ -198,7 +201,5 @@ def clear_device_caches() -> None:
         cached.cache_clear()
     from torch._inductor.codecache import CacheBase
 
-    for name in ("get_system", "get_local_cache_path"):
-        clear = getattr(getattr(CacheBase, name, None), "cache_clear", None)
-        if clear is not None:
-            clear()
+    CacheBase.get_system.cache_clear()
+    CacheBase.get_local_cache_path.cache_clear()

@@ -99,8 +99,9 @@ def _create_proxy(original: Any) -> Any:
 
     constructors = _device_constructors()
 
-    def create_proxy(self: Any, kind: str, target: Any, args: Any, kwargs: Any,
-                     *rest: Any, **options: Any) -> Any:  # fmt: skip
+    def create_proxy(
+        self: Any, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **options: Any
+    ) -> Any:
         if kind == "call_method" and target == "cuda":
             target, args, kwargs = "to", (args[0], DEVICE), {}
         if kind == "call_function" and target in constructors and kwargs.get("device") is None:
@@ -113,10 +114,17 @@ def _create_proxy(original: Any) -> Any:
 # ------------------------------------------------------------------------------ back again
 
 
+#: Which attention kernels are allowed, inside the function: kernels of the GPU, not of the CPU.
+_SWITCHES = {torch.nn.attention._sdpa_kernel, torch.nn.attention._sdpa_kernel_variadic}
+
+
 def on_cpu(module: fx.GraphModule) -> fx.GraphModule:
     """A copy of a Dynamo graph that runs on the CPU: every mention of the target rewritten."""
     copy = fx.GraphModule(module, _copy(module.graph))
-    for node in copy.graph.nodes:
+    for node in list(copy.graph.nodes):
+        if node.target in _SWITCHES:
+            copy.graph.erase_node(node)
+            continue
         node.args = devices_to_cpu(node.args)
         node.kwargs = devices_to_cpu(node.kwargs)
         if node.op == "call_method" and node.target == "cuda":

@@ -1,13 +1,30 @@
-"""Triton and Inductor's autotuner, as far as compiling a kernel for a target needs them.
-
-Private names, as in `_torch_target`; seen with torch 2.11, 2.13, 2.15 (Triton 3.6, 3.7, 3.9).
-"""
+"""Triton and Inductor's autotuner, as far as compiling a kernel for a target needs them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 from unittest import mock
+
+from tclab.capturing.torch_private.private import TRITON, Private
+
+#: Only looked at for a target, or where there is a GPU: importing what they name takes Triton.
+NAMES = (
+    Private("torch._inductor.codecache", "PyCodeCache.write", "a kernel's file"),
+    Private("torch._inductor.runtime.autotune_cache", "AutotuneCache.create", "what was timed"),
+    Private("torch._inductor.runtime.compile_tasks", "_reload_python_module", "a new autotuner"),
+    Private(
+        "torch._inductor.runtime.triton_heuristics",
+        "CachingAutotuner._precompile_config",
+        "compiles a kernel",
+    ),
+    Private(
+        "torch._inductor.runtime.triton_heuristics",
+        "StaticTritonCompileResult.can_statically_launch",
+        "a kernel is not loaded",
+    ),
+    Private("triton.backends.nvidia", "__path__", "where NVIDIA's tools lie", TRITON),
+)
 
 
 def build(name: str, source: str) -> Any:
@@ -31,7 +48,7 @@ def compile_config(autotuner: Any, config: Any) -> Any:
     static launcher, which would load the binary."""  # noqa: D209
     from torch._inductor.runtime import triton_heuristics
 
-    launcher = getattr(triton_heuristics, "StaticTritonCompileResult", None)
+    launcher = triton_heuristics.StaticTritonCompileResult
     with mock.patch.object(launcher, "can_statically_launch", return_value=None):
         return autotuner._precompile_config(config).kernel
 

@@ -1,7 +1,8 @@
-"""One check over every private name of PyTorch and Triton that tclab relies on.
+"""One check over the private names of PyTorch and Triton that a capture relies on.
 
-Each module of this room holds a table ``NAMES`` of those it uses, with the versions each was
-seen in. What a new PyTorch moved is named here, before anything runs.
+Modules of this room hold a table ``NAMES`` of those they use, with the versions each was seen in.
+What a new PyTorch moved is named here, before anything is captured. Those of the warm process
+(`warming`) are looked at where that is warmed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import torch
 
 from tclab import machine
 from tclab.capturing.torch_private import (
+    attention_choice,
+    autotuners,
     compiler,
     cpp_commands,
     device_guards,
@@ -26,7 +29,7 @@ from tclab.errors import UnsupportedTorch
 
 
 def names() -> tuple[Private, ...]:
-    """What every capture relies on here; the launches' names only where there is a GPU."""
+    """What every capture relies on here; only where there is a GPU, also what launches take."""
     tables: list[Iterable[Private]] = [
         compiler.NAMES,
         origins.NAMES,
@@ -34,7 +37,7 @@ def names() -> tuple[Private, ...]:
         vector_isa.NAMES,
     ]
     if torch.cuda.is_available():  # importing what they name takes Triton
-        tables.append(launches.NAMES)
+        tables += [launches.NAMES, autotuners.NAMES]
     return tuple(name for table in tables for name in table)
 
 
@@ -48,7 +51,9 @@ def check() -> list[str]:
 
 def check_targets() -> list[str]:
     """The same for what a target relies on besides."""
-    return gone(targets.NAMES) + device_guards.check()
+    cudnn = targets.WITH_CUDNN if torch.backends.cudnn.is_available() else ()
+    problems = gone((*targets.NAMES, *cudnn, *autotuners.NAMES))
+    return problems + device_guards.check() + attention_choice.check()
 
 
 def require() -> None:

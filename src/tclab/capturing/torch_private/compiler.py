@@ -1,4 +1,4 @@
-"""Dynamo, its caches, its logs: the private names that every capture relies on."""
+"""Dynamo, its caches, its logs and settings: what every capture asks of PyTorch's private parts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 from tclab.capturing.torch_private.private import Private
+from tclab.capturing.trace.events import Ids
 
 NAMES = (
     Private("torch._logging._internal", "trace_log", "the structured trace"),
@@ -26,15 +27,25 @@ NAMES = (
     Private("torch._dynamo.pgo", "_CODE_STATE", "sizes seen before, by file and line"),
     Private("torch._dynamo.pgo", "_INIT_CODE_STATE", "the same, as first read"),
     Private("torch._dynamo.pgo", "CodeState", "an entry of it"),
+    Private("torch._dynamo.config", "patch", "settings for the length of a block"),
     Private("torch._dynamo.config", "automatic_dynamic_local_pgo", "keep it in memory"),
     Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", "keep it in memory"),
+    Private("torch._functorch.config", "patch", "settings for the length of a block"),
     Private("torch._functorch.config", "enable_autograd_cache", "a hit hides stages"),
+    Private("torch._inductor.config", "patch", "settings for the length of a block"),
     Private("torch._inductor.config", "fx_graph_cache", "a hit hides stages"),
     Private("torch._inductor.config", "fx_graph_remote_cache", "a hit hides stages"),
     Private("torch._inductor.config", "trace.provenance_tracking_level", "kernel origins"),
-    Private("torch._inductor.debug", "_inductor_triton_kernel_to_post_grad_node_info",
-            "the nodes each kernel computes; the trace has them for forward graphs only"),
-)  # fmt: skip
+    Private(
+        "torch._inductor.debug",
+        "_inductor_triton_kernel_to_post_grad_node_info",
+        "the nodes each kernel computes; the trace has them for forward graphs only",
+    ),
+    Private("torch.utils._pytree", "tree_leaves", "the tensors that a function returned"),
+)
+
+#: Called with the original code of a frame and the rewritten one.
+BytecodeHook = Callable[[CodeType, CodeType], None]
 
 #: Log artifacts that the structured trace lacks, with the logger each one is written to.
 LOGS = {
@@ -87,7 +98,7 @@ def log_tap(name: str, handler: logging.Handler) -> Iterator[None]:
 
 
 @contextmanager
-def bytecode_hook(hook: Callable[[CodeType, CodeType], None]) -> Iterator[None]:
+def bytecode_hook(hook: BytecodeHook) -> Iterator[None]:
     """Call `hook` with the original and the rewritten code of each frame that is compiled."""
     from torch._dynamo.convert_frame import register_bytecode_hook
 
@@ -98,7 +109,7 @@ def bytecode_hook(hook: Callable[[CodeType, CodeType], None]) -> Iterator[None]:
         handle.remove()
 
 
-def compile_id() -> tuple[int | None, int | None]:
+def compile_id() -> Ids:
     """Frame and compile number of the compile this thread is in, or None, None."""
     from torch._guards import CompileContext
 
@@ -150,8 +161,8 @@ def kernel_nodes() -> dict[str, tuple[str, ...]]:
     """``kernel:handle`` → post-grad nodes it computes, for the graph Inductor just compiled."""
     from torch._inductor import debug
 
-    found = debug._inductor_triton_kernel_to_post_grad_node_info
-    return {kernel: tuple(dict.fromkeys(nodes)) for kernel, nodes in found.items()}
+    recorded = debug._inductor_triton_kernel_to_post_grad_node_info
+    return {kernel: tuple(dict.fromkeys(nodes)) for kernel, nodes in recorded.items()}
 
 
 @contextmanager
@@ -193,14 +204,14 @@ def forget(code: CodeType) -> None:
     reset_code(code)
 
 
-def is_compiled(fn: Any) -> bool:
+def is_compiled(fn: object) -> bool:
     """Whether torch.compile made this callable."""
     from torch._dynamo.eval_frame import OptimizedModule
 
     return isinstance(fn, OptimizedModule) or hasattr(fn, "_torchdynamo_orig_callable")
 
 
-def leaves(value: Any) -> list[Any]:
+def leaves(value: object) -> list[Any]:
     """The leaves of nested tuples, lists, dicts and registered containers, in order."""
     from torch.utils._pytree import tree_leaves
 

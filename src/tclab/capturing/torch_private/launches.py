@@ -7,16 +7,19 @@ joins the Trace as an event ``launched``: the kernel's source, and the configura
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import torch
 
 from tclab.capturing.torch_private.private import Private
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
+
+T = TypeVar("T")
 
 #: Only looked at where there is a GPU: importing the module takes Triton.
 NAMES = (
@@ -27,29 +30,28 @@ NAMES = (
 
 
 @contextmanager
-def noted(trace: Trace) -> Iterator[None]:
+def noting(trace: Trace) -> Iterator[None]:
     """Note launches in `trace` for the length of the block. Nothing without a GPU."""
     if not torch.cuda.is_available():
         yield
         return
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-    noting = _noting(CachingAutotuner.run, trace)
-    with mock.patch.object(CachingAutotuner, "run", noting):
+    with mock.patch.object(CachingAutotuner, "run", _noted(CachingAutotuner.run, trace)):
         yield
 
 
-def _noting(original: Any, trace: Trace) -> Any:
+def _noted(original: Callable[..., T], trace: Trace) -> Callable[..., T]:
     """`original`, and after the first launch of each kernel a note of it."""
-    seen: dict[int, Any] = {}  # the kernels themselves: an id alone may come again
+    seen: dict[int, object] = {}  # the kernels themselves: an id alone may come again
 
     @functools.wraps(original)
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(self: Any, *args: object, **kwargs: object) -> T:
         result = original(self, *args, **kwargs)
         if id(self) not in seen and self.filename and len(self.launchers) == 1:
             seen[id(self)] = self
             source = Path(self.filename).read_text(encoding="utf-8")
-            trace.add("launched", self.launchers[0].config, source, (None, None))
+            trace.add(names.LAUNCHED, self.launchers[0].config, source, (None, None))
         return result
 
     return run

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 from torch import fx
@@ -35,6 +35,11 @@ NAMES = (
     Private("torch._inductor.loop_body", "InterpreterShim", "which node is being written"),
     Private("torch._inductor.utils", "IndentedBuffer.writeline", "lines of a kernel"),
     Private("torch._inductor.codegen.common", "CSE.generate", "values that are used again"),
+    Private("torch._inductor.codegen.common", "CSEVariable", "values that have a name already"),
+    Private("torch._inductor.virtualized", "V.interpreter", "which node is being written"),
+    Private("torch._inductor.virtualized", "V.kernel", "which kernel is being written"),
+    Private("torch._inductor.virtualized", "V.graph", "which graph is being lowered"),
+    Private("torch._inductor.graph", "GraphLowering.try_get_buffer", "whose value is loaded"),
     Private("torch._inductor.codegen.triton", "TritonScheduling.define_kernel", "kernel names"),
     Private("torch._inductor.codegen.cpp", "CppScheduling.define_kernel", "kernel names"),
     Private("torch._inductor.dependencies", "ReadWrites.reads_and_writes", "shared buffers"),
@@ -50,11 +55,16 @@ NAMES = (
 )
 
 
+Function = Callable[..., Any]
+#: Makes of a function one that does the same and notes what it did.
+Noted = Callable[[Function, Collected], Function]
+T = TypeVar("T")
+
 _active: list[Collected] = []
 
 
 @contextmanager
-def recording(trace: Trace) -> Iterator[None]:
+def noting(trace: Trace) -> Iterator[None]:
     """Note origins in `trace` for the length of the block; every patch is undone, also after an
     error. Captures within captures share the patches: what is made is marked once.
     """
@@ -74,13 +84,13 @@ def recording(trace: Trace) -> Iterator[None]:
         yield
 
 
-def _patches(notes: Collected) -> Iterator[tuple[Any, str, Any]]:
+def _patches(notes: Collected) -> Iterator[tuple[object, str, Function]]:
     """Owner, name and replacement of each patch."""
     from torch._dynamo import output_graph
     from torch._inductor import debug, ir, loop_body, pattern_matcher, utils
     from torch._inductor.codegen import common, cpp, triton
 
-    seams: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
+    seams: tuple[tuple[object, str, Noted], ...] = (
         (fx.GraphModule, "print_readable", origins_graphs.print_readable),
         (fx.Node, "replace_all_uses_with", origins_graphs.replace_uses),
         (output_graph.SubgraphTracer, "create_node", origins_graphs.dynamo_node),
@@ -106,7 +116,7 @@ def _patches(notes: Collected) -> Iterator[tuple[Any, str, Any]]:
 
 
 @contextmanager
-def _added(values: list[Any], value: Any) -> Iterator[None]:
+def _added(values: list[T], value: T) -> Iterator[None]:
     values.append(value)
     try:
         yield

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from torch import fx
 
+from tclab.capturing.trace import names
 from tclab.capturing.trace.notes import (
     MARK,
     MARKS,
@@ -21,6 +22,11 @@ from tclab.capturing.trace.notes import (
     Marks,
     joined,
 )
+
+SchedulerNode = Any  # torch._inductor.scheduler.BaseSchedulerNode: one, or several fused
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 lowered: ContextVar[Marks] = ContextVar("lowered", default=())
 
@@ -63,9 +69,9 @@ def _current() -> Marks:
     return node.meta.get(MARK, ()) if isinstance(node, fx.Node) else ()
 
 
-def _marked(inner: Callable[..., Any], marks: Marks) -> Callable[..., Any]:
+def _marked(inner: Callable[P, R], marks: Marks) -> Callable[P, R]:
     @wraps(inner)
-    def inner_fn(*args: Any, **kwargs: Any) -> Any:
+    def inner_fn(*args: P.args, **kwargs: P.kwargs) -> R:
         with _within(marks):
             return inner(*args, **kwargs)
 
@@ -73,11 +79,11 @@ def _marked(inner: Callable[..., Any], marks: Marks) -> Callable[..., Any]:
     return inner_fn
 
 
-def store_noted(original: Callable[..., Any]) -> Callable[..., Any]:
+def store_noted(original: Callable[..., R]) -> Callable[..., R]:
     """Reductions, scans and stores run outside of the inner function."""
 
     @wraps(original)
-    def store(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def store(self: Any, *args: object, **kwargs: object) -> R:
         with _within(getattr(self.inner_fn, "tclab_marks", lowered.get())):
             return original(self, *args, **kwargs)
 
@@ -87,7 +93,7 @@ def store_noted(original: Callable[..., Any]) -> Callable[..., Any]:
 def body_node(original: Callable[..., fx.Node], notes: Collected) -> Callable[..., fx.Node]:
     """A body that is made anew from another one keeps the marks of that one's nodes."""
 
-    def create_node(self: Any, *args: Any, **kwargs: Any) -> fx.Node:
+    def create_node(self: Any, *args: object, **kwargs: object) -> fx.Node:
         node = original(self, *args, **kwargs)
         now = _interpreted()
         node.meta[MARKS] = now.meta.get(MARKS, ()) if now is not None else lowered.get()
@@ -108,7 +114,7 @@ def _interpreted() -> fx.Node | None:
 def log_ir(original: Callable[..., None], notes: Collected) -> Callable[..., None]:
     """The loop bodies as they are when the IR is logged."""
 
-    def log_ir_post_fusion(nodes: Any) -> None:
+    def log_ir_post_fusion(nodes: Sequence[SchedulerNode]) -> None:
         original(nodes)
         marks: dict[str, dict[str, Marks]] = {}
         origins: dict[str, Marks] = {}
@@ -116,12 +122,12 @@ def log_ir(original: Callable[..., None], notes: Collected) -> Callable[..., Non
             name = node.get_name()
             origins[name] = _origins(node)
             marks[name] = dict(_body_marks(node, name, notes))
-        notes.add("links_ir", BodyNote(marks, origins, tuple(map(_group, nodes))))
+        notes.add(names.BODY, BodyNote(marks, origins, tuple(map(_group, nodes))))
 
     return log_ir_post_fusion
 
 
-def _group(group: Any) -> GroupNote:
+def _group(group: SchedulerNode) -> GroupNote:
     members = list(group.get_nodes())
     used: dict[str, list[str]] = {}
     for node in members:
@@ -131,7 +137,7 @@ def _group(group: Any) -> GroupNote:
     return GroupNote(tuple(node.get_name() for node in members), _bytes(group), shared)
 
 
-def _bytes(group: Any) -> int | None:
+def _bytes(group: SchedulerNode) -> int | None:
     # Not the cached method: what Inductor asks for later must be computed by Inductor.
     try:
         moved = group.get_read_write_buffers_sizes_impl(include_reads=True, include_writes=True)
@@ -140,12 +146,12 @@ def _bytes(group: Any) -> int | None:
         return None
 
 
-def _origins(node: Any) -> Marks:
+def _origins(node: SchedulerNode) -> Marks:
     origins = getattr(node.node, "origins", None) or ()
     return joined(n.meta.get(MARK, ()) for n in origins)
 
 
-def _body_marks(node: Any, name: str, notes: Collected) -> Iterator[tuple[str, Marks]]:
+def _body_marks(node: SchedulerNode, name: str, notes: Collected) -> Iterator[tuple[str, Marks]]:
     body = getattr(node, "_body", None)
     if body is None:
         return
@@ -162,7 +168,7 @@ def _body_marks(node: Any, name: str, notes: Collected) -> Iterator[tuple[str, M
 def writeline(original: Callable[..., None], notes: Collected) -> Callable[..., None]:
     """A line written while a node of a loop body is turned into code is that node's."""
 
-    def writeline(self: Any, line: Any) -> None:
+    def writeline(self: object, line: object) -> None:
         original(self, line)
         now = _interpreted()
         if now is not None:
@@ -171,7 +177,7 @@ def writeline(original: Callable[..., None], notes: Collected) -> Callable[..., 
     return writeline
 
 
-def _take(notes: Collected, now: fx.Node, text: Any) -> None:
+def _take(notes: Collected, now: fx.Node, text: object) -> None:
     from torch._inductor.virtualized import V
 
     marks = _written_for(now)
@@ -187,7 +193,7 @@ def _written_for(now: fx.Node) -> Marks:
     return joined((marks, _producer(now.args[1]))) if now.target == "load" else marks
 
 
-def _producer(name: Any) -> Marks:
+def _producer(name: object) -> Marks:
     from torch._inductor.virtualized import V
 
     if name in V.graph.graph_input_names:
@@ -198,10 +204,10 @@ def _producer(name: Any) -> Marks:
     return node.meta.get(MARK, ()) if node is not None else ()
 
 
-def generate(original: Callable[..., Any], notes: Collected) -> Callable[..., Any]:
+def generate(original: Callable[..., R], notes: Collected) -> Callable[..., R]:
     """A value that was written before and is asked for again is also the later node's."""
 
-    def generate(self: Any, buffer: Any, expr: Any, *args: Any, **kwargs: Any) -> Any:
+    def generate(self: object, buffer: object, expr: object, *args: object, **kwargs: object) -> R:
         from torch._inductor.codegen.common import CSEVariable
         from torch._inductor.virtualized import V
 
@@ -222,12 +228,12 @@ def generate(original: Callable[..., Any], notes: Collected) -> Callable[..., An
 def define_kernel(original: Callable[..., str], notes: Collected) -> Callable[..., str]:
     """The lines written for a kernel belong to it once it has a name."""
 
-    def define_kernel(self: Any, *args: Any, **kwargs: Any) -> str:
+    def define_kernel(self: object, *args: object, **kwargs: object) -> str:
         name = original(self, *args, **kwargs)
         kernel = kwargs.get("kernel", args[2] if len(args) > 2 else None)
         mine = any(owner is kernel for owner, _ in notes.lines)
         lines = tuple(x for owner, x in notes.lines if not mine or owner is kernel)
-        notes.add("links_kernel", KernelNote(name, lines))
+        notes.add(names.KERNEL, KernelNote(name, lines))
         notes.lines = [x for x in notes.lines if mine and x[0] is not kernel]
         return name
 

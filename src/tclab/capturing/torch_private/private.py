@@ -10,14 +10,18 @@ import functools
 import importlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
-_TORCH = "torch 2.11 2.13 2.15"
+TRITON = "triton 3.6 3.7 3.8 3.9"
+_TORCH = "torch 2.11 2.12 2.13 2.14 2.15"
 
 
 @dataclass(frozen=True)
 class Private:
-    """`name` is a dotted path below `module`; `seen` the versions it was found in."""
+    """`name` is a dotted path below `module`, to a module or to something in one; `seen` are the
+    versions it was found in.
+    """
 
     module: str
     name: str
@@ -29,7 +33,7 @@ class Private:
 
     def value(self) -> Any:
         """What the name stands for. ImportError or AttributeError where it is gone."""
-        return functools.reduce(getattr, self.name.split("."), importlib.import_module(self.module))
+        return functools.reduce(_below, self.name.split("."), importlib.import_module(self.module))
 
     def exists(self) -> bool:
         """Whether the module can be imported and the path leads to something."""
@@ -38,6 +42,13 @@ class Private:
         except (ImportError, AttributeError):
             return False
         return True
+
+
+def _below(owner: Any, name: str) -> Any:
+    """An attribute, or a module of a package that nobody has imported yet."""
+    if isinstance(owner, ModuleType) and not hasattr(owner, name) and hasattr(owner, "__path__"):
+        return importlib.import_module(f"{owner.__name__}.{name}")
+    return getattr(owner, name)
 
 
 def gone(names: Iterable[Private]) -> list[str]:

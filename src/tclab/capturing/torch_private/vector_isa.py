@@ -8,6 +8,7 @@ from tclab.capturing.torch_private.private import Private
 
 NAMES = (
     Private("torch._inductor.cpu_vec_isa", "supported_vec_isa_list", "what Inductor may try"),
+    Private("torch._inductor", "codecache", "compiles the file that tries one"),
     Private("torch._inductor.cpu_vec_isa", "x86_isa_checker", "what the CPU has"),
 )
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.events import EventName, Ids, Trace
+
+CompileId = Callable[[], Ids]
+N = TypeVar("N")
 
 MARK = "tclab_mark"  #: in node.meta: the nodes it was made from, or itself once printed
 MARKS = "tclab_marks"  #: in node.meta of a loop body's node: the nodes it was made for
@@ -82,14 +85,14 @@ class Collected:
     """What is collected while one or more captures listen."""
 
     traces: list[Trace]
-    compile_id: Callable[[], tuple[int | None, int | None]]  # of the compile that is under way
+    compile_id: CompileId  # of the compile that is under way
     count: int = 0
     bodies: dict[int, tuple[str, str]] = field(default_factory=dict)  # id(node) → op, name
     alive: list[Any] = field(default_factory=list)  # keeps the ids above unique
     lines: list[tuple[Any, Line]] = field(default_factory=list)  # kernel, line
     values: dict[tuple[int, str], Line] = field(default_factory=dict)  # id(kernel), variable
 
-    def add(self, name: str, data: Any) -> None:
+    def add(self, name: EventName[N], data: N) -> None:
         """Append an event to every trace."""
         for trace in self.traces:
             trace.add(name, data, "", self.compile_id())

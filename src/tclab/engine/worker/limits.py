@@ -7,35 +7,37 @@ import ctypes
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
 _PROC = Path("/proc/self/statm").exists()
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_DYING = 0.001  # seconds between two looks at processes that were killed
 
 
-def tree(pid: int) -> set[int]:
-    """`pid` and its living descendants."""
-    found, todo = set(), [pid]
+def below(pid: int) -> set[int]:
+    """The living descendants of a process."""
+    family: set[int] = set()
+    todo = children(pid)
     while todo:
-        pid = todo.pop()
-        if pid not in found:
-            found.add(pid)
-            todo += children(pid)
-    return found
+        if (one := todo.pop()) not in family:
+            family.add(one)
+            todo += children(one)
+    return family
 
 
 def children(pid: int) -> list[int]:
-    """The living children of one process."""
+    """The living children of one process, and those that it has not waited for."""
     if not _PROC:
         return _psutil_children(pid)
-    found: list[int] = []
+    pids: list[int] = []
     for task in _tasks(pid):
         with contextlib.suppress(OSError):
             text = Path(f"/proc/{pid}/task/{task}/children").read_text()
-            found += map(int, text.split())
-    return found
+            pids += map(int, text.split())
+    return pids
 
 
 def _tasks(pid: int) -> list[str]:
@@ -77,21 +79,61 @@ def _psutil_resident(pid: int) -> int:
         return 0
 
 
-def kill(group: int, others: Iterable[int] = ()) -> None:
-    """Kill a process group and some more processes, at once."""
-    with contextlib.suppress(OSError):
-        os.killpg(group, signal.SIGKILL)
-    for pid in others:
+# --------------------------------------------------------------------------- killing
+
+
+def end_below() -> None:
+    """Kill every descendant of this process; returns when none is left.
+
+    For a process that adopts orphans (`adopt_orphans`): with no child it has no descendant.
+    """
+    while _has_children():
+        kill_below()
+        time.sleep(_DYING)
+
+
+def _has_children() -> bool:
+    """Whether any is left once those that have ended are waited for."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
+
+
+def kill_below(spared: Iterable[int] = ()) -> None:
+    """Kill the descendants of this process that can be found, but for `spared` and theirs.
+
+    A process that forks and ends, again and again, is gone before it can be killed, and its
+    child is not known yet. So each one that is found is stopped: from then on it forks no more.
+    When a look finds only stopped ones, all are killed.
+    """
+    spared, stopped = set(spared), set[int]()
+    while moving := _below_this(spared) - stopped:
+        send(moving, signal.SIGSTOP)
+        stopped |= moving
+    send(stopped, signal.SIGKILL)
+
+
+def _below_this(spared: set[int]) -> set[int]:
+    mine = set(children(os.getpid())) - spared
+    return mine.union(*map(below, mine))
+
+
+def send(pids: Iterable[int], number: int) -> None:
+    """Send a signal to processes, some of which may have gone."""
+    for pid in pids:
         with contextlib.suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
 
 # --------------------------------------------------------------------------- Linux's prctl
 
 
-def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent `parent` dies."""
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def hear_of_parents_death(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when its parent `parent` dies."""
+    _prctl(_PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:  # it died before we asked
         os._exit(0)
 

@@ -20,10 +20,12 @@ import threading
 import time
 import traceback
 import types
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Literal, NoReturn
 
 from tclab import claims, display
+from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Noted, Returned, Stopped
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
 
@@ -48,7 +50,7 @@ def run_forked(folder: Path) -> NoReturn:
 
 
 def _run(folder: Path) -> NoReturn:
-    job = json.loads((folder / "job.json").read_text(encoding="utf-8"))
+    job: JobFile = json.loads((folder / "job.json").read_text(encoding="utf-8"))
     fault = open(folder / "fault", "w")  # noqa: SIM115 - open for as long as we live
     faulthandler.enable(fault)
     _answer_where(folder / "where", job["file"])
@@ -61,7 +63,7 @@ def _run(folder: Path) -> NoReturn:
     os._exit(0)
 
 
-def _write(path: Path, data: Any) -> None:
+def _write(path: Path, data: End | float) -> None:
     path.with_suffix(".new").write_text(json.dumps(data), encoding="utf-8")
     os.replace(path.with_suffix(".new"), path)
 
@@ -85,7 +87,7 @@ def _answer_where(path: Path, file: str) -> None:
 # --------------------------------------------------------------------------- running
 
 
-def _execute(job: dict[str, Any]) -> dict[str, Any]:
+def _execute(job: JobFile) -> End:
     """Run the file; how it ended and what became of its claims, as data."""
     register = claims.Register()
     try:
@@ -95,13 +97,17 @@ def _execute(job: dict[str, Any]) -> dict[str, Any]:
         main = _as_main(job).__dict__
         main[claims.REGISTER] = register
         exec(code, main)
-        end: dict[str, Any] = {"ended": "returned"}
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
-        end = _ended_with(error, job)
-    return end | {"reached": register.reached, "broken": register.broken}
+        return _ended_with(error, job, _noted(register))
+    return Returned(ended="returned", **_noted(register))
 
 
-def _as_main(job: dict[str, Any]) -> types.ModuleType:
+def _noted(register: claims.Register) -> Noted:
+    broken = {name: _clean(message) for name, message in register.broken.items()}
+    return {"reached": dict(register.reached), "broken": broken}
+
+
+def _as_main(job: JobFile) -> types.ModuleType:
     """A fresh ``__main__`` as ``python snippets/topic/file.py`` would have made it."""
     file, source = job["file"], job["source"]
     main = types.ModuleType("__main__")
@@ -129,22 +135,23 @@ def _finish_threads() -> None:
 # --------------------------------------------------------------------------- errors
 
 
-def _ended_with(error: BaseException, job: dict[str, Any]) -> dict[str, Any]:
+def _ended_with(error: BaseException, job: JobFile, noted: Noted) -> AsDeclared | Stopped:
     if job["raises"] and is_a(error, job["raises"]):
-        return {"ended": "as declared", "raised": _clean(_only(error))}
+        return AsDeclared(ended="as declared", raised=_clean(_only(error)), **noted)
     tb = error.__traceback__
     while tb is not None and tb.tb_frame.f_code.co_filename != job["file"]:
         tb = tb.tb_next
-    return {
-        "ended": _cause(error),
-        "message": _clean(_only(error)),
-        "line": _line(tb, job["file"]) or getattr(error, "lineno", None),
-        "traceback": _clean("".join(traceback.format_exception(type(error), error, tb))),
-        "hint": _hint(error),
-    }
+    return Stopped(
+        ended=_cause(error),
+        message=_clean(_only(error)),
+        line=_line(tb, job["file"]) or getattr(error, "lineno", None),
+        traceback=_clean("".join(traceback.format_exception(type(error), error, tb))),
+        hint=_hint(error),
+        **noted,
+    )
 
 
-def _cause(error: BaseException) -> str:
+def _cause(error: BaseException) -> Literal["raised", "assertion", "exit"]:
     if isinstance(error, SystemExit):
         return "exit"
     return "assertion" if isinstance(error, AssertionError) else "raised"
@@ -208,10 +215,10 @@ class Collector:
     def __call__(self, artifact: Artifact) -> None:
         if os.getpid() != self._process:  # a process the snippet forked
             return
-        data = encode(artifact)
-        data["name"] = self._unique(data["name"])
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(scrub_data(data, _clean)) + "\n")
+        data = encode(replace(artifact, name=self._unique(artifact.name)))
+        line = json.dumps(scrub_data(data, _clean)).encode() + b"\n"
+        with self._path.open("ab", buffering=0) as file:  # whole, whatever other threads show
+            file.write(line)
 
     def _unique(self, name: str) -> str:
         """`name`, or ``name-2`` and so on where it is taken."""

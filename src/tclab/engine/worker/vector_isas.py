@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tclab.engine.worker.limits import die_with_parent
+from tclab.engine.worker.limits import hear_of_parents_death
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def _fork(isa: Any) -> int:
     if pid:
         return pid
     try:
-        die_with_parent(me)
+        hear_of_parents_death(me)
         bool(isa)
     finally:
         os._exit(0)

@@ -12,7 +12,6 @@ the process only imports, and a first fork proves that forks can use the GPU.
 from __future__ import annotations
 
 import gc
-import importlib
 import itertools
 import os
 import signal
@@ -20,21 +19,10 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
+from types import ModuleType
 from typing import Any
 
 from tclab.engine.worker import vector_isas
-
-_MODULES = (
-    "torch", "torch._dynamo", "torch._inductor.compile_fx", "torch._inductor.lowering",
-    "torch._inductor.graph", "torch._inductor.scheduler", "torch._inductor.codecache",
-    "torch._inductor.async_compile", "torch._inductor.codegen.cpp",
-    "torch._inductor.codegen.triton", "torch._inductor.codegen.wrapper",
-    "torch._inductor.fx_passes.joint_graph", "torch._inductor.fx_passes.post_grad",
-    "torch._inductor.select_algorithm", "torch._inductor.kernel.mm",
-    "torch._functorch.aot_autograd", "torch._functorch.partitioners",
-    "torch.fx.experimental.symbolic_shapes", "torch._higher_order_ops",
-    "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
-)  # fmt: skip
 
 #: Numbers that functions and classes were given for good: starting again would repeat them.
 LASTING = {
@@ -50,11 +38,13 @@ def warm_up() -> str:
     global _threads
     import torch
 
+    from tclab.capturing.torch_private import private, warming
+
     _threads = torch.get_num_threads()
     compiles = not _gpu_visible()
     with vector_isas.tried_ahead() if compiles and _has_compiler() else nullcontext():
-        for module in _MODULES:
-            importlib.import_module(module)
+        if moved := private.gone(warming.NAMES):  # imports all that they name
+            return "; ".join(moved)
         if compiles:
             state = _State()
             _compile_once()
@@ -160,7 +150,7 @@ class _State:
         from torch._inductor import metrics
         from torch.fx import graph_module
 
-        fresh: dict[int, Any] = {}
+        fresh: dict[int, itertools.count[int]] = {}
         for owner, name, counter in list(_counters()):
             start = self.counters.get((id(owner), name), 0)
             new = fresh.setdefault(id(counter), itertools.count(start))
@@ -171,10 +161,10 @@ class _State:
         graph_module._loader.next_id = 0
 
 
-def _counters() -> Iterator[tuple[Any, str, Any]]:
+def _counters() -> Iterator[tuple[ModuleType | type, str, itertools.count[int]]]:
     """Every `itertools.count` that a torch module, or a class in one, holds by a name."""
     for module in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch"]:
-        owners: list[Any] = [module, *_classes(module)]
+        owners: list[ModuleType | type] = [module, *_classes(module)]
         for owner in owners:
             for name, value in list(vars(owner).items()):
                 lasting = f"{owner.__name__}.{name}" in LASTING
@@ -182,7 +172,7 @@ def _counters() -> Iterator[tuple[Any, str, Any]]:
                     yield owner, name, value
 
 
-def _classes(module: Any) -> list[type]:
+def _classes(module: ModuleType) -> list[type]:
     name = getattr(module, "__name__", "")
     return [
         value
@@ -191,6 +181,6 @@ def _classes(module: Any) -> list[type]:
     ]
 
 
-def _position(counter: Any) -> int:
+def _position(counter: itertools.count[int]) -> int:
     """The number the counter gives next, without taking it."""
     return int(repr(counter).partition("(")[2].rstrip(")").split(",")[0])

@@ -27,14 +27,6 @@ def _notes(artifact: Annotated) -> dict[int, list[LineNote]]:
     return found
 
 
-def counts(artifact: Annotated) -> list[tuple[str, int]]:
-    """Each label with how many notes have it."""
-    found: dict[str, int] = {}
-    for note in artifact.notes:
-        found[note.label] = found.get(note.label, 0) + 1
-    return list(found.items())
-
-
 def _note(note: LineNote) -> str:
     label = tag("strong", esc(one_line(note.label)))
     detail = f" {tag('small', parts.prose(note.detail))}" if note.detail else ""

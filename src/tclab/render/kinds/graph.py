@@ -63,11 +63,10 @@ def _code(graph: Graph, options: Options) -> str:
         graph.code,
         "python",
         options,
-        links=graph.links,
         label=graph.title,
         stage=graph.stage,
     )
-    return parts.folded(body, graph.title or "Code", parts.line_count(graph.code), options)
+    return parts.folded(body, "Python", parts.line_count(graph.code), options)
 
 
 _DRAW = {"picture": _picture, "table": _table, "text": _code}

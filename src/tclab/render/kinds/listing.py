@@ -4,35 +4,60 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclab.render import columns, highlight, parts
+from tclab.render import columns, excerpt, parts, stages
 from tclab.render.escape import clean, tag
+from tclab.render.options import FOLD_LINES
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tclab.model import Listing
     from tclab.render.options import Options
 
+#: Machine code of more lines than this is folded, and may come later.
+MACHINE_LINES = 12
 
-def code(artifact: Listing, options: Options, *, numbers: bool = False) -> str:
-    """The code alone, folded if long."""
+#: Other code may come later where it is folded and has more lines than this.
+LATER_LINES = 60
+
+
+def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> str:
+    """The code alone, folded if long; where there is a `focus`, all but that."""
     if not artifact.code.strip():
         return parts.note("Empty.")
-    body = highlight.block(
+    lines = parts.line_count(artifact.code)
+    if focus and options.fold is None and _length(focus) < lines:
+        return _block(artifact, options, focus)
+    body = _block(artifact, options, [(artifact.first_line, artifact.first_line + lines - 1)])
+    language = stages.language(artifact.stage, artifact.language)
+    machine = artifact.stage in stages.MACHINE
+    if not options.folds(lines, MACHINE_LINES if machine else FOLD_LINES):
+        return body
+    if machine or lines > LATER_LINES:
+        body = parts.later(body, artifact.title, options)
+    return parts.fold(parts.size(lines, language), body)
+
+
+def _length(focus: Sequence[excerpt.Range]) -> int:
+    return sum(last - first + 1 for first, last in focus)
+
+
+def _block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) -> str:
+    return excerpt.html(
         artifact.code,
         artifact.language,
         options,
+        focus,
         first_line=artifact.first_line,
-        links=artifact.links,
-        numbers=numbers,
         label=artifact.title,
         stage=artifact.stage,
     )
-    return parts.folded(body, artifact.title, parts.line_count(artifact.code), options)
 
 
-def html(artifact: Listing, options: Options) -> str:
+def html(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> str:
     """The code under its file name."""
     name = tag("p", parts.code(artifact.filename), class_="tclab-filename")
-    return (name if artifact.filename else "") + code(artifact, options)
+    return (name if artifact.filename else "") + code(artifact, options, focus)
 
 
 def text(artifact: Listing) -> str:

@@ -17,7 +17,7 @@ def html(artifact: Text, options: Options) -> str:
     if not artifact.text.strip():
         return parts.note("Empty.")
     body = highlight.block(artifact.text, "text", options, anchors=False, label=artifact.title)
-    return parts.folded(body, artifact.title, parts.line_count(artifact.text), options)
+    return parts.folded(body, "", parts.line_count(artifact.text), options)
 
 
 def text(artifact: Text) -> str:

@@ -67,8 +67,10 @@ def numeric(table: Table) -> list[bool]:
     return out
 
 
-def html(artifact: Table, _options: Options) -> str:
-    """The table under its columns' units, and its caption."""
+def html(artifact: Table, options: Options) -> str:
+    """The table under its columns' units, and its caption; or its figures."""
+    if options.view == "figures":
+        return _figures(artifact)
     rows = [[esc(c) if c != "–" else parts.DASH for c in row] for row in cells(artifact)]
     body = parts.table(
         artifact.columns,
@@ -82,6 +84,12 @@ def html(artifact: Table, _options: Options) -> str:
     return body + (
         tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
     )
+
+
+def _figures(artifact: Table) -> str:
+    """The second column large, each number over what the first column calls it."""
+    rows = (f"<div><dt>{esc(row[0])}</dt><dd>{esc(row[1])}</dd></div>" for row in cells(artifact))
+    return tag("dl", "".join(rows), class_="tclab-figures")
 
 
 def text(artifact: Table) -> str:

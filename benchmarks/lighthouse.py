@@ -1,0 +1,209 @@
+"""Lighthouse over every page of the built site, in the system's Chromium.
+
+The site is served from this machine, compressed as any host would. On a desktop each page is
+measured once, on a phone (Lighthouse's own: slow network, a quarter of the processor) five times,
+of which the median counts. Measured pages are kept until the page changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+import http.server
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import CommandFailed
+from benchmarks.results import ROOT, WORK, Figure, Parts
+
+#: The last one that runs on node 18 and 20.
+VERSION = "12.8.2"
+FOLDER = WORK / "lighthouse"
+SITE = ROOT / "site"
+PHONE_RUNS = 5
+
+CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
+AUDITS = {
+    "cls": "cumulative-layout-shift",
+    "tbt": "total-blocking-time",
+    "bytes": "total-byte-weight",
+}
+
+Scores = dict[str, float]
+
+
+# --------------------------------------------------------------------------- the site
+
+
+class Compressed(http.server.SimpleHTTPRequestHandler):
+    """Serves files as hosts do: with gzip, to be kept by the browser."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        """Send a file, compressed."""
+        path = Path(self.translate_path(self.path))
+        path = path / "index.html" if path.is_dir() else path
+        if not path.is_file():
+            self.send_error(404)
+            return
+        body = gzip.compress(path.read_bytes(), 6)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "max-age=600")
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The address of a site while it is served on the loopback."""
+    handler = functools.partial(Compressed, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def pages() -> list[str]:
+    """The site's pages, from those of docs/."""
+    docs = ROOT / "docs"
+    return sorted(p.relative_to(docs).with_suffix(".html").as_posix() for p in docs.rglob("*.md"))
+
+
+def digest(page: str) -> str:
+    """Changes with the page and with what all pages load."""
+    shared = (*SITE.glob("assets/**/*.css"), *SITE.glob("assets/**/*.js"))
+    files = [SITE / page, SITE / "search" / "search_index.json", *sorted(shared)]
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:8]
+
+
+# --------------------------------------------------------------------------- Lighthouse
+
+
+def command() -> Path:
+    """Lighthouse, installed by npm into the folder of work on the first call."""
+    binary = FOLDER / "node_modules" / ".bin" / "lighthouse"
+    if not binary.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            raise CommandFailed("npm is not installed; Lighthouse needs node 18 or newer")
+        print(f"  installing Lighthouse {VERSION} …", flush=True)
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--silent"]
+        subprocess.run([npm, "install", *flags, "--prefix", FOLDER, f"lighthouse@{VERSION}"],
+                       check=True)  # fmt: skip
+    return binary
+
+
+def chromium() -> str:
+    """The browser of the system."""
+    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if found is None:
+        raise CommandFailed("no Chromium: set CHROMIUM to one, or apt-get install chromium")
+    return found
+
+
+def measure(url: str, *, phone: bool) -> Scores:
+    """One run of Lighthouse: scores from 0 to 100, layout shift, ms of blocking, bytes."""
+    flags = ["--quiet", "--output=json", "--no-enable-error-reporting",
+             "--chrome-flags=--headless=new --no-sandbox --disable-gpu"]  # fmt: skip
+    preset = [] if phone else ["--preset=desktop"]
+    done = subprocess.run(
+        [command(), url, *flags, *preset], env={**os.environ, "CHROME_PATH": chromium()},
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+    if done.returncode:
+        raise CommandFailed(
+            f"lighthouse {url} ended with {done.returncode}:\n{done.stderr[-2000:]}"
+        )
+    report = json.loads(done.stdout)
+    scores = {name: 100 * report["categories"][name]["score"] for name in CATEGORIES}
+    return scores | {
+        name: report["audits"][audit]["numericValue"] for name, audit in AUDITS.items()
+    }
+
+
+def median(runs: list[Scores]) -> Scores:
+    """The median of each number."""
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+# --------------------------------------------------------------------------- figures
+
+
+def figures(parts: Parts) -> Iterator[Figure]:
+    """The worst page of each measure, and the table of all pages."""
+    if not (SITE / "index.html").exists():
+        raise CommandFailed("there is no site/; build it with make site")
+    desktop: dict[str, Scores] = {}
+    phone: dict[str, Scores] = {}
+    with served(SITE) as address:
+        for page in pages():
+            desktop[page] = _kept(parts, page, "desktop", f"{address}/{page}", 1)
+            phone[page] = _kept(parts, page, "phone", f"{address}/{page}", PHONE_RUNS)
+    yield from _worst(desktop, phone)
+
+
+def _kept(parts: Parts, page: str, form: str, url: str, runs: int) -> Scores:
+    names = [f"lighthouse/{form}/{page}/{digest(page)}/{i}" for i in range(runs)]
+    return median([parts.get(n, lambda: measure(url, phone=form == "phone")) for n in names])
+
+
+def _worst(desktop: dict[str, Scores], phone: dict[str, Scores]) -> Iterator[Figure]:
+    both = {(page, form): of[page] for form, of in (("desktop", desktop), ("phone", phone))
+            for page in of}  # fmt: skip
+    on_desktop = {key: value for key, value in both.items() if key[1] == "desktop"}
+    on_phone = {key: value for key, value in both.items() if key[1] == "phone"}
+    for name in CATEGORIES[1:]:
+        yield _figure(name, f"Lighthouse, {name.replace('-', ' ')}", both, min, ">=100")
+    yield _figure("performance", "Lighthouse, performance, desktop", on_desktop, min, ">=95",
+                  suffix="desktop")  # fmt: skip
+    yield _figure("performance", f"Lighthouse, performance, phone, median of {PHONE_RUNS}",
+                  on_phone, min, ">=90", suffix="phone")  # fmt: skip
+    yield _figure("cls", "Layout shift", both, max, "<=0.02")
+    yield _figure("tbt", "Blocking time, desktop", on_desktop, max, "<=150", unit=" ms")
+    yield _figure("bytes", "A page with all it loads, compressed", both, max, "<=300", unit=" kB",
+                  scale=1e-3, detail=_table(desktop, phone))  # fmt: skip
+
+
+def _figure(
+    measure_name: str, what: str, of: dict[tuple[str, str], Scores],
+    worst: Callable[..., Any], limit: str, *, unit: str = "", suffix: str = "",
+    scale: float = 1.0, detail: list[list[str]] | None = None,
+) -> Figure:  # fmt: skip
+    page, form = worst(of, key=lambda key: of[key][measure_name])
+    name = "-".join(part for part in ("lighthouse", measure_name, suffix) if part)
+    value = of[page, form][measure_name] * scale
+    note = f"the worst of {len({key[0] for key in of})} pages: {page}, {form}"
+    return Figure(name, what, value, limit, unit, note, detail or [])
+
+
+def _table(desktop: dict[str, Scores], phone: dict[str, Scores]) -> list[list[str]]:
+    """A row for each page."""
+    head = ["page", "accessibility", "best practices", "SEO", "performance, desktop",
+            "performance, phone", "layout shift", "blocking, desktop", "compressed"]  # fmt: skip
+    rows = []
+    for page, one in desktop.items():
+        other = phone[page]
+        least = [f"{min(one[name], other[name]):.0f}" for name in CATEGORIES[1:]]
+        rows.append([
+            page, *least, f"{one['performance']:.0f}", f"{other['performance']:.0f}",
+            f"{max(one['cls'], other['cls']):.3f}", f"{one['tbt']:.0f} ms",
+            f"{max(one['bytes'], other['bytes']) / 1e3:.0f} kB",
+        ])  # fmt: skip
+    return [head, *rows]

@@ -1,0 +1,76 @@
+"""Occupancy: how many warps of a kernel a multiprocessor can hold at once, and what bounds it.
+
+The rules are those of NVIDIA's own calculator, the header ``cuda_occupancy.h`` of the CUDA
+toolkit (12.8), with the limits of the CUDA C++ Programming Guide, "Compute Capabilities".
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from tclab.targets import Architecture
+
+_REGISTER_UNIT = 256  # registers: a warp gets a multiple of it (all capabilities since 3.0)
+_PARTITIONS = 4  # a multiprocessor's registers are split among four schedulers (since 5.0)
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """`blocks` and `warps` are what a multiprocessor holds at once, `most_warps` what it can hold.
+
+    `bounds` names every limit that is met: ``warps``, ``registers``, ``shared memory``, ``blocks``.
+    """
+
+    blocks: int
+    warps: int
+    most_warps: int
+    bounds: tuple[str, ...]
+
+    @property
+    def share(self) -> float:
+        """Of the warps there is room for, from 0 to 1."""
+        return self.warps / self.most_warps
+
+    def __str__(self) -> str:
+        bounded = " and ".join(self.bounds)
+        return f"{self.share:.0%} ({self.warps} of {self.most_warps} warps), bounded by {bounded}"
+
+
+def occupancy(device: Architecture, *, threads: int, registers: int, shared: int) -> Occupancy:
+    """Of a kernel with `threads` a block, `registers` a thread, `shared` bytes a block.
+
+    Blocks a multiprocessor = the least of (cuda_occupancy.h, cudaOccMaxActiveBlocksPer…):
+
+    - warps: ⌊threads a multiprocessor / 32 / W⌋, where W = ⌈threads / 32⌉ is the warps of a block;
+    - registers: ⌊4 · ⌊registers of a quarter / R⌋ / W⌋, where R = 32 · `registers`, rounded up to
+      a multiple of 256, is what one warp takes;
+    - shared memory: ⌊shared memory a multiprocessor / S⌋, where S is `shared` and what the system
+      keeps for itself, rounded up to the unit of allocation;
+    - blocks: the architecture's own limit.
+    """
+    warps = -(-threads // device.warp_size)
+    most_warps = device.max_threads_per_sm // device.warp_size
+    limits = {
+        "warps": most_warps // warps,
+        "registers": _warps_by_registers(device, registers) // warps,
+        "shared memory": _blocks_by_shared_memory(device, shared),
+        "blocks": device.max_blocks_per_sm,
+    }
+    blocks = min(limits.values())
+    bounds = tuple(name for name, limit in limits.items() if limit == blocks)
+    return Occupancy(blocks, blocks * warps, most_warps, bounds)
+
+
+def _warps_by_registers(device: Architecture, registers: int) -> int:
+    of_a_warp = _rounded_up(max(registers, 1) * device.warp_size, _REGISTER_UNIT)
+    return device.registers_per_sm // _PARTITIONS // of_a_warp * _PARTITIONS
+
+
+def _blocks_by_shared_memory(device: Architecture, shared: int) -> int:
+    of_a_block = _rounded_up(shared + device.reserved_shared_memory, device.shared_memory_unit)
+    return device.shared_memory_per_sm // of_a_block if of_a_block else sys.maxsize
+
+
+def _rounded_up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit

@@ -1,0 +1,102 @@
+"""What the rules of attention look at: the call, the machine, and PyTorch's own switches.
+
+The fields of `Call` are those of ``sdp::sdp_params`` (ATen/native/transformers/sdp_utils_cpp.h).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, Conditions
+
+#: The backends as PyTorch numbers them (ATen/SDPBackend.h).
+NUMBERS = {"math": 0, "flash": 1, "efficient": 2, "cudnn": 3, "overrideable": 4}
+BACKENDS = tuple(NUMBERS)
+
+#: The order before anything was asked for (ATen/Context.h: sdp_priority_order).
+DEFAULT_ORDER = ("flash", "efficient", "math", "cudnn", "overrideable")
+
+#: The order that the first call sets where cuDNN is preferred (sdp_utils.cpp: priority_order).
+CUDNN_FIRST = ("cudnn", "flash", "efficient", "math", "overrideable")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call: tensors [batch, heads, positions, head size], real or fake.
+
+    `conditions` answers for symbolic sizes, with the guards that PyTorch adds.
+    """
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    mask: torch.Tensor | None = None
+    dropout: float = 0.0
+    causal: bool = False
+    gqa: bool = False
+    conditions: Conditions = UNTIL_2_12
+
+    @property
+    def inputs(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Query, key and value."""
+        return self.query, self.key, self.value
+
+    @property
+    def needs_grad(self) -> bool:
+        """sdp_utils_cpp.h: input_requires_grad."""
+        return torch.is_grad_enabled() and any(t.requires_grad for t in self.inputs)
+
+    def sure(self, condition: Any) -> bool:
+        """Whether it surely holds."""
+        return self.conditions.sure(condition)
+
+    def surely_not(self, condition: Any) -> bool:
+        """Whether it surely does not hold."""
+        return self.conditions.surely_not(condition)
+
+    def all(self, *conditions: Callable[[], Any]) -> bool:
+        """Whether each condition surely holds, asked in order until one does not, as ``&&``."""
+        return all(self.sure(condition()) for condition in conditions)
+
+    def none(self, *conditions: Callable[[], Any]) -> bool:
+        """Whether each surely does not hold, asked in order until one does, as ``||``."""
+        return all(self.surely_not(condition()) for condition in conditions)
+
+    @property
+    def batched(self) -> Call:
+        """sdp_utils_cpp.h: normalize_unbatched_input. Three dimensions get a batch of one."""
+        if any(t.dim() != 3 for t in self.inputs):
+            return self
+        query, key, value = (t.unsqueeze(0) for t in self.inputs)
+        mask = self.mask
+        while mask is not None and mask.dim() < 4:
+            mask = mask.unsqueeze(0)
+        return replace(self, query=query, key=key, value=value, mask=mask)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The GPU and the libraries, and what the user switched off.
+
+    `cudnn` is the number that ``cudnnGetVersion`` gives (91900 for 9.19.0), 0 for none; `order`
+    is empty where the user set none.
+    """
+
+    capability: tuple[int, int]
+    cudnn: int
+    enabled: frozenset[str] = frozenset(BACKENDS)
+    order: tuple[str, ...] = ()
+    deterministic: bool = False
+
+    @property
+    def major(self) -> int:
+        """The first number of the compute capability."""
+        return self.capability[0]
+
+    def between(self, low: tuple[int, int], high: tuple[int, int]) -> bool:
+        """sdp_utils.cpp: check_sm_version."""
+        return low <= self.capability <= high

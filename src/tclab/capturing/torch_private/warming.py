@@ -1,0 +1,46 @@
+"""What the process that snippets are forked from relies on (tclab.engine.worker.warm): the modules
+that it imports ahead, and what it puts back after it has compiled once.
+"""
+
+from __future__ import annotations
+
+from tclab.capturing.torch_private.private import Private
+
+#: What a first compile imports, and takes seconds to.
+MODULES = (
+    "torch._dynamo",
+    "torch._inductor.compile_fx",
+    "torch._inductor.lowering",
+    "torch._inductor.graph",
+    "torch._inductor.scheduler",
+    "torch._inductor.codecache",
+    "torch._inductor.async_compile",
+    "torch._inductor.codegen.cpp",
+    "torch._inductor.codegen.triton",
+    "torch._inductor.codegen.wrapper",
+    "torch._inductor.fx_passes.joint_graph",
+    "torch._inductor.fx_passes.post_grad",
+    "torch._inductor.select_algorithm",
+    "torch._inductor.kernel.mm",
+    "torch._functorch.aot_autograd",
+    "torch._functorch.partitioners",
+    "torch.fx.experimental.symbolic_shapes",
+    "torch._higher_order_ops",
+    "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
+)
+
+_BACK = "counts from the start again"
+
+NAMES = (
+    *(
+        Private(package, name, "imported ahead")
+        for package, _, name in (module.rpartition(".") for module in MODULES)
+    ),
+    Private("torch._dynamo", "reset", "forgets the compile that warmed"),
+    Private("torch._inductor.config", "patch", "one thread"),
+    Private("torch._inductor.config", "compile_threads", "one thread"),
+    Private("torch._dynamo.utils", "counters", _BACK),
+    Private("torch._inductor.metrics", "reset", _BACK),
+    Private("torch.fx.graph_module", "_loader.next_id", _BACK),
+    Private("torch._dynamo.logging", "_step_counter", "goes on: its numbers are given for good"),
+)

@@ -1,0 +1,55 @@
+"""What goes on, and since when, while the reader waits. Needs rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.markup import escape
+from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+from rich.text import Text
+
+from tclab import terminal
+from tclab.explain import OnStep, steps
+
+
+class _Seconds(ProgressColumn):
+    """How long a step has taken, or took."""
+
+    def render(self, task: Task) -> Text:
+        seconds = task.finished_time if task.finished else task.elapsed
+        return Text(f"{seconds or 0:.0f} s", style="dim")
+
+
+@contextmanager
+def shown() -> Iterator[OnStep]:
+    """A callback for the steps. On a terminal those done, the one that goes on and the seconds of
+    each stand there until the block ends; a dumb terminal gets a line a step, a pipe nothing.
+    """
+    out = terminal.console(stderr=True)
+    if out.is_dumb_terminal and out.is_terminal:
+        yield lambda step: out.print(escape(step), soft_wrap=True)
+    elif not out.is_terminal:
+        yield steps.silent
+    else:
+        columns = SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), _Seconds()
+        with Progress(*columns, console=out, transient=True) as live:
+            yield _Live(live)
+
+
+class _Live:
+    """A line for each step. Parts of one step (``compiling f: Inductor``) share its line."""
+
+    def __init__(self, live: Progress) -> None:
+        self.live = live
+        self.whole = ""
+
+    def __call__(self, step: str) -> None:
+        whole = step.partition(":")[0].partition(",")[0]
+        if self.live.tasks and whole == self.whole:
+            self.live.update(self.live.tasks[-1].id, description=escape(step))
+            return
+        for task in self.live.tasks[-1:]:
+            self.live.update(task.id, total=1, completed=1, description=escape(self.whole))
+        self.whole = whole
+        self.live.add_task(escape(step), total=None)

@@ -1,0 +1,82 @@
+"""``tclab explain --watch``: the report in a browser, made anew when a file is saved."""
+
+from __future__ import annotations
+
+import os
+import time
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from tclab import terminal
+from tclab.cli import report_file
+from tclab.cli.summary import print_summary, print_warnings
+from tclab.errors import BadRequest
+from tclab.explain import Report
+from tclab.explain.watch import loop
+from tclab.explain.watch.attempt import Done, Failed, Request, Step
+from tclab.explain.watch.loop import Changed, Event
+from tclab.explain.watch.server import Live, Server
+
+
+def watch(request: Request, path: Path, *, port: int, open_: bool) -> None:
+    """Serve and explain until Ctrl-C. BadRequest where the command line is wrong."""
+    live, out = Live(request.spec), terminal.console()
+    server = Server(live, port)
+    try:
+        out.print(f"[bold]{server.url}[/] has the report. Ctrl-C ends it.", soft_wrap=True)
+        if open_:
+            webbrowser.open(server.url)
+        loop.forever(request, _Heard(live, path, out))
+    except KeyboardInterrupt:
+        live.tell("ended", "tclab explain --watch has ended; this is its last report.")
+        last = f"; the last report is in {path}" if live.report else ""
+        out.print(f"ended{escape(last)}", soft_wrap=True)
+    finally:
+        server.close()
+
+
+@dataclass
+class _Heard:
+    """Prints what happens, and shows it on the page."""
+
+    live: Live
+    path: Path
+    out: Console
+
+    def __call__(self, event: Event) -> None:
+        """One thing that happened."""
+        if isinstance(event, Step):
+            self.live.tell("working", event.text)
+        elif isinstance(event, Done):
+            self._done(event.report)
+        elif isinstance(event, Failed):
+            self._failed(event)
+        elif isinstance(event, Changed):
+            self._changed(event)
+
+    def _done(self, report: Report) -> None:
+        report_file.write(report, self.path, "html")
+        self.live.tell("done", f"made at {time.strftime('%H:%M:%S')}", report)
+        print_summary(report, self.path)
+
+    def _failed(self, event: Failed) -> None:
+        if event.place.startswith("--") and self.live.report is None:
+            raise BadRequest(event.place, *_without(event))
+        self.live.tell("failed", event.text)
+        terminal.error(event.text)
+        print_warnings(event.warnings)
+
+    def _changed(self, event: Changed) -> None:
+        names = ", ".join(sorted({os.path.relpath(path) for path in event.paths}))
+        self.out.print(f"\n[dim]{time.strftime('%H:%M:%S')}[/] {escape(names)} changed")
+        self.live.tell("working", "importing")
+
+
+def _without(event: Failed) -> tuple[str, str]:
+    """Cause and next step of a message that begins with its place."""
+    cause, _, step = event.text.removeprefix(f"{event.place}: ").partition("\n  next: ")
+    return cause, step

@@ -1,0 +1,131 @@
+"""Every way in which a compile of the user's function can fail, as one message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tclab.errors import ExplainError, TclabError
+from tclab.explain import fixes
+from tclab.explain.inputs import Call, describe
+from tclab.explain.load import place_of, said
+from tclab.explain.seeds import seeded
+from tclab.explain.subject import Subject
+from tclab.model import SourceLine
+from tclab.scrub import scrub
+from tclab.targets import Target, TargetError
+
+if TYPE_CHECKING:
+    from tclab.model import Breaks
+
+NO_GRAD = "nothing the function returned requires grad"
+_LEAVE = "leave --backward out"
+_HINTS = {
+    "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
+    "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
+    "FailOnRecompileLimitHit": "see the recompile reasons with fewer calls in example_inputs()",
+}
+
+
+def eager_error(subject: Subject, backward: bool) -> BaseException | None:
+    """What the calls raise without torch.compile; None if they do not."""
+    from tclab.capturing.backward import run_backward
+
+    try:
+        with seeded():
+            for call in subject.calls():
+                result = subject.callable(*call.args, **call.kwargs)
+                if backward:
+                    run_backward(result)
+    except (Exception, SystemExit) as error:
+        return error
+    return None
+
+
+def of_the_function(subject: Subject, error: BaseException) -> ExplainError:
+    """The function raises by itself."""
+    given = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
+    return ExplainError(
+        place_of(error) or subject.place,
+        f"{subject.title} raised: {said(error)}",
+        f"it raises without torch.compile too: correct the line, or the inputs ({given})",
+    )
+
+
+def of_the_compiler(subject: Subject, error: BaseException, target: Target | None) -> TclabError:
+    """The function runs, and the compiler fails on it."""
+    place = place_of(error) or subject.place
+    if target is not None:
+        cause = f"the compile for {target.name} failed: {said(error)}"
+        return TargetError(place, cause, "whether the GPU's own does is not known: try it there")
+    text = f"{type(error).__name__}: {error}"
+    step = next((hint for part, hint in _HINTS.items() if part in text), "")
+    return ExplainError(
+        place,
+        f"it runs, but torch.compile fails on it: {said(error)}",
+        step or "search PyTorch's issues for this message; TORCHDYNAMO_VERBOSE=1 says more",
+    )
+
+
+def of_fullgraph(subject: Subject, breaks: Breaks) -> ExplainError:
+    """``fullgraph=True`` and a function that breaks: where, why, and what to do."""
+    first, count = breaks.breaks[0], len(breaks)
+    number = f" [{first.gb_id}]" if first.gb_id else ""
+    more = f", and {count - 1} more after it" if count > 1 else ""
+    fix = " ".join(" ".join(fixes.of(first)[:1]).split())
+    return ExplainError(
+        _at(first.location) or subject.place,
+        f"fullgraph=True allows no graph break, and here is one: {first.reason}{number}{more}",
+        f"{fix} Without fullgraph=True the report shows every break".strip(),
+    )
+
+
+def _at(line: SourceLine | None) -> str:
+    """A line of the user's with its code, named from the working folder."""
+    if line is None:
+        return ""
+    code = f" ({line.code.strip()})" if line.code.strip() else ""
+    return f"{line}{code}".removeprefix(scrub(f"{Path.cwd()}/"))
+
+
+# --------------------------------------------------------------------------- no backward
+
+
+def no_gradient(subject: Subject) -> ExplainError:
+    """``--backward`` where there is none: why."""
+    calls = subject.calls()
+    results = [subject.callable(*call.args, **call.kwargs) for call in calls]
+    cause, step = _why_no_gradient(subject, calls, results)
+    return ExplainError(subject.place, f"--backward: there is no backward: {cause}", step)
+
+
+def _why_no_gradient(subject: Subject, calls: list[Call], results: list[Any]) -> tuple[str, str]:
+    """Cause and next step, for a function whose results do not require grad."""
+    import torch
+
+    leaves = list(_leaves(results))
+    tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
+    if not tensors:
+        kinds = ", ".join(dict.fromkeys(type(leaf).__name__ for leaf in leaves)) or "nothing"
+        return f"it returns no tensor ({kinds})", f"return the loss; or {_LEAVE}"
+    if not any(t.is_floating_point() or t.is_complex() for t in tensors):
+        dtypes = ", ".join(dict.fromkeys(str(t.dtype) for t in tensors))
+        return f"it returns {dtypes}, and only floating-point tensors have gradients", _LEAVE
+    arguments = _leaves([(call.args, dict(call.kwargs)) for call in calls])
+    given = [t for t in arguments if isinstance(t, torch.Tensor)]
+    if not any(t.requires_grad for t in [*given, *subject.parameters]):
+        step = "in example_inputs(), make one with requires_grad=True; or leave --backward out"
+        return "no input and no parameter requires grad", step
+    return "its results are detached (torch.no_grad, .detach() or integers on the way)", _LEAVE
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    """What is in nested lists, tuples and dictionaries (a model's output is one of these)."""
+    if isinstance(tree, Mapping):
+        tree = list(tree.values())
+    if isinstance(tree, (list, tuple)):
+        for value in tree:
+            yield from _leaves(value)
+    else:
+        yield tree

@@ -1,0 +1,98 @@
+"""Options of torch.compile: read from the command line, and asked for before anything compiles."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tclab.errors import BadRequest
+
+#: What torch.compile takes itself; every other name is one of Inductor's, for its `options`.
+_OWN = ("mode", "dynamic", "fullgraph")
+_FLAGS = {"dynamic": (True, False, None), "fullgraph": (True, False)}
+
+
+def parse(texts: Sequence[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` of the command line as keywords of torch.compile."""
+    found: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise BadRequest(f"--option {text}", "no value", "say NAME=VALUE: shape_padding=False")
+        kept = found if name in _OWN else found.setdefault("options", {})
+        kept[name] = _literal(value)
+    return found
+
+
+def _literal(text: str) -> Any:
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def check(options: Mapping[str, Any]) -> None:
+    """BadRequest unless torch.compile takes these keywords. It is asked, with a function that is
+    never called: so the modes and options are those of the PyTorch that is here.
+    """
+    _check_flags(options)
+    if not options:
+        return
+    import torch
+
+    try:
+        torch.compile(_nothing, **options)
+    except Exception as error:
+        raise _refused(options, str(error)) from error
+
+
+def _nothing() -> None:
+    """What is never called."""
+
+
+def _check_flags(options: Mapping[str, Any]) -> None:
+    for name, values in _FLAGS.items():
+        value = options.get(name, values[0])
+        if not any(value is known for known in values):
+            known = ", ".join(map(str, values))
+            raise BadRequest(f"--option {name}={value}", f"{name} is one of {known}", "choose one")
+
+
+# What PyTorch says:
+# Unrecognized mode=fast, should be one of: default, lite, reduce-overhead, max-autotune
+_MODE = re.compile(r"Unrecognized mode=.*?, should be one of: (?P<modes>.+)", re.DOTALL)
+# Unexpected optimization option shape_pading, known options are ['debug', 'shape_padding']
+_OPTION = re.compile(
+    r"Unexpected optimization option (?P<name>\S+), known options are \[(?P<all>.*)"
+)
+# Unexpected type of attr shape_padding, got str should be bool
+_TYPE = re.compile(
+    r"Unexpected type of attr (?P<name>\S+), got (?P<got>\S+) should be (?P<type>.+)"
+)
+
+
+def _refused(options: Mapping[str, Any], message: str) -> BadRequest:
+    """PyTorch's own refusal of these options, with what there is instead."""
+    mode, own = options.get("mode"), options.get("options") or {}
+    if match := _MODE.search(message):
+        modes = [name.strip() for name in match["modes"].split(",")]
+        step = f"{_like(str(mode), modes)}the modes are {', '.join(modes)}"
+        return BadRequest(f"--option mode={mode}", "there is no such mode", step)
+    if match := _OPTION.search(message):
+        near = _like(match["name"], re.findall(r"'([^']+)'", match["all"]))
+        step = near.strip() or "torch._inductor.list_options() lists them"
+        place = f"--option {match['name']}={own.get(match['name'].replace('-', '_'), '…')}"
+        return BadRequest(place, "neither torch.compile nor Inductor has such an option", step)
+    if match := _TYPE.search(message):
+        place = f"--option {match['name']}={own.get(match['name'])}"
+        return BadRequest(place, f"of type {match['got']}", f"give it a {match['type']}")
+    names = ", ".join([*(n for n in _OWN if n in options), *own])
+    return BadRequest(f"--option {names}", message.splitlines()[0][:200], "leave one of them out")
+
+
+def _like(name: str, there: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(there), n=1)
+    return f"did you mean {near[0]}? " if near else ""

@@ -1,0 +1,68 @@
+"""Explain, wait until a file is saved, explain again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tclab.explain import load
+from tclab.explain.watch import attempt
+from tclab.explain.watch.attempt import Attempt, Done, Failed, Files, Message, Request
+from tclab.explain.watch.files import PAUSE, Watched
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Files were saved; what was under way was ended."""
+
+    paths: tuple[str, ...]
+
+
+Event = Message | Changed
+Hear = Callable[[Event], None]
+
+
+def forever(request: Request, hear: Hear) -> None:
+    """Tell `hear` all that happens, until it raises or the user interrupts."""
+    chosen, watched = attempt.context(), Watched()
+    watched.add(_first(request.spec), since=float("inf"))
+    while True:
+        under_way = Attempt(chosen, request)
+        try:
+            changed = _follow(under_way, watched, hear) or watched.wait()
+        finally:
+            under_way.end()
+        hear(Changed(tuple(changed)))
+
+
+def _first(spec: str) -> Iterable[str]:
+    """The file that is named, if one is."""
+    where, _ = load.split(spec)
+    return [str(Path(where).resolve())] if where.endswith(".py") else []
+
+
+def _follow(under_way: Attempt, watched: Watched, hear: Hear) -> list[str]:
+    """Hear an attempt to its end; or, if a file is saved before that, the files. The end of one
+    that failed adds to what is watched, and new files beside those count, too.
+    """
+    read: frozenset[str] = frozenset()
+    while not (changed := watched.changed()):
+        for message in under_way.messages(PAUSE):
+            if isinstance(message, Files):
+                read = message.paths
+                watched.add(read, under_way.since)
+                continue
+            hear(message)
+            if isinstance(message, Done) and read:
+                watched.keep(read)
+            elif isinstance(message, Failed):
+                watched.add(_folders(watched.stamps), under_way.since)
+            if isinstance(message, (Done, Failed)):
+                return []
+    return changed
+
+
+def _folders(paths: Iterable[str]) -> set[str]:
+    return {os.path.dirname(path) + os.sep for path in list(paths) if not path.endswith(os.sep)}

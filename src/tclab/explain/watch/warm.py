@@ -1,0 +1,14 @@
+"""Imported by the process that attempts are forked from: what a compile needs, read once.
+
+An attempt then takes its own compile only. The price is said in the docs: what PyTorch reads of
+the environment when it is imported is read before the user's file.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from tclab.explain import ahead
+
+with suppress(ImportError):  # without PyTorch the attempt says so
+    ahead.compiler_imported(cpu=True)

@@ -1,0 +1,1 @@
+"""What pages need of the site around them: its search, files of their own, links, the theme."""

@@ -1,0 +1,47 @@
+"""Above a function of the explorer: the way back, the other functions, the way to the code."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from mkdocs.utils import get_relative_url
+
+from tclab.render.escape import esc, tag
+
+#: The folder whose pages are functions; its index says what they are.
+FOLDER = "explorer/"
+
+_PANE = re.compile(r'<details class="tclab-pane" id="([^"]+)"')
+
+
+def crumbs(page: Any, html: str) -> str:
+    """HTML for the head of `page` (MkDocs's, with the content `html`); '' for other pages."""
+    if not page.file.src_uri.startswith(FOLDER) or page.parent is None:
+        return ""
+    index, *functions = page.parent.children
+    if page not in functions:
+        return ""
+    pane = _PANE.search(html)
+    skip = tag("a", "Skip to the code", class_="tclab-skip", href=f"#{pane[1]}") if pane else ""
+    items = "".join(tag("li", _link(page, each)) for each in functions)
+    switch = tag("details", tag("summary", esc(page.title)) + tag("ul", items))
+    way = _link(page, index) + '<span aria-hidden="true">›</span>' + switch
+    return tag("nav", skip + way + _beside(page, functions), class_="tclab-crumbs",
+               aria_label="Functions")  # fmt: skip
+
+
+def _link(page: Any, to: Any, text: str = "", **more: object) -> str:
+    here = "page" if to is page else None
+    url = get_relative_url(to.url, page.url)
+    name = text or to.title or page.parent.title
+    return tag("a", esc(name), href=url, aria_current=here, **more)
+
+
+def _beside(page: Any, functions: list[Any]) -> str:
+    """The functions before and after."""
+    at = functions.index(page)
+    before, after = functions[:at][-1:], functions[at + 1 :][:1]
+    links = [_link(page, p, "←", title=p.title, aria_label=f"Before: {p.title}") for p in before]
+    links += [_link(page, p, "→", title=p.title, aria_label=f"Next: {p.title}") for p in after]
+    return tag("span", "".join(links), class_="tclab-beside")

@@ -1,0 +1,40 @@
+// ---------------------------------------------------------------------------------- the page
+
+const chains = new Map();
+
+function whenIdle(work) {
+  if (window.requestIdleCallback) requestIdleCallback(work, { timeout: 2000 });
+  else setTimeout(work, 50);
+}
+
+function visit() {
+  const anchor = address.anchor();
+  if (anchor) chains.forEach((chain) => chain.visit(anchor));
+}
+
+function start() {
+  document.querySelectorAll(".tclab-chain").forEach((root) => {
+    if (!chains.has(root)) chains.set(root, new Chain(root));
+  });
+  visit();
+}
+
+// The browser goes to an anchor on its own, before and after: the last word is the viewer's, as
+// long as the reader has not moved.
+let moved = false;
+for (const event of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+  addEventListener(event, () => { moved = true; }, { once: true, passive: true, capture: true });
+}
+addEventListener("load", () => setTimeout(() => {
+  if (moved) return;
+  chains.forEach((chain) => {
+    if (chain.pinned < 0) return;
+    chain.comeIntoView(false);
+    chain.scroll();
+  });
+}));
+
+addEventListener("hashchange", visit);
+if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
+else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+else start();

@@ -1,0 +1,174 @@
+"""Diffs: the same code twice, pane beside pane, with the lines that changed marked."""
+
+from __future__ import annotations
+
+import difflib
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, zip_longest
+from typing import TYPE_CHECKING
+
+from tclab.model import Kernel
+from tclab.render import columns, parts
+from tclab.render.escape import esc, one_line, tag
+from tclab.render.stages import label
+from tclab.render.viewer.compared import Row, Side, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tclab.model import Diff, Listing
+    from tclab.render.options import Options
+    from tclab.render.viewer.compared import Line
+
+#: Lines that are shown before and after a change.
+CONTEXT = 3
+
+#: Stages whose differences are unfolded: those that are written to be read.
+_OPEN = frozenset({"python", "kernel", "cpp"})
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A stage's listing on either side, under one name."""
+
+    name: str
+    stage: str
+    left: Side
+    right: Side
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        return tuple(rows(self.left, self.right))
+
+    @cached_property
+    def changed(self) -> int:
+        """Rows that are not the same."""
+        return sum(not row.same for row in self.rows)
+
+
+def pairs(artifact: Diff) -> Iterator[Pair]:
+    """Of each stage the first listings of both sides, then the second, and so on."""
+    left, right = _by_stage(artifact.left), _by_stage(artifact.right)
+    for stage in dict.fromkeys([*left, *right]):
+        both = list(zip_longest(left.get(stage, ()), right.get(stage, ())))
+        for number, (one, two) in enumerate(both, 1):
+            name = label(stage) + (f" {number}" if len(both) > 1 else "")
+            yield Pair(name, stage, Side(one), Side(two))
+
+
+def _by_stage(listings: Sequence[Listing]) -> dict[str, list[Listing]]:
+    by_stage: dict[str, list[Listing]] = defaultdict(list)
+    for listing in listings:
+        by_stage[listing.stage].append(listing)
+    return by_stage
+
+
+# --------------------------------------------------------------------------- HTML
+
+
+def html(artifact: Diff, options: Options) -> str:
+    """What is the same in a sentence, then every pair of panes that differs."""
+    compared = list(pairs(artifact))
+    if not compared:
+        return parts.note("Nothing to compare.")
+    intro = tag("p", esc(f"{_same(compared)} {_NOT_COMPARED}"), class_="tclab-note")
+    shown = "".join(_pair(pair, artifact.labels) for pair in compared if pair.changed)
+    return tag("div", intro + shown, class_="tclab-diff", data_search_exclude="")
+
+
+_NOT_COMPARED = "Addresses, names of registers and directives are not compared."
+
+
+def _same(compared: Sequence[Pair]) -> str:
+    same = [pair.name for pair in compared if not pair.changed]
+    return f"The same in both: {', '.join(same) or 'nothing'}."
+
+
+def _pair(pair: Pair, labels: tuple[str, str]) -> str:
+    heads = "".join(tag("strong", esc(one_line(name))) for name in labels)
+    body = tag("div", heads, class_="tclab-sides")
+    for same, run in groupby(pair.rows, key=lambda row: row.same):
+        some = list(run)
+        body += _unchanged(some, pair.rows) if same else "".join(map(_row, some))
+    counts = f"{len(pair.left.lines)} and {len(pair.right.lines)} lines, {pair.changed} changed"
+    summary = tag("summary", tag("strong", esc(pair.name)) + tag("small", esc(counts)))
+    summary += _facts(pair, labels)
+    inner = tag("div", body, class_="tclab-rows", tabindex="0", role="region",
+                aria_label=f"{pair.name}: {' and '.join(map(one_line, labels))}")  # fmt: skip
+    return tag(
+        "details", summary + inner, class_="tclab-compared", open=pair.stage in _OPEN,
+        data_stage=pair.stage,
+    )  # fmt: skip
+
+
+def _facts(pair: Pair, labels: tuple[str, str]) -> str:
+    """The facts of a kernel that are not the same on both sides."""
+    differing = list(changed_facts(pair))
+    if not differing:
+        return ""
+    cells = [[esc(cell) for cell in row] for row in differing]
+    return parts.table(("", *labels), cells, label=f"Facts of {pair.name}", search=False)
+
+
+def changed_facts(pair: Pair) -> Iterator[tuple[str, str, str]]:
+    """(name, left, right) of the facts that differ, where both sides are kernels."""
+    left, right = pair.left.listing, pair.right.listing
+    if isinstance(left, Kernel) and isinstance(right, Kernel):
+        for name in dict.fromkeys([*left.facts, *right.facts]):
+            one, two = left.facts.get(name, "–"), right.facts.get(name, "–")
+            if one != two:
+                yield name, one, two
+
+
+def _unchanged(some: list[Row], every: tuple[Row, ...]) -> str:
+    """Lines that are the same: those near a change, the others folded between them."""
+    before = CONTEXT if some[0] is not every[0] else 0
+    after = CONTEXT if some[-1] is not every[-1] else 0
+    middle = some[before : len(some) - after]
+    if len(middle) <= 2:
+        return "".join(map(_row, some))
+    summary = tag("summary", esc(f"{parts.count(len(middle), 'line')}, the same"))
+    folded = tag("details", summary + "".join(map(_row, middle)), class_="tclab-same")
+    tail = some[len(some) - after :] if after else []
+    return "".join(map(_row, some[:before])) + folded + "".join(map(_row, tail))
+
+
+def _row(row: Row) -> str:
+    cells = _cell(row.left, "span" if row.same else "del")
+    cells += _cell(row.right, "span" if row.same else "ins")
+    return tag("div", cells, class_=None if row.same else "tclab-changed")
+
+
+def _cell(line: Line | None, element: str) -> str:
+    if line is None:
+        return "<i></i><span></span>"
+    inner = "".join(tag("b", esc(t)) if changed else esc(t) for t, changed in line.pieces)
+    return f"<i>{line.number}</i>{tag(element, inner)}"
+
+
+# --------------------------------------------------------------------------- text
+
+
+def text(artifact: Diff) -> str:
+    """A unified diff of each pair that differs."""
+    compared = list(pairs(artifact))
+    intro = columns.paragraph(f"{_same(compared)} {_NOT_COMPARED}")
+    diffs = [_unified(pair, artifact.labels) for pair in compared if pair.changed]
+    return columns.join(columns.heading(artifact.title), intro, *diffs)
+
+
+def _unified(pair: Pair, labels: tuple[str, str]) -> str:
+    one, two = (f"{pair.name}, {one_line(name)}" for name in labels)
+    left = [row.left.text for row in pair.rows if row.left]
+    right = [_right(row) for row in pair.rows if row.right]
+    lines = difflib.unified_diff(left, right, one, two, lineterm="", n=CONTEXT)
+    facts = (f"  {name}: {old} | {new}" for name, old, new in changed_facts(pair))
+    return "\n".join([*lines, *facts])
+
+
+def _right(row: Row) -> str:
+    """A line of the right; where both are the same, as the left has it: registers may differ."""
+    line = row.left if row.same and row.left else row.right
+    return line.text if line else ""

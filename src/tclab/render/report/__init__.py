@@ -1,0 +1,1 @@
+"""A report of `tclab explain`: its words, its tables, its page."""

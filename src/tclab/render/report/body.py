@@ -1,0 +1,178 @@
+"""A report as HTML: what is most wanted first, the rest in sections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tclab.render import parts
+from tclab.render.escape import esc, one_line, tag
+from tclab.render.kinds import annotated, breaks, chain, guards, recompiles, symbols, table
+from tclab.render.options import Options, place
+from tclab.render.report import counts, kernels, words
+
+if TYPE_CHECKING:
+    from tclab.model import Report
+
+#: So many calls are written out; a list of a hundred is no summary.
+_MOST_CALLS = 6
+
+
+def html(shown: Report, options: Options) -> str:
+    """Versions, counts, calls and gaps; links to the sections; the sections."""
+    sections = list(_sections(shown, replace(options, sources=_prefixes(shown, options))))
+    head = [_stamp(shown), _verdict(shown), _how(shown), *_alerts(shown)]
+    links = "".join(f'<li><a href="#{ident}">{esc(title)}</a></li>' for ident, title, _ in sections)
+    contents = tag("ul", links, class_="explain-contents")
+    head.append(tag("nav", contents, aria_label="Contents"))
+    return "".join(head) + "".join(
+        tag("section", tag("h2", esc(title), id=ident) + inner) for ident, title, inner in sections
+    )
+
+
+def _prefixes(shown: Report, options: Options) -> dict[str, str]:
+    """File → the prefix of its lines' anchors."""
+    files = dict.fromkeys(source.filename for source in shown.sources)
+    return {file: options.id(f"file{number}") for number, file in enumerate(files)}
+
+
+# --------------------------------------------------------------------------- the top
+
+
+def _stamp(shown: Report) -> str:
+    """Which PyTorch, which device, which day."""
+    spans = "".join(tag("span", esc(piece)) for piece in words.stamp(shown))
+    return tag("p", spans, class_="tclab-stamp")
+
+
+def _verdict(shown: Report) -> str:
+    said = tag("strong", esc(counts.verdict(shown)))
+    costs = "".join(tag("li", esc(cost)) for cost in counts.costs(shown))
+    return tag("p", said, class_="explain-lead") + tag("ul", costs, class_="explain-costs")
+
+
+def _how(shown: Report) -> str:
+    """What was called, how often, for which device."""
+    calls = [tag("code", esc(call or "no arguments")) for call in shown.calls[:_MOST_CALLS]]
+    more = len(shown.calls) - len(calls)
+    listed = ", then ".join(calls) + (f", then {more} more" if more else "")
+    said = tag("p", f"{esc(words.how(shown))} {listed}.", class_="explain-calls")
+    return said + "".join(tag("p", esc(text)) for text in shown.remarks)
+
+
+def _alerts(shown: Report) -> Iterator[str]:
+    """What the report lacks."""
+    if shown.refusal:
+        head = f"Not exact for {shown.target}, so not shown."
+        yield _alert(head, words.refusal(shown), shown.refusal[2])
+    if shown.fault:
+        yield _alert("The stages are missing.", shown.fault, "please report it, with this page")
+
+
+def _alert(head: str, cause: str, step: str) -> str:
+    inner = tag("p", tag("strong", esc(head)))
+    inner += tag("p", esc(cause)) + tag("p", f"Next: {esc(step)}")
+    return tag("div", inner, class_="explain-alert", role="alert")
+
+
+# --------------------------------------------------------------------------- sections
+
+
+def _sections(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]:
+    """Id, title and HTML of each section that has something to say."""
+    for name, title, inner in _titled(shown, options):
+        if inner:
+            yield options.id(name), title, inner
+
+
+def _titled(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]:
+    yield "kernels", "Kernels", _kernels(shown, options)
+    yield "source", "Your source", _sources(shown, options)
+    yield "breaks", "Graph breaks", _breaks(shown, options)
+    if shown.recompiles.recompiles:
+        html = recompiles.html(shown.recompiles, options.under("recompile"))
+        yield "recompiles", "Recompiles", _own(html)
+    yield "chains", "From Python to the machine", _chains(shown, options)
+    if shown.symbols.symbols:
+        yield "symbols", "Symbols", _own(symbols.html(shown.symbols, options.under("symbol")))
+    yield "guards", "Guards", _guards(shown, options)
+    if shown.times.rows:
+        yield "times", "Compile time", _own(table.html(shown.times, options.under("time")))
+    yield "warnings", "Warnings of other packages", _warnings(shown)
+
+
+def _own(html: str, class_: str = "") -> str:
+    """HTML of another kind of artifact, in its own surroundings."""
+    return tag("div", html, class_=f"tclab {class_}".strip())
+
+
+def _kernels(shown: Report, options: Options) -> str:
+    """The table of kernels: each name leads to the kernel's code, each line to the source."""
+    if not shown.kernels.rows:
+        return ""
+    compact = kernels.compact(shown.kernels)
+    cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cells(compact)]
+    for row, found in zip(cells, kernels.rows(shown.chains)):
+        for at, name in enumerate(compact.columns):
+            row[at] = _linked(name, found, options) or row[at]
+    html = parts.table(compact.columns, cells, label="Kernels", right=table.numeric(compact))
+    return _own(html, "explain-kernels")
+
+
+def _linked(column: str, row: kernels.Row, options: Options) -> str:
+    """A cell that leads somewhere; '' for the others."""
+    if column == "kernel":
+        return tag("a", _name(row.name), href=f"#{options.id(f'chain{row.graph}', row.pane)}")
+    return ", ".join(place(x, options) for x in row.lines) if column == "lines" else ""
+
+
+def _name(text: str) -> str:
+    """A kernel's name, which may break after an underscore or a dot."""
+    return tag("code", esc(text).replace("_", "_<wbr>").replace(".", ".<wbr>"))
+
+
+_LEGEND = (
+    "A bar marks the lines that are in a graph, the number beside it says in which. "
+    "Specialised: the compiled code holds for this value or size only, and a guard checks it."
+)
+
+
+def _sources(shown: Report, options: Options) -> str:
+    out = [tag("p", esc(_LEGEND))] * bool(shown.sources)
+    for source in shown.sources:
+        out.append(tag("h3", esc(source.title)))
+        lines = replace(options, prefix=options.sources[source.filename])
+        out.append(_own(annotated.html(source, lines)))
+    return "".join(out)
+
+
+def _breaks(shown: Report, options: Options) -> str:
+    """The breaks; where there are none, how many graphs the recompiles made all the same."""
+    if not shown.breaks:
+        return tag("p", esc(counts.verdict(shown)))
+    return _own(breaks.html(shown.breaks, options.under("break")))
+
+
+def _guards(shown: Report, options: Options) -> str:
+    out = []
+    for number, found in enumerate(shown.guards):
+        listed = guards.html(replace(found, tree=""), options.under(f"guards{number}"))
+        out.append(parts.fold(f"{found.title}, {len(found)} guards", listed))
+    return _own("".join(out)) if out else ""
+
+
+def _chains(shown: Report, options: Options) -> str:
+    """The first chain open, the others folded."""
+    out = []
+    for number, each in enumerate(shown.chains):
+        panes = _own(chain.html(each, options.under(f"chain{number}")))
+        head = tag("summary", esc(one_line(f"Graph {number}: {each.title}")))
+        ident = options.id(f"graph{number}")
+        out.append(tag("details", head + panes, class_="explain-chain", id=ident, open=number == 0))
+    return "".join(out)
+
+
+def _warnings(shown: Report) -> str:
+    items = "".join(tag("li", esc(text)) for text in shown.warnings)
+    return tag("ul", items, class_="explain-warnings") if items else ""

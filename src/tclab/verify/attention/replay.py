@@ -1,0 +1,142 @@
+"""The rules against answers that were kept: PyTorch's own, of many versions and capabilities.
+
+    python -m tclab.verify.attention.replay [--keep FOLDER]
+
+Asks nothing and needs no CUDA build. ``answers.txt`` has a line a call: a letter for each column,
+then the call; its head says what each column is, and where from. ``--keep`` writes it anew from
+the files of `check` (and of `record`, where a device was asked) in FOLDER.
+The exit status is 1 if a rule gives another answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tclab.capturing.target.sdpa.choose import choose
+from tclab.capturing.target.sdpa.versions import VERSIONS
+from tclab.verify.attention.cases import Case, parse
+from tclab.verify.attention.machine import machine
+
+FILE = Path(__file__).with_name("answers.txt")
+LETTERS = {"math": "m", "flash": "f", "efficient": "e", "cudnn": "c", "error": "-"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """Who answered: a PyTorch with its cuDNN, for a capability; the device, if it was one."""
+
+    torch: tuple[int, int]
+    capability: tuple[int, int]
+    cudnn: int
+    gpu: str = ""
+
+    def __str__(self) -> str:
+        torch, capability = (".".join(map(str, pair)) for pair in (self.torch, self.capability))
+        return f"torch {torch}, sm {capability}, cudnn {self.cudnn}, {self.gpu or 'the library'}"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The columns, and for each call a letter for each of them."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, Case], ...]
+
+    def wrong(self, every: int = 1) -> dict[Column, list[Case]]:
+        """For each column the calls that the rules answer otherwise, of all or of every so many."""
+        wrong: dict[Column, list[Case]] = {column: [] for column in self.columns}
+        for letters, case in self.rows[::every]:
+            with case.switches():
+                call = case.call("meta")
+                for column, letter in zip(self.columns, letters):
+                    here = machine(case, column.capability, column.cudnn)
+                    if LETTERS[choose(call, here, VERSIONS[column.torch]).backend] != letter:
+                        wrong[column].append(case)
+        return wrong
+
+
+def read(path: Path = FILE) -> Answers:
+    """The answers that were kept."""
+    head: list[Column] = []
+    rows: list[tuple[str, Case]] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# torch"):
+            head.append(_column(line))
+        elif not line.startswith("#"):
+            letters, _, case = line.partition(" ")
+            rows.append((letters, parse(case)))
+    return Answers(tuple(head), tuple(rows))
+
+
+def _column(line: str) -> Column:
+    """``# torch 2.13, sm 9.0, cudnn 92000, the library`` → its column."""
+    torch, capability, cudnn, gpu = line.removeprefix("# ").split(", ")
+    major, minor = torch.split()[1].split(".")
+    sm_major, sm_minor = capability.split()[1].split(".")
+    name = "" if gpu == "the library" else gpu
+    return Column(
+        (int(major), int(minor)), (int(sm_major), int(sm_minor)), int(cudnn.split()[1]), name
+    )
+
+
+# ------------------------------------------------------------------------------ keeping
+
+
+def keep(folder: Path, path: Path = FILE) -> None:
+    """Write the answers of all files of the folder, which must be about the same calls."""
+    tables = sorted((_recorded(file) for file in sorted(folder.glob("*.txt"))), key=_order)
+    calls = [case for case, _ in tables[0][1]]
+    for column, answers in tables:
+        if [case for case, _ in answers] != calls:
+            raise SystemExit(f"{column}: other calls than {tables[0][0]}")
+    lines = [f"# {column}" for column, _ in tables]
+    for number, case in enumerate(calls):
+        lines.append("".join(LETTERS[rows[number][1]] for _, rows in tables) + f" {case}")
+    about = "# PyTorch's own answers. c cuDNN, f flash, e memory-efficient, m math, - none."
+    path.write_text("\n".join([about, *lines]) + "\n", encoding="utf-8")
+
+
+Recorded = tuple[Column, list[tuple[str, str]]]
+
+
+def _recorded(path: Path) -> Recorded:
+    head: dict[str, str] = {}
+    rows: list[tuple[str, str]] = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("# "):
+            name, _, value = line.removeprefix("# ").partition(": ")
+            head[name] = value
+        elif "[" not in line:  # a call with symbolic sizes has its guards in brackets
+            answer, _, case = line.split(" ", 2)
+            rows.append((case, answer))
+    major, minor = head["torch"].split(".")[:2]
+    sm_major, sm_minor = head["capability"].split(".")
+    gpu = "" if head["gpu"].startswith("none") else head["gpu"]
+    capability = int(sm_major), int(sm_minor)
+    return Column((int(major), int(minor)), capability, int(head["cudnn"]), gpu), rows
+
+
+def _order(recorded: Recorded) -> tuple[object, ...]:
+    column = recorded[0]
+    return column.torch, column.capability, column.gpu
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Replay every column, a line each; 1 if one differs."""
+    parser = argparse.ArgumentParser(prog="tclab.verify.attention.replay", description=__doc__)
+    parser.add_argument("--keep", type=Path, metavar="FOLDER")
+    options = parser.parse_args(arguments)
+    if options.keep:
+        keep(options.keep)
+    answers = read()
+    wrong = answers.wrong()
+    for column, cases in wrong.items():
+        print(f"{column}: {len(cases)} wrong of {len(answers.rows)}", *cases[:10], sep="\n    ")
+    return int(any(wrong.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""What goes on while a function is explained."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from rich.console import Console
+
+from tclab import terminal
+from tclab.cli import steps as shown
+from tclab.explain import explain_named
+
+
+def test_every_step_is_told_as_it_begins(write):
+    write("m.py", "def f(x):\n    y = x + 1\n    print(end='')\n    return y * 2\n")
+    heard: list[str] = []
+    explain_named("m.py:f", inputs=["f32[8]"], on_step=heard.append)
+    order = ["importing PyTorch", "importing m.py", "importing PyTorch's compiler", "compiling f",
+             "compiling f: Dynamo", "compiling f: Inductor", "compiling f, compile 2: Dynamo",
+             "taking the kernels down to instructions"]  # fmt: skip
+    assert [step for step in heard if step in order] == order
+    assert "compiling f: the kernels" in heard
+
+
+def live(monkeypatch, **options) -> str:
+    """What a console shows of two steps."""
+    stream = io.StringIO()
+    made = Console(file=stream, width=80, **options)
+    monkeypatch.setattr(terminal, "console", lambda **_: made)
+    with shown.shown() as on_step:
+        on_step("importing PyTorch")
+        on_step("compiling f: Dynamo")
+        on_step("compiling f: Inductor")
+    return stream.getvalue()
+
+
+def test_a_terminal_shows_what_goes_on_and_since_when(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    text = live(monkeypatch, force_terminal=True, color_system=None)
+    assert "✓ importing PyTorch " in text and "compiling f: Inductor 0 s" in text
+
+
+def test_a_dumb_terminal_gets_a_line_a_step(monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    text = live(monkeypatch, force_terminal=True)
+    assert text.splitlines() == [
+        "importing PyTorch",
+        "compiling f: Dynamo",
+        "compiling f: Inductor",
+    ]
+
+
+def test_a_pipe_gets_nothing(monkeypatch):
+    assert live(monkeypatch, force_terminal=False) == ""
+
+
+def test_streams_are_as_before(monkeypatch):
+    before = sys.stdout, sys.stderr
+    live(monkeypatch, force_terminal=True)
+    assert (sys.stdout, sys.stderr) == before

@@ -1,0 +1,64 @@
+"""A small project in a temporary folder, whose snippets a test writes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+from tclab import snippets
+from tclab.engine import events, schedule
+from tclab.engine.plan import Plan
+from tclab.model import Run, Snippet
+from tclab.store.live import Store
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+
+
+class Lab:
+    """A project, its store, and what the runner told."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.store = Store(root / ".tclab")
+        self.told: list[events.Event] = []
+        (root / "snippets").mkdir(parents=True)
+        (root / "mkdocs.yml").touch()
+
+    def write(self, name: str, code: str, header: str = "") -> Snippet:
+        """A snippet with this code, dedented."""
+        path = self.root / "snippets" / f"{name}.py"
+        path.parent.mkdir(exist_ok=True)
+        lines = ['"""Shows something."""', *([f"# tclab: {header}"] if header else [])]
+        path.write_text("\n".join([*lines, textwrap.dedent(code)]), encoding="utf-8")
+        return snippets.read(path, self.root)
+
+    def plan(self, store: Store | None = None) -> Plan:
+        """How the snippets stand now."""
+        return Plan(self.root, store or self.store)
+
+    def run(self, *chosen: Snippet, store: Store | None = None, **options) -> dict[str, Run]:
+        """Run them in cold processes, which need no torch."""
+        options = {"warm": False, "on_event": self.told.append} | options
+        return schedule.run(chosen, self.plan(store), **options)
+
+    def one(self, code: str, header: str = "", **options) -> Run:
+        """Write one snippet and run it."""
+        snippet = self.write("t/one", code, header)
+        return self.run(snippet, **options)[snippet.name]
+
+    def heard(self, kind: type[events.Event]) -> list[events.Event]:
+        return [event for event in self.told if isinstance(event, kind)]
+
+    def python(self, code: str, **variables: str) -> subprocess.Popen[str]:
+        """Another Python process, with tclab, in this project."""
+        return subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(SRC), **variables},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )

@@ -1,0 +1,92 @@
+"""Model objects as JSON and back: nothing a user writes into one is taken for something else."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+
+import pytest
+
+from tclab.model import (
+    KINDS,
+    Chart,
+    Kernel,
+    Listing,
+    Provenance,
+    SourceLine,
+    Table,
+    Text,
+    decode,
+    encode,
+)
+
+KEYS = ("kind", "$kind", "$$kind", "$", "$file", "", "title", "a b", "é → 😀", "0")
+
+
+def there_and_back(value: object) -> object:
+    return decode(json.loads(json.dumps(encode(value))))
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_any_key_of_a_mapping_comes_back(key: str) -> None:
+    chart = Chart("C", "c", x=(1, 2), series={key: (1.0, None), "other": (2, 3)})
+    kernel = Kernel("K", "k", "int x;", "cpp", facts={key: "text"})
+    made = Provenance("2.13", "", "3.11", "", "", "", variables={key: "graph"})
+    for value in (chart, kernel, made):
+        assert there_and_back(value) == value
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_a_value_that_names_a_kind_is_text(kind: str) -> None:
+    kernel = Kernel(facts={"kind": kind, "$kind": kind})
+    assert there_and_back(kernel) == kernel
+
+
+def test_every_value_comes_back() -> None:
+    listing = Listing("L", "l", "x", "text", links={1: ("py:a:1",)}, marks={2: ()})
+    table = Table("T", "t", ("a",), ((None,), (1,), (2.5,), (True,), ("x",)))
+    kernel = Kernel(source_lines=(SourceLine("a.py", 1),), origins=("add",))
+    for value in (listing, table, kernel, Text(text="\u2028 \x00 \\")):
+        assert there_and_back(value) == value
+
+
+def test_labels_of_a_chart_are_text() -> None:
+    chart = Chart(x=(1,), series={64: (0.5,)})
+    assert dict(chart.series) == {"64": (0.5,)}
+    assert there_and_back(chart) == chart
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "says"),
+    [
+        ({"$kind": "gone"}, ValueError, "unknown kind 'gone'"),
+        ({"$kind": ["text"]}, ValueError, "unknown kind"),
+        ({"$kind": "text", "colour": 1}, ValueError, r"text: unknown fields \['colour'\]"),
+        ({"$kind": "source-line"}, TypeError, "file"),
+        ({"$file": "x"}, ValueError, r"unknown mark '\$file'"),
+    ],
+)
+def test_what_cannot_be_read_is_an_error(data, error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        decode(data)
+
+
+@dataclass(frozen=True)
+class Own(Text):
+    """A class of a user's, which no reader knows."""
+
+    more: str = ""
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        (Own(more="x"), "cannot store a Own: it has no kind of its own"),
+        (object(), "cannot store a object"),
+        ({1: "a", "1": "b"}, "two keys of one text"),
+        (replace(Text(), text=b"bytes"), "cannot store a bytes"),
+    ],
+)
+def test_what_could_not_be_read_back_is_refused(value: object, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        encode(value)

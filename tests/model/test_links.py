@@ -1,0 +1,50 @@
+"""The keys that lines are linked by are made in one module."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import tclab
+from tclab.model import links
+
+SRC = Path(tclab.__file__).parent
+MODULES = sorted(p for p in SRC.rglob("*.py") if p != SRC / "model" / "links.py")
+KEY = re.compile(r"^(py|bc|fx|ir|kernel|ttir|ttgir|llir|ptx|sass):")
+
+
+def strings(tree: ast.Module) -> Iterator[str]:
+    """How each text begins that the code works with; an f-string up to its first value."""
+    docstrings = {id(s.value) for s in ast.walk(tree) if isinstance(s, ast.Expr)}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if is_text and id(node) not in docstrings:
+            yield node.value
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda p: p.relative_to(SRC).as_posix())
+def test_no_other_module_writes_or_reads_a_key(module: Path) -> None:
+    texts = strings(ast.parse(module.read_text(encoding="utf-8")))
+    assert [text for text in texts if KEY.match(text)] == []
+
+
+def test_a_key_is_seen_where_it_is_written() -> None:
+    tree = ast.parse('"""py:docs"""\nf"fx:{stage}:x"\nkey.startswith("py:")\nx = "kernel:0.1:2"\n')
+    assert {t for t in strings(tree) if KEY.match(t)} == {"py:", "kernel:0.1:2", "fx:"}
+
+
+def test_what_keys_look_like() -> None:
+    assert links.python("a b.py", 12) == "py:a b.py:12"
+    assert links.python_line("py:C:/x.py:12") == ("C:/x.py", 12)
+    assert links.python_line("fx:forward:0:add") is None
+    assert links.bytecode("1/0", 24) == "bc:1/0:24"
+    assert links.node("forward", 0, "add_1") == "fx:forward:0:add_1"
+    assert (links.ir(0, "op1"), links.ir(0, "op1", "tmp0")) == ("ir:0:op1", "ir:0:op1:tmp0")
+    assert links.kernel(0, 1, 7) == "kernel:0.1:7"
+    assert links.is_kernel("kernel:0.1:7") and not links.is_kernel("ptx:0.1:line 7")
+    assert links.below("ptx", 0, 1, "line 7") == "ptx:0.1:line 7"
+    assert links.joined([("a", "b"), (), ("b", "c")]) == ("a", "b", "c")

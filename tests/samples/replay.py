@@ -1,0 +1,103 @@
+"""Samples as the readers get them: a `Trace` made of a log's records, by tclab's own listener."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TypeVar
+from unittest import mock
+
+from tclab.capturing.listen import _Structured
+from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.notes import BodyNote, GroupNote, KernelNote, Line
+from tests.samples.log import SAMPLES, Record, read
+
+T = TypeVar("T")
+
+#: The versions there are samples of, oldest first.
+VERSIONS = sorted(
+    (folder.name.removeprefix("torch-") for folder in SAMPLES.glob("torch-*")),
+    key=lambda version: tuple(map(int, version.split("."))),
+)
+
+
+def since(values: Mapping[str, T], version: str) -> T:
+    """Of values by the first version that has them, the one of `version`."""
+    return values[max((v for v in values if _number(v) <= _number(version)), key=_number)]
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def text(version: str, name: str) -> str:
+    """A sample that is one text."""
+    return (SAMPLES / f"torch-{version}" / name).read_text(encoding="utf-8")
+
+
+def records(version: str, case: str) -> list[Record]:
+    """A sample that is a log."""
+    return list(read(SAMPLES / f"torch-{version}" / f"{case}.log"))
+
+
+@contextmanager
+def replayed(version: str, case: str) -> Iterator[Trace]:
+    """The trace of a log. In the block, numbers of files are those of the log."""
+    trace = Trace()
+    structured = _Structured(trace)
+    names: dict[str, int] = {}
+    for record in records(version, case):
+        ids = record.meta.get("frame_id"), record.meta.get("frame_compile_id")
+        if "str" in record.meta:
+            name, number = record.meta["str"]
+            names[name] = number
+        elif "log" in record.meta:
+            trace.add(record.meta["log"], None, record.payload, ids)
+        elif "noted" in record.meta:
+            _note(trace, record.meta["noted"], record.payload, ids)
+        else:
+            structured.emit(_logged(record))
+    with mock.patch("torch._logging.structured.INTERN_TABLE", names):
+        yield trace
+
+
+def _logged(record: Record) -> logging.LogRecord:
+    logged = logging.LogRecord("torch.__trace", logging.DEBUG, "", 0, "", (), None)
+    logged.metadata, logged.payload = record.meta, record.payload
+    return logged
+
+
+def _note(trace: Trace, name: str, payload: str, ids: tuple[int | None, int | None]) -> None:
+    """What tclab noted itself. Bytecode is there as text only, so for those who want text."""
+    if name == "bytecode":
+        trace.add("bytecode as text", None, payload, ids)
+        return
+    data = {"kernel_nodes": _nodes, "links_ir": _body, "links_kernel": _kernel}[name](payload)
+    trace.add(name, data, "", ids)
+
+
+def _nodes(payload: str) -> dict[str, tuple[str, ...]]:
+    return {handle: tuple(nodes) for handle, nodes in json.loads(payload).items()}
+
+
+def _marks(marks: list[list]) -> tuple[tuple[int, str], ...]:
+    return tuple((number, name) for number, name in marks)
+
+
+def _body(payload: str) -> BodyNote:
+    note = json.loads(payload)
+    marks = {op: {k: _marks(v) for k, v in body.items()} for op, body in note["marks"].items()}
+    groups = [GroupNote(tuple(g["ops"]), g["bytes"], tuple(g["shared"])) for g in note["groups"]]
+    origins = {op: _marks(m) for op, m in note["origins"].items()}
+    return BodyNote(marks, origins, tuple(groups))
+
+
+def _kernel(payload: str) -> KernelNote:
+    name, *rows = map(json.loads, payload.splitlines())
+    lines = [
+        Line(text, _marks(marks), body and tuple(body), writer, _marks(again))
+        for text, marks, body, writer, again in rows
+    ]
+    return KernelNote(name, tuple(lines))

@@ -1,0 +1,103 @@
+"""Each pattern that reads text carries, in the comment above it, a line that it reads.
+
+Of the lines of a comment one at least must match, and must stand in a sample, spaces aside.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.samples.log import SAMPLES
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+FILES = [*sorted((SRC / "tclab/capturing").rglob("*.py")), SRC / "tclab/scrub.py"]
+#: What no sample can hold: places of a machine, colours, what objdump says of other functions,
+#: a call without its address, and a file's name byte by byte, which is too long.
+NOT_SAMPLED = {"_ANSI", "_PATHS", "_REST", "_COLOUR", "_SIGNATURE", "_CALLED",
+               "_ASSERT_FILE"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Written:
+    """A call of ``re.…``, and the lines of the comment above it."""
+
+    file: Path
+    line: int
+    name: str  # what the pattern is assigned to, '' inside of a function
+    pattern: re.Pattern[str] | None
+    comment: list[str]
+
+    def __str__(self) -> str:
+        return f"{self.file.relative_to(SRC)}:{self.line}"
+
+
+def written(file: Path) -> Iterator[Written]:
+    source = file.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    for statement in tree.body:
+        names = [ast.unparse(t) for t in getattr(statement, "targets", [])]
+        for call in filter(_is_pattern, ast.walk(statement)):
+            name = names[0] if names else ""
+            yield Written(file, call.lineno, name, _compiled(file, call) if names else None,
+                          _comment(source.splitlines(), call.lineno))  # fmt: skip
+
+
+def _is_pattern(node: ast.AST) -> bool:
+    return (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            and ast.unparse(node.func.value) == "re" and node.func.attr != "escape")  # fmt: skip
+
+
+def _compiled(file: Path, call: ast.Call) -> re.Pattern[str]:
+    parts = file.relative_to(SRC).with_suffix("").parts
+    module = importlib.import_module(".".join(parts).removesuffix(".__init__"))
+    return eval(compile(ast.Expression(call), str(file), "eval"), vars(module))
+
+
+def _comment(lines: list[str], number: int) -> list[str]:
+    """The comment above a line, without its first two characters."""
+    block: list[str] = []
+    for line in reversed(lines[: number - 1]):
+        text = line.strip()
+        if not text.startswith("#"):
+            break
+        block.insert(0, text[2:].replace("\\x1b", "\x1b").replace("\\x07", "\x07"))
+    return block
+
+
+PATTERNS = [found for file in FILES for found in written(file)]
+
+
+def spaced(text: str) -> str:
+    """With single spaces, and without numbers that are others whenever samples are made."""
+    return " ".join(re.sub(r"\d{9,}", "…", text).split())
+
+
+@pytest.fixture(scope="module")
+def samples() -> str:
+    files = [*SAMPLES.glob("torch-*/*"), *SAMPLES.glob("*.dis")]
+    return spaced("\n".join(file.read_text(encoding="utf-8") for file in files))
+
+
+def test_the_patterns_are_found():
+    assert len(PATTERNS) > 60
+    assert {"_COUNTED", "_LOC", "_WHERE", "_REST"} <= {p.name for p in PATTERNS}
+
+
+@pytest.mark.parametrize("found", PATTERNS, ids=str)
+def test_a_pattern_carries_a_line_that_it_reads(found: Written, samples: str) -> None:
+    assert found.comment, "no comment above it"
+    if found.pattern is None:  # it depends on an argument
+        return
+    whole = "\n" + "\n".join(found.comment) + "\n"
+    matched = [line for line in found.comment if found.pattern.search(line)]
+    if not found.pattern.search(whole) and not matched:
+        pytest.fail(f"{found.pattern.pattern} matches nothing of {found.comment}")
+    if found.name not in NOT_SAMPLED:
+        assert any(spaced(line) in samples for line in matched or found.comment)

@@ -1,0 +1,171 @@
+"""Pages for readers who see little, point badly or hear: by axe-core, and by counting contrast."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclab import render
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted(p.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
+               for p in (ROOT / "docs").rglob("*.md"))  # fmt: skip
+LEAST = 4.5  # WCAG 2.2, AA, for text of a usual size
+
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+OPTIONS = {"runOnly": {"type": "tag", "values": TAGS}, "resultTypes": ["violations"]}
+SCREENS = {
+    "phone, light": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+    "desktop, dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
+}
+
+# --------------------------------------------------------------------------- contrast
+
+
+def luminance(colour: tuple[float, float, float]) -> float:
+    """Relative luminance of sRGB (each from 0 to 1), by WCAG 2.2."""
+    red, green, blue = (v / 12.92 if v <= 0.03928 else ((v + 0.055) / 1.055) ** 2.4 for v in colour)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: tuple[float, float, float], other: tuple[float, float, float]) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def colour(text: str) -> tuple[float, float, float]:
+    digits = text.removeprefix("#")
+    digits = "".join(d * 2 for d in digits) if len(digits) == 3 else digits
+    red, green, blue = (int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4))
+    return red, green, blue
+
+
+def palettes() -> dict[str, dict[str, str]]:
+    """The variables of the style sheet, of each of the two themes; Material's by their fallback."""
+    light, dark = render.css().split('[data-md-color-scheme="slate"] {', 1)
+    variable = re.compile(r"--tclab-([\w-]+): (?:var\([\w-]+, )?(#[0-9a-f]{3,6})\)?;")
+    return {"light": dict(variable.findall(light)), "dark": dict(variable.findall(dark))}
+
+
+def test_how_contrast_is_counted() -> None:
+    assert contrast(colour("#000"), colour("#fff")) == pytest.approx(21)
+    assert contrast(colour("#777777"), colour("#fff")) == pytest.approx(4.48, abs=0.01)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_each_colour_of_text_is_read_on_each_ground(theme: str) -> None:
+    palette = palettes()[theme]
+    texts = [name for name in palette if name.startswith("hl-")]
+    texts += ["fg", "dim", "code-fg", "link", "warn", "bad"]
+    assert len(texts) >= 15
+    pale = {
+        (text, ground): round(found, 2)
+        for text in texts
+        for ground in ("bg", "code-bg", "mark")
+        if (found := contrast(colour(palette[text]), colour(palette[ground]))) < LEAST
+    }
+    assert not pale
+
+
+#: (class, its colour, the colours behind it) of every kind of token that code on the page has.
+TOKENS = """() => {
+    const behind = (element) => {
+        const colours = [];
+        for (let at = element; at; at = at.parentElement)
+            colours.push(getComputedStyle(at).backgroundColor);
+        return colours.concat("rgb(255, 255, 255)");
+    };
+    const kinds = new Map();
+    for (const token of document.querySelectorAll(".highlight span[class]")) {
+        if (kinds.has(token.className)) continue;
+        kinds.set(token.className, [getComputedStyle(token).color, behind(token)]);
+    }
+    for (const text of document.querySelectorAll(
+        ".tclab-stamp, .tclab-unit, .tclab-none, summary, .md-nav__link, th, .tclab-type, .md-typeset a")) {
+        const key = text.tagName + "." + text.getAttribute("class");
+        if (!kinds.has(key)) kinds.set(key, [getComputedStyle(text).color, behind(text)]);
+    }
+    return Array.from(kinds, ([kind, colours]) => [kind, ...colours]);
+}"""
+
+
+def computed(text: str) -> tuple[tuple[float, float, float], float]:
+    """Colour and opacity of what a browser computed."""
+    numbers = [float(n) for n in re.findall(r"[\d.]+", text)]
+    scale = 1 if text.startswith("color(") else 255
+    red, green, blue = (n / scale for n in numbers[:3])
+    return (red, green, blue), numbers[3] if len(numbers) > 3 else 1.0
+
+
+def seen(text: str, *behind: str) -> tuple[float, float, float]:
+    """A colour, perhaps a transparent one, as it is seen on those behind it."""
+    front, opacity = computed(text)
+    if opacity == 1 or not behind:
+        return front
+    back = seen(*behind)
+    red, green, blue = (f * opacity + b * (1 - opacity) for f, b in zip(front, back, strict=True))
+    return red, green, blue
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_every_token_of_a_page_can_be_read(tab, address: str, page: str, scheme: str) -> None:
+    opened = tab(color_scheme=scheme)
+    opened.goto(f"{address}/{page}", wait_until="load")
+    kinds = opened.evaluate(TOKENS)
+    assert len(kinds) > 5
+    pale = {
+        kind: round(found, 2)
+        for kind, text, behind in kinds
+        if (found := contrast(seen(text, *behind), seen(*behind))) < LEAST
+    }
+    assert not pale
+
+
+# --------------------------------------------------------------------------- all the rest
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("page", PAGES)
+def test_axe_finds_nothing(tab, address: str, page: str, screen: str) -> None:
+    """Names, roles, labels, contrast, the size of targets, links told by more than colour."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    opened = tab(**SCREENS[screen])
+    opened.goto(f"{address}/{page}", wait_until="load")
+    opened.wait_for_function("document.documentElement.classList.contains('js')")
+    violations: list[dict[str, Any]] = Axe().run(opened, options=OPTIONS).response["violations"]
+    # A chain is the viewer's own.
+    wrong = {
+        v["id"]: nodes[:3]
+        for v in violations
+        if (nodes := [n["html"][:150] for n in v["nodes"] if "tclab-chain" not in str(n["target"])])
+    }
+    assert not wrong
+
+
+@pytest.mark.browser
+def test_the_first_tab_leads_into_the_text(tab, address: str) -> None:
+    opened = tab()
+    opened.goto(f"{address}/pipeline/dynamo.html", wait_until="load")
+    opened.keyboard.press("Tab")
+    skip = opened.locator(":focus")
+    assert "Skip to content" in skip.inner_text()
+    opened.keyboard.press("Enter")
+    assert opened.url.endswith("#dynamo")
+
+
+@pytest.mark.browser
+def test_links_in_text_are_underlined(tab, address: str) -> None:
+    opened = tab()
+    opened.goto(f"{address}/pipeline/dynamo.html", wait_until="load")
+    plain = opened.evaluate("""() => Array.from(document.querySelectorAll("article p a, article li a"))
+        .filter((a) => a.textContent.trim() && !a.matches(".headerlink, .tclab-downloads a")
+            && !getComputedStyle(a).textDecorationLine.includes("underline"))
+        .map((a) => a.outerHTML.slice(0, 100))""")
+    assert plain == []

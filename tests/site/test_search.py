@@ -1,0 +1,154 @@
+"""The search: what its index holds, and what a reader finds with it, also without a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclab.page.blocks import Page
+from tclab.page.site import search
+from tclab.render import Keyword
+
+LIMIT = 600_000  # bytes: every page loads it
+
+
+def index(site: Path) -> list[dict[str, str]]:
+    return json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))["docs"]
+
+
+# --------------------------------------------------------------------------- the index
+
+
+def test_the_index_stays_small(site: Path) -> None:
+    assert 100_000 < (site / "search/search_index.json").stat().st_size <= LIMIT
+
+
+def test_listings_are_left_out_and_their_words_kept(site: Path) -> None:
+    docs = index(site)
+    words = {entry["title"] for entry in docs}
+    assert {"FFMA (SASS)", "LDG.E.128 (SASS)", "ld.global.v4.b32 (PTX)", "tt.load (TTIR)"} <= words
+    assert any(title.startswith("triton_per_fused__softmax") for title in words)
+    text = "".join(entry["text"] for entry in docs)
+    assert ".headerflags" not in text and "source_filename" not in text  # of SASS, of LLVM IR
+
+
+def test_a_word_leads_to_the_line_it_shows(site: Path) -> None:
+    """The anchor is on the page, or on the file that the page loads when it is opened."""
+    seen = 0
+    for entry in index(site):
+        if not entry["title"].endswith("(SASS)"):
+            continue
+        page, anchor = entry["location"].split("#")
+        html = (site / page).read_text(encoding="utf-8")
+        line = re.sub(r"-L\d+$", "", anchor)
+        aside = site / page.removesuffix(".html") / f"{line}.html"
+        if aside.exists():
+            html = aside.read_text(encoding="utf-8")
+        # A chain's machine code has no elements before the script has made them.
+        assert f"id={anchor}" in html or f'id="{anchor}"' in html or f"id={line}" in html or (
+            f'id="{line}"' in html and "tclab-away" in html
+        ), entry
+        seen += 1
+    assert seen > 100
+
+
+NESTED = """<h1 id="a">Title</h1><p>before</p>
+<div data-search-exclude=""><div><p>inside</p></div><br><img src="x"><p>still &lt;inside</p></div>
+<p>after &amp; more</p><p data-search-exclude="">gone</p>"""
+
+
+def test_an_excluded_element_is_left_out_whole() -> None:
+    pruned = search.prose(NESTED)
+    assert "inside" not in pruned and "gone" not in pruned
+    assert pruned.startswith('<h1 id="a">Title</h1><p>before</p>')
+    assert "<p>after &amp; more</p>" in pruned
+
+
+def test_a_word_is_listed_once_a_page_and_on_few_pages(tmp_path: Path) -> None:
+    path = tmp_path / "search_index.json"
+    path.write_text(json.dumps({"config": {}, "docs": [{"location": "p0.html"}]}))
+    words = [Keyword(f"k-L{n}", "FADD", "SASS", "FADD <R1>") for n in (7, 8)]
+    urls = [f"p{n}.html" for n in range(9)]
+    search.complete(path, [Page(f"docs/{url}", url, keywords=words) for url in urls])
+    first, *added = json.loads(path.read_text())["docs"]
+    assert first == {"location": "p0.html"}
+    wanted = [f"{url}#k-L7" for url in urls[: search.MOST_PAGES]]
+    assert [entry["location"] for entry in added] == wanted
+    assert added[0]["text"] == "<code>FADD &lt;R1&gt;</code>"
+
+
+def test_no_index_is_no_error(tmp_path: Path) -> None:
+    search.complete(tmp_path / "search_index.json", [])
+    assert not list(tmp_path.iterdir())
+
+
+# --------------------------------------------------------------------------- in a browser
+
+
+def ask(tab, words: str, page: str = "") -> Any:
+    """Type into the search; the results, those on `page` if it is given."""
+    tab.keyboard.press("/")
+    tab.keyboard.type(words, delay=20)
+    results = tab.locator(f".md-search-result__link[href*='{page}']")
+    results.first.wait_for(state="attached")
+    return results
+
+
+@pytest.mark.browser
+def test_a_word_of_the_site_s_own_is_found(tab, address: str) -> None:
+    opened = tab()
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    assert ask(opened, "provenance", "how-this-site-is-made").count() > 0
+    assert [url for url in opened.asked if not url.startswith((address, "data:", "blob:"))] == []
+
+
+@pytest.mark.browser
+def test_an_instruction_is_found_with_its_line_and_lit(tab, address: str) -> None:
+    """In code that the page has not loaded: the address opens and lights the line."""
+    opened = tab()
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    result = ask(opened, "LDG.E.128", "triton.html").filter(has_text="LDG.E.128 (SASS)").first
+    shown = result.locator("code").text_content()
+    opened.goto(result.get_attribute("href"), wait_until="load")
+    line = opened.locator(".tclab-hit")
+    line.wait_for()
+    assert "".join(shown.split()) == "".join(line.inner_text().split())
+    box = line.bounding_box()
+    assert 0 < box["y"] < opened.viewport_size["height"]
+    assert line.evaluate("e => getComputedStyle(e).backgroundColor") != "rgba(0, 0, 0, 0)"
+
+
+@pytest.mark.browser
+def test_an_instruction_of_a_chain_is_found_and_lit(tab, address: str) -> None:
+    opened = tab(viewport={"width": 1440, "height": 900})
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    result = ask(opened, "REDG.E.ADD", "explorer/embedding").filter(has_text="REDG.E.ADD").first
+    opened.goto(result.get_attribute("href"), wait_until="load")
+    current = opened.locator(".tclab-pane[data-stage=sass] .tclab-current")
+    current.wait_for()
+    assert "REDG.E.ADD" in current.inner_text() and "linked" in current.get_attribute("class")
+
+
+@pytest.mark.browser
+def test_a_kernel_is_found_by_a_word_of_its_name(tab, address: str) -> None:
+    opened = tab()
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    assert ask(opened, "embedding_dense", "explorer/embedding").count() > 0
+
+
+@pytest.mark.browser
+def test_the_search_works_without_a_server(tab, site: Path) -> None:
+    opened = tab()
+    opened.goto((site / "index.html").as_uri(), wait_until="load")
+    assert opened.locator("input.md-search__input").is_visible()
+    result = ask(opened, "LDG.E.128", "triton.html").filter(has_text="LDG.E.128 (SASS)").first
+    # Without a server the page cannot load the code: the file with it is opened instead.
+    opened.goto(result.get_attribute("href"))
+    opened.wait_for_url("**/pipeline/triton/*.html#*")
+    line = opened.locator(":target")
+    assert "LDG.E.128" in line.inner_text()
+    assert opened.locator("a", has_text="Back").get_attribute("href")

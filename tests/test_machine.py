@@ -1,0 +1,94 @@
+"""What this machine is, told without torch."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tclab import machine
+from tclab.errors import UnsupportedTorch
+
+from .lab import SRC
+
+
+def test_it_says_what_torch_says():
+    code = "import torch; print(torch.__version__, torch.version.git_version, torch.version.cuda)"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    here = machine.here()
+    assert answer.stdout.split() == [here.torch, here.torch_git, here.cuda or "None"]
+
+
+def test_it_does_not_import_torch():
+    code = "import sys; from tclab import machine as m; m.here(); print('torch' in sys.modules)"
+    command, env = [sys.executable, "-c", code], {"PYTHONPATH": str(SRC)}
+    assert subprocess.check_output(command, env=env, text=True) == "False\n"
+
+
+def test_a_hidden_gpu_is_none(monkeypatch):
+    for value in ("", "-1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", value)
+        assert machine.gpu_and_driver() == ("", "")
+
+
+def test_a_gpu_is_what_nvidia_smi_says(monkeypatch, tmp_path):
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text("#!/bin/sh\necho 'NVIDIA H200, 575.57'\necho 'NVIDIA H200, 575.57'\n")
+    tool.chmod(0o755)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert machine.gpu_and_driver() == ("NVIDIA H200", "575.57")
+
+
+def test_needs(lab, monkeypatch, tmp_path):
+    snippet = lab.write("t/x", "pass", "needs=cuda,triton,cxx")
+    monkeypatch.setattr(machine, "triton_version", lambda: "")
+    monkeypatch.setattr(machine, "has_cuda", lambda: False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("CXX", raising=False)
+    assert machine.missing_needs(snippet) == {"cuda", "triton", "cxx"}
+    (tmp_path / "g++").write_text("#!/bin/sh\n")
+    (tmp_path / "g++").chmod(0o755)
+    monkeypatch.setattr(machine, "triton_version", lambda: "3.7.1")
+    assert machine.missing_needs(snippet) == {"cuda"}
+
+
+@pytest.mark.parametrize(
+    ("version", "known"),
+    [
+        ("2.11.0", True),
+        ("2.15.1+cu130", True),
+        ("2.13.0a0+git123", True),
+        ("2.2.0", False),
+        ("2.16.0", False),
+        ("3.0", False),
+        ("", False),
+    ],
+)
+def test_versions_are_compared_as_numbers(monkeypatch, version, known):
+    monkeypatch.delenv("TCLAB_ANY_TORCH", raising=False)
+    monkeypatch.setattr(machine, "torch_facts", lambda: {"__version__": version})
+    if known:
+        machine.check_torch()
+    else:
+        with pytest.raises(UnsupportedTorch) as caught:
+            machine.check_torch()
+        assert caught.value.next_step
+
+
+def test_folders_and_our_own_settings_are_not_told():
+    told = machine.told_variables(
+        {
+            "TORCH_LOGS": "graph",
+            "TORCHINDUCTOR_CACHE_DIR": "/x",
+            "TORCH_HOME": "/y",
+            "TORCH_TRACE": "/z",
+            "TRITON_INTERPRET": "1",
+            "HOME": "/root",
+            "CUDA_VISIBLE_DEVICES": "0",
+        }
+    )
+    assert told == {"CUDA_VISIBLE_DEVICES": "0", "TORCH_LOGS": "graph", "TRITON_INTERPRET": "1"}

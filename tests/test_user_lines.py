@@ -1,0 +1,80 @@
+"""Which files are the user's, by where they lie and by what artifacts call them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sysconfig
+from pathlib import Path
+
+import pytest
+import torch
+
+import tclab
+from tclab import user_lines
+from tclab.scrub import scrub
+from tclab.verify import corpus
+
+TCLAB = Path(tclab.__file__).parent
+INSTALLED = Path(sysconfig.get_path("purelib"))
+
+USERS = (
+    "/home/someone/tclab/train.py",
+    "/home/someone/tclab/capturing/result.py",
+    "/home/someone/torch/train.py",
+    str(INSTALLED / "mine" / "model.py"),
+    str(INSTALLED / "torchvision" / "models.py"),
+    str(INSTALLED / "mine" / "tclab" / "model.py"),
+    str(Path(corpus.__file__).with_name("pointwise.py")),
+    os.path.abspath(__file__),
+    "<stdin>",
+    "<ipython-input-3-0a1b>",
+)
+OTHERS = (
+    torch.nn.modules.linear.__file__,
+    str(Path(torch.__file__).with_name("no_such_file.py")),
+    contextlib.__file__,
+    str(TCLAB / "capturing" / "result.py"),
+    str(TCLAB / "verify" / "compare.py"),
+    "<frozen importlib._bootstrap>",
+)
+
+
+@pytest.mark.parametrize("file", USERS)
+def test_the_user_s(file: str) -> None:
+    assert user_lines.is_users(file)
+
+
+@pytest.mark.parametrize("file", OTHERS)
+def test_not_the_user_s(file: str) -> None:
+    assert not user_lines.is_users(file)
+
+
+@pytest.mark.parametrize("file", [f for f in (*USERS, *OTHERS) if "/torch/train" not in f])
+def test_what_an_artifact_calls_a_file_is_judged_alike(file: str) -> None:
+    """But for what cannot be told any more: a folder called torch among the installed packages."""
+    assert user_lines.is_users(scrub(file)) == user_lines.is_users(file)
+
+
+@pytest.mark.parametrize(
+    ("file", "users"),
+    [
+        ("tclab/train.py", True),  # in the project's own folder; tclab has no such file
+        ("tclab/capturing/result.py", False),
+        ("tclab/verify/corpus/pointwise.py", True),
+        ("torch/_dynamo/polyfills/builtins.py", False),  # of whatever version
+        ("triton/language/core.py", False),
+        ("python3.14/functools.py", False),
+        ("snippets/start/relu.py", True),
+        ("torchvision/models.py", True),
+    ],
+)
+def test_names_of_artifacts(file: str, users: bool) -> None:
+    assert user_lines.is_users(file) == users
+
+
+def test_all_lines_stand_where_none_is_the_user_s() -> None:
+    lines = [(OTHERS[0], 1), (USERS[0], 2), (OTHERS[2], 3)]
+    assert user_lines.users_or_all(lines, lambda line: line[0]) == [(USERS[0], 2)]
+    assert user_lines.users_or_all(lines[::2], lambda line: line[0]) == lines[::2]
+    assert user_lines.users(lines[::2], lambda line: line[0]) == []

@@ -1,0 +1,125 @@
+"""The rules of attention against PyTorch's own answers, which were kept."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from tclab.capturing.target.chooser import VERIFIED  # noqa: E402
+from tclab.capturing.target.sdpa import versions  # noqa: E402
+from tclab.capturing.target.sdpa.call import CUDNN_FIRST, DEFAULT_ORDER, Call, Machine  # noqa: E402
+from tclab.capturing.target.sdpa.choose import choose  # noqa: E402
+from tclab.targets import CUDNN, TARGETS  # noqa: E402
+from tclab.verify.attention import cases, record, replay, report, symbols  # noqa: E402
+
+HOPPER, AMPERE = (9, 0), (8, 0)
+
+
+@pytest.fixture(scope="module")
+def answers() -> replay.Answers:
+    return replay.read()
+
+
+def tensors(*shape: int) -> Call:
+    return Call(*(torch.empty(shape, dtype=torch.float16, device="meta") for _ in "qkv"))
+
+
+def test_every_answer_is_of_a_version_with_rules_and_its_cudnn(answers: replay.Answers) -> None:
+    assert {(c.torch, c.cudnn) for c in answers.columns} <= set(CUDNN.items())
+    assert set(CUDNN) == set(versions.VERSIONS)
+
+
+def test_the_default_torch_was_asked_for_every_target(answers: replay.Answers) -> None:
+    asked = {column.capability for column in answers.columns if column.torch == (2, 13)}
+    assert asked >= {t.capability for t in TARGETS.values()}
+
+
+def test_a_device_that_counts_as_verified_was_asked(answers: replay.Answers) -> None:
+    assert {(c.torch, c.capability) for c in answers.columns if c.gpu} == VERIFIED
+    assert len(answers.rows) >= 2000
+
+
+def test_the_rules_say_the_same(answers: replay.Answers) -> None:
+    assert {str(c): w for c, w in answers.wrong(every=9).items() if w} == {}
+
+
+def test_each_kernel_is_an_answer_often(answers: replay.Answers) -> None:
+    """A table that knows only one answer would not be tested by calls that have only one."""
+    for number, column in enumerate(answers.columns):
+        letters = [row[number] for row, _ in answers.rows]
+        wanted = "mfe-" if column.capability >= (8, 0) else "me-"
+        assert all(letters.count(letter) >= 20 for letter in wanted), column
+
+
+def test_a_rule_that_is_broken_is_found(
+    answers: replay.Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = versions.VERSIONS[2, 13]
+    rules = {**version.rules, "flash": version.rules["flash"][1:]}
+    broken = dataclasses.replace(version, rules=rules)
+    monkeypatch.setitem(versions.VERSIONS, (2, 13), broken)
+    wrong = answers.wrong(every=9)
+    assert any(cases for column, cases in wrong.items() if column.torch == (2, 13))
+    assert not any(cases for column, cases in wrong.items() if column.torch != (2, 13))
+
+
+@pytest.mark.parametrize("version", versions.VERSIONS.values(), ids=lambda v: v.name)
+def test_every_rule_names_its_place_in_the_source(version: versions.Version) -> None:
+    assert len(version.commit) == 40
+    for rules in version.rules.values():
+        assert len({(rule.function, rule.about) for rule in rules}) == len(rules)
+        assert all(rule.place.startswith("aten/src/ATen/native/transformers/") for rule in rules)
+
+
+def test_the_first_reason_is_told() -> None:
+    machine = Machine(AMPERE, 92000)
+    choice = choose(tensors(2, 4, 128, 264), machine, versions.VERSIONS[2, 13])
+    assert str(choice) == "efficient (not flash: head size to 256)"
+
+
+def test_an_order_of_the_users_comes_first() -> None:
+    for order, kernel in ((DEFAULT_ORDER, "flash"), (CUDNN_FIRST, "cudnn"), ((), "cudnn")):
+        machine = Machine(HOPPER, 92000, order=order)
+        choice = choose(tensors(2, 4, 128, 64), machine, versions.VERSIONS[2, 13])
+        assert choice.backend == kernel
+
+
+def test_no_cudnn_no_cudnn_kernel() -> None:
+    choice = choose(tensors(2, 4, 128, 64), Machine(HOPPER, 0), versions.VERSIONS[2, 13])
+    assert choice.backend == "flash"
+
+
+def test_a_case_can_be_read_back() -> None:
+    every = cases.cases(300)
+    assert [cases.parse(str(case)) for case in every] == every
+
+
+def test_the_same_cases_each_time() -> None:
+    assert cases.cases(50) == cases.cases(50)
+
+
+def test_a_call_with_symbols_can_be_read() -> None:
+    call = symbols.parse("f16 b=4 u=? q:b,8,u,64 k:b,8,u,64 mask:1,1,u,u causal")
+    assert (call.symbols, call.flags) == ({"b": "4", "u": "?"}, frozenset({"causal"}))
+    assert call.sizes["mask"] == "1,1,u,u"
+    assert len({line.split(" ", 1)[1] for line in symbols.CALLS.strip().splitlines()}) > 25
+
+
+def test_a_report_names_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [report.Row("flash", "flash", "one"), report.Row("math", "flash", "two")]
+    assert report.say({"cases": "2"}, rows) == 1
+    out = capsys.readouterr().out
+    assert "PyTorch math, rules flash: two" in out
+    assert "one" not in out
+
+
+def test_without_a_gpu_the_recorder_says_so(
+    tmp_path: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU here")
+    assert record.main(["--out", f"{tmp_path}/answers.txt"]) == 2
+    assert "no GPU here" in capsys.readouterr().out
