@@ -28,8 +28,9 @@ targets = [[n.target.rpartition(".")[2] for n in g.nodes if len(n.inputs)] for g
 
 # claim: the-method-is-in-the-graph
 assert [row[:-1] for row in targets] == [["sin", "mul", "add"], ["sin", "add"]]
-# claim: as-eager-does, torch >= 2.13
-assert [float(r[0]) for r in c.results] == [float(f(doubled)[0]), float(f(plain)[0])]
+if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13):
+    # claim: as-eager-does, torch >= 2.13
+    assert [float(r[0]) for r in c.results] == [float(f(doubled)[0]), float(f(plain)[0])]
 # claim: the-class-is-guarded
 assert len(c.recompiles) == 1 and "Doubled" in c.recompiles.recompiles[0].reasons[0]
 

@@ -46,10 +46,16 @@ operator = tclab.capture(with_operator, backend="eager", fullgraph=True)(x)
 outside = tclab.capture(moved_out, backend="eager", fullgraph=True)(x)
 os.getpid()  # where it belongs
 
-assert len(before.breaks) == 1 and len(before.graphs) == 2
 for c in (operator, outside):
-    assert len(c.breaks) == 0 and len(c.graphs) == 1
     torch.testing.assert_close(c.result, with_call(x))
+# claim: the-call-breaks
+assert len(before.breaks) == 1 and len(before.graphs) == 2
+# claim: moved-out-is-one-graph
+assert len(outside.breaks) == 0 and len(outside.graphs) == 1
+# claim: an-operator-is-one-graph
+assert len(operator.breaks) == 0 and len(operator.graphs) == 1
+# claim: the-graph-calls-the-operator
+assert "torch.ops.lab.log_size" in operator.graphs[0].code
 
 tclab.show(before.breaks, name="breaks")
 tclab.show(operator.graphs[0], name="operator")

@@ -28,17 +28,29 @@ def with_cond(x):
     return torch.cond(y.sum() > 0, lambda y: y + 1, lambda y: y - 1, (y,))
 
 
-positive, negative = torch.full((8,), 0.5), torch.full((8,), -0.5)
-before = tclab.capture(python_if, backend="eager").over([(positive,), (negative,)])
-where = tclab.capture(with_where, fullgraph=True, backend="eager").over([(positive,), (negative,)])
-cond = tclab.capture(with_cond, fullgraph=True, backend="eager").over([(positive,), (negative,)])
+def same(results):
+    pairs = zip(results, (positive, negative))
+    return all(torch.equal(result, python_if(x)) for result, x in pairs)
 
-assert len(before.breaks) == 1
-assert len(before.graphs) == 3  # up to the if, one branch, later the other
-for c in (where, cond):
-    assert len(c.graphs) == 1 and len(c.breaks) == 0
-    for got, x in zip(c.results, (positive, negative)):
-        torch.testing.assert_close(got, python_if(x))
+
+positive, negative = torch.full((8,), 0.5), torch.full((8,), -0.5)
+calls = [(positive,), (negative,)]
+first = tclab.capture(python_if, backend="eager")(positive)
+before = tclab.capture(python_if, backend="eager").over(calls)
+where = tclab.capture(with_where, fullgraph=True, backend="eager").over(calls)
+cond = tclab.capture(with_cond, fullgraph=True, backend="eager").over(calls)
+
+# claim: the-if-breaks
+assert len(before.breaks) == 1 and len(first.graphs) == 2
+# claim: the-other-branch-comes-later
+assert len(before.graphs) == 3 and same(before.results)
+# claim: where-is-one-graph
+assert len(where.graphs) == 1 and not where.breaks and same(where.results)
+# claim: cond-is-one-graph
+assert len(cond.graphs) == 1 and not cond.breaks and same(cond.results)
+operations = [n.target for n in where.graphs[0].nodes if n.op.startswith("call_")]
+# claim: where-computes-both
+assert "operator.add" in operations and "operator.sub" in operations
 
 tclab.show(before.breaks, name="breaks")
 tclab.show(before.graphs, name="three-graphs")

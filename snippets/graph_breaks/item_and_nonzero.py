@@ -3,7 +3,7 @@
 Both ask for a number that only the data knows. `.item()` gives a Python number; `nonzero`
 gives a tensor whose size depends on the values. By default the graph ends there. With
 `fullgraph=True`, or with the two options below, Dynamo keeps one graph and gives
-the unknown number a symbol: `u0`, for unbacked.
+the unknown number a symbol, called unbacked: a `u` for a whole number, a `zuf` for a float.
 """
 
 import torch
@@ -12,8 +12,7 @@ import tclab
 
 
 def with_item(x):
-    total = x.sum().item()
-    return x * total
+    return x * x.sum().item()
 
 
 def with_nonzero(x):
@@ -24,28 +23,32 @@ x = torch.arange(8.0)
 options = torch._dynamo.config.patch(
     capture_scalar_outputs=True, capture_dynamic_output_shape_ops=True
 )
-rows, shown = [], {}
+rows, whole, breaks, counts = [], {}, {}, {}
 for name, fn in ((".item()", with_item), ("nonzero", with_nonzero)):
     default = tclab.capture(fn, backend="eager")(x)
     strict = tclab.capture(fn, backend="eager", fullgraph=True)(x)
     with options:
         asked = tclab.capture(fn, backend="eager")(x)
-    rows += [
-        (name, "default", len(default.graphs), len(default.breaks)),
-        (name, "fullgraph=True", len(strict.graphs), len(strict.breaks)),
-        (name, "the options", len(asked.graphs), len(asked.breaks)),
-    ]
-    assert len(default.breaks) == 1
-    assert len(strict.graphs) == len(asked.graphs) == 1
-    assert len(strict.breaks) == len(asked.breaks) == 0
-    for c in (default, strict, asked):
+    for how, c in (("default", default), ("fullgraph=True", strict), ("the options", asked)):
         torch.testing.assert_close(c.result, fn(x))
-    shown[name] = default, strict
+        rows.append((name, how, len(c.graphs), len(c.breaks)))
+        counts[name, how] = len(c.breaks)
+    whole[name], breaks[name] = strict.graphs[0], default.breaks
 
-tclab.show(shown[".item()"][0].breaks, name="item-breaks")
-tclab.show(shown["nonzero"][0].breaks, name="nonzero-breaks")
-tclab.show(
-    tclab.Table(title="Graphs", columns=("call", "how", "graphs", "breaks"), rows=rows),
-    name="graphs",
-)
-tclab.show(shown[".item()"][1].graphs[0], name="item-in-one-graph")
+# claim: both-break-by-default
+assert counts[".item()", "default"] == counts["nonzero", "default"] == 1
+# claim: fullgraph-keeps-one-graph
+assert counts[".item()", "fullgraph=True"] == counts["nonzero", "fullgraph=True"] == 0
+# claim: so-do-the-options
+assert counts[".item()", "the options"] == counts["nonzero", "the options"] == 0
+# claim: a-size-is-a-u
+assert any(size.startswith("u") for n in whole["nonzero"].nodes for size in n.shape or ())
+# claim: a-float-is-a-zuf
+assert "zuf" in whole[".item()"].code
+
+tclab.show(breaks[".item()"], name="item-breaks")
+tclab.show(breaks["nonzero"], name="nonzero-breaks")
+columns = ("call", "how", "graphs", "breaks")
+tclab.show(tclab.Table("Graphs", "graphs", columns, rows))
+tclab.show(whole[".item()"], name="item-in-one-graph")
+tclab.show(whole["nonzero"], name="nonzero-in-one-graph")

@@ -56,8 +56,10 @@ def everything(x):
 torch.manual_seed(0)
 x = torch.randn(8)
 c = tclab.capture(everything, backend="eager", fullgraph=True)(x)
+# claim: one-graph
 assert len(c.graphs) == 1 and len(c.breaks) == 0
-assert state.seen == [(8,)] and state.total == 0.5  # once: the side effects really happened
+# claim: its-side-effects-happened
+assert state.seen == [(8,)] and state.total == 0.5
 torch.testing.assert_close(c.result, everything(x))
 
 tclab.show(c.graphs[0], name="graph")

@@ -53,28 +53,27 @@ def microseconds(fn, x, repeats=60):
     return statistics.median(times), cut[0], cut[3]
 
 
-torch.manual_seed(0)
-rows = []
-for size in (256, 4_194_304):
+torch.set_grad_enabled(False)
+rows, median = [], {}
+for name, size in (("small", 256), ("large", 4_194_304)):
     x = torch.randn(size)
-    for fn, graphs in ((one_graph, 1), (two_graphs, 2), (four_graphs, 4)):
-        with torch.no_grad(), tclab.capture() as c:
-            compiled = torch.compile(fn, dynamic=False)
+    for fn, graphs in ((one_graph, 1), (two_graphs, 2), (four_graphs, 4), (one_graph, None)):
+        compiled = torch.compile(fn, dynamic=False) if graphs else fn
+        with tclab.capture() as c:
             torch.testing.assert_close(compiled(x), one_graph(x))
-        assert len(c.graphs) == graphs and len(c.breaks) == graphs - 1
-        with torch.no_grad():
-            rows.append((size, graphs, graphs - 1, *microseconds(compiled, x)))
-    with torch.no_grad():
-        rows.append((size, None, None, *microseconds(one_graph, x)))
+        assert len(c.graphs) == (graphs or 0)
+        times = microseconds(compiled, x)
+        median[name, graphs] = times[0]
+        rows.append((f"{name}, {graphs or 'eager'}", size, graphs, *times))
 
-tclab.show(
-    tclab.Table(
-        title="One call",
-        columns=("elements", "graphs", "breaks", "median", "20 %", "80 %"),
-        units=("", "", "", "µs", "µs", "µs"),
-        formats=(",d", "", "", ".1f", ".1f", ".1f"),
-        rows=rows,
-        caption="The rows without a number of graphs are eager PyTorch.",
-    ),
-    name="price",
-)
+# claim: more-calls-cost-on-a-small-tensor
+assert median["small", 4] > 1.5 * median["small", 1], median
+# claim: more-traffic-costs-on-a-large-one
+assert median["large", 4] > 1.5 * median["large", 1], median
+gap = {name: median[name, 4] - median[name, 1] for name in ("small", "large")}
+# claim: traffic-costs-more-than-calls
+assert gap["large"] > 5 * gap["small"], gap
+
+columns = ("tensor, graphs", "elements", "graphs", "median", "20 %", "80 %")
+tclab.show(tclab.Table("One call", "price", columns, rows, units=("", "", "", "µs", "µs", "µs"),
+                       formats=("", ",d", "", ",.1f", ",.1f", ",.1f")))  # fmt: skip

@@ -62,7 +62,7 @@ assert all(name in sources for name in ("x", "times", "SCALE", "options", "confi
 assert not any("unused" in text or "unread" in text for text in (sources, checks))
 # claim: settings-are-guarded
 assert kinds["GLOBAL_STATE"] == kinds["DEFAULT_DEVICE"] == 1 and '"grad_mode":true' in checks
-# claim: every-kind-is-explained, torch >= 2.12
+# claim: every-kind-is-explained
 assert set(kinds) <= set(MEANS), set(kinds) - set(MEANS)
 
 of = {kind: ", ".join(dict.fromkeys(g.source for g in guards if g.type == kind)) for kind in kinds}

@@ -40,7 +40,7 @@ unbacked = calls(sizes, torch._dynamo.decorators.mark_unbacked)
 
 # claim: static-then-symbolic-then-hits
 assert automatic[:4] == ["0/0 *", "0/1 *", "0/1", "0/1"]
-# claim: the-symbolic-entry-serves-the-first-size, torch >= 2.12
+# claim: the-symbolic-entry-serves-the-first-size
 assert automatic[6] == "0/1"
 # claim: dynamic-true-needs-one
 assert always[:4] == ["0/0 *", "0/0", "0/0", "0/0"]

@@ -1,0 +1,73 @@
+"""What a break says of itself.
+
+Most breaks say nothing. Two kinds do, once each: `.item()` logs a warning, and so do calls of
+builtins that Dynamo does not know, through Python's `warnings`. The second table is the same with
+`TORCH_LOGS=graph_breaks`: then every break is told.
+"""
+
+import logging
+import time
+import warnings
+
+import torch
+
+import tclab
+
+
+class Lines(logging.Handler):
+    def emit(self, record):
+        heard.append(record.getMessage())
+
+
+def with_print(x):
+    y = x.sin()
+    print(end="")
+    return y.cos()
+
+
+def tensor_if(x):
+    return x.cos() if x.sum() > 0 else x
+
+
+def with_item(x):
+    return x * x.sum().item()
+
+
+def with_clock(x):
+    time.time()
+    return x.sin()
+
+
+heard, causes = [], (with_print, tensor_if, with_item, with_clock)
+logging.getLogger("torch._dynamo").addHandler(Lines(logging.DEBUG))
+
+
+def told():
+    """(log lines, warnings) that compiling each function gives."""
+    rows = {}
+    for fn in causes:
+        torch._dynamo.reset()
+        torch._dynamo.utils.warn_once_cache.clear()
+        heard.clear()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            torch.compile(fn, backend="eager")(torch.ones(4))
+        rows[fn.__name__] = len(heard), len(caught)
+    return rows
+
+
+default = told()
+torch._logging.set_logs(graph_breaks=True)
+asked = told()
+# claim: most-say-nothing
+assert default["with_print"] == default["tensor_if"] == (0, 0)
+# claim: item-logs-a-warning
+assert default["with_item"] == (1, 0)
+# claim: an-unknown-builtin-warns
+assert default["with_clock"] == (0, 1)
+# claim: asked-for-each-is-told
+assert all(lines >= 1 for lines, _ in asked.values())
+
+columns = ("function", "log lines, by default", "warnings", "log lines, graph_breaks", "warnings")
+rows = [(name, *default[name], *asked[name]) for name in default]
+tclab.show(tclab.Table("What is said", "said", columns, rows))
