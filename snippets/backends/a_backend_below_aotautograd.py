@@ -26,8 +26,9 @@ def f(x, w):
 x, w = torch.randn(8, 4), torch.randn(3, 4, requires_grad=True)
 torch.compile(f, backend=note("Dynamo"))(x, w)
 torch._dynamo.reset()
-below = aot_autograd(fw_compiler=note("forward", make_boxed_func),
-                     bw_compiler=note("backward", make_boxed_func))
+below = aot_autograd(
+    fw_compiler=note("forward", make_boxed_func), bw_compiler=note("backward", make_boxed_func)
+)
 torch.compile(f, backend=below)(x, w).backward()
 gradient, w.grad = w.grad, None
 f(x, w).backward()

@@ -23,8 +23,10 @@ def outcome(name):
 
 
 public = list_backends()
-rows = [(name, "public" if name in public else "for debugging or tests", outcome(name))
-        for name in sorted(list_backends(exclude_tags=()))]
+rows = [
+    (name, "public" if name in public else "for debugging or tests", outcome(name))
+    for name in sorted(list_backends(exclude_tags=()))
+]
 tclab.show(tclab.Table(
     title="Backends that are registered", name="backends",
     columns=("name", "kind", "relu(x) + 1"), rows=rows,

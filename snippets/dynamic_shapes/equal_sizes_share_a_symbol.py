@@ -35,7 +35,8 @@ assert [symbols(g) for g in shared.graphs] == [1, 2]
 assert [symbols(g) for g in apart.graphs] == [2]
 
 columns = ("how", "entry", "symbols")
-rows = [(how, g.compile_id, symbols(g)) for how, c in (("default", shared), ("use_duck_shape = False", apart))
-        for g in c.graphs]  # fmt: skip
-tclab.show(tclab.Table("Four calls: sizes (8, 8), (9, 9), (8, 9), (5, 6)", "symbols", columns, rows))
-tclab.show(shared.recompiles, name="recompiles")
+ways = (("default", shared), ("use_duck_shape = False", apart))
+rows = [(how, graph.compile_id, symbols(graph)) for how, c in ways for graph in c.graphs]
+tclab.show(
+    tclab.Table("Four calls: sizes (8, 8), (9, 9), (8, 9), (5, 6)", "symbols", columns, rows)
+)

@@ -27,14 +27,20 @@ def two_graphs(x):
 
 def moved(kernel, n):
     """Bytes read and written: each pointer of the kernel's signature is n floats."""
-    return sum(line.count("tl.load(") + line.count("tl.store(") for line in kernel.code.splitlines()) * 4 * n
+    return (
+        sum(line.count("tl.load(") + line.count("tl.store(") for line in kernel.code.splitlines())
+        * 4
+        * n
+    )
 
 
 x = torch.randn(1_000_000)
 rows = []
 for fn in (one_graph, two_graphs):
     c = tclab.capture(fn, target="h200")(x)
-    rows.append((fn.__name__, len(c.graphs), len(c.kernels), sum(moved(k, x.numel()) for k in c.kernels)))
+    rows.append(
+        (fn.__name__, len(c.graphs), len(c.kernels), sum(moved(k, x.numel()) for k in c.kernels))
+    )
 
 # claim: one-graph-one-kernel
 assert rows[0][1:3] == (1, 1)

@@ -5,6 +5,8 @@ gradient of zero. Zero times infinity is NaN. So a root that is guarded with `wh
 forwards and NaN backwards. Make the argument harmless first, then compute: the second function.
 """
 
+import math
+
 import torch
 
 import tclab
@@ -34,7 +36,7 @@ rows = [
 # claim: the-value-is-right
 assert all(value == 2.0 for _, _, value, _, _ in rows)
 # claim: the-gradient-is-nan
-assert all(at_zero != at_zero for name, _, _, at_zero, _ in rows if name == "poisoned")
+assert all(math.isnan(at_zero) for name, _, _, at_zero, _ in rows if name == "poisoned")
 # claim: a-harmless-argument-is-the-cure
 assert all(row[3:] == (0.0, 0.25) for row in rows if row[0] == "safe")
 
