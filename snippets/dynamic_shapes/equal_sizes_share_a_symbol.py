@@ -40,3 +40,4 @@ rows = [(how, graph.compile_id, symbols(graph)) for how, c in ways for graph in 
 tclab.show(
     tclab.Table("Four calls: sizes (8, 8), (9, 9), (8, 9), (5, 6)", "symbols", columns, rows)
 )
+tclab.show(shared.recompiles, name="recompiles")
