@@ -119,6 +119,15 @@
     if (button && navigator.clipboard) copy(button);
   }
 
+  // Material takes listings from the keyboard on screens without a mouse: those that scroll come back.
+  function keepReachable(changes) {
+    changes.forEach(function (change) {
+      var code = change.target;
+      if (!code.matches("pre > code") || code.hasAttribute("tabindex")) return;
+      if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
+    });
+  }
+
   // ------------------------------------------------------------------------------- pictures
 
   function label(input) {
@@ -164,6 +173,9 @@
   document.addEventListener("toggle", toggled, true);
   document.addEventListener("change", function (event) { remember(event); centre(); });
   window.addEventListener("hashchange", reveal);
+  new MutationObserver(keepReachable).observe(document.documentElement, {
+    attributes: true, attributeFilter: ["tabindex"], subtree: true
+  });
   window.addEventListener("load", centre);
   // Material replaces pages without loading them: it tells of each through document$.
   if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
