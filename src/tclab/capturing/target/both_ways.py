@@ -46,9 +46,9 @@ class BothWays:
         if not questions:
             return
         done = len(self.wrappers)
-        with self.trace.aside() as trace, _context_kept():
-            with timed.asking(self.fixed, second=True):
-                make()
+        second = timed.asking(self.fixed, second=True)
+        with self.trace.aside() as trace, _context_kept(), second:
+            make()
         wrappers = Wrappers(self.wrappers[done:])
         del self.wrappers[done:]
         variant = Variant(tuple(questions), trace, wrappers, before, done - before)

@@ -13,8 +13,12 @@ _LAYERS = {"num_hidden_layers": 2}
 #: A decoder as they are today, of a small one's width.
 _SMALL = {
     **_LAYERS,
-    **{"hidden_size": 512, "intermediate_size": 1408, "vocab_size": 32000},
-    **{"num_attention_heads": 8, "num_key_value_heads": 4, "max_position_embeddings": 2048},
+    "hidden_size": 512,
+    "intermediate_size": 1408,
+    "vocab_size": 32000,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 4,
+    "max_position_embeddings": 2048,
 }
 
 #: name → class of the model, class of its configuration, what differs from its defaults.
