@@ -89,11 +89,11 @@ def judge(
 
 
 def untouched(tree: ast.Module, name: str) -> bool:
-    """Whether what the reader writes still raises what stands in its place."""
+    """Whether the last definition of what the reader writes is still what was handed out."""
+    last = [top for top in tree.body if getattr(top, "name", "") == name][-1:]
     return any(
         isinstance(node, ast.Raise) and HANDED_OUT in ast.unparse(node)
-        for top in tree.body
-        if getattr(top, "name", "") == name
+        for top in last
         for node in ast.walk(top)
     )
 
