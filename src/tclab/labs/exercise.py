@@ -14,7 +14,10 @@ to get it wrong, and carries the hints for that one, from a question to nearly t
 
 from __future__ import annotations
 
+import importlib
+import linecache
 import random
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -73,3 +76,19 @@ class Exercise:
 def all_of(*results: tuple[object, str]) -> str:
     """What is wrong, of (holds, what to say if not) in turn; '' where all hold."""
     return next((text for holds, text in results if not holds), "")
+
+
+_written = 0
+
+
+def written(source: str, name: str) -> Callable[..., Any]:
+    """The function `name` of some Python text, as if it stood in a file of the reader's."""
+    global _written
+    _written += 1
+    file = f"probe_{_written}.py"
+    text = textwrap.dedent(source)
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"torch": importlib.import_module("torch")}
+    exec(compile(text, file, "exec"), namespace)
+    function: Callable[..., Any] = namespace[name]
+    return function
