@@ -155,7 +155,7 @@ def check(answers: Sequence[Answer], plan: Plan, on_event: OnEvent = silent, *, 
         snippets, plan, on_event=on_event, environment="check", force=True, warm=warm,
         keep=lambda run: None,
     )  # fmt: skip
-    damaged = _files() != before
+    damaged = not before <= _files()
     return [_checked(a, o, runs[s.name], damaged) for a, o, s in zip(answers, orders, snippets)]
 
 
@@ -189,9 +189,9 @@ def _lines(cell: Cell) -> Iterable[int]:
     return range(cell.line + 1, cell.line + 2 + cell.text.count("\n"))
 
 
-def _files() -> list[tuple[str, int]]:
+def _files() -> set[tuple[str, int]]:
     """The checker's files, and when each was written."""
-    return sorted((str(p), p.stat().st_mtime_ns) for p in _PACKAGE.rglob("*.py"))
+    return {(str(path), path.stat().st_mtime_ns) for path in _PACKAGE.rglob("*.py")}
 
 
 # --------------------------------------------------------------------------- telling

@@ -82,8 +82,7 @@ def nodes_of(fn, x, line):
 
     def backend(graph, inputs):
         for node in graph.graph.nodes:
-            trace = node.meta.get("stack_trace") or node.stack_trace or ""
-            if node.op.startswith("call_") and trace.strip().splitlines()[-1:] and trace.strip().splitlines()[-1].strip() == line:
+            if node.op.startswith("call_") and line in (node.stack_trace or ""):
                 names.append(node.name)
         return graph.forward
 
