@@ -89,7 +89,10 @@ KNOWS: dict[str, set[str]] = {
 }
 
 #: The packages whose modules import torch when they are imported.
-TORCH_ROOMS = {"tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"}
+TORCH_ROOMS = {
+    *("tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"),
+    "tclab.labs.capstone.run",  # in the reader's process
+}
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.
 PRIVATE_ROOMS = {

@@ -191,11 +191,11 @@ print(slowest_phase(capture.times))
 # %% [markdown]
 # ## Exercise 4: what a backend leaves out
 #
-# Write `stages(fn, x, backend)`: compile and call `fn(x)` with the backend, and return a set of what
-# came out: `"graph"` (Dynamo's graph), `"aten"` (a graph of ATen operations, from AOTAutograd),
-# `"kernels"` (code that was generated; a call into a library is none). A backend is a name or any
-# callable. `tclab.capture(fn, backend=...)(x)` keeps every stage: `.graphs`, `.joint`,
-# `.forward`, `.backward`, `.kernels`.
+# Write `stages(fn, x, backend)`: compile and call `fn(x)` with the backend, and return a set of
+# what came out: `"graph"` (Dynamo's graph), `"aten"` (a graph of ATen operations, from
+# AOTAutograd), `"kernels"` (code that was generated; a call into a library is none). A backend is
+# a name or any callable. `tclab.capture(fn, backend=...)(x)` keeps every stage: `.graphs`,
+# `.joint`, `.forward`, `.backward`, `.kernels`.
 
 # %% tags=["exercise"]
 def stages(fn, x, backend):

@@ -14,8 +14,8 @@ import tclab
 # %% [markdown]
 # ## A small network
 #
-# `forward` has a loop and two branches. *Predict first:* how many operations does Dynamo's graph have
-# for two layers, gated, with a residual connection?
+# `forward` has a loop and two branches. *Predict first:* how many operations does Dynamo's graph
+# have for two layers, gated, with a residual connection?
 
 # %%
 def forward(x, weights, gated, residual):
@@ -52,9 +52,9 @@ assert len(plain.graphs[0]) == 2 * 2 + 1
 #
 # ## Exercise 1: how many operations there will be
 #
-# Write `predict_ops(depth, gated, residual)`: the number of operations of the graph of `forward` with
-# `depth` weights. Do not compile anything: predict. `len(graph)` counts operations, that is nodes
-# that are neither inputs nor the output.
+# Write `predict_ops(depth, gated, residual)`: the number of operations of the graph of `forward`
+# with `depth` weights. Do not compile anything: predict. `len(graph)` counts operations, that is
+# nodes that are neither inputs nor the output.
 
 # %% tags=["exercise"]
 def predict_ops(depth, gated, residual):
@@ -73,9 +73,9 @@ for gated, residual in ((False, False), (True, False), (True, True)):
 # %% [markdown]
 # ## Exercise 2: count them
 #
-# Write `count_ops(fn, x)`: capture `fn(x)` and count all operations that Dynamo captured. A graph is
-# `capture.graphs[0]`; its `nodes` have a `name`, an `op`, a `target` and a `source`. A function may
-# leave more than one graph.
+# Write `count_ops(fn, x)`: capture `fn(x)` and count all operations that Dynamo captured. A graph
+# is `capture.graphs[0]`; its `nodes` have a `name`, an `op`, a `target` and a `source`. A function
+# may leave more than one graph.
 
 # %% tags=["exercise"]
 def count_ops(fn, x):
@@ -127,9 +127,9 @@ assert len(by_line["scores = (x / size**0.5).softmax(-1)"]) == 2
 #
 # ## Exercise 3: which nodes a line made
 #
-# Write `nodes_of(fn, x, line)`: the names of the nodes that one line of source made, when `fn(x)` is
-# captured. `line` is the line's text without the spaces around it. It may stand in a function that
-# `fn` calls.
+# Write `nodes_of(fn, x, line)`: the names of the nodes that one line of source made, when `fn(x)`
+# is captured. `line` is the line's text without the spaces around it. It may stand in a function
+# that `fn` calls.
 
 # %% tags=["exercise"]
 def nodes_of(fn, x, line):
@@ -175,16 +175,16 @@ assert seen == ["called"] and "append" not in str(watched.graphs[0].code)
 # %% [markdown]
 # [In the rewritten bytecode one call stands for all the tensor
 # work](claim:labs/lab2_capture#one-call-for-the-tensor-work): [that of the compiled
-# graph](claim:labs/lab2_capture#the-graph-is-called). [The append is not in the graph, and was made
-# all the same](claim:labs/lab2_capture#python-stays-python): the new bytecode does it after the graph
-# has run.
+# graph](claim:labs/lab2_capture#the-graph-is-called). [The append is not in the graph, and was
+# made all the same](claim:labs/lab2_capture#python-stays-python): the new bytecode does it after
+# the graph has run.
 #
 # ## Key questions
 #
 # <details><summary>Why does a deeper network take longer to compile, though its code is as long?</summary>
 #
-# [Each turn of the loop leaves its own operations](claim:labs/lab2_capture#the-loop-is-unrolled), and
-# all of them go through every later stage.
+# [Each turn of the loop leaves its own operations](claim:labs/lab2_capture#the-loop-is-unrolled),
+# and all of them go through every later stage.
 #
 # </details>
 #
@@ -199,7 +199,7 @@ assert seen == ["called"] and "append" not in str(watched.graphs[0].code)
 # <details><summary>What happens when `gated` is another value at the next call?</summary>
 #
 # [The graph holds only the branch that was
-# taken](claim:labs/lab2_capture#a-branch-not-taken-is-not-there), so it cannot serve the other value:
-# a guard fails, and the function is compiled again. Lab 3 is about that.
+# taken](claim:labs/lab2_capture#a-branch-not-taken-is-not-there), so it cannot serve the other
+# value: a guard fails, and the function is compiled again. Lab 3 is about that.
 #
 # </details>

@@ -93,9 +93,9 @@ tclab.show(counted.recompiles)
 assert len(counted.graphs) == 8 == torch._dynamo.config.recompile_limit
 
 # %% [markdown]
-# [Each call got a graph of its own, until the limit of eight](claim:labs/lab3_breaks#a-counter-recompiles);
-# the calls after that ran without the compiler. An int that belongs to a module is guarded by its
-# value, and each call has another.
+# [Each call got a graph of its own, until the limit of
+# eight](claim:labs/lab3_breaks#a-counter-recompiles); the calls after that ran without the
+# compiler. An int that belongs to a module is guarded by its value, and each call has another.
 #
 # ## Exercise 2: the counter, mended
 #
@@ -131,9 +131,9 @@ assert mended == {"graphs": 1, "breaks": 0, "recompiles": 0}
 #
 # ## Exercise 3: a loop over lengths
 #
-# `mean_of_first_as_it_was` averages the first `n` entries of each row. Write `mean_of_first(x, lengths)`
-# with `x` of shape `[batch, time, features]` and `lengths` of shape `[batch]` (at least 1 each): the
-# same results, one graph, compiled once for all lengths.
+# `mean_of_first_as_it_was` averages the first `n` entries of each row. Write `mean_of_first(x,
+# lengths)` with `x` of shape `[batch, time, features]` and `lengths` of shape `[batch]` (at least
+# 1 each): the same results, one graph, compiled once for all lengths.
 
 # %%
 def mean_of_first_as_it_was(x, lengths):
@@ -163,13 +163,13 @@ assert after == {"graphs": 1, "breaks": 0, "recompiles": 0}
 assert before["graphs"] > 1
 
 # %% [markdown]
-# [The list of lengths makes several graphs](claim:labs/lab3_breaks#a-list-of-lengths-is-not), [the mask
-# one.](claim:labs/lab3_breaks#a-mask-is-one-graph)
+# [The list of lengths makes several graphs](claim:labs/lab3_breaks#a-list-of-lengths-is-not), [the
+# mask one.](claim:labs/lab3_breaks#a-mask-is-one-graph)
 #
 # ## Exercise 4: one compile for every batch size
 #
-# Write `for_any_batch(model)`: a callable that gives what `model(x)` gives, for `x` of any number of
-# rows from 2 on, with a single compile in all. *Predict first:* how many compiles does
+# Write `for_any_batch(model)`: a callable that gives what `model(x)` gives, for `x` of any number
+# of rows from 2 on, with a single compile in all. *Predict first:* how many compiles does
 # `torch.compile(model)` need for the sizes 5, 9, 12 and 30?
 
 # %% tags=["exercise"]
@@ -229,8 +229,8 @@ assert once == 1
 #
 # <details><summary>How many compiles do varying sizes cost at the most?</summary>
 #
-# [Two by default](claim:labs/lab3_breaks#the-default-compiles-twice) for the sizes above; [one if you
-# say that they vary](claim:labs/lab3_breaks#dynamic-compiles-once). The sizes 0 and 1 are apart, as
-# the chapter on dynamic shapes shows.
+# [Two by default](claim:labs/lab3_breaks#the-default-compiles-twice) for the sizes above; [one if
+# you say that they vary](claim:labs/lab3_breaks#dynamic-compiles-once). The sizes 0 and 1 are
+# apart, as the chapter on dynamic shapes shows.
 #
 # </details>

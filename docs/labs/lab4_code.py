@@ -3,9 +3,9 @@
 # %% [markdown]
 # # Lab 4 · Generated code
 #
-# After this lab you can say what fuses and how many bytes move before you look, change code so that a
-# fusion appears, and follow a line of Python to its instructions. No GPU is needed: the kernels are
-# those of an H200, made by the compiler for it.
+# After this lab you can say what fuses and how many bytes move before you look, change code so
+# that a fusion appears, and follow a line of Python to its instructions. No GPU is needed: the
+# kernels are those of an H200, made by the compiler for it.
 
 # %%
 import re
@@ -44,9 +44,9 @@ assert triton.code.count("tl.load(") == 2 and triton.code.count("tl.store(") == 
 #
 # ## Exercise 1: how many bytes move
 #
-# Write `bytes_moved(rows, columns, itemsize, fused)` for `gate` with `x` of shape `[rows, columns]`: the
-# bytes read and written in all. With `fused` by one kernel, else by one kernel for each of the three
-# operations. Count an input once a kernel, however many rows share it.
+# Write `bytes_moved(rows, columns, itemsize, fused)` for `gate` with `x` of shape `[rows,
+# columns]`: the bytes read and written in all. With `fused` by one kernel, else by one kernel for
+# each of the three operations. Count an input once a kernel, however many rows share it.
 
 # %% tags=["exercise"]
 def bytes_moved(rows, columns, itemsize, fused):
@@ -74,9 +74,9 @@ assert apart > 3 * fused
 #
 # ## Exercise 2: make a fusion appear
 #
-# `scaled_as_it_was` scales the columns of `x` by a product with a diagonal matrix. *Predict first:* which
-# kernels does it have on an H200? Then write `scaled(x, scale, bias)`: the same results, one kernel,
-# no call into a library.
+# `scaled_as_it_was` scales the columns of `x` by a product with a diagonal matrix. *Predict
+# first:* which kernels does it have on an H200? Then write `scaled(x, scale, bias)`: the same
+# results, one kernel, no call into a library.
 
 # %%
 def scaled_as_it_was(x, scale, bias):
@@ -113,9 +113,9 @@ assert [kernel.category for kernel in mended.kernels] == ["pointwise"]
 #
 # ## A line of Python in the machine code
 #
-# A capture links its stages: `capture.chains()[0]` has a pane for each, from Python to SASS. A line of a
-# pane has `links`, the keys of what it was made from; the lines that carry such a key are in `marks` of
-# another pane. `python_lines` follows the links up to Python.
+# A capture links its stages: `capture.chains()[0]` has a pane for each, from Python to SASS. A
+# line of a pane has `links`, the keys of what it was made from; the lines that carry such a key
+# are in `marks` of another pane. `python_lines` follows the links up to Python.
 
 # %%
 def wave(x, bias):
@@ -191,8 +191,8 @@ assert "FADD" in added
 
 # %% [markdown]
 # [The addition became `FADD`](claim:labs/lab4_code#the-addition-is-fadd), [the exponential
-# `MUFU.EX2`](claim:labs/lab4_code#exp-is-one-instruction), which raises 2 to a power; the line's other
-# instructions scale for that, multiply and store.
+# `MUFU.EX2`](claim:labs/lab4_code#exp-is-one-instruction), which raises 2 to a power; the line's
+# other instructions scale for that, multiply and store.
 #
 # ## Key questions
 #
@@ -205,13 +205,14 @@ assert "FADD" in added
 #
 # <details><summary>What stops a fusion?</summary>
 #
-# [A call into a library stands between two kernels](claim:labs/lab4_code#a-product-does-not-fuse), and
-# so does a graph break.
+# [A call into a library stands between two kernels](claim:labs/lab4_code#a-product-does-not-fuse),
+# and so does a graph break.
 #
 # </details>
 #
 # <details><summary>Can two uses of a tensor cost one load?</summary>
 #
-# [Within a kernel, yes](claim:labs/lab4_code#x-is-loaded-once): what was loaded stays in a register.
+# [Within a kernel, yes](claim:labs/lab4_code#x-is-loaded-once): what was loaded stays in a
+# register.
 #
 # </details>

@@ -3,8 +3,8 @@
 # %% [markdown]
 # # Lab 5 · Benchmarks
 #
-# After this lab you can take a time that you may quote, compare two functions fairly, and say from how
-# many calls and from which batch size on compiling pays, or that it does not.
+# After this lab you can take a time that you may quote, compare two functions fairly, and say from
+# how many calls and from which batch size on compiling pays, or that it does not.
 
 # %%
 import math
@@ -40,8 +40,9 @@ def waits(fn, x):
 # %% [markdown]
 # ## Exercise 1: a time with its spread
 #
-# Write `measure(call)`: call it often enough, the first calls left out, and return `(median, low, high)`
-# in seconds. `low` and `high` show how far the calls differ: quartiles, or the fastest and the slowest.
+# Write `measure(call)`: call it often enough, the first calls left out, and return `(median, low,
+# high)` in seconds. `low` and `high` show how far the calls differ: quartiles, or the fastest and
+# the slowest.
 #
 # *Predict first:* by how much do the slowest and the fastest call of `gate` differ on your machine?
 
@@ -85,14 +86,15 @@ print(f"the first call took {first:.2f} s")
 assert first > 10 * median
 
 # %% [markdown]
-# [The first call is another thing altogether](claim:labs/lab5_benchmarks#a-first-call-is-another-thing):
-# it compiles. No later call is in one list with it.
+# [The first call is another thing
+# altogether](claim:labs/lab5_benchmarks#a-first-call-is-another-thing): it compiles. No later call
+# is in one list with it.
 #
 # ## Exercise 2: correct first, then timed, in turns
 #
-# Write `speedup(eager, compiled, x)`: how many times as fast the second is. Raise if the results differ
-# by more than rounding, before anything is timed. The machine may grow slower or quicker while you
-# measure: neither of the two may gain from that.
+# Write `speedup(eager, compiled, x)`: how many times as fast the second is. Raise if the results
+# differ by more than rounding, before anything is timed. The machine may grow slower or quicker
+# while you measure: neither of the two may gain from that.
 
 # %% tags=["exercise"]
 def speedup(eager, compiled, x):
@@ -135,8 +137,9 @@ assert refused
 #
 # ## Exercise 3: how many calls until it has paid
 #
-# Write `break_even(compile_seconds, eager, compiled)`: the number of calls after which compiling has
-# cost no more than it saved. The last two are seconds of a call. `math.inf` where that never comes.
+# Write `break_even(compile_seconds, eager, compiled)`: the number of calls after which compiling
+# has cost no more than it saved. The last two are seconds of a call. `math.inf` where that never
+# comes.
 
 # %% tags=["exercise"]
 def break_even(compile_seconds, eager, compiled):
@@ -153,11 +156,12 @@ print("calls until it has paid, here:", break_even(first, plain_median, median))
 # %% [markdown]
 # ## Exercise 4: from which batch size on
 #
-# Write `pays_from(sweep)`. `sweep` maps a batch size to `(eager, compiled)` seconds. Return the smallest
-# size from which on the compiled function is faster at every size measured; `None` if there is none.
+# Write `pays_from(sweep)`. `sweep` maps a batch size to `(eager, compiled)` seconds. Return the
+# smallest size from which on the compiled function is faster at every size measured; `None` if
+# there is none.
 #
-# *Predict first:* a call of a compiled function checks guards before it computes. What does that mean
-# for a batch of one row?
+# *Predict first:* a call of a compiled function checks guards before it computes. What does that
+# mean for a batch of one row?
 
 # %% tags=["exercise"]
 def pays_from(sweep):
@@ -194,10 +198,11 @@ print("compiling pays from this many rows on:", pays_from(sweep))
 assert sweep[2][0] / sweep[2][1] < sweep[4096][0] / sweep[4096][1]
 
 # %% [markdown]
-# [The small batch gains less than the large one](claim:labs/lab5_benchmarks#a-small-batch-gains-less):
-# its time goes into the call itself, which compiling makes longer, not shorter. On the machine that
-# made this page the speed-up at two rows was [](value:labs/lab5_benchmarks#sweep/2/speed-up), at 4,096
-# rows [](value:labs/lab5_benchmarks#sweep/4096/speed-up).
+# [The small batch gains less than the large
+# one](claim:labs/lab5_benchmarks#a-small-batch-gains-less): its time goes into the call itself,
+# which compiling makes longer, not shorter. On the machine that made this page the speed-up at two
+# rows was [](value:labs/lab5_benchmarks#sweep/2/speed-up), at 4,096 rows
+# [](value:labs/lab5_benchmarks#sweep/4096/speed-up).
 #
 # ## Key questions
 #
@@ -210,15 +215,16 @@ assert sweep[2][0] / sweep[2][1] < sweep[4096][0] / sweep[4096][1]
 #
 # <details><summary>What may a benchmark not leave out?</summary>
 #
-# [That the results agree](claim:labs/lab5_benchmarks#a-wrong-result-has-no-speed-up); [what the first
-# call cost](claim:labs/lab5_benchmarks#a-first-call-is-another-thing); and at which size it was
-# measured, since [the gain depends on it](claim:labs/lab5_benchmarks#a-small-batch-gains-less).
+# [That the results agree](claim:labs/lab5_benchmarks#a-wrong-result-has-no-speed-up); [what the
+# first call cost](claim:labs/lab5_benchmarks#a-first-call-is-another-thing); and at which size it
+# was measured, since [the gain depends on
+# it](claim:labs/lab5_benchmarks#a-small-batch-gains-less).
 #
 # </details>
 #
 # <details><summary>When is an honest answer “do not compile”?</summary>
 #
-# Where `break_even` says more calls than the program makes, or infinity: short scripts, and inputs so
-# small that [the call outweighs the work](claim:labs/lab5_benchmarks#a-small-batch-gains-less).
+# Where `break_even` says more calls than the program makes, or infinity: short scripts, and inputs
+# so small that [the call outweighs the work](claim:labs/lab5_benchmarks#a-small-batch-gains-less).
 #
 # </details>

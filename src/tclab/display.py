@@ -104,7 +104,9 @@ def _display(artifact: Artifact) -> None:
 
     from tclab import render
 
-    display(HTML(_styles() + render.figure(artifact, prefix=_prefix(artifact)) + _scripts(artifact)))
+    display(
+        HTML(_styles() + render.figure(artifact, prefix=_prefix(artifact)) + _scripts(artifact))
+    )
 
 
 _displayed = 0  # how many things this notebook has shown
@@ -123,7 +125,7 @@ def _styles() -> str:
 
     if _displayed:
         return ""
-    return f'<style>{render.css()}</style><style>{_NOTEBOOK}</style>'
+    return f"<style>{render.css()}</style><style>{_NOTEBOOK}</style>"
 
 
 def _scripts(artifact: Artifact) -> str:
@@ -133,7 +135,9 @@ def _scripts(artifact: Artifact) -> str:
     return f"<script>{render.js()}</script>" if artifact.kind in ("chain", "diff") else ""
 
 
-_NOTEBOOK = ".jp-RenderedHTMLCommon .tclab pre, .jp-RenderedHTMLCommon .tclab table { font-size: 12px }"
+_NOTEBOOK = (
+    ".jp-RenderedHTMLCommon .tclab pre, .jp-RenderedHTMLCommon .tclab table { font-size: 12px }"
+)
 
 
 def _print(artifact: Artifact) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tclab.labs import handout
 from tclab.labs.source import Lab
 
-_CELL = re.compile(r"^# %% (?P<exercise>\w+) (?:right|wrong (?P<step>[\w-]+)): (?P<what>.*)$", re.M)
+_CELL = re.compile(r"# %% (?P<exercise>\w+) (?:right|wrong (?P<step>[\w-]+)): (?P<what>.*)")
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,9 @@ def solved(lab: Lab) -> str:
     """The lab's own solutions as a reader's file."""
     parts = ("\n# %%\n" + handout.solution(cell) for cell in lab.cells if cell.solved)
     return handout.script(lab) + "".join(parts)
+
+
+def whole(lab: Lab) -> str:
+    """The lab as its page has it: every cell, solved, in the percent format."""
+    parts = [f"\n# %%\n{handout.solution(cell)}\n" for cell in lab.cells if cell.kind == "code"]
+    return "".join(parts)

@@ -18,17 +18,24 @@ LABS = source.find(ROOT)
 
 
 @pytest.fixture(scope="module")
-def plan() -> Plan:
-    return Plan(snippets.project_root())
+def checked():
+    """Every planted answer and each lab's own, judged from one warm process."""
+    every = [(lab, planted) for lab in LABS for planted in answers_read.planted(lab)]
+    answers = [checking.answer_of(lab, p.text(lab), only=[p.exercise]) for lab, p in every]
+    answers += [checking.answer_of(lab, answers_read.solved(lab)) for lab in LABS]
+    plan = Plan(snippets.project_root())
+    judged = checking.check(answers, plan, seed=20261121, warm=True)
+    own = judged[len(every) :]
+    return {
+        lab.name: ([(p, c) for (of, p), c in zip(every, judged) if of is lab], own[number])
+        for number, lab in enumerate(LABS)
+    }
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
-def test_right_passes_and_wrong_fails_with_its_own_hint(lab, plan):
-    planted = answers_read.planted(lab)
-    answers = [checking.answer_of(lab, p.text(lab), only=[p.exercise]) for p in planted]
-    answers.append(checking.answer_of(lab, answers_read.solved(lab)))
-    *checked, own = checking.check(answers, plan, seed=20261121, warm=True)
-    problems = [f"{p}: {one}" for p, c in zip(planted, checked) if (one := _problem(p, c))]
+def test_right_passes_and_wrong_fails_with_its_own_hint(lab, checked):
+    planted, own = checked[lab.name]
+    problems = [f"{p}: {one}" for p, c in planted if (one := _problem(p, c))]
     problems += [f"the lab's own: {own.failure or own.verdicts}"] * (not own.passed)
     assert not problems, "\n".join(problems)
 
@@ -56,8 +63,10 @@ def test_each_exercise_has_two_other_right_answers_and_three_wrong_ones(lab):
     assert names
     assert all(right[name] >= 2 for name in names), right
     assert all(told[name] >= 3 for name in names), told
-    assert all(step in {s.name for e in judge.load(lab.name) if e.name == name for s in e.steps}
-               for name, step in wrong)  # fmt: skip
+    assert all(
+        step in {s.name for e in judge.load(lab.name) if e.name == name for s in e.steps}
+        for name, step in wrong
+    )
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import click
 
-from tclab import terminal
-from tclab.cli import lab_verdict
+from tclab import render, terminal
+from tclab.cli import lab_verdict, report_file
 from tclab.cli.project import EXIT_STATUS, printing_results, project
 from tclab.engine import schedule
+from tclab.engine.plan import Plan
 from tclab.errors import BadRequest
 from tclab.labs import check as checking
 from tclab.labs import handout, source
+from tclab.labs.capstone import check as capstone
 from tclab.labs.judge import load
 from tclab.labs.progress import Progress
 from tclab.labs.source import Lab
@@ -30,6 +32,7 @@ def lab() -> None:
       tclab lab start 1                   the exercise, as lab1_….py and .ipynb
       tclab lab check 1 lab1_backends.py  what holds, what does not
       tclab lab check 1 FILE --hint       and a hint; each time it says a little more
+      tclab lab check capstone my_model.py your own model; its findings as one page
       tclab lab run all                   the solved labs on this machine
     """
 
@@ -71,8 +74,13 @@ def start(context: click.Context, number: int, folder: Path) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("exercises", nargs=-1)
 @click.option("--hint", is_flag=True, help="Say what to look at; each time a little more.")
-@click.option("--timeout", type=click.FloatRange(min=1), default=checking.SECONDS, metavar="S",
-              help=f"Seconds your file may run. Default: {checking.SECONDS:g}.")  # fmt: skip
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=checking.SECONDS,
+    metavar="S",
+    help=f"Seconds your file may run. Default: {checking.SECONDS:g}.",
+)
 @click.pass_context
 def check(
     context: click.Context,
@@ -85,8 +93,12 @@ def check(
     """Judge what is in FILE, a .py or an .ipynb, by what it does; EXERCISES: these alone.
 
     It runs in a process of its own, with limits on time and memory. FILE is never changed.
+    The capstone looks at a model of your own: FILE.py (or FILE.py:NAME) with `model` and
+    example_inputs(), as tclab explain has it; what was found is written to FILE-findings.html here.
     """
     root = project(context).root
+    if which == "capstone":
+        context.exit(_capstone(str(file), project(context).plan, timeout))
     one = source.get(root, _number(which))
     answer = checking.read(file, one, only=_named(one, exercises), seconds=timeout)
     terminal.note(f"checking {answer.place} …")
@@ -100,6 +112,17 @@ def check(
         context.exit(1)
 
 
+def _capstone(spec: str, plan: Plan, seconds: float) -> int:
+    """Judge a model, print the findings and write the page; the exit status."""
+    terminal.note(f"looking at {spec}: a compile, its results, its times …")
+    judged = capstone.judge(spec, plan, seconds=max(seconds, capstone.SECONDS))
+    terminal.console().print(render.text(judged.findings), markup=False, soft_wrap=True)
+    path = Path(f"{Path(spec.partition(':')[0]).stem}-findings.html")
+    report_file.replace_file(path, capstone.page(judged, spec))
+    terminal.console().print(f"the findings are in {path}", soft_wrap=True)
+    return 0 if judged.passed else 1
+
+
 def _number(which: str) -> int:
     if which.isdigit():
         return int(which)
@@ -110,7 +133,9 @@ def _named(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
     there = [exercise.name for exercise in load(one.name)]
     for name in exercises:
         if name not in there:
-            raise BadRequest(name, f"lab {one.number} has no such exercise", f"it has: {', '.join(there)}")
+            raise BadRequest(
+                name, f"lab {one.number} has no such exercise", f"it has: {', '.join(there)}"
+            )
     return exercises
 
 

@@ -60,9 +60,7 @@ class Checked:
 # --------------------------------------------------------------------------- reading
 
 
-def read(
-    path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = SECONDS
-) -> Answer:
+def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = SECONDS) -> Answer:
     """A reader's ``.py`` or ``.ipynb``. LabError says what is wrong with it."""
     place = path.name
     if not path.is_file():
@@ -74,7 +72,7 @@ def read(
     _check_release(raw if is_notebook else text, place, lab)
     folder = path.resolve().parent
     answer = Answer(lab.name, place, text, folder, only, seconds, is_notebook)
-    _check_syntax(answer)
+    check_syntax(answer)
     return answer
 
 
@@ -106,7 +104,9 @@ def _check_release(raw: str, place: str, lab: Lab) -> None:
         raise LabError(place, f"this is an answer to {name}, not to {lab.name}", step)
     if release and release != __version__:
         cause = f"it was handed out by tclab {release}, and this is {__version__}"
-        step = f"get the new exercise (tclab lab start {lab.number} FOLDER), copy your functions over"
+        step = (
+            f"get the new exercise (tclab lab start {lab.number} FOLDER), copy your functions over"
+        )
         raise LabError(place, cause, step)
 
 
@@ -119,7 +119,8 @@ def _told(raw: str) -> tuple[str, str]:
         return "", ""
 
 
-def _check_syntax(answer: Answer) -> None:
+def check_syntax(answer: Answer) -> None:
+    """LabError with the line where the text is no Python."""
     try:
         ast.parse(answer.text)
     except SyntaxError as error:
@@ -141,8 +142,14 @@ def at_line(answer: Answer, line: int) -> str:
 # --------------------------------------------------------------------------- running
 
 
-def check(answers: Sequence[Answer], plan: Plan, on_event: OnEvent = silent, *, seed: int | None = None,
-          warm: bool | None = None) -> list[Checked]:  # fmt: skip
+def check(
+    answers: Sequence[Answer],
+    plan: Plan,
+    on_event: OnEvent = silent,
+    *,
+    seed: int | None = None,
+    warm: bool | None = None,
+) -> list[Checked]:
     """Judge each answer in a process of its own; nothing of it is kept.
 
     Raises UnsupportedTorch where there is no PyTorch that this tclab knows.
@@ -152,9 +159,14 @@ def check(answers: Sequence[Answer], plan: Plan, on_event: OnEvent = silent, *, 
     snippets = [_snippet(n, a, o) for n, (a, o) in enumerate(zip(answers, orders), 1)]
     before = _files()
     runs = schedule.run(
-        snippets, plan, on_event=on_event, environment="check", force=True, warm=warm,
+        snippets,
+        plan,
+        on_event=on_event,
+        environment="check",
+        force=True,
+        warm=warm,
         keep=lambda run: None,
-    )  # fmt: skip
+    )
     damaged = not before <= _files()
     return [_checked(a, o, runs[s.name], damaged) for a, o, s in zip(answers, orders, snippets)]
 
@@ -205,7 +217,7 @@ def _checked(answer: Answer, order: Order, run: Run, damaged: bool) -> Checked:
         cause = "while it ran, files of tclab's own checker were changed or removed"
         step = "take that out of your file, and restore tclab: git checkout src/tclab/labs"
         return Checked(answer, _unreached(exercises, {}), LabError(answer.place, cause, step))
-    failure = _failure(answer, run)
+    failure = failure_of(answer, run)
     return Checked(answer, _unreached(exercises, heard), failure)
 
 
@@ -223,7 +235,7 @@ def _unreached(exercises: Sequence[Exercise], heard: dict[str, Verdict]) -> tupl
     )
 
 
-def _failure(answer: Answer, run: Run) -> LabError | None:
+def failure_of(answer: Answer, run: Run) -> LabError | None:
     """Why the file's process did not come to its end, in the reader's terms."""
     if run.failure is None:
         return None
@@ -244,7 +256,8 @@ def _cause(failure: Failure, answer: Answer) -> str:
 
 
 _STEPS = {
-    "timeout": "see what that line waits for; put what only tries things out into a cell tagged try",
+    "timeout": "see what that line waits for; put what only tries things out into a cell "
+    "tagged try",
     "memory": "make it smaller",
     "exit": "let the file end by itself",
     "signal": "run the file alone: python -X faulthandler FILE",
@@ -267,7 +280,5 @@ def _advice(failure: Failure) -> str:
 def answer_of(lab: Lab, text: str, *, only: Sequence[str] = (), seconds: float = SECONDS) -> Answer:
     """A text as an answer, without a file: what the tests judge."""
     answer = Answer(lab.name, f"{lab.name}.py", text, Path.cwd(), tuple(only), seconds)
-    _check_syntax(answer)
+    check_syntax(answer)
     return answer
-
-

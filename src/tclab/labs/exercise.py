@@ -7,9 +7,9 @@
         x = draw.tensor(64, 64)
         assert answer(x.softmax(-1), x.exp() / x.exp().sum(-1, keepdim=True))
 
-A step calls the reader's function with inputs drawn anew at every check, and judges what it does by
-an assert or by what it returns (False, or a text that says what is wrong). Each step catches one way
-to get it wrong, and carries the hints for that one, from a question to nearly the answer.
+A step calls the reader's function with inputs drawn anew at every check, and judges what it does
+by an assert or by what it returns (False, or a text that says what is wrong). Each step catches
+one way to get it wrong, and carries the hints for that one, from a question to nearly the answer.
 """
 
 from __future__ import annotations

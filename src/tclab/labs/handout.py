@@ -16,7 +16,7 @@ _RELEASE = re.compile(r"tclab: \{lab: (?P<lab>[\w-]+), release: (?P<release>[\w.
 _BOUND = re.compile(r"\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\(claim:[^()\s]*\)")
 
 #: The first cell: what to install, said where something is missing.
-_SETUP = '''# What this lab needs, and what to do where it is missing
+_SETUP = """# What this lab needs, and what to do where it is missing
 import importlib.util
 
 for package, step in {
@@ -24,7 +24,7 @@ for package, step in {
     "tclab": "%pip install -e '.[explain]'   # in a clone of the project",
 }.items():
     if importlib.util.find_spec(package) is None:
-        print(f"{package} is missing. Run in a cell: {step}")'''
+        print(f"{package} is missing. Run in a cell: {step}")"""
 
 
 def script(lab: Lab) -> str:

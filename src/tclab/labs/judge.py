@@ -54,7 +54,9 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     exec(compile(tree, job["file"], "exec", dont_inherit=True), main)
     for exercise in exercises:
         changed = before.changed()
-        verdict = tampered(exercise, changed) if changed else judge(exercise, tree, main, order, job)
+        verdict = (
+            tampered(exercise, changed) if changed else judge(exercise, tree, main, order, job)
+        )
         changed = changed or before.changed()
         verdict = tampered(exercise, changed) if changed else verdict
         if sink:
@@ -142,7 +144,15 @@ def _place(error: BaseException, file: str) -> str:
 # --------------------------------------------------------------------------- what judges
 
 _OWN = ("tclab.labs", "tclab.capturing", "tclab.display", "tclab.model")
-_TORCH = ("compile", "equal", "allclose", "isclose", "where", "compiler.reset", "testing.assert_close")
+_TORCH = (
+    "compile",
+    "equal",
+    "allclose",
+    "isclose",
+    "where",
+    "compiler.reset",
+    "testing.assert_close",
+)
 
 
 class Fingerprint:

@@ -8,8 +8,8 @@
         return torch.allclose(result, expected)
         ### END SOLUTION
 
-Cells tagged ``try`` call what the reader writes: a check leaves them out. Those tagged ``solved`` are
-on the solved page alone. What a cell shows, it shows with ``print`` or ``tclab.show``.
+Cells tagged ``try`` call what the reader writes: a check leaves them out. Those tagged ``solved``
+are on the solved page alone. What a cell shows, it shows with ``print`` or ``tclab.show``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FOLDER = "docs/labs"
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
 _HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<rest>.*)$")
-_TAGS = re.compile(r'tags=\[(?P<tags>[^\]]*)\]')
+_TAGS = re.compile(r"tags=\[(?P<tags>[^\]]*)\]")
 _NAME = re.compile(r"lab(?P<number>\d)_(?P<topic>[a-z_]+)\.py")
 
 
@@ -140,7 +140,9 @@ def _check(source: str, place: str) -> None:
     try:
         ast.parse(source)
     except SyntaxError as error:
-        raise LabError(f"{place}:{error.lineno or 1}", f"SyntaxError: {error.msg}", "mend it") from None
+        raise LabError(
+            f"{place}:{error.lineno or 1}", f"SyntaxError: {error.msg}", "mend it"
+        ) from None
     opened = 0
     for number, line in enumerate(source.split("\n"), 1):
         opened += (line.strip() == BEGIN) - (line.strip() == END)

@@ -72,7 +72,9 @@ def is_lab(page: Any) -> bool:
 _WRAPPER = re.compile(r'<div class="jupyter-wrapper">.*</div>', re.DOTALL)
 _COPY = re.compile(r'<div class="zeroclipboard-container">.*?</clipboard-copy>\s*</div>', re.DOTALL)
 _COPIED = re.compile(r'<div [^>]*class="clipboard-copy-txt"[^>]*>.*?</div>', re.DOTALL)
-_TOOLBAR = re.compile(r'<div class="celltoolbar">.*?</div>\s*</div>\s*(?=<div class="CodeMirror)', re.DOTALL)
+_TOOLBAR = re.compile(
+    r'<div class="celltoolbar">.*?</div>\s*</div>\s*(?=<div class="CodeMirror)', re.DOTALL
+)
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
@@ -80,7 +82,7 @@ def slim(html: str) -> str:
     """Of what mkdocs-jupyter made, the notebook itself; its classes are styled by the site."""
     match = _WRAPPER.search(html)
     body = match[0] if match else html
-    for pattern in (_STYLE, _COPY, _COPIED, _TOOLBAR):
+    for pattern in (_STYLE, _COPY, _COPIED):
         body = pattern.sub("", body)
     return body.replace('class="anchor-link"', 'class="headerlink"')
 
@@ -189,4 +191,3 @@ def _output(run: Run, artifact: Artifact, page: Page) -> dict[str, Any]:
     page.keywords += fragments.keywords(artifact, prefix)
     shown = later.put_aside(page, html)
     return {"output_type": "display_data", "metadata": {}, "data": {"text/html": shown}}
-

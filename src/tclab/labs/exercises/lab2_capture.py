@@ -32,7 +32,9 @@ def _operations(depth: int, *, gated: bool, residual: bool) -> int:
 
     weights = [torch.eye(4) for _ in range(depth)]
     net = written(_NET, "forward")
-    return len(tclab.capture(net, backend="eager")(torch.ones(2, 4), weights, gated, residual).graphs[0])
+    return len(
+        tclab.capture(net, backend="eager")(torch.ones(2, 4), weights, gated, residual).graphs[0]
+    )
 
 
 def _wrong(answer: Answer, depth: int, *, gated: bool, residual: bool) -> str:
@@ -75,7 +77,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "branches",
     "counts the branch that is taken, and no `if`",
     "Who decides the `if`: the compiled code, or Python while it traces?",
-    "`gated` and `residual` are Python values. Only what the taken branch computes becomes nodes: two "
+    "`gated` and `residual` are Python values. Only what the taken branch computes becomes "
+    "nodes: two "
     "for the gate, one for the residual.",
 )
 def _(answer: Answer, draw: Draw) -> str:
@@ -134,7 +137,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "Sum over all of capture.graphs; the first is not the only one.",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    code = "def f(x):\n    y = x.sin().cos()\n    torch._dynamo.graph_break()\n    return y.relu() + y"
+    code = (
+        "def f(x):\n    y = x.sin().cos()\n    torch._dynamo.graph_break()\n    return y.relu() + y"
+    )
     return _counted(answer, written(code, "f"), draw, 4)
 
 

@@ -308,7 +308,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "second-size",
     "does not compile again at the second size",
     "By default the first size is taken for a constant. How do you say beforehand that it varies?",
-    "torch.compile(model, dynamic=True), or torch._dynamo.mark_dynamic(x, 0) before the first call.",
+    "torch.compile(model, dynamic=True), or torch._dynamo.mark_dynamic(x, 0) before the first "
+    "call.",
 )
 def _(answer: Answer, draw: Draw) -> str:
     sizes = draw.random.sample(range(3, 90), 4)

@@ -55,11 +55,14 @@ def _(answer: Answer, draw: Draw) -> str:
     "warm-up",
     "leaves the first calls out",
     "What is in the first call of a compiled function that is in no later one?",
-    "Call a few times before you keep any time: the first call compiles, the next may still warm up.",
+    "Call a few times before you keep any time: the first call compiles, the next may still "
+    "warm up.",
 )
 def _(answer: Answer, draw: Draw) -> str:
     (_, _, high), took = _measured(answer, lambda n: 0.5 if n == 0 else 0.002)
-    return all_of((high < 0.3, f"the first call took {took[0]:.2f} s, and it is in the high, {high:.2f}"))
+    return all_of(
+        (high < 0.3, f"the first call took {took[0]:.2f} s, and it is in the high, {high:.2f}")
+    )
 
 
 @measure.step(
@@ -82,7 +85,9 @@ def _(answer: Answer, draw: Draw) -> str:
 def _(answer: Answer, draw: Draw) -> str:
     (median, _, _), took = _measured(answer, lambda n: 0.35 if n == 6 else 0.002)
     typical = statistics.median(took[1:])
-    return all_of((median <= 1.6 * typical + 0.002, f"most calls took {typical:.4f} s; it said {median:.4f}"))
+    return all_of(
+        (median <= 1.6 * typical + 0.002, f"most calls took {typical:.4f} s; it said {median:.4f}")
+    )
 
 
 @measure.step(
@@ -93,7 +98,9 @@ def _(answer: Answer, draw: Draw) -> str:
 )
 def _(answer: Answer, draw: Draw) -> str:
     (_, low, high), _ = _measured(answer, lambda n: 0.002 if n % 2 else 0.03)
-    return all_of((high > 2 * low, f"low {low:.4f} s and high {high:.4f} s hide that calls differ tenfold"))
+    return all_of(
+        (high > 2 * low, f"low {low:.4f} s and high {high:.4f} s hide that calls differ tenfold")
+    )
 
 
 # --------------------------------------------------------------------------- speedup
@@ -103,7 +110,10 @@ speedup = Exercise("speedup", "Correct first, then timed, in turns")
 
 def _pair(eager: float, compiled: float, *, wrong: bool = False) -> tuple[Sleeper, Sleeper]:
     off = 1.05 if wrong else 1.0
-    return (Sleeper(lambda n: eager, lambda x: x * 2), Sleeper(lambda n: compiled, lambda x: x * 2 * off))
+    return (
+        Sleeper(lambda n: eager, lambda x: x * 2),
+        Sleeper(lambda n: compiled, lambda x: x * 2 * off),
+    )
 
 
 @speedup.step(
@@ -180,7 +190,10 @@ def _pays(answer: Answer, compile_seconds: float, eager: float, compiled: float)
     exact = (least * (eager - compiled)) == compile_seconds
     return all_of(
         (not _never(said), f"{call} said never; {least} calls pay"),
-        (said in ((least, least + 1) if exact else (least,)), f"{call} said {said!r}; it is {least}"),
+        (
+            said in ((least, least + 1) if exact else (least,)),
+            f"{call} said {said!r}; it is {least}",
+        ),
     )
 
 
