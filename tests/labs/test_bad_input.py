@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -186,3 +187,14 @@ def test_markers_that_do_not_pair(tmp_path):
         (labs / "lab1_x.py").write_text(f"# %%\n{body}", encoding="utf-8")
         with pytest.raises(LabError, match="SOLUTION"):
             source.find(tmp_path)
+
+
+def test_without_jupytext_it_says_what_to_install(tmp_path, monkeypatch):
+    notebook = written(tmp_path, handout.notebook(handout.script(LAB)), "mine.ipynb")
+    monkeypatch.setitem(sys.modules, "jupytext", None)
+    with pytest.raises(LabError, match="jupytext is not installed") as caught:
+        checking.read(notebook, LAB)
+    assert "[labs]" in caught.value.next_step
+    with pytest.raises(LabError, match="jupytext"):
+        handout.write(LAB, tmp_path / "answers")
+    assert not (tmp_path / "answers").exists()

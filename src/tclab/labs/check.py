@@ -84,8 +84,7 @@ def _content(path: Path) -> str:
 
 
 def _of_notebook(raw: str, place: str) -> str:
-    import jupytext
-
+    jupytext = handout.jupytext()
     try:
         text: str = jupytext.writes(jupytext.reads(raw, fmt="ipynb"), fmt="py:percent")
     except Exception as error:

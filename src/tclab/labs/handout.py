@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from tclab import __version__
 from tclab.errors import LabError
@@ -21,7 +23,7 @@ import importlib.util
 
 for package, step in {
     "torch": "%pip install torch",
-    "tclab": "%pip install -e '.[explain]'   # in a clone of the project",
+    "tclab": "%pip install -e '.[labs]'   # in a clone of the project",
 }.items():
     if importlib.util.find_spec(package) is None:
         print(f"{package} is missing. Run in a cell: {step}")"""
@@ -36,14 +38,22 @@ def script(lab: Lab) -> str:
 
 def notebook(text: str) -> str:
     """A text in the percent format as a notebook; cell ids are their numbers."""
-    import jupytext
     import nbformat
 
-    book = jupytext.reads(text, fmt="py:percent")
+    book = jupytext().reads(text, fmt="py:percent")
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number}"
     written: str = nbformat.writes(book, version=4)
     return written + "\n"
+
+
+def jupytext() -> ModuleType:
+    """The package that turns scripts into notebooks and back. LabError where it is missing."""
+    try:
+        return importlib.import_module("jupytext")
+    except ImportError:
+        step = "in a clone of the project: pip install '.[labs]'"
+        raise LabError("tclab lab", "jupytext is not installed, for notebooks", step) from None
 
 
 def _header(lab: Lab) -> str:
@@ -104,9 +114,10 @@ def write(lab: Lab, folder: Path) -> list[Path]:
         step = f"name another folder: tclab lab start {lab.number} FOLDER; nothing is overwritten"
         raise LabError(str(folder), f"{' and '.join(there)} is there already", step)
     text = script(lab)
+    contents = text, notebook(text)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, content in zip(paths, (text, notebook(text))):
+        for path, content in zip(paths, contents):
             with path.open("x", encoding="utf-8") as file:
                 file.write(content)
     except OSError as error:
