@@ -77,7 +77,7 @@ def read(path: Path, root: Path) -> Snippet:
         source=source,
         includes=tuple(_includes(tree, path.parent, place)),
         claims=claims.find(source, place),
-        **_header(source, place),
+        **header(source, place),
     )
 
 
@@ -103,7 +103,7 @@ def _docstring(tree: ast.Module, place: str) -> tuple[str, str]:
 # --------------------------------------------------------------------------- header
 
 
-class _Settings(TypedDict, total=False):
+class Settings(TypedDict, total=False):
     """What a header sets of a `Snippet`."""
 
     needs: frozenset[str]
@@ -113,7 +113,7 @@ class _Settings(TypedDict, total=False):
     alone: bool
 
 
-def _header(source: str, place: str) -> _Settings:
+def header(source: str, place: str) -> Settings:
     """What the one ``# tclab: key=value …`` line says."""
     headers = [
         (number, match[1])
@@ -126,7 +126,7 @@ def _header(source: str, place: str) -> _Settings:
         return {}
     number, text = headers[0]
     settings = dict(_setting(word, f"{place}:{number}") for word in text.split())
-    return cast(_Settings, settings)
+    return cast(Settings, settings)
 
 
 def _setting(word: str, place: str) -> tuple[str, object]:

@@ -149,7 +149,7 @@ def _did_not_raise(snippet: Snippet) -> Failure:
 
 def _in_fault(snippet: Snippet, fault: str) -> SourceLine | None:
     """The snippet's innermost line in a stack that faulthandler wrote."""
-    file = re.escape(f"snippets/{snippet.name}.py")
+    file = re.escape(snippet.file)
     match = re.search(rf'File ".*{file}", line (\d+)', fault)
     return _at(snippet, int(match[1])) if match else None
 
@@ -159,4 +159,4 @@ def _at(snippet: Snippet, line: int | None) -> SourceLine | None:
         return None
     lines = snippet.source.splitlines()
     code = lines[line - 1].strip() if line <= len(lines) else ""
-    return SourceLine(f"snippets/{snippet.name}.py", line, code)
+    return SourceLine(snippet.file, line, code)

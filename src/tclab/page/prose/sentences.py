@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclab.errors import PageError
+from tclab.labs import source as labs
 from tclab.page.prose import fences
 
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()\s]*)\)")
@@ -63,14 +64,21 @@ class Value:
 
 
 def in_folder(docs: Path, root: Path) -> list[Sentence]:
-    """The bound sentences of every Markdown page under `docs`, page by page."""
+    """The bound sentences of every page under `docs`, Markdown or lab, page by page."""
     return [
         sentence
-        for path in sorted(docs.rglob("*.md"))
-        for sentence in sentences(
-            path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
-        )
+        for path in sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
+        for sentence in on_page(path, path.relative_to(root).as_posix())
     ]
+
+
+def on_page(path: Path, page: str) -> list[Sentence]:
+    """The bound sentences of one page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return sentences(text, page)
+    prose = (cell for cell in labs.cells(text) if cell.kind == "markdown")
+    return [s for cell in prose for s in sentences(cell.text, page, cell.line + 1)]
 
 
 def sentences(text: str, page: str, first_line: int = 1) -> list[Sentence]:
