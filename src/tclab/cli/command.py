@@ -15,6 +15,7 @@ import click
 
 from tclab import snippets, terminal
 from tclab.cli import selection
+from tclab.cli.bench import bench
 from tclab.cli.claims import claims
 from tclab.cli.diff import diff
 from tclab.cli.explain import explain
@@ -60,6 +61,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab explain my_model.py:forward     open a function of your own
       tclab diff h200.json a100.json        two of its reports, side by side
       tclab verify-target                   compare a target with the GPU that is here
+      tclab bench --suite cpu               measure whether compiling pays here
 
     \b
     Environment:
@@ -70,7 +72,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
     context.obj = lambda: Project(snippets.project_root(root))
 
 
-for command in (list_, run, record, show, claims, explain, diff, verify_target):
+for command in (list_, run, record, show, claims, explain, diff, verify_target, bench):
     tclab.add_command(command)
 
 
