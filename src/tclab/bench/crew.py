@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import shutil
 import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -76,12 +77,21 @@ class Worker:
             return None
         return float(message["us"])
 
-    def end(self) -> None:
-        """End the process, with its caches."""
-        self.process.kill()
-        self.process.join(10)
-        self.pipe.close()
-        shutil.rmtree(self.cache, ignore_errors=True)
+    def rest(self) -> None:
+        """Let it give back the memory it does not need between two stretches."""
+        if self.ready:
+            with contextlib.suppress(OSError):
+                self.pipe.send(0)
+
+
+def end(workers: Sequence[Worker]) -> None:
+    """End the processes together, since a GPU takes its time over each, with their caches."""
+    for worker in workers:
+        worker.process.kill()
+    for worker in workers:
+        worker.process.join(10)
+        worker.pipe.close()
+        shutil.rmtree(worker.cache, ignore_errors=True)
 
 
 class Crew:
@@ -130,7 +140,9 @@ class Crew:
 
         Those that have not are ended, and are not in the list: they can be tried again.
         """
-        waiting, running, done = deque(tasks), [], []
+        waiting = deque(tasks)
+        running: list[Worker] = []
+        done: list[Worker] = []
         beside = min(self.jobs, len(waiting)) - 1
         while (waiting or running) and time.monotonic() < until:
             while waiting and len(running) < self.jobs:
@@ -139,8 +151,7 @@ class Crew:
                 running.remove(worker)
                 done.append(worker)
                 tell(worker)
-        for worker in running:
-            worker.end()
+        end(running)
         return done
 
     def _heard(self, running: list[Worker]) -> list[Worker]:
@@ -150,7 +161,8 @@ class Crew:
         for worker in speaking:
             worker.hear()
         late = [w for w in running if time.monotonic() - w.started > self.limit]
+        late = [worker for worker in late if worker not in speaking]
         for worker in late:
-            if worker not in speaking:
-                worker.status, worker.reason = "timeout", f"not warm after {self.limit:.0f} s"
-        return speaking + [worker for worker in late if worker not in speaking]
+            worker.process.kill()
+            worker.status, worker.reason = "timeout", f"not warm after {self.limit:.0f} s"
+        return speaking + late

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tclab.bench.case import EAGER, Case
 from tclab.bench.crew import Crew, Worker
+from tclab.bench.crew import end as end_all
 from tclab.bench.rows import OK, UNSTABLE, Row
 from tclab.bench.statistics import quotient, spread
 
@@ -29,7 +30,8 @@ class Rounds:
 
     def calls(self, worker: Worker) -> int:
         """Calls of one stretch."""
-        return max(2, min(2000, round(self.seconds * 1e6 / max(worker.facts["call_us"], 1.0))))
+        call_us: float = max(worker.facts["call_us"], 1.0)
+        return max(2, min(2000, round(self.seconds * 1e6 / call_us)))
 
 
 def measure(
@@ -58,16 +60,11 @@ def measure(
             if crowded:
                 again.append((case, modes))
             keep(_rows([w for w in own if w.mode not in crowded], rounds))
-            _end(own)
+            for worker in own:
+                worker.rest()
     finally:
-        _end(workers)
+        end_all(workers)
     return again
-
-
-def _end(workers: Iterable[Worker]) -> None:
-    for worker in workers:
-        if worker.process.is_alive():
-            worker.end()
 
 
 def _rows(workers: Sequence[Worker], rounds: Rounds) -> list[Row]:

@@ -39,7 +39,7 @@ def microseconds(
         fn(*inputs[i % len(inputs)])
     end.record()
     end.synchronize()
-    return begin.elapsed_time(end) * 1e3 / calls
+    return float(begin.elapsed_time(end)) * 1e3 / calls
 
 
 def seconds(fn: Callable[..., Any], arguments: tuple[Any, ...], device: str) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -68,7 +69,7 @@ def error(result: Any, exact: Any) -> float:
 
     Tensors of whole numbers have to be equal: a difference makes the error infinite.
     """
-    off = scale = 0.0
+    off, scale = 0.0, 0.0
     for one, reference in zip(tensors(result), tensors(exact), strict=True):
         if not one.is_floating_point():
             if not torch.equal(one, reference.to(one.dtype)):
@@ -77,4 +78,4 @@ def error(result: Any, exact: Any) -> float:
         double = reference.double()
         off += (one.double() - double).square().sum().item()
         scale += double.square().sum().item()
-    return (off / scale) ** 0.5 if scale else off**0.5
+    return math.sqrt(off / scale) if scale else math.sqrt(off)

@@ -37,12 +37,13 @@ def work(task: Task, pipe: Connection) -> None:
         pipe.send({"status": status_of(problem, task.case), "reason": reason_of(problem)})
         return
     pipe.send({"status": prepared.status, "reason": prepared.reason, "facts": prepared.facts})
-    while (calls := pipe.recv()) is not None:
-        try:
-            pipe.send({"us": prepared.stretch(calls)})
-        except Exception as problem:
-            pipe.send({"status": "failed", "reason": reason_of(problem)})
-            return
+    try:
+        while True:
+            prepared.obey(pipe.recv(), pipe)
+    except EOFError:  # the command has ended
+        return
+    except Exception as problem:
+        pipe.send({"status": "failed", "reason": reason_of(problem)})
 
 
 def status_of(problem: Exception, case: Case) -> str:
@@ -73,7 +74,8 @@ class Prepared:
     """A case in one mode, warm and checked. `facts` are what a row keeps of it."""
 
     def __init__(self, task: Task) -> None:
-        self.device, self.facts = task.device, {}
+        self.device = task.device
+        self.facts: dict[str, Any] = {}
         self._surroundings(task)
         start = time.perf_counter()
         self.subject = build(task.case, task.device)
@@ -85,9 +87,7 @@ class Prepared:
         with alone(task.gate):
             self.status, self.reason = self._checked()
             self._count(task.mode)
-        gc.collect()
-        if task.device == "cuda":
-            torch.cuda.empty_cache()
+        self._let_go()
 
     def _surroundings(self, task: Task) -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(task.cache, "inductor")
@@ -145,11 +145,30 @@ class Prepared:
         read = nbytes(self.inputs[0]) + self.subject.weights
         self.facts["least_bytes"] = read + nbytes(results)
         if mode == EAGER:
-            with FlopCounterMode(display=False) as counter:
-                self.run(*self.inputs[0])
-            self.facts["flops"] = counter.get_total_flops()
+            self.facts["flops"] = self._flops()
         else:
             self.facts |= benchmarking.counted()
+
+    def _flops(self) -> int | None:
+        """None where an operator's own formula fails on what it is given."""
+        try:
+            with FlopCounterMode(display=False) as counter:
+                self.run(*self.inputs[0])
+        except Exception:
+            return None
+        return int(counter.get_total_flops())
+
+    def obey(self, calls: int, pipe: Connection) -> None:
+        """Time so many calls and say their time; for 0 give back memory that is not used."""
+        if calls:
+            pipe.send({"us": self.stretch(calls)})
+        else:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        gc.collect()
+        if self.device == "cuda":
+            torch.cuda.empty_cache()
 
     def stretch(self, calls: int) -> float:
         """Time of one call in µs, over `calls` calls after one that is not counted."""
