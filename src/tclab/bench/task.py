@@ -9,6 +9,9 @@ from multiprocessing.connection import Connection
 
 from tclab.bench.case import Case
 
+#: Names the packages that `measured.ahead` imports, with commas.
+IMPORTS = "TCLAB_BENCH_IMPORTS"
+
 
 @dataclass(frozen=True)
 class Task:
