@@ -61,12 +61,13 @@ def parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the command; the exit status."""
+    start = time.monotonic()
     try:
         asked = parser().parse_args(arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
-        return _run(asked)
+        return _run(asked, Clock(asked.budget, start))
     except BadRequest as problem:
         tell.warn(str(problem))
         return 2
@@ -78,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         return 130
 
 
-def _run(asked: argparse.Namespace) -> int:
+def _run(asked: argparse.Namespace, clock: Clock) -> int:
     machine.check_torch()
     environment = asdict(machine.here())
     device = _device(asked, environment)
@@ -90,7 +91,7 @@ def _run(asked: argparse.Namespace) -> int:
     if device == "cpu":
         environment["gpu"] = environment["driver"] = ""
     book = Book.open(asked.out, environment)
-    _measure(asked, device, steps, book)
+    _measure(asked, device, steps, book, clock)
     for line in tell.summary(book):
         tell.say(line)
     tell.say(str(book.path))
@@ -121,7 +122,9 @@ def _steps(asked: argparse.Namespace, device: str) -> list[Step]:
     return steps
 
 
-def _measure(asked: argparse.Namespace, device: str, steps: list[Step], book: Book) -> None:
+def _measure(
+    asked: argparse.Namespace, device: str, steps: list[Step], book: Book, clock: Clock
+) -> None:
     done = {key for key, row in book.rows.items() if row.ok or not asked.again}
     todo = suites.missing(steps, done)
     if not todo:
@@ -134,7 +137,7 @@ def _measure(asked: argparse.Namespace, device: str, steps: list[Step], book: Bo
     crew = Crew(device, jobs, ["torch", *packages], asked.limit)
     try:
         crew.choose_start()
-        Session(crew, book, Clock(asked.budget), len(todo)).run(todo, asked.wave)
+        Session(crew, book, clock, len(todo)).run(todo, asked.wave)
     finally:
         crew.close()
 

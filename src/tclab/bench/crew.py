@@ -15,9 +15,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from tclab.bench import ahead
 from tclab.bench.case import Case
-from tclab.bench.task import Task, enter, touch
+from tclab.bench.task import IMPORTS, Task, enter, touch
 
 #: What of a process's variables makes a compile stay in it, and a fork safe to use CUDA.
 _VARIABLES = {
@@ -100,9 +99,9 @@ class Crew:
     def __init__(self, device: str, jobs: int, imports: Iterable[str], limit: float) -> None:
         self.device, self.jobs, self.limit = device, jobs, limit
         self.folder = tempfile.mkdtemp(prefix="tclab-bench-")
-        os.environ.update(_VARIABLES | {ahead.VARIABLE: ",".join(imports)})
+        os.environ.update(_VARIABLES | {IMPORTS: ",".join(imports)})
         self._context: Any = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(["tclab.bench.ahead"])
+        self._context.set_forkserver_preload(["tclab.bench.measured.ahead"])
 
     def choose_start(self) -> None:
         """Fork from a process that has imported all, unless a fork of it cannot use the device."""

@@ -9,6 +9,9 @@ from multiprocessing.connection import Connection
 
 from tclab.bench.case import Case
 
+#: Names the packages that `measured.ahead` imports, with commas.
+IMPORTS = "TCLAB_BENCH_IMPORTS"
+
 
 @dataclass(frozen=True)
 class Task:
@@ -35,6 +38,4 @@ def enter(task: Task, pipe: Connection) -> None:
 
 def touch() -> None:
     """Use the GPU once; an error, and an exit status, where this process cannot."""
-    import torch
-
-    torch.zeros(1, device="cuda")
+    importlib.import_module("torch").zeros(1, device="cuda")

@@ -116,10 +116,12 @@ def _settled(times: dict[str, list[float]], workers: Sequence[Worker]) -> bool:
 
 
 class Clock:
-    """How much is left of a budget in seconds, and what a wave has cost so far."""
+    """How much is left of a budget in seconds since `start` (time.monotonic()), and what a wave
+    has cost so far.
+    """
 
-    def __init__(self, budget: float) -> None:
-        self.start, self.budget = time.monotonic(), budget
+    def __init__(self, budget: float, start: float) -> None:
+        self.start, self.budget = start, budget
         self.preparing: list[float] = []
         self.timing: list[float] = []
 

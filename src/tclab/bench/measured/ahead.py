@@ -9,16 +9,13 @@ from __future__ import annotations
 import importlib
 import os
 
-#: The packages, set by the command before this is imported.
-VARIABLE = "TCLAB_BENCH_IMPORTS"
+from tclab.bench.task import IMPORTS
+from tclab.capturing.torch_private import benchmarking
 
-for _name in filter(None, os.environ.get(VARIABLE, "").split(",")):
+for _name in filter(None, os.environ.get(IMPORTS, "").split(",")):
     try:
         importlib.import_module(_name)
     except Exception:
         continue  # the worker that needs it says so in its row
 
-if os.environ.get(VARIABLE):
-    from tclab.capturing.torch_private import benchmarking
-
-    benchmarking.import_ahead()
+benchmarking.import_ahead()
