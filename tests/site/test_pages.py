@@ -44,6 +44,8 @@ EXPECTED = {
     "index.md": 2,
     "pipeline/aotautograd.md": 6,
     "pipeline/backends.md": 7,
+    "pipeline/caches.md": 5,
+    "pipeline/compiled-autograd.md": 4,
     "pipeline/cpp.md": 6,
     "pipeline/cuda-graphs.md": 6,
     "pipeline/dynamic-shapes.md": 8,
