@@ -82,7 +82,8 @@ def test_a_file_that_does_not_come_to_its_end(judged, name, part):
 def test_the_line_is_the_readers(judged):
     lines = handout.script(LAB).count("\n") + 2
     assert judged["error"].failure.place == f"lab1_backends.py:{lines + 1}"
-    assert judged["loop inside"].failure.place == f"lab1_backends.py:{lines + 3}"
+    inside = {f"lab1_backends.py:{lines + number}" for number in (2, 3)}
+    assert judged["loop inside"].failure.place in inside
 
 
 def test_a_missing_package_says_how_to_install_it(judged):
