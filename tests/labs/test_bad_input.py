@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tclab.engine.plan import Plan
 from tclab.errors import LabError
 from tclab.labs import check as checking
 from tclab.labs import handout, source
+from tclab.labs.verdict import StepResult, Verdict
 from tests.labs import answers_read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,6 +56,15 @@ def judged(tmp_path_factory):
     checked = checking.check(answers, Plan(snippets.project_root()), warm=True)
     assert path.read_bytes() == before
     return dict(zip([*FILES, "notebook"], checked))
+
+
+def test_a_line_of_a_notebook_is_told_by_its_cell():
+    text = "# %%\nx = 1\n\n# %% [markdown]\n# words\n\n# %%\ny = 2\nz = 3\n"
+    answer = replace(checking.answer_of(LAB, text), is_notebook=True, place="mine.ipynb")
+    why = "a break (mine.ipynb:9)"
+    step = StepResult("break", "is one graph", held=False, why=why)
+    (told,) = checking._in_cells(Verdict("f", "F", "failed", (step,)), answer).steps
+    assert told.why == "a break (mine.ipynb, code cell 2, line 2)"
 
 
 @pytest.mark.parametrize("name", ["right", "notebook"])
