@@ -51,6 +51,7 @@ EXPECTED = {
     "pipeline/graph-breaks.md": 20,
     "pipeline/guards.md": 16,
     "pipeline/inductor.md": 8,
+    "pipeline/irs.md": 7,
     "pipeline/triton.md": 12,
     "targets.md": 6,
 }

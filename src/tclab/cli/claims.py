@@ -71,12 +71,12 @@ def _pages(root: Path, wanted: str | None) -> list[str]:
 
 def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
     """``page: sentence`` for each sentence of prose without a binding."""
-    from tclab.page.prose import sentences
+    from tclab.page.prose.unbound import prose
 
     for page in pages:
         if page.endswith(".md"):
             text = (root / page).read_text(encoding="utf-8")
-            yield from (f"{page}: {s}" for s in sentences.prose(text, page) if "](claim:" not in s)
+            yield from (f"{page}: {s}" for s in prose(text, page) if "](claim:" not in s)
 
 
 def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:

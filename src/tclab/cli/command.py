@@ -15,6 +15,7 @@ import click
 
 from tclab import snippets, terminal
 from tclab.cli import selection
+from tclab.cli.bench import bench
 from tclab.cli.claims import claims
 from tclab.cli.diff import diff
 from tclab.cli.explain import explain
@@ -62,6 +63,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab diff h200.json a100.json        two of its reports, side by side
       tclab lab start 1                     an exercise; tclab lab check 1 FILE
       tclab verify-target                   compare a target with the GPU that is here
+      tclab bench --suite cpu               measure whether compiling pays here
 
     \b
     Environment:
@@ -72,7 +74,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
     context.obj = lambda: Project(snippets.project_root(root))
 
 
-for command in (list_, run, record, show, claims, explain, diff, verify_target, lab):
+for command in (list_, run, record, show, claims, explain, diff, verify_target, lab, bench):
     tclab.add_command(command)
 
 

@@ -27,8 +27,10 @@ from tclab.capturing.target import (
     inductor,
     refusals,
     stand_in,
+    timed,
     tracing,
 )
+from tclab.capturing.target.both_ways import BothWays, Variant, Wrappers
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
@@ -48,12 +50,14 @@ class TargetCapture(Capture):
         trace: Trace,
         results: tuple[object, ...],
         target: Target,
-        wrappers: inductor.Wrappers,
+        wrappers: Wrappers,
         made: Iterable[decisions.Decision] = (),
+        variants: Iterable[Variant] = (),
     ) -> None:
         super().__init__(trace, results)
         self.target = target
         self.decisions = tuple(made)  #: what PyTorch would have asked the device
+        self.variants = tuple(variants)  #: what the GPU may choose instead, graph by graph
         self.wrapper_code = wrappers  #: the output code as Inductor wrote it, not scrubbed
 
     @property
@@ -80,24 +84,27 @@ def capture_for(
     *,
     backward: bool = False,
     options: inductor.Options | None = None,
+    assume: Mapping[str, str] | None = None,
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
-    The process is afterwards as it was, also after an error. Raises TargetError for an unknown
-    target and for what cannot be known without the GPU.
+    What the GPU would decide by timing is compiled both ways, unless `assume` fixes it:
+    ``{"pad": "no"}``. The process is afterwards as it was, also after an error. Raises
+    TargetError for an unknown target and for what cannot be known without the GPU.
     """
-    device, options = get(target), dict(options or {})
+    device, options, fixed = get(target), dict(options or {}), timed.checked(assume)
     check.require()
     check.require_targets()
     patches = _checked_options(options)
-    wrappers = inductor.Wrappers()
+    wrappers = Wrappers()
     results: list[object] = []
     whole = backward or inductor.calls_backward(fn)
     for_device = compiling_for(device, wrappers, whole)
     with fresh(fn), compiler.observable(), listen() as trace, for_device:
+        both_ways = BothWays(trace, wrappers, fixed)
         compiled = torch.compile(
             fn,
-            backend=inductor.backend(patches),
+            backend=inductor.backend(patches, both_ways),
             dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )
@@ -111,11 +118,11 @@ def capture_for(
                 results.append(compiled(*args, **kwargs))
                 if backward:
                     run_backward(results[-1])
-    return TargetCapture(trace, tuple(results), device, wrappers, made)
+    return TargetCapture(trace, tuple(results), device, wrappers, made, both_ways.variants)
 
 
 @contextmanager
-def compiling_for(target: Target, wrappers: inductor.Wrappers, backward: bool) -> Iterator[None]:
+def compiling_for(target: Target, wrappers: Wrappers, backward: bool) -> Iterator[None]:
     """Everything that makes a compile one for the target."""
     with ExitStack() as stack:
         stack.enter_context(stand_in.standing_in(target))

@@ -13,14 +13,11 @@ from torch import fx
 
 from tclab.capturing.fresh import function_of
 from tclab.capturing.target import choices, constants, tracing
+from tclab.capturing.target.both_ways import BothWays, Wrappers
 
 Compiled = Callable[..., Any]  # what runs in the place of a graph
 Backend = Callable[[fx.GraphModule, list[Any]], Compiled]
 Options = Mapping[str, Any]  # of torch.compile, or settings of Inductor
-
-
-class Wrappers(list[str]):
-    """The wrapper code of each graph Inductor compiled, in order."""
 
 
 @contextmanager
@@ -65,7 +62,7 @@ def settings(backward: bool) -> Iterator[None]:
         yield
 
 
-def backend(patches: Options) -> Backend:
+def backend(patches: Options, both_ways: BothWays) -> Backend:
     """A Dynamo backend: compiles each graph for the target, and runs it on the CPU."""
 
     def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Compiled:
@@ -74,7 +71,10 @@ def backend(patches: Options) -> Backend:
         choices.check_dynamo_graph(module)
         plain = tracing.on_cpu(module)
         constants.constants_on_target(module)
-        compile_fx(module, tracing.fake_inputs(module, inputs), config_patches=patches)
+        fakes = tracing.fake_inputs(module, inputs)
+        both_ways.compile(
+            lambda: compile_fx(tracing.copied(module), list(fakes), config_patches=patches)
+        )
         return _no_result if calls_triton(module) or calls_device(module) else plain.forward
 
     return compile_graph

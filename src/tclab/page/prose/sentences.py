@@ -11,7 +11,6 @@ cell and the column by its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -143,17 +142,3 @@ def _fenced(text: str, page: str) -> list[tuple[int, int]]:
     """Offsets of the fenced blocks."""
     starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
     return [(starts[f.line - 1], starts[f.end]) for f in fences.find(text, page)]
-
-
-# --------------------------------------------------------------------------- what is not bound
-
-_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])")
-_NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
-
-
-def prose(text: str, page: str) -> Iterator[str]:
-    """Every sentence of a page outside fences, headings, tables' rules and HTML, as written."""
-    inside = {n for f in fences.find(text, page) for n in range(f.line - 1, f.end)}
-    for number, line in enumerate(text.split("\n")):
-        if number not in inside and line.strip() and not line.startswith(_NOT_PROSE):
-            yield from (part for part in _END.split(line.strip()) if part)
