@@ -88,7 +88,11 @@ class WarmUpAsItWas(nn.Module):
 # %% tags=["try"]
 x = torch.randn(4, 8)
 counted = tclab.capture(WarmUpAsItWas(nn.Linear(8, 8)), backend="eager").over([(x,)] * 12)
-tclab.show(counted.recompiles)
+rows = [
+    {"compile": each.compile_id, "the guard that failed": each.reasons[0].split("#")[0].strip()}
+    for each in counted.recompiles
+]
+tclab.show(rows, title="Recompiles of a counter")
 # claim: a-counter-recompiles
 assert len(counted.graphs) == 8 == torch._dynamo.config.recompile_limit
 

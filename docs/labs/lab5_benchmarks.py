@@ -199,8 +199,8 @@ assert sweep[2][0] / sweep[2][1] < sweep[4096][0] / sweep[4096][1]
 
 # %% [markdown]
 # [The small batch gains less than the large
-# one](claim:labs/lab5_benchmarks#a-small-batch-gains-less): its time goes into the call itself,
-# which compiling makes longer, not shorter. On the machine that made this page the speed-up at two
+# one](claim:labs/lab5_benchmarks#a-small-batch-gains-less): its time goes into the call itself.
+# On the machine that made this page the speed-up at two
 # rows was [](value:labs/lab5_benchmarks#sweep/2/speed-up), at 4,096 rows
 # [](value:labs/lab5_benchmarks#sweep/4096/speed-up).
 #

@@ -49,6 +49,6 @@ def solved(lab: Lab) -> str:
 
 
 def whole(lab: Lab) -> str:
-    """The lab as its page has it: every cell, solved, in the percent format."""
-    parts = [f"\n# %%\n{handout.solution(cell)}\n" for cell in lab.cells if cell.kind == "code"]
-    return "".join(parts)
+    """The exercise with every solution filled in, in the percent format."""
+    code = (handout.solution(cell, claims=False) for cell in lab.cells if cell.kind == "code")
+    return "".join(f"\n# %%\n{text}\n" for text in code)

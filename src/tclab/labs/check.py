@@ -6,8 +6,10 @@ The file is read and never written. What can be said without running it is said 
 from __future__ import annotations
 
 import ast
+import dataclasses
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -210,7 +212,8 @@ def _files() -> set[tuple[str, int]]:
 
 def _checked(answer: Answer, order: Order, run: Run, damaged: bool) -> Checked:
     texts = [a.text for a in run.artifacts if isinstance(a, Text) and a.name.startswith(VERDICT)]
-    heard = {v.exercise: v for text in texts if (v := _verdict(text, order.token))}
+    every = (_verdict(text, order.token) for text in texts)
+    heard = {v.exercise: _in_cells(v, answer) for v in every if v}
     exercises = load(answer.lab, answer.only)
     if damaged:
         cause = "while it ran, files of tclab's own checker were changed or removed"
@@ -225,6 +228,19 @@ def _verdict(text: str, token: str) -> Verdict | None:
         return verdict.decode(text, token)
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _in_cells(judged: Verdict, answer: Answer) -> Verdict:
+    """The verdict with the lines of a notebook counted as its reader does."""
+    if not answer.is_notebook:
+        return judged
+    place = re.compile(rf"{re.escape(answer.place)}:(\d+)|(?<=\()line (\d+)(?=\)$)")
+
+    def told(match: re.Match[str]) -> str:
+        return at_line(answer, int(match[1] or match[2]))
+
+    steps = (dataclasses.replace(s, why=place.sub(told, s.why)) for s in judged.steps)
+    return dataclasses.replace(judged, steps=tuple(steps))
 
 
 def _unreached(exercises: Sequence[Exercise], heard: dict[str, Verdict]) -> tuple[Verdict, ...]:

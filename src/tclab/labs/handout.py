@@ -76,25 +76,33 @@ def _handed_out(lab: Lab) -> Iterator[tuple[str, tuple[str, ...], str]]:
             yield cell.kind, cell.tags, text
 
 
+_CLAIM = re.compile(r"^ *# claim:.*\n *assert .*(?:\n|$)", re.MULTILINE)
+
+
 def stub(cell: Cell) -> str:
-    """A cell's code with what is to be written in place of each solution."""
+    """A cell's code with what is to be written in place of each solution. The asserts that prove
+    the page's sentences are left out: they hold of its run, and times may differ elsewhere.
+    """
     lines, inside = list[str](), False
-    for line in cell.text.split("\n"):
+    for line in _CLAIM.sub("", cell.text).split("\n"):
         if line.strip() == BEGIN:
             lines.append(line.replace(BEGIN, f'raise NotImplementedError("{HANDED_OUT}")'))
             inside = True
         elif line.strip() == END:
             inside = False
-        elif not inside and not line.lstrip().startswith("# claim:"):
+        elif not inside:
             lines.append(line)
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n")
 
 
-def solution(cell: Cell) -> str:
-    """A cell's code with its solution, without the markers and the names of claims."""
+def solution(cell: Cell, *, claims: bool = True) -> str:
+    """A cell's code with its solution, without the markers and the names of claims; without
+    `claims` their asserts are left out, too.
+    """
+    text = cell.text if claims else _CLAIM.sub("", cell.text)
     skipped = (BEGIN, END, "# claim:")
-    lines = [line for line in cell.text.split("\n") if not line.strip().startswith(skipped)]
-    return "\n".join(lines)
+    lines = [line for line in text.split("\n") if not line.strip().startswith(skipped)]
+    return "\n".join(lines).rstrip("\n")
 
 
 def _percent(kind: str, tags: tuple[str, ...], text: str) -> str:

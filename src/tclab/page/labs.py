@@ -75,6 +75,7 @@ _COPIED = re.compile(r'<div [^>]*class="clipboard-copy-txt"[^>]*>.*?</div>', re.
 _TOOLBAR = re.compile(
     r'<div class="celltoolbar">.*?</div>\s*</div>\s*(?=<div class="CodeMirror)', re.DOTALL
 )
+_CODE = re.compile(r'(<div class="highlight-ipynb[^>]*>)<pre>')
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
 
@@ -84,6 +85,7 @@ def slim(html: str) -> str:
     body = match[0] if match else html
     for pattern in (_STYLE, _COPY, _COPIED):
         body = pattern.sub("", body)
+    body = _CODE.sub(r'\1<pre tabindex="0">', body)  # what scrolls can be scrolled by key
     return body.replace('class="anchor-link"', 'class="headerlink"')
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import json
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -30,6 +31,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     """Look at the model of the reader's file, and show what was found."""
     order = json.loads(job["source"].rsplit(ORDER, 1)[1])
     name = order["name"] or _named(tree, job["file"])
+    os.chdir(os.path.dirname(order["path"]))  # files are named from there, and read from there
     report = explain.explain_named(f"{order['path']}:{name}")
     with load.loaded(order["path"]) as module:
         found = subject.find(module, job["file"], name, (), grad=False)

@@ -33,8 +33,8 @@ def _whole(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> str:
 def _once(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> str:
     """What is wrong with the number of compiles of these calls."""
     capture = _compiled(answer, calls)
-    reason = next((r.reasons[0] for r in capture.recompiles if r.reasons), "")
-    text = f"{len(calls)} calls made {len(capture.graphs)} graphs: {reason}"
+    reason = next((f": {r.reasons[0]}" for r in capture.recompiles if r.reasons), "")
+    text = f"{len(calls)} calls made {len(capture.graphs)} graphs{reason}"
     return all_of((len(capture.graphs) == 1, text))
 
 
