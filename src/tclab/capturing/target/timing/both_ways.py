@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from torch._guards import TracingContext
 
-from tclab.capturing.target import timed
+from tclab.capturing.target.timing import timed
 from tclab.capturing.trace.events import Trace
 
 
