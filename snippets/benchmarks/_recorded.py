@@ -25,7 +25,7 @@ def where(book: Book) -> str:
 
 
 def by_case(book: Book, *phases: str) -> dict[str, dict[str, Row]]:
-    """The rows of some phases by case and mode; cases that eager was not measured of are left out."""
+    """The rows of some phases by case and mode; of cases that eager was measured of."""
     cases: dict[str, dict[str, Row]] = {}
     for row in book:
         if row.phase in phases:
