@@ -100,10 +100,10 @@ def _as_chart(spans: list[tuple[float, float, str]]) -> Chart:
     return Chart(
         title="Timeline of the compile",
         name="timeline",
-        x=[phase for *_, phase in kept],
+        x=tuple(phase for *_, phase in kept),
         series={
-            "begin": [begin - first for begin, *_ in kept],
-            "length": [length for _, length, _ in kept],
+            "begin": tuple(begin - first for begin, *_ in kept),
+            "length": tuple(length for _, length, _ in kept),
         },
         x_label="phase",
         y_label="seconds",
