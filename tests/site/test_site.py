@@ -112,6 +112,7 @@ def test_a_phone_never_scrolls_sideways(tab, address: str, page: str, scheme: st
 def test_everything_is_readable_without_javascript(tab, address: str, page: str) -> None:
     """With scripts off the same words are on the page, and each tab's panel can be reached."""
     with_scripts, without = tab(), tab(java_script_enabled=False)
+    with_scripts.route("**/assets/code/**", lambda asked: asked.abort())  # linked, without scripts
     words = []
     for opened in (with_scripts, without):
         opened.goto(f"{address}/{page}", wait_until="load")
