@@ -108,6 +108,7 @@ PRIVATE_ROOMS = {
     "tclab.engine.worker.warm",
     "tclab.verify.corpus",  # functions such as users write, who use private names
     "tclab.bench.cases",  # the same
+    "tclab.bench.measured.private",  # a table, as in torch_private
 }
 
 #: Most modules of a folder: more hide each other.

@@ -1,7 +1,8 @@
 """How many operators hardware has to know, level by level, for ever more activations.
 
-Each activation's forward and backward are traced at every level. The count is of different operators
-in all graphs so far: what a vendor would have to write before the activations up to here run.
+Each activation's forward and backward are traced at every level. The count is of different
+operators in all graphs so far: what a vendor would have to write before the activations up to here
+run.
 """
 
 import torch

@@ -88,6 +88,13 @@ CEILINGS: dict[str, Sizes] = {
     "launch_of_a_graph": {"gpu": {"20nodes": {}}},
 }
 
+#: Of the sweep over batches, by scale.
+BATCHES: dict[str, tuple[int, ...]] = {
+    "gpu": (1, 8, 64, 512, 4096),
+    "cpu": (1, 64),
+    "tiny": (2,),
+}
+
 
 @dataclass(frozen=True)
 class Model:

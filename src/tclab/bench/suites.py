@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from tclab.bench.case import AUTOTUNE, DEFAULT, EAGER, GRAPHS, Case
-from tclab.bench.catalog import CEILINGS, KERNELS, MODELS, Model
+from tclab.bench.catalog import BATCHES, CEILINGS, KERNELS, MODELS, Model
 from tclab.bench.wave import Step
 from tclab.errors import BadRequest
 
-NAMES = ("ceilings", "kernels", "models", "cpu")
+NAMES = ("ceilings", "kernels", "sweeps", "models", "cpu")
 _PLAIN = (EAGER, DEFAULT, GRAPHS)
 #: How large things are: of a GPU, of a CPU, and of a test.
 SCALES = ("gpu", "cpu", "tiny")
@@ -19,7 +19,13 @@ def steps(suite: str, scale: str) -> list[Step]:
     """A suite's steps at a scale; BadRequest for one that is unknown."""
     if suite not in NAMES:
         raise BadRequest(f"--suite {suite}", "is no suite", f"one of: {', '.join(NAMES)}")
-    makers = {"ceilings": _ceilings, "kernels": _kernels, "models": _models, "cpu": _cpu}
+    makers = {
+        "ceilings": _ceilings,
+        "kernels": _kernels,
+        "sweeps": _sweeps,
+        "models": _models,
+        "cpu": _cpu,
+    }
     return list(makers[suite](scale))
 
 
@@ -43,6 +49,21 @@ def _kernel_cases(scale: str) -> Iterator[Case]:
         for label, size in kernel.sizes[scale].items():
             modes = (*_PLAIN, *kernel.others, AUTOTUNE)
             yield Case(f"kernels/{name}@{label}", f"kernels:{name}", "kernel", modes, size)
+
+
+def _sweeps(scale: str) -> Iterator[Step]:
+    """One model at every batch."""
+    cases = [_batch(batch, scale) for batch in BATCHES[scale]]
+    yield from ((case, _PLAIN) for case in cases)
+    yield from ((case, (EAGER, AUTOTUNE)) for case in cases)
+
+
+def _batch(batch: int, scale: str) -> Case:
+    size: dict[str, int | str] = {"batch": batch}
+    if scale != "gpu":
+        size |= {"width": 64, "layers": 2}
+    name, modes = f"sweep/feed_forward@{batch}", (*_PLAIN, AUTOTUNE)
+    return Case(name, "torch_models:feed_forward", "sweep", modes, size)
 
 
 def _models(scale: str) -> Iterator[Step]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -59,7 +60,7 @@ def measure(
             crowded = {w.mode for w in own if w.status == "memory"} if len(steps) > 1 else set()
             if crowded:
                 again.append((case, modes))
-            keep(_rows([w for w in own if w.mode not in crowded], rounds))
+            keep(_rows([w for w in own if w.mode not in crowded], rounds, end))
             for worker in own:
                 worker.rest()
     finally:
@@ -67,9 +68,9 @@ def measure(
     return again
 
 
-def _rows(workers: Sequence[Worker], rounds: Rounds) -> list[Row]:
+def _rows(workers: Sequence[Worker], rounds: Rounds, end: float) -> list[Row]:
     """One row a worker: its times, or why there are none."""
-    times = take_turns([w for w in workers if w.ready], rounds)
+    times = take_turns([w for w in workers if w.ready], rounds, end)
     eager = times.get(EAGER, [])
     return [_row(w, times.get(w.mode, []), eager) for w in workers]
 
@@ -94,14 +95,20 @@ def _row(worker: Worker, own: Sequence[float], eager: Sequence[float]) -> Row:
     )
 
 
-def take_turns(workers: Sequence[Worker], rounds: Rounds) -> dict[str, list[float]]:
-    """Times of one call in µs by mode, round by round; each round begins with another mode."""
+def take_turns(
+    workers: Sequence[Worker], rounds: Rounds, end: float = math.inf
+) -> dict[str, list[float]]:
+    """Times of one call in µs by mode, round by round; each round begins with another mode.
+
+    After `end` (time.monotonic()) three rounds have to do.
+    """
     times: dict[str, list[float]] = {worker.mode: [] for worker in workers}
     for worker in workers:  # the first times were taken beside others
         worker.facts["call_us"] = worker.time(3, rounds.limit) or worker.facts["call_us"]
     for number in range(rounds.most):
         alive = [worker for worker in workers if worker.ready]
-        if not alive or (number >= rounds.least and _settled(times, alive)):
+        least = 3 if time.monotonic() > end else rounds.least
+        if not alive or (number >= least and (least == 3 or _settled(times, alive))):
             break
         turn = number % len(alive)
         for worker in alive[turn:] + alive[:turn]:

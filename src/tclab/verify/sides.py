@@ -50,9 +50,10 @@ def for_target(example: Any, target: str) -> Result:
             "after": variant.after,
             "instead_of": variant.instead_of,
         }
-        for variant in capture.variants
+        for variant in capture.known.variants
     ]
-    return {"wrappers": list(capture.wrapper_code), "variants": variants}
+    gaps = [str(gap) for gap in capture.gaps]
+    return {"wrappers": list(capture.wrapper_code), "variants": variants, "gaps": gaps}
 
 
 def on_gpu(example: Any) -> Result:

@@ -27,9 +27,16 @@ def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> Row:
     if target["status"] != "done":
         counted = "refused" if target["status"] == "refused" else "different"
         return row | {"verdict": target["status"], counted: len(real), "reason": target["reason"]}
-    if target.get("variants"):
-        return row | _either(real, target)
-    return row | _same(real, gpu, target)
+    own = _either(real, target) if target.get("variants") else _same(real, gpu, target)
+    return row | (_with_gaps(own, target["gaps"]) if target.get("gaps") else own)
+
+
+def _with_gaps(row: Row, gaps: list[str]) -> Row:
+    """Where part of the function was refused: kernels that are not shown are refused, too."""
+    missing = row["different"]
+    verdict = "refused in part" if missing else row["verdict"]
+    own = {"different": 0, "refused": missing, "verdict": verdict}
+    return row | own | {"reason": "; ".join(gaps)}
 
 
 def _same(real: list[Kernel], gpu: dict[str, Any], target: dict[str, Any]) -> Row:

@@ -139,6 +139,19 @@ class Transformer(nn.Module):
         return self.out(self.layers(self.embed(tokens)))
 
 
+class Feed(nn.Module):
+    """The feed-forward half of a transformer's block: [b, width] → [b, width]."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Of the same shape: x + down(gelu(up(norm(x))))."""
+        return x + self.down(F.gelu(self.up(self.norm(x))))
+
+
 def _built(device: str, of: Callable[[], nn.Module]) -> nn.Module:
     with torch.device(device):
         return of()
@@ -242,3 +255,9 @@ def transformer(device: str, *, batch: int, tiny: int = 0) -> Subject:
 def transformer_training(device: str, *, batch: int, tiny: int = 0) -> Subject:
     """A step of predicting the token."""
     return _language(device, Transformer, batch, tiny, step=True)
+
+
+def feed_forward(device: str, *, batch: int, width: int = 1024, layers: int = 8) -> Subject:
+    """A stack of feed-forward blocks, for sweeps over the batch."""
+    model = _built(device, lambda: nn.Sequential(*(Feed(width) for _ in range(layers))))
+    return models.inference(model, _random(device, ("float", (batch, width))), device)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import os
 
+from tclab.bench.measured import private
 from tclab.bench.task import IMPORTS
-from tclab.capturing.torch_private import benchmarking
 
 for _name in filter(None, os.environ.get(IMPORTS, "").split(",")):
     try:
@@ -18,4 +18,4 @@ for _name in filter(None, os.environ.get(IMPORTS, "").split(",")):
     except Exception:
         continue  # the worker that needs it says so in its row
 
-benchmarking.import_ahead()
+private.import_ahead()

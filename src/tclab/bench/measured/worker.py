@@ -18,11 +18,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tclab.bench.case import EAGER, Case
 from tclab.bench.measured import device as devices
+from tclab.bench.measured import private
 from tclab.bench.measured.gate import alone
 from tclab.bench.measured.modes import callable_of
 from tclab.bench.measured.subject import Subject, eager, error, nbytes, tensors
 from tclab.bench.task import Task
-from tclab.capturing.torch_private import benchmarking
 from tclab.scrub import scrub
 
 MOST_SETS = 24
@@ -95,7 +95,7 @@ class Prepared:
         torch.set_num_threads(task.threads)
         torch.set_float32_matmul_precision("high" if task.device == "cuda" else "highest")
         if task.device == "cuda":
-            benchmarking.tune_alone(functools.partial(alone, task.gate))
+            private.tune_alone(functools.partial(alone, task.gate))
 
     def _input_sets(self) -> list[tuple[Any, ...]]:
         """As many as it takes to be twice the last cache, up to `MOST_SETS`."""
@@ -147,7 +147,7 @@ class Prepared:
         if mode == EAGER:
             self.facts["flops"] = self._flops()
         else:
-            self.facts |= benchmarking.counted()
+            self.facts |= private.counted()
 
     def _flops(self) -> int | None:
         """None where an operator's own formula fails on what it is given."""

@@ -13,9 +13,10 @@ from unittest import mock
 import torch
 from torch import fx
 
-from tclab.capturing.target import attention, padding
+from tclab.capturing.target import attention, fallbacks, gaps
 from tclab.capturing.target.places import being_traced, of_node
 from tclab.capturing.target.refusals import loud
+from tclab.capturing.target.timing import padding
 from tclab.targets import Target, TargetError
 
 #: Settings that make Inductor time candidates on the GPU, or write code of another kind.
@@ -41,7 +42,6 @@ _PICKED = {
     "_native_multi_head_attention": "it picks an attention kernel by the GPU",
     "lstm": "cuDNN runs it on a GPU", "gru": "cuDNN runs it on a GPU",
     "rnn_tanh": "cuDNN runs it on a GPU", "rnn_relu": "cuDNN runs it on a GPU",
-    "ctc_loss": "cuDNN may run it on a GPU",
 }  # fmt: skip
 
 #: Operators of the lowered graph that only another device gets.
@@ -62,6 +62,7 @@ def decided(target: Target) -> Iterator[None]:
         patch = stack.enter_context
         patch(attention.chosen_for(target))
         patch(padding.chosen_for(target))
+        patch(fallbacks.refused())
         patch(mock.patch.object(GraphLowering, "run", _checked(GraphLowering.run)))
         for cls in _benchmarkers(benchmarking):
             for name in [n for n in vars(cls) if n.startswith("benchmark")]:
@@ -141,10 +142,20 @@ def _check_operator(node: fx.Node) -> None:
     elif packet in _LIBRARY:
         why = "its kernel or layout is chosen by a library of the GPU"
     elif _on_host(node):
-        why = "it runs on the CPU, beside the GPU: its kernel depends on the host's processor"
+        gaps.note(_host_kernel(name, node))
+        return
     else:
         return
     raise TargetError(f"{name}, {of_node(node)}", why, "capture on the GPU, or without target=")
+
+
+def _host_kernel(name: str, node: fx.Node) -> TargetError:
+    return TargetError(
+        f"{name}, {of_node(node)}",
+        "it runs on the CPU, beside the GPU: its C++ kernel depends on the host's processor, and "
+        "is shown for this one",
+        "make the tensor on the GPU, if it is not meant to be on the CPU",
+    )
 
 
 def _on_host(node: fx.Node) -> bool:

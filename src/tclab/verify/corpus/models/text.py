@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import Any
 
 import torch
@@ -51,12 +52,9 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
 
 def network(name: str) -> torch.nn.Module:
     """A network of transformers' with random weights, in inference."""
-    import transformers
-
     model_class, config_class, changes = MODELS[name]
-    config = getattr(transformers, config_class)(**changes)
-    model: torch.nn.Module = getattr(transformers, model_class)(config)
-    return model.eval().requires_grad_(False)
+    model: torch.nn.Module = _inference(model_class, config_class, **changes)
+    return model
 
 
 def tokens(batch: int = 2, length: int = 128) -> torch.Tensor:
@@ -72,35 +70,33 @@ for _name in MODELS:
     add(f"text/{_name}", functools.partial(_made, _name))
 
 
-def t5() -> torch.nn.Module:
+def t5() -> Any:
     """T5-small with two layers of each kind, in inference."""
-    import transformers
+    return _inference("T5ForConditionalGeneration", "T5Config", num_layers=2,
+                      decoder_start_token_id=0)  # fmt: skip
 
-    config = transformers.T5Config(num_layers=2, decoder_start_token_id=0)
-    return transformers.T5ForConditionalGeneration(config).eval().requires_grad_(False)
+
+def _inference(model: str, config: str, **changes: Any) -> Any:
+    transformers = importlib.import_module("transformers")
+    own = getattr(transformers, config)(**changes)
+    return getattr(transformers, model)(own).eval().requires_grad_(False)
 
 
 def _t5() -> Made:
-    model = t5()
+    model: Any = t5()
     return lambda source, wanted: model(input_ids=source, decoder_input_ids=wanted).logits, (
         tokens(), tokens(length=64))  # fmt: skip
 
 
 def _whisper() -> Made:
-    import transformers
-
-    config = transformers.WhisperConfig(encoder_layers=2, decoder_layers=2)
-    model = transformers.WhisperForConditionalGeneration(config).eval().requires_grad_(False)
+    model = _inference("WhisperForConditionalGeneration", "WhisperConfig", encoder_layers=2,
+                       decoder_layers=2)  # fmt: skip
     return lambda sound, text: model(input_features=sound, decoder_input_ids=text).logits, (
         torch.randn(1, 80, 3000), tokens(1, 32))  # fmt: skip
 
 
 def _clip() -> Made:
-    import transformers
-
-    layers = {"num_hidden_layers": 2}
-    config = transformers.CLIPConfig(text_config=layers, vision_config=layers)
-    model = transformers.CLIPModel(config).eval().requires_grad_(False)
+    model = _inference("CLIPModel", "CLIPConfig", text_config=_LAYERS, vision_config=_LAYERS)
     return lambda text, image: model(input_ids=text, pixel_values=image).logits_per_image, (
         tokens(2, 77), torch.randn(2, 3, 224, 224))  # fmt: skip
 

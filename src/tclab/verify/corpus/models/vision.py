@@ -6,6 +6,8 @@ A batch of 2 leaves matrix products whose sizes are not aligned, a batch of 8 do
 from __future__ import annotations
 
 import functools
+import importlib
+from typing import Any
 
 import torch
 
@@ -43,8 +45,7 @@ MODELS = {
 
 def network(name: str) -> torch.nn.Module:
     """A network of timm's with random weights, in inference."""
-    import timm
-
+    timm: Any = importlib.import_module("timm")
     model: torch.nn.Module = timm.create_model(name, pretrained=False)
     return model.eval().requires_grad_(False)
 

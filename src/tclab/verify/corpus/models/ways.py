@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import torch
@@ -42,23 +43,22 @@ def _vit_autocast() -> Made:
 
 def _decoding_step() -> Made:
     """One token of generation, with a static cache of keys and values."""
-    import transformers
-
     model: Any = text.network("llama")
-    cache = transformers.StaticCache(config=model.config, max_cache_len=256)
+    cache: Any = importlib.import_module("transformers").StaticCache(
+        config=model.config, max_cache_len=256
+    )
     heads = model.config.num_key_value_heads
     cache.early_initialization(2, heads, 64, torch.float32, torch.device("cpu"))
-    buffers = [(layer.keys, layer.values) for layer in cache.layers]
+    held = [(layer, name) for layer in cache.layers for name, value in vars(layer).items()
+            if isinstance(value, torch.Tensor)]  # fmt: skip
 
-    def step(ids: torch.Tensor, place: torch.Tensor, *buffers: torch.Tensor) -> torch.Tensor:
-        for layer, keys, values in zip(cache.layers, buffers[::2], buffers[1::2]):
-            layer.keys, layer.values = keys, values
-        out = model(input_ids=ids, cache_position=place, past_key_values=cache)
-        logits: torch.Tensor = out.logits
+    def step(ids: torch.Tensor, *state: torch.Tensor) -> torch.Tensor:
+        for (layer, name), tensor in zip(held, state):
+            setattr(layer, name, tensor)
+        logits: torch.Tensor = model(input_ids=ids, past_key_values=cache).logits
         return logits
 
-    flat = [tensor for pair in buffers for tensor in pair]
-    return step, (text.tokens(2, 1), torch.tensor([128]), *flat)
+    return step, (text.tokens(2, 1), *(getattr(layer, name) for layer, name in held))
 
 
 add("ways/bert_bf16", lambda: _bert(torch.bfloat16))
