@@ -44,6 +44,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.terminal": {"rich"},
     "tclab.cli": {"click", "rich"},
     "tclab.explain": {"torch"},
+    "tclab.labs": {"torch", "jupytext", "nbformat"},
     "tclab.__main__": {"click", "rich"},
 }
 
@@ -82,8 +83,9 @@ KNOWS: dict[str, set[str]] = {
     "tclab.verify": {"tclab.capturing"},
     "tclab.bench": {"tclab.capturing.torch_private", "tclab.machine", "tclab.scrub"},
     "tclab.explain": {"tclab.capturing", "tclab.render", "tclab.machine", "tclab.targets"},
+    "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
-    "tclab.page": {"tclab.engine", "tclab.terminal", "tclab.render"},
+    "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
     "tclab.cli": {
         *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
         "tclab.bench",
@@ -94,10 +96,9 @@ KNOWS: dict[str, set[str]] = {
 
 #: The packages whose modules import torch when they are imported.
 TORCH_ROOMS = {
-    "tclab.capturing",
+    *("tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"),
     *("tclab.bench.measured", "tclab.bench.cases"),
-    "tclab.verify.attention",
-    "tclab.verify.corpus",
+    "tclab.labs.capstone.run",  # in the reader's process
 }
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.

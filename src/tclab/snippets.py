@@ -79,7 +79,7 @@ def read(path: Path, root: Path) -> Snippet:
         source=source,
         includes=(*_includes(tree, path.parent, place), *_data(reads, root, place)),
         claims=claims.find(source, place),
-        **cast(_Settings, settings),
+        **cast(Settings, settings),
     )
 
 
@@ -105,8 +105,8 @@ def _docstring(tree: ast.Module, place: str) -> tuple[str, str]:
 # --------------------------------------------------------------------------- header
 
 
-class _Settings(TypedDict, total=False):
-    """What a header sets of a `Snippet`; `_Header` is what it says in all."""
+class Settings(TypedDict, total=False):
+    """What a header sets of a `Snippet`."""
 
     needs: frozenset[str]
     raises: str
@@ -115,8 +115,15 @@ class _Settings(TypedDict, total=False):
     alone: bool
 
 
-class _Header(_Settings, total=False):
+class _Header(Settings, total=False):
     reads: tuple[str, ...]
+
+
+def header(source: str, place: str) -> Settings:
+    """What the ``# tclab:`` line sets, without the files that it names."""
+    settings = _header(source, place)
+    settings.pop("reads", None)
+    return cast(Settings, settings)
 
 
 def _header(source: str, place: str) -> _Header:

@@ -43,9 +43,25 @@ class Architecture:
 
 
 @dataclass(frozen=True)
+class Clocks:
+    """What bandwidth and peak are computed from: MHz as ``nvidia-smi -q -d CLOCK`` gives them under
+    *Max Clocks*, and the width of the memory's bus in bits.
+    """
+
+    multiprocessor: int  # MHz
+    memory: int  # MHz; two transfers a cycle
+    bus: int  # bits
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Of the memory, at its clock (Triton's testing.get_dram_gbps)."""
+        return self.memory * 1e6 * self.bus * 2 / 8
+
+
+@dataclass(frozen=True)
 class Target:
-    """A named GPU. `device` is the name the CUDA driver gives it; `source` where its numbers are
-    from; `note` what a reader should know of them.
+    """A named GPU. `device` is the name the CUDA driver gives it; `clocks` are its highest and its
+    memory's; `source` says where its numbers are from; `note` what a reader should know of them.
     """
 
     name: str
@@ -54,6 +70,7 @@ class Target:
     sm_count: int
     l2_bytes: int
     memory_bytes: int
+    clocks: Clocks
     source: str
     note: str = ""
     cudnn: int | None = None  # as cudnnGetVersion writes it; None for that of PyTorch's wheel
@@ -80,6 +97,8 @@ class Target:
             "shared memory per block": f"{a.shared_memory_per_block_optin // _KIB} KiB",
             "L2": f"{self.l2_bytes / _MIB:g} MiB",
             "memory": f"{self.memory_bytes / _GIB:.0f} GiB",
+            "memory bandwidth": f"{self.clocks.bytes_per_second / 1e9:,.0f} GB/s",
+            "highest clock": f"{self.clocks.multiprocessor} MHz",
             "cuDNN": _dotted(self.cudnn) if self.cudnn else _OF_WHEELS,
             "source": self.source,
         }
@@ -122,22 +141,31 @@ TARGETS: dict[str, Target] = {
     t.name: t
     for t in (
         Target("h200", "NVIDIA H200", _SM90, 132, 60 * _MIB, 150_109_880_320,
+               Clocks(1980, 3201, 6144),
                "read from the device with torch.cuda.get_device_properties; H200 datasheet"),
         Target("h100", "NVIDIA H100 80GB HBM3", _SM90, 132, 50 * _MIB, 80 * _GIB,
+               Clocks(1980, 2619, 5120),
                "NVIDIA H100 Tensor Core GPU Architecture white paper, SXM5"),
         Target("a100", "NVIDIA A100-SXM4-80GB", _SM80, 108, 40 * _MIB, 80 * _GIB,
+               Clocks(1410, 1593, 5120),
                "NVIDIA A100 Tensor Core GPU Architecture white paper; 80 GB datasheet"),
         Target("b200", "NVIDIA B200", _SM100, 148, 253 * _MIB // 2, 17835 * _GIB // 100,
+               Clocks(1965, 3996, 8192),
                "read from a device by others: github.com/pytorch/ao/pull/4002"),
         Target("l40s", "NVIDIA L40S", _SM89, 142, 96 * _MIB, 48 * 10**9,
+               Clocks(2520, 9001, 384),
                "NVIDIA Ada GPU Architecture white paper (AD102, 142 SMs)"),
         Target("l4", "NVIDIA L4", _SM89, 58, 48 * _MIB, 24 * 10**9,
+               Clocks(2040, 6251, 192),
                "NVIDIA Ada GPU Architecture white paper (AD104, 58 SMs)"),
         Target("rtx4090", "NVIDIA GeForce RTX 4090", _SM89, 128, 72 * _MIB, 24 * _GIB,
+               Clocks(3105, 10501, 384),
                "NVIDIA Ada GPU Architecture white paper, GeForce RTX 4090"),
         Target("a10", "NVIDIA A10", _SM86, 72, 6 * _MIB, 24 * 10**9,
+               Clocks(1695, 6251, 384),
                "NVIDIA A10 datasheet; GA102 white paper"),
         Target("t4", "Tesla T4", _SM75, 40, 4 * _MIB, 16 * 10**9,
+               Clocks(1590, 5001, 256),
                "NVIDIA Turing GPU Architecture white paper, Tesla T4"),
     )
 }  # fmt: skip

@@ -48,6 +48,8 @@ EXPECTED = {
     "index.md": 2,
     "pipeline/aotautograd.md": 6,
     "pipeline/backends.md": 7,
+    "pipeline/caches.md": 5,
+    "pipeline/compiled-autograd.md": 4,
     "pipeline/cpp.md": 6,
     "pipeline/cuda-graphs.md": 6,
     "pipeline/dynamic-shapes.md": 8,
@@ -55,6 +57,7 @@ EXPECTED = {
     "pipeline/graph-breaks.md": 20,
     "pipeline/guards.md": 16,
     "pipeline/inductor.md": 8,
+    "pipeline/irs.md": 7,
     "pipeline/triton.md": 12,
     "targets.md": 6,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, overload
 
@@ -26,9 +26,11 @@ class Request:
         fn: Callable[..., Any],
         backward: bool,
         target: str | Target | None,
+        assume: Mapping[str, str] | None,
         options: dict[str, Any],
     ) -> None:
         self.fn, self.backward, self.target, self.options = fn, backward, target, options
+        self.assume = assume
         if not callable(fn):
             raise CaptureError(
                 "tclab.capture",
@@ -52,9 +54,8 @@ class Request:
 
     def _run(self, calls: Sequence[Call]) -> Capture:
         if self.target is not None:
-            return capture_for(
-                self.fn, self.target, calls, backward=self.backward, options=self.options
-            )
+            how: Any = {"backward": self.backward, "options": self.options, "assume": self.assume}
+            return capture_for(self.fn, self.target, calls, **how)
         check.require()
         results = []
         with fresh(self.fn), compiler.observable(), listen() as trace:
@@ -92,6 +93,7 @@ def capture(
     *,
     backward: bool = False,
     target: str | Target | None = None,
+    assume: Mapping[str, str] | None = None,
     **compile_options: Any,
 ) -> Request: ...
 def capture(
@@ -99,6 +101,7 @@ def capture(
     *,
     backward: bool = False,
     target: str | Target | None = None,
+    assume: Mapping[str, str] | None = None,
     **compile_options: Any,
 ) -> Request | Watch:
     """Keep every stage of a compile.
@@ -111,17 +114,27 @@ def capture(
     With `backward`, ``.backward()`` is called on the sum of what `fn` returned, after each
     call: gradients accumulate in ``.grad`` as they always do.
 
+    With `target`, a GPU such as ``h200`` that need not be here, the kernels are those it would get.
+    Where it would time something to choose, they are of both ways, unless `assume` says which:
+    ``{"pad": "no"}``.
+
     The FX graph cache and the AOTAutograd cache are off meanwhile, since a hit hides stages.
     Loggers, configuration and everything compiled earlier are as before when it ends, also
     after an error, which goes through unchanged. Raises CaptureError for what cannot be
     captured, UnsupportedTorch where PyTorch moved something capture needs.
     """
     if fn is None:
-        if backward or target is not None or compile_options:
+        if backward or target is not None or assume or compile_options:
             raise CaptureError(
                 "tclab.capture",
                 "options without a function",
                 "with capture() only watches; pass options to torch.compile",
             )
         return Watch()
-    return Request(fn, backward, target, compile_options)
+    if assume and target is None:
+        raise CaptureError(
+            "tclab.capture",
+            "assume= without target=",
+            "a compile on this machine times what it chooses: leave assume out",
+        )
+    return Request(fn, backward, target, assume, compile_options)

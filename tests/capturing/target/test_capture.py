@@ -242,7 +242,7 @@ def test_an_assert_in_ptx_names_its_file_as_text() -> None:
 
 def reread(capture: Any) -> TargetCapture:
     """The same compile, of which nothing was read yet."""
-    return TargetCapture(capture.trace, capture.results, capture.target, capture.wrapper_code)
+    return TargetCapture(capture.trace, capture.results, capture.target, capture.known)
 
 
 def properties() -> list[str]:

@@ -13,9 +13,10 @@ from unittest import mock
 import torch
 from torch import fx
 
-from tclab.capturing.target import attention
+from tclab.capturing.target import attention, fallbacks, gaps
 from tclab.capturing.target.places import being_traced, of_node
 from tclab.capturing.target.refusals import loud
+from tclab.capturing.target.timing import padding
 from tclab.targets import Target, TargetError
 
 #: Settings that make Inductor time candidates on the GPU, or write code of another kind.
@@ -41,32 +42,27 @@ _PICKED = {
     "_native_multi_head_attention": "it picks an attention kernel by the GPU",
     "lstm": "cuDNN runs it on a GPU", "gru": "cuDNN runs it on a GPU",
     "rnn_tanh": "cuDNN runs it on a GPU", "rnn_relu": "cuDNN runs it on a GPU",
-    "ctc_loss": "cuDNN may run it on a GPU",
-    "conv_depthwise3d": "its kernel is picked by the GPU",
 }  # fmt: skip
 
 #: Operators of the lowered graph that only another device gets.
 _FOREIGN = ("_for_cpu", "mkldnn", "onednn", "mkl.", "mkl_", "quantized_lstm")
 #: Operators whose result or layout depends on libraries of the GPU that are not asked here.
 _LIBRARY = {
-    "_cudnn_rnn", "_cudnn_rnn_backward", "_scaled_mm", "_scaled_grouped_mm", "_grouped_mm",
-    "miopen_batch_norm", "_cudnn_ctc_loss", "_flash_attention_forward",
-    "_efficient_attention_forward", "_cslt_sparse_mm", "_weight_int4pack_mm",
-    "_fft_r2c", "_fft_c2c", "_fft_c2r",
+    "_cudnn_rnn", "_cudnn_rnn_backward", "miopen_batch_norm", "_cudnn_ctc_loss",
 }  # fmt: skip
 
 
 @contextmanager
 def decided(target: Target) -> Iterator[None]:
     """For the length of the block, no choice is left to a GPU that is not there."""
-    from torch._inductor.fx_passes import pad_mm
     from torch._inductor.graph import GraphLowering
     from torch._inductor.runtime import benchmarking
 
     with ExitStack() as stack:
         patch = stack.enter_context
         patch(attention.chosen_for(target))
-        patch(mock.patch.object(pad_mm, "_should_pad", loud(_should_pad(target))))
+        patch(padding.chosen_for(target))
+        patch(fallbacks.refused())
         patch(mock.patch.object(GraphLowering, "run", _checked(GraphLowering.run)))
         for cls in _benchmarkers(benchmarking):
             for name in [n for n in vars(cls) if n.startswith("benchmark")]:
@@ -146,10 +142,20 @@ def _check_operator(node: fx.Node) -> None:
     elif packet in _LIBRARY:
         why = "its kernel or layout is chosen by a library of the GPU"
     elif _on_host(node):
-        why = "it runs on the CPU, beside the GPU: its kernel depends on the host's processor"
+        gaps.note(_host_kernel(name, node))
+        return
     else:
         return
     raise TargetError(f"{name}, {of_node(node)}", why, "capture on the GPU, or without target=")
+
+
+def _host_kernel(name: str, node: fx.Node) -> TargetError:
+    return TargetError(
+        f"{name}, {of_node(node)}",
+        "it runs on the CPU, beside the GPU: its C++ kernel depends on the host's processor, and "
+        "is shown for this one",
+        "make the tensor on the GPU, if it is not meant to be on the CPU",
+    )
 
 
 def _on_host(node: fx.Node) -> bool:
@@ -164,29 +170,7 @@ def _name(node: fx.Node) -> str:
     return str(getattr(node.target, "__name__", node.target)).rpartition(".")[2]
 
 
-# ------------------------------------------------------------------------------ padding, timing
-
-
-def _should_pad(target: Target) -> Any:
-    """What pad_mm would time. torch/_inductor/fx_passes/pad_mm.py: can_pad came first, so some
-    size is not a multiple of the alignment; whether to pad is then measured.
-    """
-
-    def should_pad(match: Any, mat1: Any, mat2: Any, op: Any, *rest: Any, **kwargs: Any) -> bool:
-        from torch._inductor import config
-
-        if config.force_shape_pad:
-            return True
-        node = match.output_node()
-        shapes = " @ ".join(str(list(m.shape)) for m in (mat1, mat2))
-        raise TargetError(
-            f"{op.__name__} of {shapes}, {of_node(node)}", f"its sizes are not aligned for "
-            f"{mat1.dtype}, so Inductor times padding it on the {target.device}",
-            "use sizes that are multiples of 8 (of 4 for float32), or "
-            "options={'shape_padding': False}",
-        )  # fmt: skip
-
-    return should_pad
+# ------------------------------------------------------------------------------ timing
 
 
 def _timing(*args: Any, **kwargs: Any) -> Any:
@@ -206,20 +190,21 @@ def _conv_backend(*args: Any, **kwargs: Any) -> str:
             "cuDNN is switched off",
             "torch.backends.cudnn.enabled",
         )
-    groups = kwargs["groups"]
-    return "depthwise" if groups > 1 and groups == data.shape[1] else "cudnn"
+    return "cudnn"
 
 
 def _conv_format(data: torch.Tensor, weight: torch.Tensor, backend: str) -> torch.memory_format:
-    """What cuDNN asks for (aten/src/ATen/native/ConvUtils.h: cudnn_conv_suggest_memory_format)."""
+    """What cuDNN asks for (aten/src/ATen/native/ConvUtils.h: cudnn_conv_suggest_memory_format).
+
+    A depthwise convolution has a kernel of PyTorch's beside cuDNN's, for tensors that are
+    contiguous; cuDNN has every one in channels-last (Convolution.cpp: use_cudnn_depthwise). So its
+    layout is the same whichever is taken.
+    """
     last = {4: torch.channels_last, 5: torch.channels_last_3d}.get(weight.dim())
     if last is None or torch.float64 in (data.dtype, weight.dtype):
         return torch.contiguous_format
     if not _suggests(data, last) and not _suggests(weight, last):
         return torch.contiguous_format
-    if backend == "depthwise":
-        raise TargetError(f"depthwise convolution, {being_traced()}", "in channels-last its kernel "
-                          "is picked by the GPU and cuDNN", "capture on the GPU")  # fmt: skip
     return last
 
 

@@ -29,6 +29,7 @@ def properties(target: Target) -> SimpleNamespace:
         shared_memory_per_block_optin=a.shared_memory_per_block_optin,
         shared_memory_per_multiprocessor=a.shared_memory_per_sm,
         L2_cache_size=target.l2_bytes,
+        clock_rate=target.clocks.multiprocessor * 1000,
         is_integrated=0,
         is_multi_gpu_board=0,
         gcnArchName=target.device,
@@ -98,6 +99,8 @@ class Driver:
             "multiprocessor_count": target.sm_count,
             "max_num_regs": target.architecture.registers_per_sm,
             "warpSize": target.architecture.warp_size,
+            "mem_clock_rate": target.clocks.memory * 1000,  # kHz
+            "mem_bus_width": target.clocks.bus,
         }
         self.utils = SimpleNamespace(get_device_properties=lambda index: device)
         self.capability = target.capability

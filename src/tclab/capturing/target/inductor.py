@@ -12,15 +12,12 @@ import torch
 from torch import fx
 
 from tclab.capturing.fresh import function_of
-from tclab.capturing.target import choices, constants, tracing
+from tclab.capturing.target import choices, constants, errors, tracing
+from tclab.capturing.target.timing.both_ways import BothWays, Wrappers
 
 Compiled = Callable[..., Any]  # what runs in the place of a graph
 Backend = Callable[[fx.GraphModule, list[Any]], Compiled]
 Options = Mapping[str, Any]  # of torch.compile, or settings of Inductor
-
-
-class Wrappers(list[str]):
-    """The wrapper code of each graph Inductor compiled, in order."""
 
 
 @contextmanager
@@ -65,17 +62,23 @@ def settings(backward: bool) -> Iterator[None]:
         yield
 
 
-def backend(patches: Options) -> Backend:
-    """A Dynamo backend: compiles each graph for the target, and runs it on the CPU."""
+def backend(patches: Options, both_ways: BothWays) -> Backend:
+    """A Dynamo backend: compiles each graph for the target, and runs it on the CPU. A graph that
+    is refused is a gap; the others are compiled all the same.
+    """
 
     def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Compiled:
         from torch._inductor.compile_fx import compile_fx
 
-        choices.check_dynamo_graph(module)
         plain = tracing.on_cpu(module)
-        constants.constants_on_target(module)
-        compile_fx(module, tracing.fake_inputs(module, inputs), config_patches=patches)
-        return _no_result if calls_triton(module) or calls_device(module) else plain.forward
+        with errors.gap_noted():
+            choices.check_dynamo_graph(module)
+            constants.constants_on_target(module)
+            fakes = tracing.fake_inputs(module, inputs)
+            both_ways.compile(
+                lambda: compile_fx(tracing.copied(module), list(fakes), config_patches=patches)
+            )
+        return _no_result if calls_triton(module) or calls_device(module) else _on_cpu(plain)
 
     return compile_graph
 
@@ -88,7 +91,19 @@ def map_tensors(function: Callable[[torch.Tensor], Any], tree: Any) -> Any:
 
 
 class NoResult(Exception):
-    """A graph that was compiled and cannot run here: it calls a kernel that only the GPU has."""
+    """A graph that was compiled and cannot run here: it calls what only the GPU has."""
+
+
+def _on_cpu(module: fx.GraphModule) -> Compiled:
+    """Runs a graph that was traced as on the GPU, where the CPU has all its kernels."""
+
+    def run(*args: Any) -> Any:
+        try:
+            return module(*args)
+        except NotImplementedError as error:
+            raise NoResult from error
+
+    return run
 
 
 def _no_result(*args: object) -> NoReturn:

@@ -45,6 +45,16 @@ def heard() -> Iterator[None]:
         _heard.clear()
 
 
+def forget_since(count: int) -> None:
+    """What was met since there were `count` of them was told elsewhere."""
+    del _heard[count:]
+
+
+def count() -> int:
+    """How many errors of stand-ins were met so far."""
+    return len(_heard)
+
+
 def _own(error: Exception) -> TclabError:
     if isinstance(error, TclabError):
         return error

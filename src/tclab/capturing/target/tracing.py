@@ -120,7 +120,7 @@ _SWITCHES = {torch.nn.attention._sdpa_kernel, torch.nn.attention._sdpa_kernel_va
 
 def on_cpu(module: fx.GraphModule) -> fx.GraphModule:
     """A copy of a Dynamo graph that runs on the CPU: every mention of the target rewritten."""
-    copy = fx.GraphModule(module, _copy(module.graph))
+    copy = copied(module)
     for node in list(copy.graph.nodes):
         if node.target in _SWITCHES:
             copy.graph.erase_node(node)
@@ -134,6 +134,13 @@ def on_cpu(module: fx.GraphModule) -> fx.GraphModule:
             if isinstance(inner, fx.GraphModule):
                 setattr(copy, str(node.target), on_cpu(inner))
     copy.recompile()
+    return copy
+
+
+def copied(module: fx.GraphModule) -> fx.GraphModule:
+    """The same graph over the same parameters; what is done to it leaves `module` alone."""
+    copy = fx.GraphModule(module, _copy(module.graph))
+    copy.meta = dict(module.meta)
     return copy
 
 

@@ -47,8 +47,10 @@ NAMES = (
     # choices, attention
     Private("torch._inductor.graph", "GraphLowering.run", "operators are looked at"),
     Private("torch._ops", "OpOverload", "operators are looked at"),
-    Private("torch._inductor.config", "force_shape_pad", "padding is timed"),
-    Private("torch._inductor.fx_passes.pad_mm", "_should_pad", "padding is timed"),
+    Private("torch._inductor.fx_passes.pad_mm", "_should_pad", "padding's rule"),
+    Private("torch._inductor.fx_passes.pad_mm", "get_cached_should_pad", "where it would time"),
+    Private("torch._utils_internal", "max_clock_rate", "padding's rule asks for it"),
+    Private("torch._guards", "TracingContext.try_get", "a second compile of a graph"),
     Private("torch._inductor.fx_passes.fuse_attention", "_scaled_dot_product_attention", "fusing"),
     Private("torch._inductor.runtime.benchmarking", "Benchmarker", "nothing is timed"),
     Private("torch._C", "_select_conv_backend", "which kernel a convolution takes"),

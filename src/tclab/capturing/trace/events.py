@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import CodeType
@@ -82,6 +83,17 @@ class Trace:
     def add(self, name: str, data: object, payload: str, ids: Ids, attempt: int = 0) -> None:
         """Append one event; `ids` are PyTorch's own frame and compile numbers."""
         self.events.append(Event(name, data, payload, self._compile_id(*ids), attempt))
+
+    @contextmanager
+    def aside(self) -> Iterator[Trace]:
+        """For the length of the block, what is added goes to another trace, which is yielded; it
+        numbers frames as this one does.
+        """
+        events, self.events = self.events, []
+        try:
+            yield Trace(self.events, self.frames)
+        finally:
+            self.events = events
 
     def renumber(self, text: str) -> str:
         """PyTorch's compile ids at the start of a line, as this trace numbers them."""

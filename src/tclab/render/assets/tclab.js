@@ -128,6 +128,13 @@
     });
   }
 
+  // Material's wide tables scroll, too, but it gives them no way in.
+  function reachTables() {
+    document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])").forEach(function (box) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    });
+  }
+
   // ------------------------------------------------------------------------------- pictures
 
   function label(input) {
@@ -167,7 +174,8 @@
 
   // ------------------------------------------------------------------------------------ page
 
-  function start() { restore(); reveal(); offerCopies(); requestAnimationFrame(centre); }
+  function start() { restore(); reveal(); offerCopies(); requestAnimationFrame(settle); }
+  function settle() { reachTables(); centre(); }
 
   document.addEventListener("click", clicked);
   document.addEventListener("toggle", toggled, true);
@@ -176,7 +184,7 @@
   new MutationObserver(keepReachable).observe(document.documentElement, {
     attributes: true, attributeFilter: ["tabindex"], subtree: true
   });
-  window.addEventListener("load", centre);
+  window.addEventListener("load", settle);
   // Material replaces pages without loading them: it tells of each through document$.
   if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
   else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

@@ -30,21 +30,30 @@ class Example:
 
 _EXAMPLES: dict[str, Example] = {}
 
+#: The corpora by name: functions, or whole models, which need timm and transformers.
+CORPORA = {"functions": __name__, "models": f"{__name__}.models"}
+
+
+def add(name: str, make: Callable[[], Made], *, backward: bool = False, **options: Any) -> None:
+    """Register a maker under ``family/name``."""
+    _EXAMPLES[name] = Example(name, name.partition("/")[0], make, backward, options)
+
 
 def example(backward: bool = False, **options: Any) -> Callable[[Callable[[], Made]], Any]:
     """Register a maker; the example is called ``family/function_name``."""
 
     def register(make: Callable[[], Made]) -> Callable[[], Made]:
         family = make.__module__.rpartition(".")[2]
-        name = f"{family}/{make.__name__}"
-        _EXAMPLES[name] = Example(name, family, make, backward, options)
+        add(f"{family}/{make.__name__}", make, backward=backward, **options)
         return make
 
     return register
 
 
-def examples() -> dict[str, Example]:
-    """All examples by name, in order of family and definition."""
-    for module in pkgutil.iter_modules(__path__):
-        importlib.import_module(f"{__name__}.{module.name}")
-    return dict(_EXAMPLES)
+def examples(corpus: str = "functions") -> dict[str, Example]:
+    """All examples of a corpus by name, in order of family and definition."""
+    package = importlib.import_module(CORPORA[corpus])
+    families = [m.name for m in pkgutil.iter_modules(package.__path__) if not m.ispkg]
+    for family in families:
+        importlib.import_module(f"{package.__name__}.{family}")
+    return {name: each for name, each in _EXAMPLES.items() if each.family in families}

@@ -1,0 +1,74 @@
+"""The kernels of graphs that were compiled both ways: which are exact, and which one of two."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tclab.capturing.read.units import Unit
+from tclab.capturing.result import Capture
+from tclab.capturing.target.timing.both_ways import Variant
+from tclab.capturing.target.timing.timed import CHOICES
+from tclab.model import Kernel
+
+
+def units(own: Sequence[Unit], variants: Sequence[Variant]) -> tuple[Unit, ...]:
+    """The units of a capture, each followed by what the other way of it has instead. Kernels that
+    both have are as they were: they are exact, whatever the GPU chooses.
+    """
+    shown: list[Unit] = []
+    done = 0
+    for variant in variants:
+        end = variant.after + variant.instead_of
+        shown += own[done : variant.after]
+        shown += _both(own[variant.after : end], variant)
+        done = end
+    return (*shown, *own[done:])
+
+
+def _both(first: Sequence[Unit], variant: Variant) -> list[Unit]:
+    second = Capture(variant.trace).units
+    ways = [Counter(unnumbered(k) for u in units for k in u.kernels) for units in (first, second)]
+    exact = ways[0] & ways[1]
+    marked = [_marked(unit, exact.copy(), variant, 0) for unit in first]
+    others = [_only_open(_marked(unit, exact.copy(), variant, 1)) for unit in second]
+    return [*marked, *(unit for unit in others if unit.kernels)]
+
+
+def unnumbered(kernel: Kernel) -> str:
+    """A kernel's code without the number it has in the order of writing."""
+    bare = re.sub(r"_\d+$", "", kernel.kernel_name)
+    return kernel.code.replace(kernel.kernel_name, bare)
+
+
+def _marked(unit: Unit, exact: Counter[str], variant: Variant, way: int) -> Unit:
+    """The unit with its kernels that are of one way only saying so."""
+    kernels = tuple(
+        kernel if unnumbered(kernel) in exact else _one_of_two(kernel, variant, way)
+        for kernel in unit.kernels
+    )
+    return replace(unit, kernels=kernels)
+
+
+def _one_of_two(kernel: Kernel, variant: Variant, way: int) -> Kernel:
+    answers = dict.fromkeys(f"{q.choice}={CHOICES[q.choice][way]}" for q in variant.questions)
+    deciding = "; ".join(dict.fromkeys(f"{q.operator}, {q.place}" for q in variant.questions))
+    answer = ", ".join(answers)
+    return replace(
+        kernel,
+        title=f"{kernel.title}, one of two: with {answer}",
+        name=kernel.name + "-other" * way,
+        facts={**kernel.facts, ONE_OF_TWO: answer, "decided by": f"timing on the GPU: {deciding}"},
+    )
+
+
+#: The fact that tells a kernel that the GPU may not get.
+ONE_OF_TWO = "one of two"
+
+
+def _only_open(unit: Unit) -> Unit:
+    """The other way's unit, with what the first has not."""
+    kernels = tuple(kernel for kernel in unit.kernels if ONE_OF_TWO in kernel.facts)
+    return replace(unit, kernels=kernels, ir=None, ir_pre_fusion=None, wrapper=None, fusion=())

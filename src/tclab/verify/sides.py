@@ -1,0 +1,137 @@
+"""One function on one side: compiled by plain ``torch.compile`` on the GPU, or for the target."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import traceback
+from pathlib import Path
+from typing import Any, cast
+
+SIDES = ("gpu", "target")
+Result = dict[str, Any]
+
+
+def work(name: str, corpus: str, side: str, target: str, out: Path) -> None:
+    """Compile one function on one side and save what came of it."""
+    from tclab.verify.corpus import examples
+
+    start = time.perf_counter()
+    try:
+        example = examples(corpus)[name]
+        own = on_gpu(example) if side == "gpu" else for_target(example, target)
+        result: Result = {"status": "done", **own}
+    except Exception as error:
+        from tclab.targets import TargetError
+
+        status = "refused" if isinstance(error, TargetError) else "failed"
+        text = str(error) if status == "refused" else traceback.format_exc()[-4000:]
+        result = {"status": status, "reason": text}
+    save(out, side, name, result | {"seconds": round(time.perf_counter() - start, 2)})
+
+
+def for_target(example: Any, target: str) -> Result:
+    """The output code the target gets, without a GPU; and what it may be instead, where the GPU
+    would time something.
+    """
+    import torch
+
+    from tclab.capturing.target.capture import capture_for
+
+    torch.manual_seed(0)
+    fn, args = example.make()
+    capture = capture_for(fn, target, [(args, {})], backward=example.backward,
+                          options=example.options)  # fmt: skip
+    variants = [
+        {
+            "questions": [str(question) for question in variant.questions],
+            "wrappers": list(variant.wrappers),
+            "after": variant.after,
+            "instead_of": variant.instead_of,
+        }
+        for variant in capture.known.variants
+    ]
+    gaps = [str(gap) for gap in capture.gaps]
+    return {"wrappers": list(capture.wrapper_code), "variants": variants, "gaps": gaps}
+
+
+def on_gpu(example: Any) -> Result:
+    """The output code of plain ``torch.compile`` on the GPU that is here, run as users run it.
+
+    Nothing of tclab's is switched on: PyTorch's own trace is listened to, which holds the code.
+    """
+    import torch
+
+    from tclab.capturing.backward import run_backward
+    from tclab.capturing.target.inductor import map_tensors
+    from tclab.capturing.torch_private.compiler import trace_handler
+
+    torch.manual_seed(0)
+    fn, args = example.make()
+    fn, args = moved(fn), map_tensors(to_gpu, args)
+    torch.compiler.reset()  # makers share code, which would be compiled with symbolic sizes
+    heard = OutputCode()
+    with trace_handler(heard):
+        result = torch.compile(fn, **example.options)(*args)
+        if example.backward:
+            run_backward(result)
+    return {"wrappers": heard.texts}
+
+
+class OutputCode(logging.Handler):
+    """Keeps the output code that Inductor writes into the structured trace."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if "inductor_output_code" in getattr(record, "metadata", {}):
+            self.texts.append(record.payload)  # type: ignore[attr-defined]
+
+
+def to_gpu(tensor: Any) -> Any:
+    """The tensor on the GPU: a leaf with the same strides."""
+    import torch
+
+    there = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda")
+    there.copy_(tensor.detach())
+    return there.requires_grad_(tensor.requires_grad)
+
+
+def moved(fn: Any) -> Any:
+    """The function with the modules and tensors it closes over on the GPU."""
+    import torch
+
+    if isinstance(fn, torch.nn.Module):
+        return fn.to("cuda")
+    for cell in getattr(fn, "__closure__", None) or ():
+        value = cell.cell_contents
+        if isinstance(value, torch.nn.Module):
+            value.to("cuda")
+        elif isinstance(value, torch.Tensor):
+            cell.cell_contents = to_gpu(value)
+    return fn
+
+
+# ------------------------------------------------------------------------------ results
+
+
+def file(out: Path, side: str, name: str) -> Path:
+    """Where the result of one side of a function is kept."""
+    return out / side / f"{name.replace('/', '.')}.json"
+
+
+def save(out: Path, side: str, name: str, result: Result) -> None:
+    """Keep a result; it is there as a whole, or not at all."""
+    path = file(out, side, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(result), encoding="utf-8")
+    new.replace(path)
+
+
+def load(out: Path, side: str, name: str) -> Result:
+    """A result as it was saved."""
+    return cast("Result", json.loads(file(out, side, name).read_text(encoding="utf-8")))
