@@ -43,21 +43,23 @@ def speeds(cases: dict[str, dict[str, Row]], mode: str) -> list[float]:
     return [s for rows in cases.values() if (s := speed(rows, mode)) is not None]
 
 
+def stable(rows: dict[str, Row], mode: str) -> bool:
+    """Neither the mode's spread nor eager's is above 3 %."""
+    return not (rows[mode].unstable or rows["eager"].unstable)
+
+
 def means(cases: dict[str, dict[str, Row]]) -> list[tuple]:
-    """A line a mode: how many, their geometric mean, the least, the most, how many are slower."""
+    """A line a mode: how many, their geometric mean, the least, the most, how many are slower, and
+    the same of the stable rows alone.
+    """
     lines = []
     for mode in MODES:
         if some := speeds(cases, mode):
-            slower = sum(s < 1 for s in some)
-            lines.append((mode, len(some), geomean(some), min(some), max(some), slower))
+            calm = {n: r for n, r in cases.items() if speed(r, mode) and stable(r, mode)}
+            counts = (min(some), max(some), sum(s < 1 for s in some), len(calm))
+            lines.append((mode, len(some), geomean(some), *counts, geomean(speeds(calm, mode))))
     return lines
 
 
-MEAN_COLUMNS = {
-    "mode": "",
-    "measured": "",
-    "geometric mean": "× .2f",
-    "least": "× .2f",
-    "most": "× .2f",
-    "slower than eager": "",
-}
+MEAN_COLUMNS = {"mode": "", "measured": "", "geometric mean": "× .2f", "least": "× .2f"}
+MEAN_COLUMNS |= {"most": "× .2f", "slower than eager": "", "stable": "", "their mean": "× .2f"}

@@ -7,6 +7,7 @@ measured copy of the nearest size; the product rate that of a large product of t
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from _recorded import by_case
 
@@ -41,6 +42,14 @@ class Roof:
         """The rate of the measured copy whose size is nearest."""
         return self.copies[min(self.copies, key=lambda s: abs(math.log(s / size)))]
 
+    def copy_between(self, size: float) -> float:
+        """The rate at a size between those that were measured, on a logarithmic axis."""
+        pairs = list(self.copies.items())
+        for (low, slow), (high, fast) in pairwise(pairs):
+            if size <= high:
+                return slow + (fast - slow) * math.log(size / low) / math.log(high / low)
+        return pairs[-1][1]
+
     def product(self, case: str) -> float:
         """The highest measured rate for the numbers the case multiplies."""
         dtype = "float8" if "fp8" in case else "bfloat16"
@@ -49,15 +58,10 @@ class Roof:
     def least_us(self, eager: Row) -> float:
         """No version of this function can take less."""
         size, flops = eager.facts["least_bytes"], eager.facts.get("flops") or 0
+        if "/attention@" in eager.case:
+            flops /= 2  # torch counts all pairs of tokens, and half of them are masked
         return max(size / self.copy(size), flops / self.product(eager.case)) * 1e6
 
     def share(self, eager: Row, row: Row) -> float:
         """That time over the row's: 1 is on the roof."""
         return self.least_us(eager) / row.us
-
-    def pace(self, row: Row) -> float | None:
-        """The rate at which the row's own kernels move what Inductor counts for them, as a share
-        of a copy's: low where they are slow, high where they move more than they had to.
-        """
-        size = row.facts.get("ir_bytes")
-        return size / row.us * 1e6 / self.copy(size) if size else None

@@ -16,6 +16,16 @@ import tclab
 book = recorded()
 caption = where(book)
 lines, short = [], []
+
+
+def memory(row):
+    """Peak MiB of a call, and that over eager's; not of CUDA graphs, whose memory is their own."""
+    if row.mode != "default":
+        return None, None
+    peaks = [r.facts["peak_bytes"] / 2**20 for r in (row, book.rows[row.case, "eager"])]
+    return peaks[0], peaks[0] / peaks[1]
+
+
 for phase in ("kernel", "inference", "training"):
     for mode in MODES:
         rows = [r[mode] for r in by_case(book, phase).values() if mode in r and r[mode].ok]
@@ -23,33 +33,12 @@ for phase in ("kernel", "inference", "training"):
             continue
         paid = [row.paid_seconds for row in rows]
         calls = [row.break_even for row in rows if row.break_even]
-        short.append(
-            (
-                phase,
-                mode,
-                len(rows),
-                statistics.median(paid),
-                max(paid),
-                len(calls),
-                int(statistics.median(calls)) if calls else None,
-            )
-        )
+        half = int(statistics.median(calls)) if calls else None
+        middle, most = statistics.median(paid), max(paid)
+        short.append((phase, mode, len(rows), middle, most, len(calls), half))
         for row in rows if phase != "kernel" else ():
-            memory = row.facts["peak_bytes"] / 2**20
-            eager = book.rows[row.case, "eager"].facts["peak_bytes"] / 2**20
-            lines.append(
-                (
-                    row.case,
-                    mode,
-                    row.paid_seconds,
-                    row.facts["recording_s"],
-                    row.facts["warm_calls"],
-                    row.break_even,
-                    memory,
-                    memory / eager,
-                    row.facts["beside"],
-                )
-            )
+            cost = row.paid_seconds, row.facts["recording_s"], row.facts["warm_calls"]
+            lines.append((row.case, mode, *cost, row.break_even, *memory(row), row.facts["beside"]))
 
 columns = {"": "", "mode": "", "measured": "", "seconds, median": "s .1f", "most": "s .1f"}
 columns |= {"that pay": "", "calls to break even, median": " ,d"}
@@ -62,18 +51,10 @@ tclab.show(table("Models, the soonest first", columns, lines, name="models", cap
 
 pays = [line for line in lines if line[5]]
 never = [line for line in lines if not line[5]]
-tclab.show(
-    tclab.Chart(
-        "When a model's compile has paid",
-        name="paid",
-        log_y=True,
-        caption=caption,
-        x=range(1, len(pays) + 1),
-        series={"calls": [line[5] for line in pays]},
-        x_label="models and modes that gain, the soonest first",
-        y_label="calls",
-    )
-)
+axes = {"x_label": "models and modes that gain, the soonest first", "y_label": "calls"}
+axes |= {"x": range(1, len(pays) + 1), "log_y": True, "caption": caption}
+series = {"calls": [line[5] for line in pays]}
+tclab.show(tclab.Chart("When a compile has paid", name="paid", series=series, **axes))
 figures = [("pay at some time", len(pays)), ("never", len(never)), ("first of them", pays[0][5])]
 tclab.show(table("In short", {"": "", "number": " ,d"}, figures, name="figures", caption=caption))
 # claim: it-takes-many-calls

@@ -15,6 +15,7 @@ NAMES = (
     Private("torch._inductor.metrics", "generated_kernel_count", "kernels that were generated"),
     Private("torch._dynamo.utils", "counters", "graphs, breaks, skipped CUDA graphs"),
     Private("torch._inductor.runtime.benchmarking", "InductorBenchmarker.benchmark_gpu", "its own"),
+    Private("torch._logging", "set_logs", "bytes are counted for a log only"),
 )
 
 
@@ -46,9 +47,17 @@ def counted() -> dict[str, int]:
     }
 
 
+def count_bytes() -> None:
+    """Let Inductor count `ir_bytes`, which it does only for its log of metrics."""
+    if not gone(NAMES[4:]):
+        from torch._logging import set_logs
+
+        set_logs(inductor_metrics=True)
+
+
 def tune_alone(alone: Callable[[], AbstractContextManager[None]]) -> None:
     """Let Inductor time its candidates only while `alone` holds: others use the same GPU."""
-    if gone(NAMES[3:]):
+    if gone(NAMES[3:4]):
         return
     from torch._inductor.runtime.benchmarking import InductorBenchmarker
 

@@ -94,6 +94,7 @@ class Prepared:
         os.environ["TRITON_CACHE_DIR"] = os.path.join(task.cache, "triton")
         torch.set_num_threads(task.threads)
         torch.set_float32_matmul_precision("high" if task.device == "cuda" else "highest")
+        private.count_bytes()
         if task.device == "cuda":
             private.tune_alone(functools.partial(alone, task.gate))
 
