@@ -69,6 +69,8 @@ assert [len(graphs.of("other")) for graphs in whole.values()] == [1] * len(CASES
 assert not any(graphs.of("backward") for graphs in whole.values())
 # claim: a-hook-is-left-out
 assert ops(without[hooked], "backward") == ops(without[plain], "backward") != []
+# claim: the-hook-is-a-graph-of-its-own
+assert ops(without[hooked], "other") == ["aten.mul.Tensor"] != ops(without[plain], "other")
 # claim: with-it-the-hook-is-inside
 assert ops(whole[hooked], "other")[-3:] == ["aten.mul.Tensor", *stored]
 # claim: also-the-one-after-storing
