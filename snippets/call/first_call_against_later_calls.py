@@ -40,7 +40,9 @@ for layers in (1, 4, 16):
         torch.testing.assert_close(compiled(x), eager(x), rtol=1e-4, atol=1e-5)
         eager_call = statistics.median(seconds(eager, x))
     call = statistics.median(later)
-    rows.append((f"{layers} layers", first, call * 1e3, eager_call * 1e3, first / call))
+    rows.append(
+        (f"{layers} layer{'s' * (layers > 1)}", first, call * 1e3, eager_call * 1e3, first / call)
+    )
 
 # claim: the-first-call-is-a-thousand-times-slower
 assert all(row[4] > 1000 for row in rows[:2])

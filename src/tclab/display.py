@@ -122,10 +122,12 @@ def _prefix(artifact: Artifact) -> str:
 def _styles() -> str:
     """The style sheets, with the first output; an output that a front end isolates is plain."""
     from tclab import render
+    from tclab.render import standalone
 
     if _displayed:
         return ""
-    return f"<style>{render.css()}</style><style>{_NOTEBOOK}</style>"
+    dark = standalone.dark('[data-jp-theme-light="false"]')  # as JupyterLab marks its page
+    return f"<style>{render.css()}</style><style>{dark}\n{_NOTEBOOK}</style>"
 
 
 def _scripts(artifact: Artifact) -> str:

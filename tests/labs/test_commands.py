@@ -134,8 +134,11 @@ def test_the_capstone_judges_a_model_and_writes_one_page(capsys, tmp_path, monke
     path.write_text(MODEL)
     status, text = said(capsys, "check", "capstone", "my_model.py")
     assert status == 0, text
-    assert "a reader may want to see it" in text
+    assert "the findings are in my_model-findings.html" in text
     page = (tmp_path / "my_model-findings.html").read_text()
+    assert "a reader may want to see it" in page
+    assert "my_model.py:12" in page
+    assert str(tmp_path) not in page
     assert page.startswith("<!doctype html>")
     assert "Does it pay?" in page
     assert "float64" not in page.split("<h2", 1)[0]
