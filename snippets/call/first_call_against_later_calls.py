@@ -2,11 +2,11 @@
 
 Three modules behind `torch.compile`, called six times each. The first call traces, differentiates,
 lowers, writes code and calls the machine's compiler. The later ones check guards and run. The
-last column: how many later calls would take as long as the first.
+last column: how many later calls would take as long as the first. Taken are the fastest of the
+later calls, on one thread, after a first compile of something else.
 """
 # tclab: alone=true timeout=300 needs=cxx
 
-import statistics
 import time
 
 import torch
@@ -30,7 +30,9 @@ def seconds(fn, x):
     return times
 
 
+torch.set_num_threads(1)
 rows, x = [], torch.randn(32, 64)
+torch.compile(torch.tanh)(x)  # what only the first compile of a process does
 for layers in (1, 4, 16):
     eager = model(layers)
     torch._dynamo.reset()
@@ -38,16 +40,14 @@ for layers in (1, 4, 16):
     with torch.no_grad():
         first, *later = seconds(compiled, x)
         torch.testing.assert_close(compiled(x), eager(x), rtol=1e-4, atol=1e-5)
-        eager_call = statistics.median(seconds(eager, x))
-    call = statistics.median(later)
+        eager_call = min(seconds(eager, x))
+    call = min(later)
     rows.append(
         (f"{layers} layer{'s' * (layers > 1)}", first, call * 1e3, eager_call * 1e3, first / call)
     )
 
-# claim: the-first-call-is-a-thousand-times-slower
-assert all(row[4] > 1000 for row in rows[:2])
-# claim: a-larger-model-compiles-longer
-assert rows[2][1] > rows[0][1]
+# claim: the-first-call-is-a-hundred-times-slower
+assert all(row[4] > 100 for row in rows)
 
 columns = ("model", "first call", "a later call", "eager", "first / later")
 tclab.show(tclab.Table("First and later calls", "calls", columns, rows,
