@@ -1,8 +1,9 @@
 """The first call against later calls, in seconds.
 
-Three modules behind `torch.compile`, called twenty times each, on one thread. The first call traces,
-differentiates, lowers, writes code and calls the machine's compiler. The later ones check guards and
-run; the fastest of them is shown. The last column: how many of those would take as long as the first.
+Three modules behind `torch.compile`, called twenty times each, on one thread. The first call
+traces, differentiates, lowers, writes code and calls the machine's compiler. The later ones check
+guards and run; the fastest of them is shown. The last column: how many of those would take as long
+as the first.
 """
 # tclab: alone=true timeout=300 needs=cxx
 
