@@ -44,7 +44,7 @@ assert made["whole_then_each", (65536,), False] == 3
 assert made["whole_then_each", (65536,), True] == 1
 # claim: few-rows-do-not-mix
 assert made["row_and_column_sums", (512, 512), False] == 3
-# claim: many-rows-mix, torch >= 2.12
+# claim: many-rows-mix
 assert made["row_and_column_sums", (8192, 768), False] == 1
 
 columns = ("function", "shape", "options", "kernels", "categories")
