@@ -19,15 +19,19 @@ from torch import fx
 
 DEVICE = torch.device("cuda", 0)
 _moving: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", default=False)
+_number: contextvars.ContextVar[bool] = contextvars.ContextVar("number", default=False)
 
 
 @contextmanager
 def on_target() -> Iterator[None]:
     """For the length of the block, what Dynamo traces is on the target."""
+    from torch._dynamo.variables import builder
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch._subclasses.meta_utils import MetaTensorDescriber
 
     with ExitStack() as stack:
+        wrap = _noting_numbers(builder.wrap_to_fake_tensor_and_record)
+        stack.enter_context(mock.patch.object(builder, "wrap_to_fake_tensor_and_record", wrap))
         for cls, name, wrap in (
             (FakeTensorMode, "from_tensor", _from_tensor),
             (FakeTensorMode, "dispatch", _dispatch),
@@ -49,11 +53,24 @@ def factories_on_target() -> Iterator[None]:
         yield
 
 
+def _noting_numbers(original: Any) -> Any:
+    """A number that Dynamo passes as a tensor (a float under ``dynamic=True``) stays on the CPU."""
+
+    def wrap(*args: Any, is_tensor: bool, **kwargs: Any) -> Any:
+        token = _number.set(not is_tensor)
+        try:
+            return original(*args, is_tensor=is_tensor, **kwargs)
+        finally:
+            _number.reset(token)
+
+    return wrap
+
+
 def _from_tensor(original: Any) -> Any:
     """Inputs, parameters and buffers: these move. Constants made while tracing do not."""
 
     def from_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        token = _moving.set(True)
+        token = _moving.set(not _number.get())
         try:
             return original(self, tensor, *args, **kwargs)
         finally:
