@@ -3,6 +3,7 @@
 #
 #   docker compose run --rm site     # builds the site into ./site
 #   docker compose run --rm shell
+#   docker compose run --rm lab      # the solved labs on the GPU
 
 FROM python:3.11-slim-bookworm
 

@@ -32,6 +32,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.engine.worker.warm": {"torch"},
     "tclab.engine.worker.vector_isas": {"torch"},
     "tclab.engine.worker.limits": {"psutil"},  # where there is no /proc
+    "tclab.bench.measured": {"torch"},
+    "tclab.bench.cases": {"torch", "triton", "timm", "transformers"},
     "tclab.verify": {"torch", "triton"},  # functions such as users write, compiled twice
     "tclab.display": {"IPython"},  # in a notebook, where it is already there
     "tclab.render": {"pygments", "igraph", "matplotlib"},
@@ -42,6 +44,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.terminal": {"rich"},
     "tclab.cli": {"click", "rich"},
     "tclab.explain": {"torch"},
+    "tclab.labs": {"torch", "jupytext", "nbformat"},
     "tclab.__main__": {"click", "rich"},
 }
 
@@ -78,16 +81,25 @@ KNOWS: dict[str, set[str]] = {
     "tclab.engine.worker": {"tclab.display", "tclab.machine", "tclab.capturing.torch_private"},
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.verify": {"tclab.capturing"},
+    "tclab.bench": {"tclab.capturing.torch_private", "tclab.machine", "tclab.scrub"},
     "tclab.explain": {"tclab.capturing", "tclab.render", "tclab.machine", "tclab.targets"},
+    "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
-    "tclab.page": {"tclab.engine", "tclab.terminal", "tclab.render"},
-    "tclab.cli": {"tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"},
+    "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
+    "tclab.cli": {
+        *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
+        "tclab.bench",
+    },
     "tclab": {"tclab.capturing", "tclab.display"},
-    "tclab.__main__": {"tclab.cli"},
+    "tclab.__main__": {"tclab.cli", "tclab.bench"},
 }
 
 #: The packages whose modules import torch when they are imported.
-TORCH_ROOMS = {"tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"}
+TORCH_ROOMS = {
+    *("tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"),
+    *("tclab.bench.measured", "tclab.bench.cases"),
+    "tclab.labs.capstone.run",  # in the reader's process
+}
 
 #: Where private names of PyTorch and Triton may stand; each is in a table of torch_private.
 PRIVATE_ROOMS = {
@@ -95,6 +107,8 @@ PRIVATE_ROOMS = {
     "tclab.capturing.target",
     "tclab.engine.worker.warm",
     "tclab.verify.corpus",  # functions such as users write, who use private names
+    "tclab.bench.cases",  # the same
+    "tclab.bench.measured.private",  # a table, as in torch_private
 }
 
 #: Most modules of a folder: more hide each other.

@@ -26,15 +26,27 @@ def inputs(graph):
     return [n for n in graph.nodes if n.op == "placeholder"]
 
 
+def calls(graph):
+    return {n.target.removeprefix("torch.ops.") for n in graph.nodes if n.op == "call_function"}
+
+
 joint, forward, backward = c.joint[0], c.forward[0], c.backward[0]
-assert len(inputs(joint)) == 3  # x, w, and the gradient that will come in
-assert any("tangents" in n.name for n in inputs(joint))
-assert not any("tangents" in n.name for n in inputs(forward))
-saved = [n for n in inputs(backward) if "tangents" not in n.name]
-assert 0 < len(saved) < len(forward)  # few of the forward's values cross the cut
-made_in_forward = {n.name for n in forward.nodes}
-assert {n.name for n in saved} <= made_in_forward  # they keep their names
-assert len(forward) + len(backward) > len(joint)  # some operations are done in both
+names = [n.name for n in inputs(joint)]
+saved = [n.name for n in inputs(backward) if "tangents" not in n.name]
+# claim: one-joint-graph
+assert len(c.graphs) == len(c.joint) == 1 and {"aten.mm.default", "aten.erf.default"} < calls(joint)
+# claim: it-holds-both-halves
+assert calls(forward) | calls(backward) == calls(joint) - {"aten.alias.default"}
+# claim: primals-are-arguments
+assert names[:2] == ["primals_1", "primals_2"] and "x" in c.graphs[0].code
+# claim: a-tangent-comes-in
+assert names[2:] == ["tangents_1"] and "tangents_1" not in [n.name for n in inputs(forward)]
+# claim: the-rest-was-saved
+assert saved and set(saved) <= {n.name for n in forward.nodes}
+# claim: few-values-cross
+assert len(saved) < len(forward)
+# claim: some-is-done-twice
+assert len(forward) + len(backward) > len(joint)
 
 tclab.show(joint, name="joint")
 tclab.show(forward, name="forward")

@@ -44,7 +44,9 @@ def watch(**options):
 
 static = watch(dynamic=False)
 symbolic = watch(dynamic=True)
+# claim: static-in-the-first-backward
 assert static == (["forward"], ["backward"])
+# claim: symbolic-in-the-first-forward
 assert sorted(symbolic[0]) == ["backward", "forward"] and symbolic[1] == []
 
 rows = [

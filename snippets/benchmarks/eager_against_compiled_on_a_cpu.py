@@ -1,7 +1,8 @@
 """Eager against compiled on this machine's CPU.
 
-The same form as the GPU benchmarks, small enough to run wherever this site is built: check
-against float64, time eager and compiled, count the calls after which the compile has paid.
+Small enough to run wherever this site is built: check against float64, time eager and compiled
+in turn, count the calls after which the compile has paid. Inputs rotate through twice the last
+cache of this processor; the largest of its caches is asked for.
 """
 # tclab: alone=true timeout=240
 
@@ -13,6 +14,7 @@ from _timing import error, first_call, side_by_side
 from torch._inductor.utils import fresh_cache
 
 import tclab
+from tclab.bench.measured.device import last_cache
 
 model = stack(layers=2, dim=256, hidden=1024).eval()
 exact_model = in_float64(model)
@@ -36,7 +38,9 @@ rows, speed_up = [], []
 with torch.no_grad(), fresh_cache():  # so that the first calls really compile
     torch.compile(torch.sin)(torch.rand(8))  # an empty cache also needs a header, once
     for name, (fn, reference, shape) in cases.items():
-        inputs = [(torch.randn(shape),) for _ in range(4)]
+        each = 4 * shape[0] * shape[1]  # bytes of one input
+        number = min(32, max(4, -(-2 * last_cache("cpu") // each)))
+        inputs = [(torch.randn(shape),) for _ in range(number)]
         torch.compiler.reset()
         compiled = torch.compile(fn, dynamic=False)
         out, seconds = first_call(compiled, *inputs[0])

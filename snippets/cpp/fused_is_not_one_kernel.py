@@ -35,6 +35,13 @@ for f in (shared_input, nothing_shared, result_needed_whole):
     rows.append((f.__name__, len(c.kernels), loops, len(kernel.code.splitlines())))
     tclab.show(kernel, title=f"Kernel of {f.__name__}", name=f.__name__)
 
-assert [r[1:3] for r in rows] == [(1, 1), (1, 2), (1, 2)], rows
+# claim: one-function-each
+assert [row[1] for row in rows] == [1, 1, 1]
+# claim: a-shared-input-is-one-loop
+assert rows[0][2] == 1
+# claim: nothing-shared-is-two-loops
+assert rows[1][2] == 2
+# claim: a-result-needed-whole-is-two-loops
+assert rows[2][2] == 2
 columns = ("function", "C++ functions", "loops", "lines")
 tclab.show(tclab.Table(title="Functions and loops", columns=columns, rows=rows))

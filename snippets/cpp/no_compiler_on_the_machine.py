@@ -25,10 +25,14 @@ with fresh_cache(), config.patch({"cpp.cxx": ("no-such-compiler",)}):
     except Exception as error:
         message = f"{type(error).__name__}: {error}"
 
+# claim: the-first-call-fails
 assert "no-such-compiler" in message or "InvalidCxxCompiler" in message, message
 torch.compiler.reset()
 fixed = torch.compile(f)(x)  # after: a compiler that exists
 without = torch.compile(f, backend="aot_eager")(x)  # or: no code generation at all
-assert torch.equal(fixed, f(x)) and torch.equal(without, f(x))
+# claim: a-compiler-that-exists-mends-it
+assert torch.equal(fixed, f(x))
+# claim: or-no-code-generation
+assert torch.equal(without, f(x))
 
 tclab.show(message.split("\n\n")[0], title="The error", name="error")

@@ -25,8 +25,11 @@ assert torch.allclose(c.result, f(x), atol=1e-6)
 
 over_rows = re.findall(rf"for\(.*x0<static_cast<int64_t>\({ROWS}L\)", kernel.code)
 over_columns = re.findall(rf"for\(.*x1<static_cast<int64_t>\({COLUMNS}L\)", kernel.code)
+# claim: three-loops-in-one-over-rows
 assert len(over_rows) == 1 and len(over_columns) == 3
-assert f"std::make_unique<float []>({COLUMNS}L)" in kernel.code  # one row, not the matrix
+# claim: a-buffer-of-one-row
+assert f"std::make_unique<float []>({COLUMNS}L)" in kernel.code
+# claim: threads-share-the-rows
 assert kernel.code.count("#pragma omp for") == 1
 
 tclab.show(kernel, name="kernel")

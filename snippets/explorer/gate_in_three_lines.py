@@ -19,8 +19,10 @@ def gate(x, bias):
 
 c = tclab.capture(gate, target="h200")(torch.randn(4096, 1024), torch.randn(1024))
 (chain,) = c.chains()
+# claim: one-kernel
 assert len(c.kernels) == 1
 for line in ("x + bias", "torch.sigmoid", "opened * x"):
+    # claim: each-line-reaches-the-instructions
     assert {"dynamo", "forward", "kernel", "ptx", "sass"} <= reached(chain, line), line
 assert stages(chain)[0] == "python" and stages(chain)[-1] == "sass"
 assert share_with_origin(chain, "sass", "LDG") == share_with_origin(chain, "sass", "STG") == 1

@@ -24,10 +24,18 @@ assert stages(chain) == [
     "python", "bytecode", "dynamo", "forward", "post_grad",
     "ir", "kernel", "ttir", "ttgir", "llir", "ptx", "sass",
 ]  # fmt: skip
+# claim: one-kernel-for-three-operators
+assert len(c.kernels) == 1 and len(c.forward[0]) == 3
 for line in ("x + 1", "torch.relu", "positive * 2"):
+    # claim: each-line-is-at-every-stage
     assert reached(chain, line) == set(stages(chain)) - {"python"}, line
 sass = chain.panes[-1].code
-maximum = ("FMNMX",) if "FMNMX" in sass else ("FSETP", "SEL")  # Triton 3.9 knows the first
-for opcode in ("LDG", "FADD", *maximum, "STG"):  # load, compute, store
+maximum = ("FMNMX",) if "FMNMX" in sass else ("FSETP", "SEL")
+# claim: the-maximum-is-compare-and-select, torch < 2.15
+assert "FMNMX" not in sass and "FSETP" in sass
+# claim: the-maximum-is-one-instruction, torch >= 2.15
+assert "FMNMX" in sass
+for opcode in ("LDG", "FADD", *maximum, "STG"):
+    # claim: load-compute-store-lead-back
     assert share_with_origin(chain, "sass", opcode) == 1, opcode
 tclab.show(chain, name="chain")

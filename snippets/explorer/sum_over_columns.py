@@ -19,6 +19,7 @@ torch.manual_seed(0)
 c = tclab.capture(f, target="h200")(torch.randn(16384, 512))
 (chain,) = c.chains()
 assert {k.category for k in c.kernels} <= {"reduction", "persistent_reduction"}
+# claim: two-kernels
 assert len(c.kernels) == 2  # partial sums, then their sum
 assert reached(chain, ".sum(0)") == set(stages(chain)) - {"python"}
 tclab.show(chain, name="chain")

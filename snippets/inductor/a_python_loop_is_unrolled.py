@@ -33,7 +33,9 @@ for f in (looped, batched):
     found[f.__name__] = (len(c.graphs[0]), lines)
     rows.append((f.__name__, len(c.graphs[0]), len(c.forward[0]), len(c.kernels), lines))
 
+# claim: each-round-is-in-the-graph
 assert found["looped"][0] > ROUNDS > found["batched"][0]
+# claim: the-kernel-grows-with-the-rounds
 assert found["looped"][1] > 3 * found["batched"][1]
 columns = ("function", "operations in Dynamo's graph", "in ATen", "kernels", "lines of C++")
 tclab.show(tclab.Table(title=f"{ROUNDS} rounds of a loop", columns=columns, rows=rows))

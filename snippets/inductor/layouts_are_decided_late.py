@@ -37,6 +37,12 @@ for f in (transposed, copied, both):
         tclab.show(c.ir[0], title="x + x.t()", name="both")
         tclab.show(c.kernels[0], name="kernel")
 
-assert rows[0][1] == "(1, 64)" and rows[1][1] == "(64, 1)"
+results = {name: (stride, kernels) for name, stride, kernels, _ in rows}
+# claim: results-have-eagers-strides
+assert results["transposed"][0] == "(1, 64)" and results["copied"][0] == "(64, 1)"
+# claim: a-transpose-is-an-index
+assert "64*" in rows[2][3] and results["both"][1] == 1
+# claim: a-copy-fuses-too
+assert results["copied"][1] == 1
 columns = ("function", "strides of the result", "kernels", "index expressions in the loop")
 tclab.show(tclab.Table(title="Strides in, strides out", columns=columns, rows=rows))

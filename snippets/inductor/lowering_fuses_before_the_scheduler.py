@@ -1,8 +1,8 @@
 """Most pointwise fusion happens before the scheduler sees anything.
 
 Lowering turns each ATen call into a description of one element: a function from an index to a
-value. A value that only pointwise operations read is never given memory: its description is
-pasted into its reader's. So five operations arrive at the scheduler as one node.
+value. A value with one reader, a pointwise one, is given no memory: its description is pasted into
+its reader's. So five operations arrive at the scheduler as one node.
 """
 
 import re
@@ -31,12 +31,17 @@ for f in (chain, softmax):
         tclab.show(c.post_grad[0], name="chain-graph")
         tclab.show(c.ir_pre_fusion[0], title="The chain before fusion", name="chain-ir")
         loaded = re.findall(r"ops\.load\('(\w+)'", c.ir_pre_fusion[0].code)
+        # claim: only-the-input-is-loaded
         assert set(loaded) == {c.post_grad[0].nodes[0].name}  # it reads its input, nothing else
     else:
         tclab.show(c.ir_pre_fusion[0], title="Softmax before fusion", name="softmax-before")
         tclab.show(c.ir[0], title="Softmax after fusion", name="softmax-after")
 
-assert rows[0][1:4] == (5, 1, 1), rows  # five operations, one node, nothing left to fuse
-assert rows[1][2] > 1 and rows[1][3] == 1, rows  # two reductions and what is between: scheduler
+# claim: five-operations-arrive-as-one-node
+assert rows[0][1:4] == (5, 1, 1), rows
+# claim: a-reduction-is-stored
+assert rows[1][2] > 1, rows
+# claim: the-scheduler-fuses-softmax
+assert rows[1][3] == 1, rows
 columns = ("function", "ATen operations", "nodes before fusion", "after fusion", "kernels")
 tclab.show(tclab.Table(title="From operations to kernels", columns=columns, rows=rows))

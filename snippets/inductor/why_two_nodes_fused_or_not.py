@@ -1,10 +1,11 @@
-"""Why two nodes fused, or did not.
+"""Why two nodes fused, or did not, on a CPU.
 
 The scheduler fuses two nodes when they share data, loop over the same ranges and nothing else
 has to run between them. Each case below is one function; the scheduler's own log says what it
 considered and why it refused. *Declared bytes* add up what the nodes read and write.
 """
 
+import math
 import re
 
 import torch
@@ -50,11 +51,25 @@ for f in (siblings, strangers, row_and_column_sums, whole_then_each, matmul_betw
     logs[f.__name__] = "\n".join(steps)
 
 nodes_after = {name: (b, a) for name, b, a, *_ in rows}
-assert nodes_after["siblings"] == (2, 1) and rows[0][3] > 0  # fused: x is read once, not twice
-assert nodes_after["strangers"] == nodes_after["row_and_column_sums"] == (2, 2)
-assert nodes_after["whole_then_each"] == (2, 2) and nodes_after["matmul_between"] == (3, 3)
-assert nodes_after["softmax"][1] == 1
-assert "no shared data" in rows[2][4]
+reason = {name: why for name, *_, why, _ in rows}
+# claim: shared-data-fuses
+assert nodes_after["siblings"] == (2, 1) and math.isclose(rows[0][3], x.nbytes / 1e6)
+# claim: strangers-do-not
+assert nodes_after["strangers"] == (2, 2) and rows[1][3] == 0
+# claim: strangers-are-no-candidates
+assert reason["strangers"] == "" and "found 0 possible" in logs["strangers"]
+# claim: other-directions-do-not-fuse-on-a-cpu
+assert nodes_after["row_and_column_sums"] == (2, 2)
+# claim: no-data-in-the-same-order
+assert "no shared data" in reason["row_and_column_sums"]
+# claim: the-whole-comes-first-on-a-cpu
+assert nodes_after["whole_then_each"] == (2, 2)
+# claim: nothing-fuses-across-a-library-call
+assert nodes_after["matmul_between"] == (3, 3)
+# claim: softmax-fuses
+assert nodes_after["softmax"][0] > 1 and nodes_after["softmax"][1] == 1
+# claim: rounds-until-nothing-fuses
+assert "(2/10)" in logs["softmax"] and "found 0 possible" in logs["softmax"]
 
 columns = (
     "function",

@@ -23,12 +23,20 @@ bias = torch.randn(512)
 c = tclab.capture(gate, backward=True)(x, bias)
 
 torch.testing.assert_close(c.result, gate(x, bias))
-assert len(c.breaks) == 0 and len(c.graphs) == 1
 dynamo, forward, backward = c.graphs[0], c.forward[0], c.backward[0]
-assert len(dynamo) == 3  # add, sigmoid, mul: what the two lines say
-assert "torch.ops.aten" not in dynamo.code  # still the calls you wrote ...
-assert "torch.ops.aten.sigmoid" in forward.code  # ... and now ATen
-assert len(c.kernels) == 2  # one loop for the forward, one for the backward
+calls = [node.target for node in backward.nodes if node.op == "call_function"]
+# claim: three-calls-as-you-wrote-them
+assert len(c.graphs) == 1 and len(dynamo) == 3 and "torch.ops.aten" not in dynamo.code
+# claim: aten-forward-and-backward
+assert "torch.ops.aten.sigmoid" in forward.code and "torch.ops.aten.mul" in backward.code
+# claim: one-joint-graph-cut-in-two
+assert len(c.joint) == 1 and len(c.forward) == len(c.backward) == 1
+# claim: the-backward-computes-the-sigmoid-again
+assert "torch.ops.aten.sigmoid.default" in calls
+# claim: one-loop-each
+assert len(c.kernels) == 2
+# claim: with-vector-instructions
+assert all("at::vec::Vectorized" in kernel.code for kernel in c.kernels)
 
 tclab.show(dynamo, name="dynamo")
 tclab.show(forward, name="forward")

@@ -25,6 +25,7 @@ def followed(x):
 x = torch.randn(64, 1024)  # on the CPU
 kernels = {f.__name__: tclab.capture(f, target="h200")(x).kernels for f in (unsaid, said, followed)}
 codes = {name: tuple(k.code for k in several) for name, several in kernels.items()}
+# claim: three-ways-one-kernel
 assert len(set(codes.values())) == 1
 tclab.show(tclab.Table(
     title="One kernel, however the device is said", columns=("function", "kernels"), name="kernels",

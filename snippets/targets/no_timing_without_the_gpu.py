@@ -15,4 +15,9 @@ def f(x, w):
 
 
 x, w = torch.randn(64, 64), torch.randn(64, 64)
+c = tclab.capture(f, target="h200", mode="reduce-overhead")(x, w)
+# claim: reduce-overhead-changes-no-kernel
+assert [k.code for k in c.kernels] == [
+    k.code for k in tclab.capture(f, target="h200")(x, w).kernels
+]
 tclab.capture(f, target="h200", mode="max-autotune")(x, w)

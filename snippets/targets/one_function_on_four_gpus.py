@@ -36,7 +36,12 @@ def body(kernel):
 x = torch.randn(240, 100_000, dtype=torch.bfloat16)  # more rows than 2 × 108, fewer than 2 × 132
 sums = {gpu: tclab.capture(row_sums, target=gpu)(x).kernels for gpu in GPUS}
 shapes = {gpu: [re.findall(r"_?numel = (\d+)", k.code) for k in sums[gpu]] for gpu in GPUS}
-assert [len(sums[gpu]) for gpu in ("a100", "h200", "l40s")] == [1, 2, 2]
+# claim: enough-rows-for-an-a100
+assert len(sums["a100"]) == 1 and 240 >= 2 * GPUS["a100"].sm_count
+# claim: too-few-for-the-others
+assert len(sums["h200"]) == len(sums["l40s"]) == 2 and 240 < 2 * GPUS["h200"].sm_count
+# claim: a-b200-does-not-split, torch >= 2.13
+assert len(sums["b200"]) == 1 and GPUS["b200"].sm_count == max(t.sm_count for t in GPUS.values())
 tclab.show(tclab.Table(
     title="Sum over the rows of [240, 100000]", name="row-sums",
     columns=("target", "multiprocessors", "kernels", "results × elements summed for each"),
@@ -46,7 +51,8 @@ tclab.show(tclab.Table(
 
 x, bias = torch.randn(4096, 4096, dtype=torch.bfloat16), torch.randn(4096, dtype=torch.bfloat16)
 made = {gpu: tclab.capture(bias_gelu, target=gpu)(x, bias) for gpu in GPUS}
-assert len({body(c.kernels[0]) for c in made.values()}) == 1  # the same Triton code
+# claim: the-same-triton-code
+assert len({body(c.kernels[0]) for c in made.values()}) == 1
 used, rows = {}, []
 for gpu, c in made.items():
     (kernel,) = c.compile_kernels()
@@ -64,7 +70,10 @@ tclab.show(tclab.Table(
 
 every = sorted(set().union(*used.values()))
 different = [op for op in every if len({u[op] for u in used.values()}) > 1]
+# claim: other-instructions
 assert different
+# claim: blackwell-adds-two-at-once, torch >= 2.13
+assert used["b200"]["FADD2"] and not any(used[gpu]["FADD2"] for gpu in ("a100", "h200", "l40s"))
 tclab.show(tclab.Table(
     title="Instructions that differ in number", name="instructions", columns=("SASS", *GPUS),
     rows=[(op, *(used[gpu][op] or None for gpu in GPUS)) for op in different],

@@ -1,13 +1,16 @@
 """The devices, what is known of each, and where from.
 
-Inductor asks a GPU for these properties and for nothing else. `sm_90` and its like name an
-architecture, not a device: they stand for the device in the last column.
+What a target answers when Inductor asks for the properties of the GPU. Inductor also estimates
+times, from a bandwidth and from a rate of arithmetic, where it orders nodes or pads products.
+`sm_90` and its like name an architecture, not a device: they stand for the device in the last
+column.
 """
 
 import tclab
 from tclab import targets
 
 known = {name: t.facts() for name, t in targets.TARGETS.items()}
+# claim: each-number-has-a-source
 assert all(facts["source"] for facts in known.values())
 tclab.show(tclab.Table(
     title="Devices by name", name="devices",

@@ -43,10 +43,14 @@ cases = {
     "nothing": (),
 }
 found = {name: memory_instructions(aligned, 1024) for name, aligned in cases.items()}
+# claim: aligned-loads-are-wide
 assert found["all pointers and n"] == {"LDG.E.128": 4, "STG.E.128": 2}
+# claim: unaligned-loads-are-narrow
 assert found["nothing"] == {"LDG.E": 16, "STG.E": 8}
+# claim: each-pointer-for-itself
 assert found["not x"]["LDG.E"] == 8 and found["not x"]["LDG.E.128"] == 2
 # The mask is `offsets < n`: if n may cut a group of four, its lanes need loads of their own.
+# claim: the-mask-counts-too
 assert "LDG.E.128" not in found["pointers, not n"]
 
 kinds = ("LDG.E.128", "LDG.E", "STG.E.128", "STG.E")

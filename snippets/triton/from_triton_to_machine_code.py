@@ -38,11 +38,21 @@ listings = stages(kernel.asm, "snippets/triton/from_triton_to_machine_code.py")
 sass = listings["sass"].code
 
 loads = re.findall(r"LDG\.E\S*", sass)
-assert len(re.findall(r"tt\.load", listings["ttir"].code)) == 2  # x and y
-assert loads == ["LDG.E.128"] * 4  # each: two loads of four floats (16 bytes) a thread
-assert len(re.findall(r"\bFFMA\b", sass)) == 8  # multiply and add in one, once an element
-assert "FMUL" not in sass and "FADD" not in sass
-assert all(listing.links for listing in listings.values())  # every stage leads back to Python
+# claim: blocks-as-values
+assert len(re.findall(r"tt\.load", listings["ttir"].code)) == 2
+assert "tensor<1024xf32>" in listings["ttir"].code
+# claim: a-layout-gives-a-thread-four
+assert "sizePerThread = [4]" in listings["ttgir"].code
+# claim: a-mask-guards-a-load
+assert re.search(r"@%p\d+ ld\.global\.v4", listings["ptx"].code)
+# claim: four-elements-are-one-load
+assert loads == ["LDG.E.128"] * 4  # two inputs, eight elements of each a thread
+# claim: multiply-and-add-are-one
+assert len(re.findall(r"\bFFMA\b", sass)) == 8 and "FMUL" not in sass and "FADD" not in sass
+# claim: an-instruction-is-skipped
+assert re.search(r"@!?P\d+ (?:LDG|STG)", sass)
+# claim: every-stage-leads-back-to-python
+assert all(listing.links for listing in listings.values())
 
 tclab.show(list(listings.values()))
 rows = [(x.title, len(x.code.splitlines()), len(x.links)) for x in listings.values()]

@@ -1,4 +1,4 @@
-"""``python -m tclab``: the whole command, or `record` alone where click and rich are missing."""
+"""``python -m tclab``: all commands, or `record` and `bench` where click and rich are missing."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ import sys
 
 def main() -> int:
     """Run the command; the exit status."""
+    if sys.argv[1:2] == ["bench"]:
+        from tclab.bench import command as bench
+
+        return bench.main(sys.argv[2:])
     try:
         import click  # noqa: F401
         import rich  # noqa: F401

@@ -30,6 +30,11 @@ def collect(sink: Sink | None) -> None:
     _sink = sink
 
 
+def collecting() -> Sink | None:
+    """Where everything shown goes now; None: to the terminal or the notebook."""
+    return _sink
+
+
 # --------------------------------------------------------------------------- what it becomes
 
 
@@ -95,11 +100,46 @@ def in_notebook() -> bool:
 
 
 def _display(artifact: Artifact) -> None:
-    from IPython.display import HTML, display  # type: ignore[import-not-found]
+    from IPython.display import HTML, display
 
     from tclab import render
 
-    display(HTML(render.html(artifact)))
+    display(
+        HTML(_styles() + render.figure(artifact, prefix=_prefix(artifact)) + _scripts(artifact))
+    )
+
+
+_displayed = 0  # how many things this notebook has shown
+
+
+def _prefix(artifact: Artifact) -> str:
+    """An id that no other output of the notebook has."""
+    global _displayed
+    _displayed += 1
+    return f"{artifact.name}-{_displayed}"
+
+
+def _styles() -> str:
+    """The style sheets, with the first output; an output that a front end isolates is plain."""
+    from tclab import render
+    from tclab.render import standalone
+
+    if _displayed:
+        return ""
+    dark = standalone.dark('[data-jp-theme-light="false"]')  # as JupyterLab marks its page
+    return f"<style>{render.css()}</style><style>{dark}\n{_NOTEBOOK}</style>"
+
+
+def _scripts(artifact: Artifact) -> str:
+    """The viewer's script, with each output that needs it: a cell may be run again."""
+    from tclab import render
+
+    return f"<script>{render.js()}</script>" if artifact.kind in ("chain", "diff") else ""
+
+
+_NOTEBOOK = (
+    ".jp-RenderedHTMLCommon .tclab pre, .jp-RenderedHTMLCommon .tclab table { font-size: 12px }"
+)
 
 
 def _print(artifact: Artifact) -> None:

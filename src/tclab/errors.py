@@ -49,3 +49,7 @@ class ExplainError(TclabError):
 
 class BadRequest(ExplainError):
     """A command line that names what is not there, or says it wrongly."""
+
+
+class LabError(TclabError):
+    """A lab that cannot be read, or an answer to it that cannot be checked."""

@@ -69,15 +69,17 @@ def read(path: Path, root: Path) -> Snippet:
         raise SnippetError(place, f"cannot be read: {error}", "save it as UTF-8") from None
     tree = _parse(source, place)
     title, caption = _docstring(tree, place)
+    settings = _header(source, place)
+    reads = settings.pop("reads", ())
     return Snippet(
         name=path.relative_to(root / "snippets").with_suffix("").as_posix(),
         path=path,
         title=title,
         caption=caption,
         source=source,
-        includes=tuple(_includes(tree, path.parent, place)),
+        includes=(*_includes(tree, path.parent, place), *_data(reads, root, place)),
         claims=claims.find(source, place),
-        **_header(source, place),
+        **cast(Settings, settings),
     )
 
 
@@ -103,7 +105,7 @@ def _docstring(tree: ast.Module, place: str) -> tuple[str, str]:
 # --------------------------------------------------------------------------- header
 
 
-class _Settings(TypedDict, total=False):
+class Settings(TypedDict, total=False):
     """What a header sets of a `Snippet`."""
 
     needs: frozenset[str]
@@ -113,7 +115,18 @@ class _Settings(TypedDict, total=False):
     alone: bool
 
 
-def _header(source: str, place: str) -> _Settings:
+class _Header(Settings, total=False):
+    reads: tuple[str, ...]
+
+
+def header(source: str, place: str) -> Settings:
+    """What the ``# tclab:`` line sets, without the files that it names."""
+    settings = _header(source, place)
+    settings.pop("reads", None)
+    return cast(Settings, settings)
+
+
+def _header(source: str, place: str) -> _Header:
     """What the one ``# tclab: key=value …`` line says."""
     headers = [
         (number, match[1])
@@ -126,7 +139,7 @@ def _header(source: str, place: str) -> _Settings:
         return {}
     number, text = headers[0]
     settings = dict(_setting(word, f"{place}:{number}") for word in text.split())
-    return cast(_Settings, settings)
+    return cast(_Header, settings)
 
 
 def _setting(word: str, place: str) -> tuple[str, object]:
@@ -173,6 +186,7 @@ _SETTINGS: dict[str, Callable[[str], object]] = {
     "memory": lambda value: int(_positive(value)),
     "raises": _dotted,
     "alone": _boolean,
+    "reads": lambda value: tuple(value.split(",")),
 }
 
 # --------------------------------------------------------------------------- includes
@@ -189,6 +203,16 @@ def _includes(tree: ast.Module, folder: Path, place: str) -> list[Path]:
         files.add(path)
         todo += _local_imports(_parse(path.read_text(encoding="utf-8"), path.name), folder)
     return sorted(files)
+
+
+def _data(patterns: tuple[str, ...], root: Path, place: str) -> Iterator[Path]:
+    """The files of the project that the header says it reads, such as ``records/*/*.jsonl``."""
+    for pattern in patterns:
+        paths = sorted(root.glob(pattern))
+        if not paths:
+            cause = f"reads={pattern}: there is no such file in the project"
+            raise SnippetError(place, cause, "mend the header line, or restore the file")
+        yield from paths
 
 
 def _local_imports(tree: ast.Module, folder: Path) -> Iterator[Path]:

@@ -67,9 +67,22 @@ tclab.show({
 print(torch.initial_seed() != 0)
 """
 
+# PyTorch's own code, which Dynamo has met before: a capture must find the function that runs it.
+MET_BEFORE = """
+import torch
+import tclab
+
+linear, x = torch.nn.Linear(4, 4), torch.ones(2, 4)
+torch.compile(linear, backend="eager")(x)
+torch.compiler.reset()
+torch.compile(linear, backend="eager")(x)
+c = tclab.capture(torch.nn.Linear(4, 4), backend="eager")(x)
+assert len(c.graphs) == 1
+"""
+
 
 def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monkeypatch, tmp_path):
-    """One warm process for four checks, since warming takes seconds.
+    """One warm process for five checks, since warming takes seconds.
 
     No C++ compiler is on PATH: warming does without, and so do snippets that need none;
     one that needs it gets one clear error. What a fork starts is ended with it.
@@ -82,9 +95,10 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
         "t/cxx", "import torch\ntorch.compile(lambda x: x.sin() + 1)(torch.ones(4))"
     )
     declared = lab.write("t/declared", "pass", "needs=cxx")
+    met = lab.write("t/met", MET_BEFORE)
     log = lab.root / "log"
     hasty = lab.write("t/hasty", runaway.code(log, "time.sleep(60)"), "timeout=1")
-    warm = lab.run(same, needs_cxx, declared, hasty, warm=True)
+    warm = lab.run(same, needs_cxx, declared, met, hasty, warm=True)
     (ready,) = lab.heard(events.Warm)
     assert ready.note == ""  # it is safe to fork
     cold = lab.run(same, warm=False, force=True)["t/same"]
@@ -96,6 +110,7 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
     numbers = theirs.keys() - LASTING
     assert {name: ours.get(name) for name in numbers} == {name: theirs[name] for name in numbers}
 
+    assert warm["t/met"].ok, warm["t/met"].failure
     assert warm["t/hasty"].failure.cause == "timeout"
     runaway.assert_over(log)
 

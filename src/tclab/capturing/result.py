@@ -22,7 +22,18 @@ from tclab.capturing.torch_private import cpp_commands
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
-from tclab.model import Breaks, Chain, Graph, Guards, Kernel, Listing, Recompiles, Symbols, Table
+from tclab.model import (
+    Breaks,
+    Chain,
+    Chart,
+    Graph,
+    Guards,
+    Kernel,
+    Listing,
+    Recompiles,
+    Symbols,
+    Table,
+)
 
 
 class Capture:
@@ -208,6 +219,11 @@ class Capture:
     def times(self) -> Table:
         """Compile seconds by phase; the phases add up to the total."""
         return _times.times(self.trace)
+
+    @cached_property
+    def timeline(self) -> Chart:
+        """When each phase of the compile began, and how long it took, in seconds."""
+        return _times.timeline(self.trace)
 
     @cached_property
     def overview(self) -> Table:

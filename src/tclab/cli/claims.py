@@ -60,7 +60,9 @@ def claims(context: click.Context, page: str | None, unbound: bool) -> None:
 
 def _pages(root: Path, wanted: str | None) -> list[str]:
     """The pages meant, as paths below the project. BadRequest where there is none."""
-    there = [p.relative_to(root).as_posix() for p in sorted((root / "docs").rglob("*.md"))]
+    docs = root / "docs"
+    paths = sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
+    there = [path.relative_to(root).as_posix() for path in paths]
     found = [name for name in there if not wanted or wanted.removesuffix(".md") in name]
     if not found:
         raise BadRequest("PAGE", f"no page of docs/ has {wanted!r} in its path", "see docs/")
@@ -69,11 +71,12 @@ def _pages(root: Path, wanted: str | None) -> list[str]:
 
 def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
     """``page: sentence`` for each sentence of prose without a binding."""
-    from tclab.page.prose import sentences
+    from tclab.page.prose.unbound import prose
 
     for page in pages:
-        text = (root / page).read_text(encoding="utf-8")
-        yield from (f"{page}: {s}" for s in sentences.prose(text, page) if "](claim:" not in s)
+        if page.endswith(".md"):
+            text = (root / page).read_text(encoding="utf-8")
+            yield from (f"{page}: {s}" for s in prose(text, page) if "](claim:" not in s)
 
 
 def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:
@@ -106,7 +109,7 @@ def _held(opened: book.Book, snippet: str, name: str) -> list[str]:
     """Where the claim was reached and held; where it is not made counts with its reason."""
     from tclab.page import proofs
 
-    made = next((c for c in opened.snippets[snippet].claims if c.name == name), None)
+    made = next((c for c in opened.all[snippet].claims if c.name == name), None)
     if made is None:
         return []
     runs = opened.runs.get(snippet, ())

@@ -15,9 +15,11 @@ import click
 
 from tclab import snippets, terminal
 from tclab.cli import selection
+from tclab.cli.bench import bench
 from tclab.cli.claims import claims
 from tclab.cli.diff import diff
 from tclab.cli.explain import explain
+from tclab.cli.lab import lab
 from tclab.cli.list import list_
 from tclab.cli.project import EXIT_STATUS, Project
 from tclab.cli.record import record
@@ -59,7 +61,9 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab record h200-torch2.13           keep what only this machine can run
       tclab explain my_model.py:forward     open a function of your own
       tclab diff h200.json a100.json        two of its reports, side by side
+      tclab lab start 1                     an exercise; tclab lab check 1 FILE
       tclab verify-target                   compare a target with the GPU that is here
+      tclab bench --suite cpu               measure whether compiling pays here
 
     \b
     Environment:
@@ -70,7 +74,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
     context.obj = lambda: Project(snippets.project_root(root))
 
 
-for command in (list_, run, record, show, claims, explain, diff, verify_target):
+for command in (list_, run, record, show, claims, explain, diff, verify_target, lab, bench):
     tclab.add_command(command)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ import click
 from tclab import snippets, terminal
 from tclab.engine import failures, schedule
 from tclab.engine.plan import Plan
-from tclab.model import Run
+from tclab.model import Run, Snippet
 
 EXIT_STATUS = """\b
 Exit status:
@@ -28,7 +29,11 @@ class Project:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.plan = Plan(root)
-        self.snippets = snippets.find(root)
+
+    @cached_property
+    def snippets(self) -> list[Snippet]:
+        """Every snippet; a command that asks for none, as those on labs, reads none."""
+        return snippets.find(self.root)
 
 
 def project(context: click.Context) -> Project:

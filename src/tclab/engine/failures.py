@@ -27,7 +27,7 @@ def error(run: Run, wanted_by: str = "") -> RunFailed:
         raise ValueError(f"{run.snippet} did not fail")
     place = str(failure.location or f"snippets/{run.snippet}.py")
     cause = f"{failure.cause}: {failure.message}"
-    step = failure.next_step or _STEPS[failure.cause].format(name=run.snippet)
+    step = failure.next_step or _STEPS[failure.cause].format(file=f"snippets/{run.snippet}.py")
     if wanted_by:
         return RunFailed(wanted_by, f"{place}: {cause}", step)
     return RunFailed(place, cause, step)
@@ -64,7 +64,7 @@ def _stopped(snippet: Snippet, end: Stopped) -> Failure:
         message = f"it should end with {snippet.raises}, and ended with {message}"
     if end["ended"] == "assertion" and message.strip() == "AssertionError" and location:
         message = f"AssertionError: {location.code}"
-    step = end["hint"] or _STEPS[end["ended"]].format(name=snippet.name)
+    step = end["hint"] or _STEPS[end["ended"]].format(file=snippet.file)
     return Failure(end["ended"], message, location, end["traceback"], step)
 
 
@@ -79,7 +79,7 @@ def of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
     if not broken:
         return None
     texts = [f"{c.name} (line {c.line}): {c.broken or c.code}" for c in broken]
-    step = _STEPS["assertion"].format(name=snippet.name)
+    step = _STEPS["assertion"].format(file=snippet.file)
     return Failure("assertion", "; ".join(texts), _at(snippet, broken[0].line), "", step)
 
 
@@ -92,10 +92,10 @@ def lost(snippet: Snippet, log: str) -> Failure:
 # --------------------------------------------------------------------------- each cause
 
 _STEPS = {
-    "raised": "run it alone: python snippets/{name}.py",
+    "raised": "run it alone: python {file}",
     "assertion": "what it claims no longer holds: mend the claim or the code",
     "exit": "let the file end by itself; raise an error, declared with raises=, to show one",
-    "signal": "run it alone: python -X faulthandler snippets/{name}.py",
+    "signal": "run it alone: python -X faulthandler {file}",
     "timeout": "make it quicker, or give it more in its header: # tclab: timeout=SECONDS",
     "memory": "make it smaller, or give it more in its header: # tclab: memory=MIB",
     "output": "print less: the limit is 8 MiB of stdout and of stderr",
@@ -109,7 +109,7 @@ def _failure(
     snippet: Snippet, cause: str, message: str, *, fault: str = "", traceback: str = ""
 ) -> Failure:
     stack = traceback or scrub(plain(fault)).strip()
-    step = _STEPS[cause].format(name=snippet.name)
+    step = _STEPS[cause].format(file=snippet.file)
     return Failure(cause, message, _in_fault(snippet, fault), stack, step)
 
 
@@ -149,7 +149,7 @@ def _did_not_raise(snippet: Snippet) -> Failure:
 
 def _in_fault(snippet: Snippet, fault: str) -> SourceLine | None:
     """The snippet's innermost line in a stack that faulthandler wrote."""
-    file = re.escape(f"snippets/{snippet.name}.py")
+    file = re.escape(snippet.file)
     match = re.search(rf'File ".*{file}", line (\d+)', fault)
     return _at(snippet, int(match[1])) if match else None
 
@@ -159,4 +159,4 @@ def _at(snippet: Snippet, line: int | None) -> SourceLine | None:
         return None
     lines = snippet.source.splitlines()
     code = lines[line - 1].strip() if line <= len(lines) else ""
-    return SourceLine(f"snippets/{snippet.name}.py", line, code)
+    return SourceLine(snippet.file, line, code)

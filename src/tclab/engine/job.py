@@ -72,10 +72,11 @@ class Job:
         os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
         _share_headers(folder / "tmp")
         job_file: JobFile = {
-            "file": f"snippets/{self.name}.py",
+            "file": self.snippet.file,
             "path": str(self.snippet.path.parent),
             "source": self.snippet.source,
             "raises": self.snippet.raises,
+            "runner": self.snippet.runner,
         }
         (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 

@@ -159,13 +159,17 @@ class Table(Artifact):
 @kind("chart")
 @dataclass(frozen=True)
 class Chart(Artifact):
-    """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point)."""
+    """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point).
+
+    Of the style ``span`` there are two series: for each entry of `x` where it begins, and how
+    long it is. The spans stand one under the other, along an axis that `y_label` names.
+    """
 
     x: tuple[str | float, ...] = ()
     series: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     x_label: str = ""
     y_label: str = ""
-    style: str = "line"  # line or bar
+    style: str = "line"  # line, bar or span
     log_x: bool = False
     log_y: bool = False
     caption: str = ""
@@ -174,6 +178,8 @@ class Chart(Artifact):
         object.__setattr__(self, "x", tuple(self.x))
         series = {str(label): tuple(ys) for label, ys in self.series.items()}
         object.__setattr__(self, "series", series)
+        if self.style == "span" and len(series) != 2:
+            raise ValueError(f"Chart {self.title!r}: spans are two series, not {len(series)}")
         for label, ys in series.items():
             if len(ys) != len(self.x):
                 raise ValueError(

@@ -45,6 +45,13 @@ class Snippet:
     includes: tuple[Path, ...] = ()  # local files it imports, besides itself
     alone: bool = False  # timed: a cold process, empty caches, nothing else running
     claims: tuple[Claim, ...] = ()
+    place: str = ""  # the file as errors name it, where it is not snippets/NAME.py
+    runner: str = ""  # dotted name of what executes the file in its process; plain exec without
+
+    @property
+    def file(self) -> str:
+        """The file as errors name it: from the project's root on."""
+        return self.place or f"snippets/{self.name}.py"
 
     @property
     def topic(self) -> str:

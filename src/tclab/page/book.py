@@ -15,6 +15,8 @@ from tclab import claims, snippets
 from tclab.engine import failures, schedule
 from tclab.engine.plan import Plan
 from tclab.errors import PageError, RunFailed, TclabError
+from tclab.labs import source as labs
+from tclab.labs.source import Lab
 from tclab.model import Provenance, Run, Snippet
 from tclab.page.prose import sentences, uses
 from tclab.store import recordings
@@ -36,6 +38,7 @@ class Book:
     plan: Plan
     docs: Path
     snippets: dict[str, Snippet] = field(default_factory=dict)
+    labs: dict[str, Lab] = field(default_factory=dict)  # by the name of their runs
     uses: list[uses.Use] = field(default_factory=list)
     sentences: list[sentences.Sentence] = field(default_factory=list)
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
@@ -56,9 +59,14 @@ class Book:
     def snippet(self, name: str, place: str) -> Snippet:
         """The snippet called `name`; a PageError at `place` suggests near names."""
         try:
-            return self.snippets[name]
+            return self.all[name]
         except KeyError:
-            raise missing(name, place, self.snippets) from None
+            raise missing(name, place, self.all) from None
+
+    @property
+    def all(self) -> dict[str, Snippet]:
+        """The snippets and the labs: all that runs for the pages."""
+        return self.snippets | {name: lab.snippet for name, lab in self.labs.items()}
 
     def shown(self, name: str, place: str) -> tuple[Run, ...]:
         """The runs to show of snippet `name`: never stale, never failed, never none."""
@@ -80,7 +88,7 @@ def no_run(live: Status, place: str) -> RunFailed:
     """The error of a snippet that can neither run here nor be shown from a recording."""
     name = live.snippet.name
     needs = ", ".join(live.why) if live.state == "lacking" else "a run"
-    cause = f"snippets/{name}.py needs {needs}"
+    cause = f"{live.snippet.file} needs {needs}"
     step = f"record it on a machine that has it: tclab record ENVIRONMENT {name}"
     return RunFailed(place, f"{cause}, which is not here, and has no fresh recording", step)
 
@@ -102,8 +110,8 @@ def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
     _raise(_recordings(book))
     live = _live(book, run or run_here)
     _raise(problem for one in live.values() if not one.ok for problem in _failed(book, one))
-    for name, recorded in book.runs.items():
-        book.runs[name] = _shown(live.get(name), recorded)
+    for name in book.all:
+        book.runs[name] = _shown(live.get(name), book.runs.get(name, ()))
     return book
 
 
@@ -112,7 +120,7 @@ def stored(root: Path, docs: Path) -> Book:
     book = Book(Plan(root), docs)
     _raise(_read(book))
     _recordings(book)
-    for name, snippet in book.snippets.items():
+    for name, snippet in book.all.items():
         book.runs[name] = _shown(book.plan.fresh_run(snippet), book.runs.get(name, ()))
     return book
 
@@ -128,6 +136,7 @@ def _read(book: Book) -> list[TclabError]:
     problems: list[TclabError] = []
     try:
         book.snippets = {s.name: s for s in snippets.find(book.root)}
+        book.labs = {lab.snippet.name: lab for lab in labs.find(book.root)}
         book.uses = uses.in_folder(book.docs, book.root)
         book.sentences = sentences.in_folder(book.docs, book.root)
     except TclabError as error:
@@ -141,7 +150,7 @@ def _read(book: Book) -> list[TclabError]:
         missing(name, str(sentence), book.snippets)
         for sentence in book.sentences
         for name, _ in sentence.claims
-        if name not in book.snippets
+        if name not in book.all
     ]
     used = {use.snippet for use in book.uses}
     problems += [_orphan(name) for name in book.snippets if name not in used]
@@ -173,9 +182,9 @@ def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 
 def _live(book: Book, run: Runner) -> dict[str, Run]:
     """The local runs of what can run here: fresh ones from the store, the others run now."""
-    runs = {name: book.plan.fresh_run(snippet) for name, snippet in book.snippets.items()}
+    runs = {name: book.plan.fresh_run(snippet) for name, snippet in book.all.items()}
     fresh = {name: kept for name, kept in runs.items() if kept is not None}
-    stale = book.plan.to_run(s for s in book.snippets.values() if s.name not in fresh)
+    stale = book.plan.to_run(s for s in book.all.values() if s.name not in fresh)
     return fresh | (run(book, stale) if stale else {})
 
 
@@ -197,10 +206,11 @@ def _failed(book: Book, run: Run) -> Iterator[TclabError]:
     for sentence in book.sentences:
         for name, claim in sentence.claims:
             if name == run.snippet and claim in false:
-                line = f"snippets/{name}.py:{false[claim].line}"
+                line = f"{book.all[name].file}:{false[claim].line}"
                 cause = f"no longer true: “{' '.join(sentence.text.split())}” ({line}, {claim})"
                 yield PageError(str(sentence), cause, "correct the sentence and the claim")
 
 
 def _first_use(book: Book, name: str) -> str:
-    return next((str(use) for use in book.uses if use.snippet == name), f"snippets/{name}.py:1")
+    own = book.all[name].file
+    return next((str(use) for use in book.uses if use.snippet == name), f"{own}:1")

@@ -38,13 +38,16 @@ def files(snippet: Snippet, torch: str, triton: str) -> Iterator[tuple[str, str]
 
 
 def includes(snippet: Snippet) -> Iterator[tuple[str, str]]:
-    """(path in the site, content) of each local file that the snippet imports."""
+    """(path in the site, content) of each local file that the snippet imports or reads."""
     for include in snippet.includes:
         yield f"{FOLDER}/{snippet.topic}/{_include_path(snippet, include)}", _text(include)
 
 
 def _include_path(snippet: Snippet, include: Path) -> str:
-    return include.relative_to(snippet.path.parent).as_posix()
+    """Beside the script, as it imports it; data that it reads just by its name."""
+    here = snippet.path.parent
+    inside = include.is_relative_to(here)
+    return include.relative_to(here).as_posix() if inside else include.name
 
 
 def _text(path: Path) -> str:
@@ -60,7 +63,7 @@ def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
     install = _INSTALL.replace("torch {triton}", f"{pins} {_pin('triton', triton)}")
     caption = f"# {snippet.title}\n\n{snippet.caption}".strip()
     cells = [_cell("markdown", caption), _cell("code", install)]
-    for include in snippet.includes:
+    for include in (path for path in snippet.includes if path.suffix == ".py"):
         head = f"%%writefile {_include_path(snippet, include)}\n"
         cells.append(_cell("code", head + _text(include)))
     cells.append(_cell("code", body(snippet)))

@@ -21,7 +21,7 @@ from mkdocs.structure.files import File, Files
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.page import book, downloads, engine, fragments, progress, proofs, state
+from tclab.page import book, downloads, engine, fragments, labs, progress, proofs, state
 from tclab.page.prose import references
 from tclab.page.site import chapters, crumbs, search, theme
 
@@ -81,6 +81,7 @@ def newest_day(opened: book.Book) -> int:
     return calendar.timegm(time.strptime(max(days, default="2026-01-01"), "%Y-%m-%d"))
 
 
+@event_priority(100)  # before mkdocs-jupyter looks for notebooks
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the outputs' assets, and every snippet as .py and .ipynb."""
     for name in (*render.STYLES, *render.SCRIPTS):
@@ -90,6 +91,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             for s in opened.snippets.values())  # fmt: skip
     for name, content in dict(file for each in made for file in each).items():
         files.append(File.generated(config, name, content=content))
+    try:
+        labs.add_files(files, config)
+    except TclabError as error:
+        raise failed([error]) from None
     return files
 
 
@@ -103,6 +108,8 @@ def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
     """Resolve source references; tell each executable fence where it stands; link its stage."""
     build = state.build()
+    if labs.is_lab(page):  # its prose was read when its notebook was made
+        return markdown
     path = Path(config.docs_dir, page.file.src_uri)
     name = path.relative_to(build.book.root).as_posix()
     first = first_line(path, markdown)
@@ -121,7 +128,10 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """A page with a chain is wide; a function of the explorer gets its way to the others."""
+    """A page with a chain is wide; a function of the explorer gets its way to the others; of a
+    lab the notebook stays.
+    """
+    html = labs.slim(html) if labs.is_lab(page) else html
     wide = _WIDE if 'class="tclab-chain"' in html else ""
     return wide + crumbs.crumbs(page, html) + html
 

@@ -15,7 +15,7 @@ log = logging.getLogger("mkdocs.plugins.tclab")
 
 def run(book: Book, stale: list[Snippet]) -> dict[str, Run]:
     """Run `stale` side by side, telling the terminal unless the build is quiet."""
-    log.info("tclab: running %d of %d snippets", len(stale), len(book.snippets))
+    log.info("tclab: running %d of %d snippets", len(stale), len(book.all))
     if not log.isEnabledFor(logging.INFO):
         return _run(book, stale, events.silent)
     with terminal.progress(len(stale)) as on_event:

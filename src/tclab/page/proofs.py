@@ -28,12 +28,13 @@ def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:
         made = {c.name: c for c in book.snippet(name, str(sentence)).claims}
         if claim not in made:
             known = f"it makes: {', '.join(made)}" if made else "it makes none"
-            step = f"name the assert in snippets/{name}.py (# claim: {claim}); {known}"
+            file = book.snippet(name, str(sentence)).file
+            step = f"name the assert in {file} (# claim: {claim}); {known}"
             yield PageError(str(sentence), f"{_quoted(sentence)}: no claim {claim!r}", step)
             continue
         for run in book.runs.get(name, ()):
             if cause := untrue(made[claim], run):
-                place = f"snippets/{name}.py:{made[claim].line}"
+                place = f"{book.snippet(name, str(sentence)).file}:{made[claim].line}"
                 step = "correct the sentence, or the snippet"
                 text = f"{_quoted(sentence)} is not shown: {place}: {cause}"
                 yield PageError(str(sentence), text, step)
@@ -108,7 +109,7 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     claim = _claim(snippet, claim_name, str(sentence))
     runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
     held = "; ".join(dict.fromkeys(map(made_on, runs)))
-    title = f"{claim.code}\nsnippets/{name}.py:{claim.line}\nheld: {held}"
+    title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
     hidden = tag("span", "proof", class_="tclab-sr")
     return tag("a", hidden, class_="tclab-proof", href=href, title=title)
@@ -117,6 +118,10 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
 def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> str:
     """Where a snippet's line can be read: on this page, on another, or in the file itself."""
     up = "../" * url.count("/")
+    if lab := book.labs.get(snippet.name):
+        start = max(cell.line for cell in lab.cells if cell.line < line)
+        own = f"labs/{lab.name}.html"
+        return f"{'' if url == own else up + own}#cell-id=c{start}"
     pages = [use.page for use in book.uses if use.snippet == snippet.name and use.lists_code]
     anchor = f"#src-{slug(snippet.name)}-L{line}"
     if page in pages:

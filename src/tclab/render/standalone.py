@@ -32,12 +32,15 @@ _DARK = re.compile(
 
 def _css() -> str:
     """The site's styles; its dark colours for readers whose system is dark."""
-    sheet = render.css()
-    colours = _DARK.findall(sheet)
+    media = f"@media screen and (prefers-color-scheme: dark) {{ {dark(':root')} }}"
+    return f"{render.css()}\n{media}\n{_STYLE}"
+
+
+def dark(selector: str) -> str:
+    """The dark colours of the style sheets, for what `selector` selects."""
+    colours = _DARK.findall(render.css())
     assert colours, "the style sheets have no dark colours"
-    dark = "\n".join(f":root {each}" for each in colours)
-    media = f"@media screen and (prefers-color-scheme: dark) {{ {dark} }}"
-    return f"{sheet}\n{media}\n{_STYLE}"
+    return "\n".join(f"{selector} {each}" for each in colours)
 
 
 def _hash(script: str) -> str:

@@ -38,6 +38,7 @@ def test_values_of_the_ir_are_marked(version):
     code = pane.code.splitlines()
     assert [(code[n - 1].strip(), *keys) for n, keys in sorted(pane.marks.items())] == [
         ("op0: ExternKernelSchedulerNode(ExternKernelOut)", "ir:0:op0"),
+        ("op1: SchedulerNode(ComputedBuffer)", "ir:0:op1"),
         ("class op1_loop_body:", "ir:0:op1"),
         ("get_index = self.get_index('index0')", "ir:0:op1:get_index"),
         ("load = ops.load('buf0', get_index)", "ir:0:op1:load"),

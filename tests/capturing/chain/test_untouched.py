@@ -87,9 +87,15 @@ def test_all_private_names_are_there() -> None:
     assert gone(origins.NAMES) == []
 
 
-def test_a_name_that_moved_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    moved = Private("torch.fx", "GraphModule.print_nicely", "a test", "torch 2.11")
+def test_a_name_that_moved_is_said_with_the_files_to_change(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moved = Private("torch._inductor.graph", "GraphLowering.run_it", "a test", "torch 2.11")
     monkeypatch.setattr(origins, "NAMES", (moved,))
-    assert check.check() == [
-        "torch.fx.GraphModule.print_nicely is gone (used for: a test; seen in torch 2.11)"
-    ]
+    (problem,) = check.check()
+    said, _, files = problem.partition("; named in ")
+    sentence = "torch._inductor.graph.GraphLowering.run_it is gone"
+    assert said == f"{sentence} (used for: a test; seen in torch 2.11"
+    table, *users = [name.strip(" )") for name in files.split(",")]
+    assert table.startswith("capturing/torch_private/")
+    assert "capturing/target/choices.py" in users

@@ -13,6 +13,7 @@ import torch
 
 import tclab
 from tclab.capturing.read import output_code
+from tclab.capturing.read.kernels import kernels_of
 from tclab.capturing.read.output_code import OutputCode
 from tclab.model import decode, encode
 
@@ -101,7 +102,7 @@ def call(args):
 
 
 def test_a_kernel_called_twice_is_one_kernel():
-    names = [(k.kernel_name, k.facts.get("calls")) for k in OutputCode.read(CODE).kernels()]
+    names = [(k.kernel_name, k.facts.get("calls")) for k in kernels_of(OutputCode.read(CODE))]
     assert names == [
         ("triton_poi_0", "2"), ("extern_kernels.mm", None), ("torch.ops.aten.sort.default", None),
     ]  # fmt: skip
@@ -112,7 +113,7 @@ def test_the_record_goes_to_the_call_below_its_handle_only():
                   for n in ("x", "add", "mm"))  # fmt: skip
     graph = tclab.model.Graph(nodes=(x, add, mm))
     record = {"triton_poi_0:1": ("add",), "extern_kernels.mm:2": ("mm",)}
-    found = {k.kernel_name: k.origins for k in OutputCode.read(CODE, record, graph).kernels()}
+    found = {k.kernel_name: k.origins for k in kernels_of(OutputCode.read(CODE, record, graph))}
     assert found == {
         "triton_poi_0": ("aten.add",), "extern_kernels.mm": ("aten.mm",),
         "torch.ops.aten.sort.default": (),
@@ -121,7 +122,7 @@ def test_the_record_goes_to_the_call_below_its_handle_only():
 
 def test_the_comment_is_the_fallback():
     add = tclab.model.Node("add", "call_function", "torch.ops.aten.add.Tensor")
-    kernel, *_ = OutputCode.read(CODE, {}, tclab.model.Graph(nodes=(add,))).kernels()
+    kernel, *_ = kernels_of(OutputCode.read(CODE, {}, tclab.model.Graph(nodes=(add,))))
     assert kernel.origins == ("aten.add",)
     assert kernel.facts["original_aten"] == "aten.add"
 
@@ -133,7 +134,7 @@ def test_handles_are_taken_out_of_the_code():
 
 
 def test_output_that_is_not_python_has_no_kernels():
-    assert OutputCode.read('extern "C" void f() {}').kernels() == []
+    assert kernels_of(OutputCode.read('extern "C" void f() {}')) == []
 
 
 if __name__ == "__main__":

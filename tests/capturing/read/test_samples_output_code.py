@@ -6,6 +6,7 @@ import pytest
 
 from tclab.capturing.chain import facts
 from tclab.capturing.read import graphs, units
+from tclab.capturing.read.kernels import kernels_of
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.read.units import Unit
 from tclab.capturing.trace.events import Trace
@@ -152,7 +153,7 @@ def test_without_a_record_the_comment_names_the_nodes(version):
     with replayed(version, "product") as trace:
         unit = only_unit(trace)
         (graph,) = graphs.graphs(trace, "post_grad")
-    library, triton = OutputCode.read(unit.output.text, {}, graph).kernels()
+    library, triton = kernels_of(OutputCode.read(unit.output.text, {}, graph))
     assert (library.origins, triton.origins) == ((), ("aten.relu", "aten.sum"))
 
 

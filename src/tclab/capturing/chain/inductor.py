@@ -14,9 +14,9 @@ from tclab.model import Kernel, Listing, links
 
 LineKeys = dict[int, links.Keys]
 
-# op0: ExternKernelSchedulerNode(ExternKernelOut)
+# op0: ExternKernelSchedulerNode(ExternKernelOut), op1: SchedulerNode(ComputedBuffer)
 # class op1_loop_body:
-_HEAD = re.compile(r"^\s*(?:class )?(op\d+)(?:_loop_body|: \w+SchedulerNode)\b")
+_HEAD = re.compile(r"^\s*(?:class )?(op\d+)(?:_loop_body|: \w*SchedulerNode)\b")
 # class op1_loop_body:
 _OP = re.compile(r"^\s*class (op\d+)_loop_body\b")
 #         load = ops.load('buf0', get_index)

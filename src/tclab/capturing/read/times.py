@@ -11,7 +11,7 @@ from collections import defaultdict
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import ChromeEvent
-from tclab.model import Table
+from tclab.model import Chart, Table
 
 _PHASES = {
     "dynamo": "Dynamo",
@@ -68,6 +68,47 @@ def times(trace: Trace) -> Table:
         rows=tuple(rows),
         units=("", "", "s"),
         formats=("", "d", ".3f"),
+    )
+
+
+def timeline(trace: Trace) -> Chart:
+    """Each phase from its begin to its end, in seconds since the first began, as spans.
+
+    Phases lie within one another. Those shorter than a hundredth of the whole are left out.
+    """
+    open_: list[tuple[str, float]] = []
+    spans: list[tuple[float, float, str]] = []
+    for event in trace.named(names.CHROME):
+        data = event.data
+        if data.get("ph") == "B":
+            open_.append((data["name"], data["ts"] / 1e6))
+        elif data.get("ph") == "E" and data["name"] in [name for name, _ in open_]:
+            while True:
+                name, begin = open_.pop()
+                around = _PHASES.get(open_[-1][0]) if open_ else None
+                if name in _PHASES and _PHASES[name] != around:
+                    spans.append((begin, data["ts"] / 1e6 - begin, _PHASES[name]))
+                if name == data["name"]:
+                    break
+    return _as_chart(sorted(spans, key=lambda span: (span[0], -span[1])))
+
+
+def _as_chart(spans: list[tuple[float, float, str]]) -> Chart:
+    first = min((begin for begin, *_ in spans), default=0.0)
+    whole = max((begin + length for begin, length, _ in spans), default=first) - first
+    kept = [span for span in spans if span[1] >= whole / 100]
+    return Chart(
+        title="Timeline of the compile",
+        name="timeline",
+        x=tuple(phase for *_, phase in kept),
+        series={
+            "begin": tuple(begin - first for begin, *_ in kept),
+            "length": tuple(length for _, length, _ in kept),
+        },
+        x_label="phase",
+        y_label="seconds",
+        style="span",
+        caption="Phases shorter than a hundredth of the whole are left out.",
     )
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tclab.capturing.read import output_code
+from tclab.capturing.read.kernels import kernels_of
 from tclab.capturing.read.output_code import OutputCode, Record
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
@@ -151,7 +152,9 @@ class _Heard:
         if self.code:
             file = OutputCode.read(_own_ids(self.code, index), self.record, self.graph)
             unit.output, unit.wrapper = file, _wrapper(unit, file, unique)
-            unit.kernels = tuple(replace(k, name=unique(k.name)) for k in file.kernels(unit.where))
+            unit.kernels = tuple(
+                replace(k, name=unique(k.name)) for k in kernels_of(file, unit.where)
+            )
         return unit
 
 

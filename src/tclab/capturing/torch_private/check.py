@@ -69,8 +69,7 @@ def require_targets() -> None:
 
 def _raise(place: str, problems: list[str], step: str) -> None:
     if problems:
-        where = "src/tclab/capturing/torch_private/"
-        raise UnsupportedTorch(place, "; ".join(problems), f"{step} {where}")
+        raise UnsupportedTorch(place, "; ".join(problems), f"{step} those files of src/tclab")
 
 
 def _has_log(name: str) -> bool:

@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 TRITON = "triton 3.6 3.7 3.8 3.9"
 _TORCH = "torch 2.11 2.12 2.13 2.14 2.15"
+
+_OURS = Path(__file__).parents[2]
+_TABLES = "capturing/torch_private/"
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,13 @@ class Private:
             return False
         return True
 
+    def files(self) -> str:
+        """The files of tclab that name it, the tables first: what a new PyTorch makes wrong."""
+        word = re.compile(rf"\b{self.name.split('.')[0]}\b")
+        texts = {path: path.read_text(encoding="utf-8") for path in sorted(_OURS.rglob("*.py"))}
+        naming = [path.relative_to(_OURS).as_posix() for path in texts if word.search(texts[path])]
+        return ", ".join(sorted(naming, key=lambda name: not name.startswith(_TABLES)))
+
 
 def _below(owner: Any, name: str) -> Any:
     """An attribute, or a module of a package that nobody has imported yet."""
@@ -53,4 +65,8 @@ def _below(owner: Any, name: str) -> Any:
 
 def gone(names: Iterable[Private]) -> list[str]:
     """A sentence for each name that is not where it was; empty if all is well."""
-    return [f"{p} is gone (used for: {p.use}; seen in {p.seen})" for p in names if not p.exists()]
+    return [
+        f"{p} is gone (used for: {p.use}; seen in {p.seen}; named in {p.files()})"
+        for p in names
+        if not p.exists()
+    ]

@@ -7,6 +7,7 @@ stopped) and at the very end ``end.json``. Without the last it did not end by it
 
 from __future__ import annotations
 
+import ast
 import atexit
 import contextlib
 import faulthandler
@@ -20,14 +21,18 @@ import threading
 import time
 import traceback
 import types
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 from tclab import claims, display
 from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Noted, Returned, Stopped
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
+
+#: Executes a file's syntax tree in the namespace of ``__main__``.
+Runner = Callable[[ast.Module, JobFile, dict[str, Any]], None]
 
 
 def main(argv: list[str]) -> NoReturn:
@@ -93,13 +98,23 @@ def _execute(job: JobFile) -> End:
     try:
         named = claims.find(job["source"], job["file"])
         tree = claims.registered(job["source"], job["file"], named)
-        code = compile(tree, job["file"], "exec", dont_inherit=True)
         main = _as_main(job).__dict__
         main[claims.REGISTER] = register
-        exec(code, main)
+        _runner(job["runner"])(tree, job, main)
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
         return _ended_with(error, job, _noted(register))
     return Returned(ended="returned", **_noted(register))
+
+
+def _plainly(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
+    """Execute the file as Python does."""
+    exec(compile(tree, job["file"], "exec", dont_inherit=True), main)
+
+
+def _runner(name: str) -> Runner:
+    """The function that executes the file, by its dotted name."""
+    module, _, function = name.rpartition(".")
+    return getattr(importlib.import_module(module), function) if module else _plainly
 
 
 def _noted(register: claims.Register) -> Noted:

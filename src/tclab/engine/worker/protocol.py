@@ -57,12 +57,15 @@ Report = Ready | Started | Ended
 
 
 class JobFile(TypedDict):
-    """The snippet to run: its file as it is told, the folder it imports from, its source."""
+    """The snippet to run: its file as it is told, the folder it imports from, its source; the
+    dotted name of a function that executes it, or ''.
+    """
 
     file: str
     path: str
     source: str
     raises: str
+    runner: str
 
 
 class Noted(TypedDict):

@@ -58,6 +58,7 @@ def in_child() -> None:
     """In a forked process, before the snippet: threads and random numbers of a fresh one."""
     import torch
 
+    gc.unfreeze()  # what is frozen has no referrers, by which a capture finds functions
     torch.set_num_threads(_threads)
     torch.default_generator.seed()
 

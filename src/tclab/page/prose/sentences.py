@@ -11,11 +11,11 @@ cell and the column by its name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from tclab.errors import PageError
+from tclab.labs import source as labs
 from tclab.page.prose import fences
 
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()\s]*)\)")
@@ -64,14 +64,21 @@ class Value:
 
 
 def in_folder(docs: Path, root: Path) -> list[Sentence]:
-    """The bound sentences of every Markdown page under `docs`, page by page."""
+    """The bound sentences of every page under `docs`, Markdown or lab, page by page."""
     return [
         sentence
-        for path in sorted(docs.rglob("*.md"))
-        for sentence in sentences(
-            path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
-        )
+        for path in sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
+        for sentence in on_page(path, path.relative_to(root).as_posix())
     ]
+
+
+def on_page(path: Path, page: str) -> list[Sentence]:
+    """The bound sentences of one page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return sentences(text, page)
+    prose = (cell for cell in labs.cells(text) if cell.kind == "markdown")
+    return [s for cell in prose for s in sentences(cell.text, page, cell.line + 1)]
 
 
 def sentences(text: str, page: str, first_line: int = 1) -> list[Sentence]:
@@ -135,17 +142,3 @@ def _fenced(text: str, page: str) -> list[tuple[int, int]]:
     """Offsets of the fenced blocks."""
     starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
     return [(starts[f.line - 1], starts[f.end]) for f in fences.find(text, page)]
-
-
-# --------------------------------------------------------------------------- what is not bound
-
-_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])")
-_NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
-
-
-def prose(text: str, page: str) -> Iterator[str]:
-    """Every sentence of a page outside fences, headings, tables' rules and HTML, as written."""
-    inside = {n for f in fences.find(text, page) for n in range(f.line - 1, f.end)}
-    for number, line in enumerate(text.split("\n")):
-        if number not in inside and line.strip() and not line.startswith(_NOT_PROSE):
-            yield from (part for part in _END.split(line.strip()) if part)

@@ -11,8 +11,14 @@ _SECTION = re.compile(
     r'<label class="md-nav__title"[^>]*>\s*<span[^>]*></span>\s*(?P<name>[^<]*?)\s*</label>)'
 )
 
+#: A listing of Markdown. Material lets the keyboard into those that it has seen to scroll.
+_LISTING = re.compile(r"(<pre[^>]*>(?:<span></span>)?<code)(?![^>]*tabindex)")
+
 
 def named(html: str) -> str:
-    """The page with a name on its search dialog, and on each list of its navigation."""
+    """The page with a name on its search dialog and on each list of its navigation, and with
+    listings that the keyboard can scroll.
+    """
     html = _SEARCH.sub(r'\1 aria-label="Search"', html)
+    html = _LISTING.sub(r'\1 tabindex="0"', html)
     return _SECTION.sub(r'\g<nav> aria-label="\g<name>"\g<rest>', html)

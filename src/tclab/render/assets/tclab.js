@@ -119,6 +119,22 @@
     if (button && navigator.clipboard) copy(button);
   }
 
+  // Material takes listings from the keyboard on screens without a mouse: those that scroll come back.
+  function keepReachable(changes) {
+    changes.forEach(function (change) {
+      var code = change.target;
+      if (!code.matches("pre > code") || code.hasAttribute("tabindex")) return;
+      if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
+    });
+  }
+
+  // Material's wide tables scroll, too, but it gives them no way in.
+  function reachTables() {
+    document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])").forEach(function (box) {
+      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    });
+  }
+
   // ------------------------------------------------------------------------------- pictures
 
   function label(input) {
@@ -158,13 +174,17 @@
 
   // ------------------------------------------------------------------------------------ page
 
-  function start() { restore(); reveal(); offerCopies(); requestAnimationFrame(centre); }
+  function start() { restore(); reveal(); offerCopies(); requestAnimationFrame(settle); }
+  function settle() { reachTables(); centre(); }
 
   document.addEventListener("click", clicked);
   document.addEventListener("toggle", toggled, true);
   document.addEventListener("change", function (event) { remember(event); centre(); });
   window.addEventListener("hashchange", reveal);
-  window.addEventListener("load", centre);
+  new MutationObserver(keepReachable).observe(document.documentElement, {
+    attributes: true, attributeFilter: ["tabindex"], subtree: true
+  });
+  window.addEventListener("load", settle);
   // Material replaces pages without loading them: it tells of each through document$.
   if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
   else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);

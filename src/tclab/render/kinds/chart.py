@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tclab.model import Chart, Table
@@ -20,6 +21,8 @@ SERIES = 6
 _MARKERS = "osD^vP"
 _INK, _GRID = "#010203", "#010204"
 _SIZE = (7.2, 3.8)  # inches at 72 dots
+_SPAN = 0.27  # inches, of one span's height
+_KINDS = {"bar": "Bar chart", "span": "Timeline"}
 
 
 def _sentinel(series: int) -> str:
@@ -36,7 +39,7 @@ def data(artifact: Chart) -> Table:
 
 def describe(artifact: Chart) -> str:
     """What a screen reader says for the picture."""
-    kind = "Bar chart" if artifact.style == "bar" else "Line chart"
+    kind = _KINDS.get(artifact.style, "Line chart")
     said = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
     return said + ", ".join(_range(artifact, label) for label in artifact.series)
 
@@ -69,6 +72,19 @@ def _plot(axes: Any, artifact: Chart, xs: list[float]) -> None:
             axes.plot(xs, values, color=colour, marker=marker, markersize=4.5, linewidth=1.8)
 
 
+def _spans(axes: Any, artifact: Chart) -> None:
+    """Bars from where each begins, the first on top."""
+    begins, lengths = (
+        [math.nan if y is None else y for y in ys] for ys in artifact.series.values()
+    )
+    places = range(len(artifact.x))
+    axes.barh(places, lengths, 0.72, left=begins, color=_sentinel(0))
+    axes.set_yticks(places, [one_line(table.cell(x)) for x in artifact.x])
+    axes.set_ylim(len(artifact.x) - 0.4, -0.6)
+    axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(_number)
+
+
 def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> None:
     if artifact.log_x and not categories:
         axes.set_xscale("log", base=2)
@@ -92,14 +108,29 @@ def _number(value: float, _: int = 0) -> str:
 
 
 def _dress(axes: Any, artifact: Chart) -> None:
-    axes.set_xlabel(one_line(artifact.x_label), color=_INK)
-    axes.set_ylabel(one_line(artifact.y_label), color=_INK)
+    spans = artifact.style == "span"
+    axes.set_xlabel(one_line(artifact.y_label if spans else artifact.x_label), color=_INK)
+    axes.set_ylabel("" if spans else one_line(artifact.y_label), color=_INK)
     axes.tick_params(colors=_INK, which="both", length=3)
-    axes.grid(True, axis="y", color=_GRID, linewidth=0.8)
+    axes.grid(True, axis="x" if spans else "y", color=_GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(_INK)
+
+
+def _size(artifact: Chart) -> tuple[float, float]:
+    spans = artifact.style == "span"
+    return (_SIZE[0], 0.7 + _SPAN * len(artifact.x)) if spans else _SIZE
+
+
+def _fill(axes: Any, artifact: Chart) -> None:
+    if artifact.style == "span":
+        _spans(axes, artifact)
+        return
+    xs, categories = _positions(artifact)
+    _plot(axes, artifact, xs)
+    _scale(axes, artifact, xs, categories)
 
 
 def _draw(artifact: Chart, salt: str) -> str:
@@ -115,11 +146,9 @@ def _draw(artifact: Chart, salt: str) -> str:
     out = io.StringIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a glyph its own font lacks: the page's font is used
-        figure = Figure(figsize=_SIZE, dpi=72, layout="tight")
+        figure = Figure(figsize=_size(artifact), dpi=72, layout="tight")
         axes = figure.add_subplot()
-        xs, categories = _positions(artifact)
-        _plot(axes, artifact, xs)
-        _scale(axes, artifact, xs, categories)
+        _fill(axes, artifact)
         _dress(axes, artifact)
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.patch.set_visible(False)
@@ -174,7 +203,8 @@ def html(artifact: Chart, options: Options) -> str:
     drawn = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
     caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
     numbers = parts.fold("The data as a table", table.html(data(artifact), options))
-    return _legend(artifact) + drawn + caption + numbers
+    legend = "" if artifact.style == "span" else _legend(artifact)
+    return legend + drawn + caption + numbers
 
 
 def text(artifact: Chart) -> str:
@@ -182,5 +212,5 @@ def text(artifact: Chart) -> str:
     what = artifact.y_label and f"{artifact.y_label} over {artifact.x_label or 'x'}"
     head = columns.heading(artifact.title, what)
     caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
-    body = table.text(data(Chart(x=artifact.x, series=artifact.series, x_label=artifact.x_label)))
+    body = table.text(replace(data(artifact), title=""))
     return columns.join(head, body, caption)

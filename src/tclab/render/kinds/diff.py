@@ -13,7 +13,7 @@ from tclab.model import Kernel
 from tclab.render import columns, parts
 from tclab.render.escape import esc, one_line, tag
 from tclab.render.stages import label
-from tclab.render.viewer.compared import Row, Side, rows
+from tclab.render.viewer.compared import GIVEN_OUT, Row, Side, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,20 +73,27 @@ def html(artifact: Diff, options: Options) -> str:
     compared = list(pairs(artifact))
     if not compared:
         return parts.note("Nothing to compare.")
-    intro = tag("p", esc(f"{_same(compared)} {_NOT_COMPARED}"), class_="tclab-note")
-    shown = "".join(_pair(pair, artifact.labels) for pair in compared if pair.changed)
+    intro = tag("p", esc(_intro(compared)), class_="tclab-note")
+    alone = len(compared) == 1
+    shown = "".join(_pair(pair, artifact.labels, alone) for pair in compared if pair.changed)
     return tag("div", intro + shown, class_="tclab-diff", data_search_exclude="")
 
 
 _NOT_COMPARED = "Addresses, names of registers and directives are not compared."
 
 
-def _same(compared: Sequence[Pair]) -> str:
+def _intro(compared: Sequence[Pair]) -> str:
+    """What is the same, and what is left out of the comparison where some pair is such code."""
     same = [pair.name for pair in compared if not pair.changed]
-    return f"The same in both: {', '.join(same) or 'nothing'}."
+    leaves_out = not GIVEN_OUT.keys().isdisjoint(pair.stage for pair in compared)
+    return " ".join(filter(None, (_same(same, len(compared)), _NOT_COMPARED * leaves_out)))
 
 
-def _pair(pair: Pair, labels: tuple[str, str]) -> str:
+def _same(same: Sequence[str], of: int) -> str:
+    return "" if of == 1 and not same else f"The same in both: {', '.join(same) or 'nothing'}."
+
+
+def _pair(pair: Pair, labels: tuple[str, str], alone: bool) -> str:
     heads = "".join(tag("strong", esc(one_line(name))) for name in labels)
     body = tag("div", heads, class_="tclab-sides")
     for same, run in groupby(pair.rows, key=lambda row: row.same):
@@ -98,7 +105,7 @@ def _pair(pair: Pair, labels: tuple[str, str]) -> str:
     inner = tag("div", body, class_="tclab-rows", tabindex="0", role="region",
                 aria_label=f"{pair.name}: {' and '.join(map(one_line, labels))}")  # fmt: skip
     return tag(
-        "details", summary + inner, class_="tclab-compared", open=pair.stage in _OPEN,
+        "details", summary + inner, class_="tclab-compared", open=alone or pair.stage in _OPEN,
         data_stage=pair.stage,
     )  # fmt: skip
 
@@ -154,7 +161,7 @@ def _cell(line: Line | None, element: str) -> str:
 def text(artifact: Diff) -> str:
     """A unified diff of each pair that differs."""
     compared = list(pairs(artifact))
-    intro = columns.paragraph(f"{_same(compared)} {_NOT_COMPARED}")
+    intro = columns.paragraph(_intro(compared))
     diffs = [_unified(pair, artifact.labels) for pair in compared if pair.changed]
     return columns.join(columns.heading(artifact.title), intro, *diffs)
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import math
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from tclab.errors import TclabError
 from tclab.render import columns, parts
@@ -12,6 +16,9 @@ from tclab.render.escape import esc, one_line, tag
 if TYPE_CHECKING:
     from tclab.model import Table
     from tclab.render.options import Options
+
+#: From so many rows on, a table can be taken away as a file.
+LONG = 20
 
 Cell = str | int | float | bool | None
 
@@ -81,9 +88,40 @@ def html(artifact: Table, options: Options) -> str:
     )
     if not rows:
         body = parts.note("No rows.")
-    return body + (
-        tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
+    caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
+    return body + caption + (_downloads(artifact) if len(rows) >= LONG else "")
+
+
+def _downloads(artifact: Table) -> str:
+    """The table to take away, as it was measured: no rounding, a column's unit in its name."""
+    name = artifact.name or "table"
+    files = {f"{name}.csv": ("text/csv", csv_text(artifact))}
+    files[f"{name}.json"] = ("application/json", json_text(artifact))
+    links = (
+        tag("a", esc(file), href=f"data:{kind};charset=utf-8,{quote(text)}", download=file)
+        for file, (kind, text) in files.items()
     )
+    return tag("p", " ".join(links), class_="tclab-caption tclab-take", data_search_exclude="")
+
+
+def _names(artifact: Table) -> list[str]:
+    """The columns with their units, as in `eager [µs]`; one without a name is called by number."""
+    named = [name or f"column {i}" for i, name in enumerate(artifact.columns, 1)]
+    units = [_at(artifact.units, i) for i in range(len(named))]
+    return [f"{name} [{unit}]" if unit else name for name, unit in zip(named, units)]
+
+
+def csv_text(artifact: Table) -> str:
+    """The table as CSV (RFC 4180): a line of names, then the rows; None is an empty field."""
+    out = io.StringIO()
+    csv.writer(out).writerows([_names(artifact), *artifact.rows])
+    return out.getvalue()
+
+
+def json_text(artifact: Table) -> str:
+    """The table as JSON: a list with an object a row."""
+    names = _names(artifact)
+    return json.dumps([dict(zip(names, row)) for row in artifact.rows], ensure_ascii=False)
 
 
 def _figures(artifact: Table) -> str:

@@ -27,7 +27,7 @@ _THOROUGH = 4_000_000
 _WORD = re.compile(r"\w+|\s+|.")
 
 #: Of each stage, what is not compared; a group is what stays of it.
-_GIVEN_OUT = {
+GIVEN_OUT = {
     #   /*0110*/ @!P4 LDG.E.128 R4, desc[UR4][R14.64] ;   IMAD R13, R13.reuse, 0x400, R0 ;
     "sass": re.compile(r"/\*[0-9a-f]{4,}\*/|\.reuse\b|\b(U?[RP])\d+"),
     #   @%p1 ld.global.b32 %r1, [%rd2];   bra $L__BB0_2;
@@ -82,7 +82,7 @@ class Side:
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """What of each line is compared."""
-        pattern = _GIVEN_OUT.get(self.listing.stage) if self.listing else None
+        pattern = GIVEN_OUT.get(self.listing.stage) if self.listing else None
         texts = (text.strip() for _, text in self.lines)
         return tuple(pattern.sub(_kept, text).strip() if pattern else text for text in texts)
 

@@ -14,7 +14,9 @@ function visit() {
 
 function start() {
   document.querySelectorAll(".tclab-chain").forEach((root) => {
-    if (!chains.has(root)) chains.set(root, new Chain(root));
+    if (chains.has(root) || root.dataset.started) return; // a notebook brings the script again
+    root.dataset.started = "yes";
+    chains.set(root, new Chain(root));
   });
   visit();
 }

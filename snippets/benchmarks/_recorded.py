@@ -1,0 +1,65 @@
+"""The rows that `tclab bench` recorded on an H200, and what several snippets make of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tclab.bench.rows import Book, Row, read
+from tclab.bench.statistics import geomean
+
+HERE = Path(__file__).resolve().parent
+MODES = ("default", "reduce-overhead", "max-autotune")
+
+
+def recorded() -> Book:
+    """The rows: in the project's records, or beside this file where it was downloaded."""
+    places = [HERE, HERE.parents[1] / "records" / "h200-torch2.11"]
+    paths = [path for place in places for path in sorted(place.glob("*-suite*.jsonl"))]
+    return read(paths[0])
+
+
+def where(book: Book) -> str:
+    """The machine and the day, for a caption: these rows are not of the machine that shows them."""
+    told = book.environment
+    return f"{told['gpu']}, PyTorch {told['torch']}, Triton {told['triton']}, {told['date']}"
+
+
+def by_case(book: Book, *phases: str) -> dict[str, dict[str, Row]]:
+    """The rows of some phases by case and mode; of cases that eager was measured of."""
+    cases: dict[str, dict[str, Row]] = {}
+    for row in book:
+        if row.phase in phases:
+            cases.setdefault(row.case, {})[row.mode] = row
+    return {name: rows for name, rows in cases.items() if "eager" in rows and rows["eager"].ok}
+
+
+def speed(rows: dict[str, Row], mode: str) -> float | None:
+    """Eager's time over the mode's, None where it was not measured."""
+    return rows[mode].speed_up if mode in rows and rows[mode].ok else None
+
+
+def speeds(cases: dict[str, dict[str, Row]], mode: str) -> list[float]:
+    """Of every case that has one."""
+    return [s for rows in cases.values() if (s := speed(rows, mode)) is not None]
+
+
+def stable(rows: dict[str, Row], mode: str) -> bool:
+    """Neither the mode's spread nor eager's is above 3 %."""
+    return not (rows[mode].unstable or rows["eager"].unstable)
+
+
+def means(cases: dict[str, dict[str, Row]]) -> list[tuple]:
+    """A line a mode: how many, their geometric mean, the least, the most, how many are slower, and
+    the same of the stable rows alone.
+    """
+    lines = []
+    for mode in MODES:
+        if some := speeds(cases, mode):
+            calm = {n: r for n, r in cases.items() if speed(r, mode) and stable(r, mode)}
+            counts = (min(some), max(some), sum(s < 1 for s in some), len(calm))
+            lines.append((mode, len(some), geomean(some), *counts, geomean(speeds(calm, mode))))
+    return lines
+
+
+MEAN_COLUMNS = {"mode": "", "measured": "", "geometric mean": "× .2f", "least": "× .2f"}
+MEAN_COLUMNS |= {"most": "× .2f", "slower than eager": "", "stable": "", "their mean": "× .2f"}

@@ -1,0 +1,56 @@
+"""Every kernel against the roof: how fast it is, and how fast it could be.
+
+The roof is the larger of two times: the fewest bytes over the rate of a copy of that size, and the
+products over the rate of a large product. `of the roof` is that time over the fastest mode's.
+"""
+# tclab: reads=records/h200-torch2.11/*.jsonl
+
+from _recorded import MEAN_COLUMNS, MODES, by_case, means, recorded, speed, where
+from _roof import Roof
+from _tables import table
+
+import tclab
+
+book = recorded()
+roof, cases, caption = Roof(book), by_case(book, "kernel"), where(book)
+lines, large = [], {}
+for name, rows in cases.items():
+    eager = rows["eager"]
+    measured = [row for row in rows.values() if row.ok and row.mode in ("eager", *MODES)]
+    fastest = min(measured, key=lambda row: row.us)
+    share = 100 * roof.share(eager, fastest)
+    by_hand = 100 * roof.share(eager, rows["triton"]) if speed(rows, "triton") else None
+    spread = 100 * max(row.spread for row in measured)
+    gains = [speed(rows, mode) for mode in MODES]
+    label = name.removeprefix("kernels/")
+    lines.append((label, eager.us, *gains, fastest.mode, share, by_hand, spread))
+    if roof.least_us(eager) > 20:  # launching is not what it waits for
+        large[label] = lines[-1]
+
+columns = {"kernel": "", "eager": "µs .1f", **dict.fromkeys(MODES, "× .2f"), "fastest": ""}
+columns |= {"of the roof": "% .0f", "by hand in Triton": "% .0f", "spread": "% .1f"}
+lines.sort(key=lambda line: line[6])
+head = {"name": "kernels", "caption": f"{caption}; × is eager's time over the mode's"}
+tclab.show(table("Kernels, the farthest from the roof first", columns, lines, **head))
+tclab.show(table("By mode", MEAN_COLUMNS, means(cases), name="means", caption=caption))
+
+near = [line for line in large.values() if line[6] >= 85]
+short = [("kernels and sizes", len(lines)), ("large", len(large)), ("near the roof", len(near))]
+title = "In short: near the roof are large ones that reach 85 % of it"
+tclab.show(table(title, {"": "", "number": ""}, short, name="short", caption=caption))
+shares = [(label, line[6], line[7], line[2]) for label, line in large.items()]
+columns = {"kernel": "", "of the roof": "% .0f", "by hand in Triton": "% .0f", "default": "× .2f"}
+tclab.show(table("The large ones", columns, shares, name="large", caption=caption))
+
+by_label = {line[0]: line for line in lines}
+row_softmax = by_label["softmax@16384x8192"]
+# claim: nothing-is-far-above-the-roof
+assert max(line[6] for line in lines) < 110, lines[-1]
+# claim: kernels-gain-on-average
+assert means({f"kernels/{label}": cases[f"kernels/{label}"] for label in large})[0][2] > 1.5
+# claim: softmax-by-hand-is-at-the-roof
+assert row_softmax[7] > 95 > 2 * row_softmax[6]
+# claim: eager-is-fastest-where-launching-is-all
+assert by_label["softmax@4096x1024"][5] == by_label["layer_norm@4096x1024"][5] == "eager"
+# claim: graphs-copy-inputs
+assert all(line[3] < line[2] for line in large.values() if line[0].endswith("@16384x8192"))

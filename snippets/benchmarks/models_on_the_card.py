@@ -1,0 +1,70 @@
+"""Models with random weights: what each mode makes of them, in inference and training.
+
+Inference is the forward in bfloat16 without gradients, at a large batch and at one; training a
+step of forward under autocast, backward and AdamW with float32 weights. Every row was compared
+with eager and with float64 before it was timed.
+"""
+# tclab: reads=records/h200-torch2.11/*.jsonl
+
+from _recorded import MEAN_COLUMNS, MODES, by_case, means, recorded, speed, where
+from _tables import table
+
+import tclab
+
+book = recorded()
+caption = where(book)
+
+
+def kinds():
+    """The cases of a group, by what the group is called."""
+    inference = by_case(book, "inference")
+    single = {name: rows for name, rows in inference.items() if name.endswith("@1")}
+    large = {name: rows for name, rows in inference.items() if name not in single}
+    return {"inference": large, "batch 1": single, "training": by_case(book, "training")}
+
+
+groups = {kind: cases for kind, cases in kinds().items() if cases}
+lines = []
+for kind, cases in groups.items():
+    for name, rows in cases.items():
+        model, _, batch = name.partition("/")[2].partition("@")
+        gains = [speed(rows, mode) for mode in MODES]
+        graphs = next((r.facts.get("graphs") for r in rows.values() if r.mode == "default"), None)
+        spread = 100 * max(row.spread for row in rows.values() if row.ok)
+        lines.append((model, kind, int(batch), rows["eager"].us / 1e3, *gains, graphs, spread))
+
+columns = {"model": "", "": "", "batch": "", "eager": "ms .2f", **dict.fromkeys(MODES, "× .2f")}
+columns |= {"graphs": "", "spread": "% .1f"}
+lines.sort(key=lambda line: (line[1], -(line[4] or 0)))
+head = {"name": "models", "caption": f"{caption}; × is eager's time over the mode's"}
+tclab.show(table("Models", columns, lines, **head))
+
+totals = [(kind, *line) for kind, cases in groups.items() for line in means(cases)]
+head = {"name": "means", "caption": caption}
+tclab.show(table("Geometric means", {"": "", **MEAN_COLUMNS}, totals, **head))
+for kind, cases in groups.items():
+    slug = kind.replace(" ", "-")
+    head = {"name": f"means-{slug}", "caption": caption}
+    tclab.show(table(f"Geometric means, {kind}", MEAN_COLUMNS, means(cases), **head))
+    curves = {m: sorted(s for r in cases.values() if (s := speed(r, m))) for m in MODES}
+    longest = max(map(len, curves.values()))
+    series = {m: c + [None] * (longest - len(c)) for m, c in curves.items() if c}
+    axes = {"x_label": "models, the least gain first", "y_label": "× eager", "caption": caption}
+    axes |= {"x": range(1, longest + 1), "series": series, "name": f"gains-{slug}"}
+    tclab.show(tclab.Chart(f"Gains in {kind}", **axes))
+
+large = {line[1]: line[3] for line in totals if line[0] == "inference"}
+# claim: models-gain-on-average
+assert large["default"] > 1
+# claim: graphs-gain-more
+assert large["reduce-overhead"] > large["default"]
+unsteady = {
+    mode: sum(r[mode].unstable for r in groups["inference"].values() if speed(r, mode))
+    for mode in ("eager", *MODES[:2])
+}
+# claim: launching-is-what-varies
+assert unsteady["reduce-overhead"] <= 2
+assert min(unsteady["default"], unsteady["eager"]) > 20
+rows = list(unsteady.items())
+head = {"name": "unsteady", "caption": caption}
+tclab.show(table("Models whose spread is above 3 %", {"mode": "", "models": ""}, rows, **head))

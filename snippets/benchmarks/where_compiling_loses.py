@@ -1,0 +1,78 @@
+"""Where it loses: what is slower than eager, what failed, what was not stable.
+
+Of every row the quotient with eager is the median of the rounds' quotients. A row loses where it
+is below one by more than its own spread and eager's; between, it is neither.
+"""
+# tclab: reads=records/h200-torch2.11/*.jsonl
+
+from collections import Counter
+
+from _recorded import MODES, by_case, recorded, where
+from _tables import table
+
+import tclab
+
+book = recorded()
+caption = where(book)
+phases = ("kernel", "inference", "training")
+cases = by_case(book, *phases)
+
+
+def margin(row):
+    """What its spread and eager's allow."""
+    return row.spread + cases[row.case]["eager"].spread
+
+
+rows = [row for row in book if row.phase in phases and row.mode in MODES and row.case in cases]
+measured = [row for row in rows if row.ok]
+slower = sorted((r for r in measured if r.speed_up < 1 - margin(r)), key=lambda r: r.speed_up)
+lines = [
+    (
+        r.case,
+        r.mode,
+        r.eager_us,
+        r.us,
+        r.speed_up,
+        100 * margin(r),
+        r.facts.get("graphs"),
+        r.facts.get("graphs_skipped"),
+    )
+    for r in slower
+]
+columns = {"case": "", "mode": "", "eager": "µs .0f", "compiled": "µs .0f", "gain": "× .2f"}
+columns |= {"spreads": "% .1f", "graphs": "", "CUDA graphs skipped": ""}
+tclab.show(table("Slower than eager", columns, lines, name="slower", caption=caption))
+
+whys = [(r, r.reason.partition("\n")[0][:160]) for r in book if not r.ok]
+lines = [(r.case, r.mode, r.status, why) for r, why in whys]
+columns = {"case": "", "mode": "", "status": "", "why": ""}
+tclab.show(table("Not measured", columns, lines, name="problems", caption=caption))
+
+unstable = sorted((r for r in book if r.ok and r.unstable), key=lambda r: -r.spread)
+lines = [(r.case, r.mode, r.us, 100 * r.spread, len(r.rounds)) for r in unstable]
+columns = {"case": "", "mode": "", "median": "µs .1f", "spread": "% .1f", "rounds": ""}
+tclab.show(table("Unstable: a spread above 3 %", columns, lines, name="unstable", caption=caption))
+
+counts = []
+for phase in phases:
+    for mode in MODES:
+        some = [r for r in measured if (r.phase, r.mode) == (phase, mode)]
+        below, tie = (
+            sum(test(r) for r in some)
+            for test in (
+                lambda r: r.speed_up < 1 - margin(r),
+                lambda r: abs(r.speed_up - 1) <= margin(r),
+            )
+        )
+        if some:
+            counts.append((phase, mode, len(some), len(some) - below - tie, tie, below))
+columns = {"": "", "mode": "", "measured": "", "faster": "", "neither": "", "slower": ""}
+tclab.show(table("Wins and losses", columns, counts, name="counts", caption=caption))
+states = Counter(row.status for row in book)
+tclab.show(table("All rows", {"status": "", "rows": ""}, sorted(states.items()), name="all"))
+stable = 100 * sum(not row.unstable for row in book if row.ok) / states["ok"]
+tclab.show(table("Spread", {"": "", "share": "% .1f"}, [("stable", stable)], name="spread"))
+# claim: some-lose
+assert slower
+# claim: every-row-has-a-status
+assert sum(states.values()) == len(book.rows)

@@ -1,0 +1,85 @@
+"""Hooks: inside the graph, or outside, by the way of compiling.
+
+A forward hook doubles the result. Where the call of the module is compiled, the hook is traced with
+it and its product is one more operation of the graph. Where only `forward` is compiled, the hook
+runs in Python after the graph. A hook on the wrapper belongs to the wrapper: the module inside
+knows nothing of it.
+"""
+
+import torch
+from torch._dynamo.testing import CompileCounter
+
+import tclab
+
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return x + torch.relu(self.lin(x))
+
+
+def double(module, args, output):
+    return output * 2
+
+
+x = torch.randn(2, 4)
+
+
+def compiled(way):
+    """A module with the hook, compiled in one way; operations in its graph; are results right?"""
+    torch._dynamo.reset()
+    counter, module = CompileCounter(), Block()
+    plain = module(x)
+    if way != "on the wrapper":
+        module.register_forward_hook(double)
+    if way == "forward":
+        module.forward = torch.compile(module.forward, backend=counter)
+        ready = module
+    elif way == "m.compile()":
+        module.compile(backend=counter)
+        ready = module
+    else:
+        ready = torch.compile(module, backend=counter)
+    if way == "on the wrapper":
+        ready.register_forward_hook(double)
+    doubled = torch.equal(ready(x), plain * 2)
+    return counter.op_count, doubled, torch.equal(module(x), plain * 2)
+
+
+ways = ("torch.compile(m)", "m.compile()", "forward", "on the wrapper")
+rows = [(way, *compiled(way)) for way in ways]
+wrapped, installed, forward, outside = (row[1:] for row in rows)
+# claim: hooks-are-in-the-graph
+assert wrapped[0] == installed[0] == forward[0] + 1
+# claim: behind-forward-alone-they-run-in-python
+assert forward[0] == 3 and forward[1]
+# claim: all-ways-run-them
+assert all(row[2] for row in rows)
+# claim: a-hook-on-the-wrapper-is-the-wrappers
+assert outside[0] == 3 and outside[1] and not outside[2]
+
+columns = ("hook, and what is compiled", "operations in the graph", "doubled", "by m itself, too")
+tclab.show(tclab.Table("Where a forward hook runs", "hooks", columns, rows))
+
+sums = []
+
+
+def note(module, inputs, outputs):
+    sums.append(outputs[0].sum().item())
+
+
+gradients = []
+for backend in (None, "aot_eager"):
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    module = Block()
+    module.register_full_backward_hook(note)
+    ready = torch.compile(module, backend=backend) if backend else module
+    inputs = torch.ones(2, 4, requires_grad=True)
+    ready(inputs).sum().backward()
+    gradients.append(inputs.grad)
+# claim: a-backward-hook-is-called
+assert sums == [8.0, 8.0] and torch.equal(*gradients)

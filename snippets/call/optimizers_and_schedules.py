@@ -1,0 +1,65 @@
+"""Optimizers and schedules: a learning rate that changes.
+
+`torch.compile(optimizer.step)` makes one graph of the update. A schedule changes the learning rate
+before every step. As a Python number it is guarded: for SGD each value compiles again, until the
+limit; Adam's becomes an input at the second. Held in a tensor it is an input at once.
+"""
+# tclab: timeout=180
+
+import copy
+
+import torch
+
+import tclab
+
+STEPS = 12
+
+
+def net():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1))
+
+
+def train(model, kind, rate, compiled):
+    """Twelve steps with a schedule; the learning rates used."""
+    optimizer = kind(model.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, total_iters=STEPS)
+    step = torch.compile(optimizer.step, backend="aot_eager") if compiled else optimizer.step
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        model(torch.ones(2, 4)).square().sum().backward()
+        step()
+        schedule.step()
+    return float(optimizer.param_groups[0]["lr"])
+
+
+def difference(kind, rate):
+    """Graphs of the steps, and how far the weights are from those of eager steps."""
+    ours, theirs = net(), net()
+    torch._dynamo.reset()
+    with tclab.capture() as c:
+        last = train(ours, kind, copy.deepcopy(rate), compiled=True)
+    assert last == train(theirs, kind, copy.deepcopy(rate), compiled=False)
+    gaps = [(a - b).abs().max() for a, b in zip(ours.parameters(), theirs.parameters())]
+    return len(c.graphs), max(gaps).item()
+
+
+SGD, ADAM = torch.optim.SGD, torch.optim.AdamW
+rows = [
+    (kind.__name__, held, *difference(kind, rate))
+    for kind in (SGD, ADAM)
+    for held, rate in (("a number", 0.01), ("a tensor", torch.tensor(0.01)))
+]
+graphs = {row[:2]: row[2] for row in rows}
+# claim: a-number-compiles-again-and-again
+assert graphs["SGD", "a number"] >= torch._dynamo.config.recompile_limit
+# claim: adams-number-becomes-an-input
+assert graphs["AdamW", "a number"] == 2
+# claim: a-tensor-compiles-once
+assert graphs["SGD", "a tensor"] == graphs["AdamW", "a tensor"] == 1
+# claim: the-weights-are-eagers
+assert all(row[3] < 1e-5 for row in rows)
+
+columns = ("optimizer", "learning rate", f"graphs in {STEPS} steps", "largest difference")
+tclab.show(tclab.Table("A schedule over a compiled step", "steps", columns, rows,
+                       formats=("", "", "", ".1e")))  # fmt: skip

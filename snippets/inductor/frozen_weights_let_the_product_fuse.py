@@ -1,0 +1,77 @@
+"""Frozen weights: the library takes the ReLU in, or Inductor writes the product itself.
+
+A weight that arrives as an input may change from call to call. `freezing`, for a model that is not
+trained any more, makes it a constant: it is brought into the library's own order once, and oneDNN
+runs the ReLU behind its convolution. With `max_autotune` Inductor's own product in C++ is a
+candidate, too; here the only one, so that the page does not depend on a race.
+"""
+# tclab: needs=cxx timeout=240
+
+import re
+
+import torch
+from torch._inductor import config
+
+import tclab
+
+
+class Product(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(64, 256)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+class Convolution(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = torch.nn.Conv2d(3, 16, 3)
+
+    def forward(self, x):
+        return torch.relu(self.conv(x))
+
+
+FROZEN = {"freezing": True}
+OWN = {"freezing": True, "max_autotune": True, "max_autotune_gemm_backends": "CPP"}
+
+
+def where_the_relu_is(c):
+    """The kernels and library calls that apply the ReLU; others only move data about."""
+    inside = re.compile(r"'relu'|clamp_min|maximum")
+    library = [k.kernel_name for k in c.kernels if k.category == "extern"]
+    calls = [line for line in c.wrapper[0].code.splitlines() if any(n in line for n in library)]
+    applied = [n for n in library if any(n in call and inside.search(call) for call in calls)]
+    written = [k for k in c.kernels if k.category != "extern"]
+    return applied + [k.kernel_name for k in written if inside.search(k.code)], library
+
+
+torch.manual_seed(0)
+rows = []
+for module, shape, options in (
+    (Product(), (128, 64), {}),
+    (Product(), (128, 64), OWN),
+    (Convolution(), (1, 3, 32, 32), {}),
+    (Convolution(), (1, 3, 32, 32), FROZEN),
+):
+    x = torch.randn(shape)
+    with torch.no_grad(), config.patch(options):
+        c = tclab.capture(module)(x)
+        assert torch.allclose(c.result, module(x), atol=1e-4)
+    relus, library = where_the_relu_is(c)
+    chosen = ", ".join(f"{name}={value}" for name, value in options.items()) or "none"
+    rows.append((type(module).__name__, chosen, "; ".join(library), "; ".join(relus)))
+
+plain, own, outside, inside = (row[2:] for row in rows)
+# claim: an-input-weight-goes-to-the-library
+assert plain[0] == "extern_kernels.addmm" and plain[1].startswith("cpp_fused")
+# claim: a-product-of-its-own-takes-the-relu
+assert own[0] == "" and own[1].startswith("cpp_fused")
+# claim: without-freezing-the-relu-is-a-kernel
+assert outside[0] == "extern_kernels.convolution" and outside[1].startswith("cpp_fused")
+# claim: the-library-takes-the-relu
+assert inside[0] == inside[1] == "torch.ops.mkldnn._convolution_pointwise.default"
+
+columns = ("module", "options", "library", "the ReLU is in")
+tclab.show(tclab.Table("Who computes the product and the ReLU", "who", columns, rows))

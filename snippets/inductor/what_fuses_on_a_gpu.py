@@ -1,0 +1,51 @@
+"""What fuses depends on the device, the size and the options: two functions for an H200.
+
+A whole sum that fits one program leaves its elements in registers, so the product with it is in
+the same kernel. A longer one is split, and its parts are added by another kernel, unless
+cooperative reductions are on: then programs wait for one another. Sums along rows and along columns
+share a kernel, a mix-order reduction, where there are many rows.
+"""
+# tclab: needs=triton timeout=240
+
+import torch
+
+import tclab
+
+
+def whole_then_each(x):
+    return x * x.sum()
+
+
+def row_and_column_sums(x):
+    return x.sum(0), x.sum(1)
+
+
+COOPERATIVE = {"triton.cooperative_reductions": True}
+CASES = [
+    (whole_then_each, (1024,), {}),
+    (whole_then_each, (65536,), {}),
+    (whole_then_each, (65536,), COOPERATIVE),
+    (row_and_column_sums, (512, 512), {}),
+    (row_and_column_sums, (8192, 768), {}),
+]
+rows, made = [], {}
+for f, shape, options in CASES:
+    c = tclab.capture(f, dynamic=False, target="h200", options=options)(torch.randn(shape))
+    made[f.__name__, shape, bool(options)] = len(c.kernels)
+    chosen = ", ".join(options) or "none"
+    kinds = ", ".join(kernel.category for kernel in c.kernels)
+    rows.append((f.__name__, str(list(shape)), chosen, len(c.kernels), kinds))
+
+# claim: a-short-sum-and-its-use-are-one-kernel
+assert made["whole_then_each", (1024,), False] == 1
+# claim: a-long-sum-is-split
+assert made["whole_then_each", (65536,), False] == 3
+# claim: cooperative-reductions-make-one
+assert made["whole_then_each", (65536,), True] == 1
+# claim: few-rows-do-not-mix
+assert made["row_and_column_sums", (512, 512), False] == 3
+# claim: many-rows-mix, torch >= 2.12
+assert made["row_and_column_sums", (8192, 768), False] == 1
+
+columns = ("function", "shape", "options", "kernels", "categories")
+tclab.show(tclab.Table("Kernels for an H200", "kernels", columns, rows))

@@ -1,0 +1,1 @@
+"""The functions and models that are measured; each module imports what it needs."""

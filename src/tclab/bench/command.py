@@ -1,0 +1,214 @@
+"""``tclab bench``: measure a suite, keep its rows, go on where it stopped.
+
+Needs torch and the standard library; timm and transformers for their models. Exit status: 0 done,
+or stopped at the end of the budget; 1 something is missing; 2 the command line is wrong; 130
+interrupted. Nothing is lost by stopping: every row is on the disk as soon as it is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tclab import machine
+from tclab.bench import suites, tell
+from tclab.bench.busy import busy
+from tclab.bench.crew import Crew, Worker
+from tclab.bench.rows import Book, Row, read
+from tclab.bench.wave import Clock, Rounds, Step, measure
+from tclab.errors import BadRequest, TclabError
+
+EPILOG = """
+examples:
+  python -m tclab bench --suite cpu                        this machine's processor, 10 minutes
+  python -m tclab bench --suite kernels --budget 500       stop before 500 s, with all rows kept
+  python -m tclab bench --suite models --only resnet       the cases with that in their name
+  python -m tclab bench --suite cpu --compare theirs.jsonl the two machines side by side
+
+A suite that was stopped goes on with the same command. Another PyTorch or another card gets a
+file of its own in the same folder.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    out = argparse.ArgumentParser(
+        prog="tclab bench",
+        description=(__doc__ or "").partition("\n")[0],
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    names = ", ".join(suites.NAMES)
+    out.add_argument("--suite", action="append", default=[], help=f"{names}; may be repeated")
+    out.add_argument("--out", type=Path, default=Path("bench"), metavar="DIR", help="for the rows")
+    out.add_argument("--only", action="append", default=[], metavar="TEXT", help="in a case's name")
+    out.add_argument("--budget", type=float, default=1e9, metavar="SECONDS", help="stop before")
+    out.add_argument("--jobs", type=int, metavar="N", help="compiles at a time; default: cores − 1")
+    out.add_argument("--wave", type=int, default=36, metavar="N", help="processes kept warm")
+    out.add_argument("--limit", type=float, default=240, metavar="SECONDS", help="of a compile")
+    out.add_argument("--device", choices=("cuda", "cpu"), help="default: a GPU if there is one")
+    out.add_argument("--scale", choices=suites.SCALES, help="how large: default by the device")
+    out.add_argument("--compare", type=Path, metavar="FILE", help="another machine's rows")
+    out.add_argument("--again", action="store_true", help="also what was not measured before")
+    out.add_argument("--list", action="store_true", help="say what would be measured")
+    return out
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; the exit status."""
+    start = time.monotonic()
+    try:
+        asked = parser().parse_args(arguments)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 2
+    try:
+        return _run(asked, Clock(asked.budget, start))
+    except BadRequest as problem:
+        tell.warn(str(problem))
+        return 2
+    except TclabError as problem:
+        tell.warn(str(problem))
+        return 1
+    except KeyboardInterrupt:
+        tell.warn("interrupted\n  next: the same command goes on where it stopped")
+        return 130
+
+
+def _run(asked: argparse.Namespace, clock: Clock) -> int:
+    machine.check_torch()
+    environment = asdict(machine.here())
+    device = _device(asked, environment)
+    steps = _steps(asked, device)
+    if asked.list:
+        for case, modes in steps:
+            tell.say(f"{case.name}: {', '.join(modes)}")
+        return 0
+    if device == "cpu":
+        environment["gpu"] = environment["driver"] = ""
+    book = Book.open(asked.out, environment)
+    _measure(asked, device, steps, book, clock)
+    for line in tell.summary(book):
+        tell.say(line)
+    tell.say(str(book.path))
+    if asked.compare:
+        for line in tell.comparison(book, read(asked.compare)):
+            tell.say(line)
+    return 0
+
+
+def _device(asked: argparse.Namespace, environment: dict[str, Any]) -> str:
+    """Where to measure: on the GPU unless the suite is the CPU's, or there is none."""
+    only_cpu = bool(asked.suite) and set(asked.suite) == {"cpu"}
+    has_gpu = machine.has_cuda()
+    device = asked.device or ("cpu" if only_cpu or not has_gpu else "cuda")
+    if device == "cuda" and not has_gpu:
+        step = "--device cpu, or --suite cpu"
+        raise TclabError("tclab bench --device cuda", "there is no NVIDIA GPU here", step)
+    return str(device)
+
+
+def _steps(asked: argparse.Namespace, device: str) -> list[Step]:
+    scale = asked.scale or ("gpu" if device == "cuda" else "cpu")
+    names = asked.suite or ["cpu" if device == "cpu" else "kernels"]
+    steps = [step for name in names for step in suites.steps(name, scale)]
+    steps = suites.chosen(suites.dear_last(steps), asked.only)
+    if not steps:
+        raise BadRequest("--only", "no case has that in its name", "see --list")
+    return steps
+
+
+def _measure(
+    asked: argparse.Namespace, device: str, steps: list[Step], book: Book, clock: Clock
+) -> None:
+    done = {key for key, row in book.rows.items() if row.ok or not asked.again}
+    todo = suites.missing(steps, done)
+    if not todo:
+        tell.say("every row is there already")
+        return
+    if trouble := busy(device):
+        tell.warn(f"{trouble}; rows will show it as a spread")
+    jobs = asked.jobs or (max(1, (os.cpu_count() or 2) - 1) if device == "cuda" else 1)
+    packages = sorted({need for case, _ in todo for need in case.needs})
+    crew = Crew(device, jobs, ["torch", *packages], asked.limit)
+    try:
+        crew.choose_start()
+        Session(crew, book, clock, len(todo)).run(todo, asked.wave)
+    finally:
+        crew.close()
+
+
+class Session:
+    """Waves of a suite until it is done or the budget ends."""
+
+    def __init__(self, crew: Crew, book: Book, clock: Clock, total: int) -> None:
+        self.crew, self.book, self.clock = crew, book, clock
+        self.done, self.total = 0, total
+        self.rounds = Rounds()
+
+    def run(self, todo: list[Step], wave: int) -> None:
+        """Every step, wave by wave; what ran out of memory beside others once more, alone."""
+        again: list[Step] = []
+        for steps in waves(todo, wave if self.crew.jobs > 1 else 1):
+            if not self._time_for_more():
+                return
+            again += self._wave(steps)
+        for step in again:
+            if not self._time_for_more():
+                return
+            self._wave([step])
+
+    def _time_for_more(self) -> bool:
+        """Whether another wave can be prepared and timed; says so where not."""
+        least = 20.0 if not self.clock.preparing else 0.5 * min(self.clock.preparing) + 5
+        if self.clock.left > least:
+            return True
+        tell.say(f"stopped: {self.total - self.done} of {self.total} cases are left")
+        tell.say("  next: the same command goes on where it stopped")
+        return False
+
+    def _wave(self, steps: list[Step]) -> list[Step]:
+        workers = sum(len(modes) for _, modes in steps)
+        start = time.monotonic()
+        prepared = start
+
+        def heard(worker: Worker) -> None:
+            nonlocal prepared
+            prepared = time.monotonic()
+            if not worker.ready:
+                reason = worker.reason.partition("\n")[0][:150]
+                tell.say(f"  {worker.case.name} {worker.mode}: {worker.status}: {reason}")
+
+        until = self.clock.until(workers)
+        end = self.clock.end - 4.0
+        again = measure(self.crew, steps, self.rounds, until, end, heard, self._keep)
+        self.clock.preparing.append(prepared - start)
+        self.clock.timing.append((time.monotonic() - prepared) / max(1, workers))
+        tell.say(f"  prepared in {prepared - start:.0f} s, all in {time.monotonic() - start:.0f} s")
+        return again
+
+    def _keep(self, rows: list[Row]) -> None:
+        """Add what is new; a case that eager is not done of is not done."""
+        for row in rows:
+            before = self.book.rows.get(row.key)
+            if before is None or (not before.ok and row.ok):
+                self.book.add(row)
+        self.done += 1
+        tell.say(tell.case(rows, self.done, self.total, self.clock.left))
+
+
+def waves(steps: Sequence[Step], size: int) -> list[list[Step]]:
+    """Groups of steps with about `size` processes, no case divided."""
+    groups: list[list[Step]] = [[]]
+    count = 0
+    for case, modes in steps:
+        if count and count + len(modes) > size:
+            groups.append([])
+            count = 0
+        groups[-1].append((case, modes))
+        count += len(modes)
+    return groups

@@ -1,0 +1,153 @@
+"""``tclab lab``: the exercises, checked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from tclab import render, terminal
+from tclab.cli import lab_verdict, report_file
+from tclab.cli.project import EXIT_STATUS, printing_results, project
+from tclab.engine import schedule
+from tclab.engine.plan import Plan
+from tclab.errors import BadRequest
+from tclab.labs import check as checking
+from tclab.labs import handout, source
+from tclab.labs.capstone import check as capstone
+from tclab.labs.judge import load
+from tclab.labs.progress import Progress
+from tclab.labs.source import Lab
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+@click.group(short_help="Learn by doing: exercises, checked.")
+def lab() -> None:
+    """Work through the labs of the site with your own hands.
+
+    \b
+    Examples:
+      tclab lab list                      the labs, and what you have passed
+      tclab lab start 1                   the exercise, as lab1_….py and .ipynb
+      tclab lab check 1 lab1_backends.py  what holds, what does not
+      tclab lab check 1 FILE --hint       and a hint; each time it says a little more
+      tclab lab check capstone my_model.py your own model; its findings as one page
+      tclab lab run all                   the solved labs on this machine
+    """
+
+
+@lab.command("list", short_help="The labs, and what you have passed.")
+@click.argument("folder", type=FOLDER, default=Path())
+@click.pass_context
+def list_(context: click.Context, folder: Path) -> None:
+    """The labs, their exercises, and those passed by the answers in FOLDER (default: here)."""
+    progress = Progress.of(folder)
+    table = terminal.plain_table("lab", "title", "exercise", "what it is", "state")
+    for one in source.find(project(context).root):
+        passed = progress.passed.get(one.name, [])
+        for number, exercise in enumerate(load(one.name)):
+            state = terminal.styled("ok") + " passed" if exercise.name in passed else "-"
+            named = (str(one.number), one.title) if number == 0 else ("", "")
+            table.add_row(*named, exercise.name, exercise.title, state)
+    terminal.console().print(table)
+
+
+@lab.command(short_help="Get an exercise.")
+@click.argument("number", type=int)
+@click.argument("folder", type=FOLDER, default=Path())
+@click.pass_context
+def start(context: click.Context, number: int, folder: Path) -> None:
+    """Write the exercise of lab NUMBER into FOLDER (default: here), as .py and as .ipynb.
+
+    Both hold the same; work in one of them. Nothing is ever overwritten.
+    """
+    one = source.get(project(context).root, number)
+    paths = handout.write(one, folder)
+    for path in paths:
+        terminal.console().print(str(path), soft_wrap=True)
+    terminal.note(f"next: solve one exercise, then tclab lab check {number} {paths[0]}")
+
+
+@lab.command(epilog=EXIT_STATUS, short_help="Check your answers.")
+@click.argument("which", metavar="NUMBER|capstone")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("exercises", nargs=-1)
+@click.option("--hint", is_flag=True, help="Say what to look at; each time a little more.")
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=1),
+    default=checking.SECONDS,
+    metavar="S",
+    help=f"Seconds your file may run. Default: {checking.SECONDS:g}.",
+)
+@click.pass_context
+def check(
+    context: click.Context,
+    which: str,
+    file: Path,
+    exercises: tuple[str, ...],
+    hint: bool,
+    timeout: float,
+) -> None:
+    """Judge what is in FILE, a .py or an .ipynb, by what it does; EXERCISES: these alone.
+
+    It runs in a process of its own, with limits on time and memory. FILE is never changed.
+    The capstone looks at a model of your own: FILE.py (or FILE.py:NAME) with `model` and
+    example_inputs(), as tclab explain has it; what was found is written to FILE-findings.html here.
+    """
+    root = project(context).root
+    if which == "capstone":
+        context.exit(_capstone(str(file), project(context).plan, timeout))
+    one = source.get(root, _number(which))
+    answer = checking.read(file, one, only=_named(one, exercises), seconds=timeout)
+    terminal.note(f"checking {answer.place} …")
+    (checked,) = checking.check([answer], project(context).plan)
+    progress = Progress.of(answer.folder)
+    progress.note(one.name, checked.verdicts)
+    lab_verdict.show(one, checked, progress if hint else None)
+    if not progress.save():
+        terminal.note(f"{progress.path} cannot be written: what you passed is not kept")
+    if not checked.passed:
+        context.exit(1)
+
+
+def _capstone(spec: str, plan: Plan, seconds: float) -> int:
+    """Judge a model, print the findings and write the page; the exit status."""
+    terminal.note(f"looking at {spec}: a compile, its results, its times …")
+    judged = capstone.judge(spec, plan, seconds=max(seconds, capstone.SECONDS))
+    terminal.console().print(render.text(judged.findings), markup=False, soft_wrap=True)
+    path = Path(f"{Path(spec.partition(':')[0]).stem}-findings.html")
+    report_file.replace_file(path, capstone.page(judged, spec))
+    terminal.console().print(f"the findings are in {path}", soft_wrap=True)
+    return 0 if judged.passed else 1
+
+
+def _number(which: str) -> int:
+    if which.isdigit():
+        return int(which)
+    raise BadRequest(f"lab {which}", "a lab has a number", "tclab lab list shows them")
+
+
+def _named(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
+    there = [exercise.name for exercise in load(one.name)]
+    for name in exercises:
+        if name not in there:
+            raise BadRequest(
+                name, f"lab {one.number} has no such exercise", f"it has: {', '.join(there)}"
+            )
+    return exercises
+
+
+@lab.command(short_help="Run the solved labs.")
+@click.argument("which", metavar="[all|NUMBER]", default="all")
+@click.pass_context
+def run(context: click.Context, which: str) -> None:
+    """Run the solved labs on this machine, its GPU where there is one, and sum up."""
+    opened = project(context)
+    labs = source.find(opened.root) if which == "all" else [source.get(opened.root, _number(which))]
+    snippets = [one.snippet for one in labs]
+    with terminal.progress(len(snippets)) as on_event, printing_results() as runs:
+        runs.update(schedule.run(snippets, opened.plan, on_event=on_event, force=True))
+    if any(not run.ok for run in runs.values()):
+        context.exit(1)

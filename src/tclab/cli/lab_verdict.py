@@ -1,0 +1,62 @@
+"""What a check says in a terminal. Needs rich."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.markup import escape
+
+from tclab import terminal
+from tclab.labs.check import Checked
+from tclab.labs.progress import Progress
+from tclab.labs.source import Lab
+from tclab.labs.verdict import Verdict
+
+_HOLDS, _NOT = "[green]✓[/]", "[red]✗[/]"
+_WORDS = {"untouched": "not begun", "absent": "missing", "lacking": "cannot be judged here"}
+
+
+def show(lab: Lab, checked: Checked, progress: Progress | None) -> None:
+    """Each exercise and its steps; with `progress`, a hint for the first that is not solved."""
+    out = terminal.console()
+    out.print(f"[bold]Lab {lab.number} · {escape(lab.title)}[/]")
+    for verdict in checked.verdicts:
+        for line in _lines(verdict):
+            out.print(line, soft_wrap=True)
+    if checked.failure is not None:
+        terminal.error(checked.failure)
+    out.print(_sum(lab, checked), soft_wrap=True)
+    if progress is not None:
+        out.print(escape(_hint(lab, checked, progress)), soft_wrap=True)
+
+
+def _lines(verdict: Verdict) -> Iterator[str]:
+    mark = _HOLDS if verdict.passed else _NOT
+    name = f"[bold]{escape(verdict.exercise)}[/]  {escape(verdict.title)}"
+    if verdict.why:
+        word = _WORDS.get(verdict.state, verdict.state)
+        yield f"- {name}: {word}: {escape(verdict.why)}"
+        return
+    yield f"{mark} {name}"
+    for step in verdict.steps:
+        why = f": {step.why}" if step.why else ""
+        yield f"    {_HOLDS if step.held else _NOT} {escape(step.says)}{escape(why)}"
+
+
+def _sum(lab: Lab, checked: Checked) -> str:
+    passed = sum(verdict.passed for verdict in checked.verdicts)
+    every = len(checked.verdicts)
+    if every and all(v.state == "untouched" for v in checked.verdicts):
+        first = checked.verdicts[0]
+        return f"Nothing is solved yet. Begin with {first.exercise}: {first.title}."
+    if checked.passed:
+        return f"{terminal.styled('ok')} all of {terminal.plural(every, 'exercise')} passed."
+    return f"{passed} of {terminal.plural(every, 'exercise')} passed. A hint: --hint"
+
+
+def _hint(lab: Lab, checked: Checked, progress: Progress) -> str:
+    for verdict in checked.verdicts:
+        if verdict.state == "failed" and (text := progress.hint(lab.name, verdict)):
+            return f"{verdict.exercise}: {text}"
+    begun = next((v for v in checked.verdicts if v.state in ("untouched", "absent")), None)
+    return f"{begun.exercise}: write it first; its task stands above it" if begun else ""

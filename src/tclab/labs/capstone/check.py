@@ -1,0 +1,92 @@
+"""Judge a reader's model in a process of its own, and write what was found as one page."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from tclab import machine, render
+from tclab.engine import schedule
+from tclab.engine.events import OnEvent, silent
+from tclab.engine.plan import Plan
+from tclab.errors import LabError
+from tclab.labs import check as answers
+from tclab.labs.capstone.run_order import ORDER
+from tclab.model import Report, Run, Snippet, Table
+from tclab.render import standalone
+from tclab.render.escape import tag
+
+SECONDS, MEMORY = 600.0, 8192
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The tables of a run, the report, and where the page is."""
+
+    findings: Table
+    times: Table
+    report: Report
+    run: Run
+
+    @property
+    def passed(self) -> bool:
+        return all(row[1] == "yes" for row in self.findings.rows)
+
+
+def judge(spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent = silent) -> Judged:
+    """``FILE.py`` or ``FILE.py:NAME``, looked at. LabError says what keeps it from being judged."""
+    machine.check_torch()
+    where, _, name = spec.partition(":")
+    path = Path(where)
+    if not path.is_file():
+        raise LabError(where, "there is no such file", "write it: a model, and example_inputs()")
+    answer = answers.Answer("capstone", path.name, _text(path), path.resolve().parent, (), seconds)
+    answers.check_syntax(answer)
+    snippet = _snippet(path, answer.text, name, seconds)
+    runs = schedule.run(
+        [snippet], plan, on_event=on_event, environment="check", force=True, keep=lambda run: None
+    )
+    run = runs[snippet.name]
+    if failure := answers.failure_of(answer, run):
+        raise failure
+    shown = {artifact.name: artifact for artifact in run.artifacts}
+    findings, times, report = (shown.get(key) for key in ("findings", "times", "report"))
+    if isinstance(findings, Table) and isinstance(times, Table) and isinstance(report, Report):
+        return Judged(findings, times, report, run)
+    raise LabError(where, "the process showed no findings", "let the file end by itself")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabError(path.name, f"cannot be read: {error}", "save it as UTF-8") from None
+
+
+def _snippet(path: Path, text: str, name: str, seconds: float) -> Snippet:
+    order = json.dumps({"path": str(path.resolve()), "name": name})
+    return Snippet(
+        name=f"check/capstone_{os.getpid()}",
+        path=path.resolve(),
+        title=path.name,
+        caption="",
+        source=f"{text}\n{ORDER}{order}",
+        timeout=seconds,
+        memory=MEMORY,
+        alone=True,
+        place=path.name,
+        runner="tclab.labs.capstone.run.run",
+    )
+
+
+def page(judged: Judged, title: str) -> str:
+    """The findings as one HTML file that stands alone: verdicts, times, the report."""
+    parts = [
+        render.stamp(judged.run),
+        tag("h2", "Findings") + render.html(judged.findings, prefix="findings"),
+        tag("h2", "Times") + render.html(judged.times, prefix="times"),
+        tag("h2", "The compile") + render.html(judged.report, prefix="report"),
+    ]
+    return standalone.page(f"Findings: {title}", "\n".join(parts))

@@ -1,0 +1,372 @@
+"""Lab 1: how equal results are, where the first call's seconds go, what a backend leaves out."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+from tclab.labs.exercise import Draw, Exercise, all_of
+from tclab.model import Table
+
+Answer = Callable[..., Any]
+
+# --------------------------------------------------------------------------- close_enough
+
+close_enough = Exercise("close_enough", "Equal, as far as floats allow")
+
+
+@close_enough.step(
+    "same",
+    "says True for a result and its copy",
+    "What does your function return for two equal tensors? It must be True or False.",
+    "It must return a plain bool: `bool(...)` of a tensor with one element, or torch.allclose.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    x = draw.tensor(32, 32)
+    said = answer(x, x.clone())
+    return all_of((bool(said) is True, f"it said {said!r} of a tensor and its copy"))
+
+
+@close_enough.step(
+    "rounding",
+    "accepts two orders of the same sum",
+    "Does your function allow any difference at all? Adding in another order rounds elsewhere.",
+    "float32 keeps 24 bits: a relative difference of 1e-6 is rounding. Compare with a tolerance.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    x = draw.tensor(64, 512)
+    same, other = x.double().softmax(-1).float(), x.softmax(-1)
+    assert not same.equal(other)
+    return all_of((answer(other, same), "it refused a softmax that differs in the last bits"))
+
+
+@close_enough.step(
+    "near-zero",
+    "accepts rounding where the result is near zero",
+    "What is allowed where the expected value is 0.00001, and its neighbours are about 1?",
+    "Relative to a value near zero nothing is small. Allow an absolute difference, too, of the "
+    "size "
+    "that rounding has at the tensor's own scale (atol).",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    import torch
+
+    x = draw.tensor(128, 256)
+    exact = (x.double() - x.double().mean(-1, keepdim=True)).float()
+    rounded = exact + 2e-7 * draw.tensor(128, 256).clamp(-2, 2)
+    exact[:, 0] = 0.0  # the hardest place: nothing is relative to zero
+    result = torch.where(exact == 0, 3e-7, rounded)
+    text = "it refused a difference of 3e-7 beside values of about 1"
+    return all_of((answer(result, exact), text))
+
+
+@close_enough.step(
+    "scale",
+    "allows the same rounding at another scale",
+    "Multiply both tensors by 10,000: does the answer change? Should it?",
+    "An absolute tolerance alone is for one scale. Make it grow with the values (rtol).",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    x = draw.tensor(64, 512)
+    same, other = x.double().softmax(-1).float() * 1e6, x.softmax(-1) * 1e6
+    return all_of((answer(other, same), "it refused, times 1,000,000, what it took before"))
+
+
+@close_enough.step(
+    "bfloat16",
+    "allows bfloat16 its own rounding",
+    "How many bits does bfloat16 keep? Which difference is one step there?",
+    "bfloat16 keeps 8 bits: neighbours differ by 0.4 to 0.8 %. Choose the tolerance by the dtype, "
+    "from torch.finfo(dtype).eps or as torch.testing.assert_close does.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    import torch
+
+    x = draw.tensor(64, 64, dtype=torch.bfloat16)
+    step = (x.float() * (1 + 2**-8)).to(torch.bfloat16)
+    return all_of((answer(step, x), "it refused bfloat16 numbers that are neighbours"))
+
+
+@close_enough.step(
+    "cancels",
+    "refuses errors that cancel in the mean",
+    "One element too large, another too small: what is the mean of the differences?",
+    "Look at the largest absolute difference, or at each element; never at a signed mean or sum.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    x = draw.tensor(64, 64)
+    shift = 0.1 * draw.tensor(64, 32)
+    import torch
+
+    wrong = x + torch.cat([shift, -shift], 1)
+    return all_of((not answer(wrong, x), "it accepted errors of 10 % that add up to zero"))
+
+
+@close_enough.step(
+    "too-loose",
+    "refuses one element that is 3 % off",
+    "Which wrong result would your function still accept?",
+    "A float32 result that is 3 % off is wrong. Tolerances of 1e-3 and more hide mistakes.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    x = draw.tensor(64, 64)
+    wrong = x.clone()
+    wrong.view(-1)[x.abs().argmax()] *= 1.03
+    return all_of((not answer(wrong, x), "it accepted a tensor with one element 3 % off"))
+
+
+@close_enough.step(
+    "shape",
+    "refuses another shape, and NaN",
+    "What does PyTorch do with a (16, 16) and a (16,) tensor in one expression?",
+    "Shapes broadcast, and comparisons with NaN are False. Compare the shapes first, and ask "
+    "whether all differences are small, not whether any is large.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    import torch
+
+    row = draw.tensor(16)
+    x = row.expand(16, 16).contiguous()
+    return all_of(
+        (not answer(row, x), "it took a tensor of shape (16,) for one of shape (16, 16)"),
+        (not answer(x + torch.nan, x), "it accepted a tensor of NaN"),
+    )
+
+
+# --------------------------------------------------------------------------- first_and_later
+
+first_and_later = Exercise("first_and_later", "The first call against later ones")
+
+
+class Calls:
+    """Something to call that takes the seconds it is told, and notes what it took."""
+
+    def __init__(self, *seconds: float) -> None:
+        self.plan = list(seconds)
+        self.took: list[float] = []
+
+    def __call__(self) -> float:
+        start = time.perf_counter()
+        time.sleep(self.plan[min(len(self.took), len(self.plan) - 1)])
+        self.took.append(time.perf_counter() - start)
+        return self.took[-1]
+
+
+def _timed(answer: Answer, *seconds: float) -> tuple[float, float, Calls]:
+    calls = Calls(*seconds)
+    both = answer(calls)
+    assert isinstance(both, (tuple, list)), f"it returned {both!r}, not two numbers"
+    assert len(both) == 2, f"it returned {len(both)} things, not two numbers"
+    return float(both[0]), float(both[1]), calls
+
+
+@first_and_later.step(
+    "two-numbers",
+    "returns two numbers of seconds",
+    "What does your function return? `first, later`, both in seconds.",
+    "Take time.perf_counter() before and after a call; return (first, later) as floats.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    first, later, _ = _timed(answer, 0.03, 0.01)
+    return all_of((0 < later < 5 and 0 < first < 5, f"it returned {first:g} and {later:g} s"))
+
+
+@first_and_later.step(
+    "cold",
+    "times the very first call",
+    "Was the call that you timed first really the first one?",
+    "A call before the clock starts takes the compile with it. Time the first call of all.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    first, _, calls = _timed(answer, 0.08, 0.005)
+    text = f"the first call took {calls.took[0]:.3f} s, and it said {first:.3f} s"
+    return all_of((0.9 * calls.took[0] <= first <= 1.5 * calls.took[0] + 0.02, text))
+
+
+@first_and_later.step(
+    "several",
+    "makes several later calls",
+    "How many calls does your number of later seconds come from?",
+    "One call tells nothing of the spread. Make three or more, and take what is typical.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    _, _, calls = _timed(answer, 0.01, 0.002)
+    return all_of((len(calls.took) >= 4, f"it made {len(calls.took)} calls in all"))
+
+
+@first_and_later.step(
+    "mixed",
+    "leaves the first call out of the later ones",
+    "Is the first call's time in the list that the second number is made from?",
+    "Start the list of later times after the first call.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    _, later, calls = _timed(answer, 0.3, 0.004)
+    text = f"later calls took {statistics.median(calls.took[1:]):.4f} s, and it said {later:.4f} s"
+    return all_of((later <= 3 * max(calls.took[1:]) and later < 0.02 + max(calls.took[1:]), text))
+
+
+@first_and_later.step(
+    "outlier",
+    "gives a typical later call, whatever one slow one took",
+    "One of the later calls was interrupted by something else: what does that do to your number?",
+    "A mean follows a single outlier. Take the median (statistics.median).",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    _, later, calls = _timed(answer, 0.02, 0.004, 0.25, 0.004)
+    typical = statistics.median(calls.took[1:])
+    text = (
+        f"most later calls took {typical:.4f} s, one {max(calls.took):.2f} s; it said {later:.4f} s"
+    )
+    return all_of((0.5 * min(calls.took[1:]) <= later <= 2 * typical + 0.005, text))
+
+
+# --------------------------------------------------------------------------- slowest_phase
+
+slowest_phase = Exercise("slowest_phase", "Where the seconds of the first call go")
+
+_PHASES = (
+    "Dynamo",
+    "AOTAutograd",
+    "Inductor: lowering",
+    "Inductor: scheduling and fusion",
+    "Inductor: code generation",
+    "C++ compiler",
+    "Triton compiler",
+)
+
+
+def _times(seconds: dict[str, float], counts: dict[str, int]) -> Table:
+    rows = [(phase, counts[phase], seconds[phase]) for phase in seconds]
+    rows.append(("Total", 1, sum(seconds.values())))
+    return Table("Compile time by phase", "times", ("phase", "times", "seconds"), tuple(rows))
+
+
+def _drawn(draw: Draw) -> tuple[Table, str]:
+    """A table in which neither the first row nor the highest count is the slowest phase."""
+    phases = draw.random.sample(_PHASES, 5)
+    seconds = {phase: draw.random.uniform(0.1, 1.0) for phase in phases}
+    seconds[phases[2]] = 4.0 + draw.random.random()
+    counts = {phase: draw.integer(1, 5) for phase in phases} | {phases[4]: 400, phases[2]: 2}
+    return _times(seconds, counts), phases[2]
+
+
+@slowest_phase.step(
+    "total",
+    "does not answer with the total",
+    "Which row of the table is the sum of the others?",
+    "Leave out the row whose phase is Total.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = answer(_drawn(draw)[0])
+    return all_of(
+        (isinstance(said, str), f"it returned {said!r}, not the name of a phase"),
+        (said != "Total", "it answered Total"),
+    )
+
+
+@slowest_phase.step(
+    "count",
+    "goes by seconds, not by how often",
+    "Which of the three columns did you compare?",
+    "A row is (phase, times, seconds): compare row[2].",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    table, slowest = _drawn(draw)
+    said = answer(table)
+    text = f"it answered {said!r}, the one that ran most often; slowest is {slowest!r}"
+    return all_of((said != table.rows[-2][0], text))
+
+
+@slowest_phase.step(
+    "unseen",
+    "is right for tables that it has not seen",
+    "Your answer holds for the table of the lab. Does it look at the table that it is given?",
+    "Compute the answer from times.rows; the slowest phase is another on another machine.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    for _ in range(8):
+        table, slowest = _drawn(draw)
+        said = answer(table)
+        if said != slowest:
+            return f"it answered {said!r}; slowest is {slowest!r}"
+    return ""
+
+
+# --------------------------------------------------------------------------- stages
+
+stages = Exercise("stages", "What a backend leaves out", frozenset({"cxx"}))
+
+
+def _gate(x: Any) -> Any:
+    return (x.sigmoid() * x).sum(-1)
+
+
+def _said(answer: Answer, fn: Any, x: Any, backend: Any) -> set[str]:
+    said = answer(fn, x, backend)
+    assert isinstance(said, (set, frozenset, list, tuple)), f"it returned {said!r}, not a set"
+    return set(said)
+
+
+@stages.step(
+    "eager",
+    "eager: a graph, and no more",
+    "After which stage does the backend `eager` take over?",
+    "Dynamo's graph is there (capture.graphs); AOTAutograd and Inductor never ran.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, _gate, draw.tensor(8, 16), "eager")
+    return all_of((said == {"graph"}, f"for eager it said {sorted(said)}"))
+
+
+@stages.step(
+    "aten",
+    "aot_eager: ATen graphs too, with or without gradients",
+    "Which artifact of a capture is there after AOTAutograd when nothing needs a gradient?",
+    "capture.joint and .backward need gradients; capture.forward is there in both cases.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, _gate, draw.tensor(8, 16), "aot_eager")
+    return all_of((said == {"graph", "aten"}, f"for aot_eager it said {sorted(said)}"))
+
+
+@stages.step(
+    "kernels",
+    "inductor: kernels, too",
+    "What does only Inductor write?",
+    "Look at capture.kernels.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, _gate, draw.tensor(8, 16), "inductor")
+    return all_of((said == {"graph", "aten", "kernels"}, f"for inductor it said {sorted(said)}"))
+
+
+@stages.step(
+    "by-name",
+    "is right for a backend that has no name",
+    "A backend may be any callable. Does your function look at what happened, or at the name?",
+    "Capture the compile, and look at what the capture holds; a table of names knows three.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    def mine(graph: Any, inputs: Any) -> Any:
+        return graph.forward
+
+    said = _said(answer, _gate, draw.tensor(8, 16), mine)
+    return all_of((said == {"graph"}, f"for a callable that runs the graph it said {sorted(said)}"))
+
+
+@stages.step(
+    "library",
+    "does not take a call into a library for a kernel",
+    "A matrix product alone, under Inductor: who wrote the code that multiplies?",
+    "capture.kernels lists library calls, too, with the category 'extern'. They were not "
+    "generated.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, lambda x: x @ x, draw.tensor(64, 64), "inductor")
+    return all_of((said == {"graph", "aten"}, f"for a product alone it said {sorted(said)}"))
+
+
+EXERCISES = [close_enough, first_and_later, slowest_phase, stages]

@@ -1,0 +1,247 @@
+"""Lab 2: how many operations a graph holds, all of them counted, and which line made which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tclab.labs.exercise import Draw, Exercise, all_of, written
+
+Answer = Callable[..., Any]
+
+# --------------------------------------------------------------------------- predict_ops
+
+predict_ops = Exercise("predict_ops", "How many operations there will be")
+
+_NET = """
+def forward(x, weights, gated, residual):
+    for weight in weights:
+        y = torch.relu(x @ weight)
+        if gated:
+            y = y * y.sigmoid()
+        x = x + y if residual else y
+    return x.mean(-1)
+"""
+
+
+def _operations(depth: int, *, gated: bool, residual: bool) -> int:
+    """What Dynamo's graph of such a network really holds."""
+    import torch
+
+    import tclab
+
+    weights = [torch.eye(4) for _ in range(depth)]
+    net = written(_NET, "forward")
+    return len(
+        tclab.capture(net, backend="eager")(torch.ones(2, 4), weights, gated, residual).graphs[0]
+    )
+
+
+def _wrong(answer: Answer, depth: int, *, gated: bool, residual: bool) -> str:
+    said, true = answer(depth, gated, residual), _operations(depth, gated=gated, residual=residual)
+    call = f"predict_ops({depth}, gated={gated}, residual={residual})"
+    return all_of((said == true, f"{call} said {said!r}; the graph has {true}"))
+
+
+@predict_ops.step(
+    "after-the-loop",
+    "counts what stands outside the loop",
+    "What runs even if the network has no layer at all?",
+    "With depth 0 the graph still has the mean: one operation.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _wrong(answer, 0, gated=False, residual=False)
+
+
+@predict_ops.step(
+    "two-in-a-line",
+    "counts operations, not lines",
+    "How many operations does `torch.relu(x @ weight)` ask for?",
+    "A line may hold several: a product and a relu are two nodes.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _wrong(answer, 1, gated=False, residual=False)
+
+
+@predict_ops.step(
+    "unrolled",
+    "counts each turn of the loop",
+    "Does the graph have loops?",
+    "A graph is a straight list: Dynamo ran the loop while it traced, and noted each turn.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _wrong(answer, draw.integer(3, 6), gated=False, residual=False)
+
+
+@predict_ops.step(
+    "branches",
+    "counts the branch that is taken, and no `if`",
+    "Who decides the `if`: the compiled code, or Python while it traces?",
+    "`gated` and `residual` are Python values. Only what the taken branch computes becomes "
+    "nodes: two "
+    "for the gate, one for the residual.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    depth = draw.integer(1, 3)
+    return _wrong(answer, depth, gated=True, residual=False) or _wrong(
+        answer, depth, gated=False, residual=True
+    )
+
+
+@predict_ops.step(
+    "unseen",
+    "is right for networks that it has not seen",
+    "Does your answer hold only for the networks of the lab?",
+    "Give a formula in depth, gated and residual; Python's True counts as 1.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _wrong(answer, draw.integer(7, 9), gated=True, residual=True)
+
+
+# --------------------------------------------------------------------------- count_ops
+
+count_ops = Exercise("count_ops", "All operations that Dynamo captured")
+
+
+def _counted(answer: Answer, fn: Callable[..., Any], draw: Draw, true: int) -> str:
+    said = answer(fn, draw.tensor(4, 4))
+    return all_of((said == true, f"it counted {said!r} operations where there are {true}"))
+
+
+@count_ops.step(
+    "inputs",
+    "does not count inputs and the output",
+    "Which nodes of a graph compute something?",
+    "placeholder and output nodes are the graph's ends. An operation's op begins with `call_`.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _counted(answer, written("def f(x):\n    return torch.sin(x)", "f"), draw, 1)
+
+
+@count_ops.step(
+    "methods",
+    "counts calls of methods, too",
+    "x.sin() and torch.sin(x): are both nodes of the same kind?",
+    "A method of a tensor is a `call_method` node, a function a `call_function` node.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _counted(
+        answer, written("def f(x):\n    return torch.relu(x.sin()).cos() + 1", "f"), draw, 4
+    )
+
+
+@count_ops.step(
+    "all-graphs",
+    "counts the graphs after a break, too",
+    "A function with a print in its midst: how many graphs does the capture have?",
+    "Sum over all of capture.graphs; the first is not the only one.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    code = (
+        "def f(x):\n    y = x.sin().cos()\n    torch._dynamo.graph_break()\n    return y.relu() + y"
+    )
+    return _counted(answer, written(code, "f"), draw, 4)
+
+
+@count_ops.step(
+    "unseen",
+    "is right for functions that it has not seen",
+    "Does your function look at the function that it is given?",
+    "Capture fn(x), then count.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    number = draw.integer(6, 12)
+    code = f"def f(x):\n    for _ in range({number}):\n        x = x * 2\n    return x"
+    return _counted(answer, written(code, "f"), draw, number)
+
+
+# --------------------------------------------------------------------------- nodes_of
+
+nodes_of = Exercise("nodes_of", "Which nodes a line made")
+
+_TWO_LINES = """
+def f(x):
+    size = x.shape[-1]
+    scaled = torch.relu(x / size**0.5).exp()
+    total = torch.relu(scaled).sum(-1)
+    return total + 1
+"""
+_ONCE = """
+def f(x):
+    scaled = (x / 4).exp().cos()
+    return scaled.sum(-1) + 1
+"""
+_HELPER = """
+def gate(y):
+    return y * y.sigmoid()
+
+
+def f(x):
+    return gate(x.sin()).cos()
+"""
+
+
+def _names(said: object) -> set[str]:
+    assert isinstance(said, Iterable), f"it returned {said!r}, not names"
+    assert not isinstance(said, str), f"it returned {said!r}, not a list of names"
+    return {str(getattr(name, "name", name)) for name in said}
+
+
+def _made(function: Callable[..., Any], x: Any, line: str) -> set[str]:
+    import tclab
+
+    (graph,) = tclab.capture(function, backend="eager")(x).graphs
+    calls = (node for node in graph.nodes if node.op.startswith("call_") and node.source)
+    return {node.name for node in calls if node.source and node.source.code.strip() == line}
+
+
+def _of(answer: Answer, draw: Draw, code: str, line: str, number: int) -> str:
+    """What is wrong with an answer about a line that makes so many nodes."""
+    function, x = written(code, "f"), draw.tensor(4, 16)
+    said, true = _names(answer(function, x, line)), _made(function, x, line)
+    assert len(true) == number
+    return all_of((said == true, f"of `{line}` it said {sorted(said)}; it made {sorted(true)}"))
+
+
+@nodes_of.step(
+    "all",
+    "gives every node of a line",
+    "How many nodes can one line make?",
+    "Go through all nodes of the graph, and keep each whose line it is.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _of(answer, draw, _ONCE, "scaled = (x / 4).exp().cos()", 3)
+
+
+@nodes_of.step(
+    "same-operation",
+    "tells two lines with the same operation apart",
+    "Two lines call relu. Does the name of the operation say which line it was?",
+    "Each node has its source: node.source.code is the line's text, node.source.line its number.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    line = "total = torch.relu(scaled).sum(-1)"
+    return _of(answer, draw, _TWO_LINES, line, 2)
+
+
+@nodes_of.step(
+    "none",
+    "gives none for a line that made none",
+    "What did Dynamo do with `size = x.shape[-1]`?",
+    "It computed the size while it traced: no node. Inputs are not made by a line either.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _of(answer, draw, _TWO_LINES, "size = x.shape[-1]", 0)
+
+
+@nodes_of.step(
+    "helper",
+    "finds lines of a function that is called",
+    "The line may stand in a function that yours calls. Is it in the same graph?",
+    "Dynamo inlines calls: compare the line's text, not the function it stands in.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _of(answer, draw, _HELPER, "return y * y.sigmoid()", 2)
+
+
+EXERCISES = [predict_ops, count_ops, nodes_of]

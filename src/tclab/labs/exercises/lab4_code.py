@@ -1,0 +1,271 @@
+"""Lab 4: bytes that move, a fusion that appears, a Python line in the machine code."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tclab.labs.exercise import Draw, Exercise, all_of, written
+
+if TYPE_CHECKING:
+    from tclab import Capture
+
+Answer = Callable[..., Any]
+
+# --------------------------------------------------------------------------- bytes_moved
+
+bytes_moved = Exercise("bytes_moved", "How many bytes a fused kernel moves")
+
+_GATE = "def f(x, bias):\n    return torch.nn.functional.gelu(x + bias) * x"
+
+
+@functools.lru_cache(maxsize=8)
+def _elements(rows: int, columns: int) -> tuple[int, int]:
+    """Elements that move (fused into one kernel, one kernel an operation), read from the graph."""
+    import torch
+
+    import tclab
+
+    inputs = torch.ones(rows, columns), torch.ones(columns)
+    (graph,) = tclab.capture(written(_GATE, "f"), backend="aot_eager")(*inputs).forward
+    size = {node.name: _product(node.shape) for node in graph.nodes}
+    calls = [node for node in graph.nodes if node.op.startswith("call_")]
+    ends = sum(size[node.name] for node in graph.nodes if node.op == "placeholder")
+    apart = sum(size[node.name] + sum(size[name] for name in set(node.inputs)) for node in calls)
+    return ends + size[calls[-1].name], apart
+
+
+def _product(shape: tuple[str, ...] | None) -> int:
+    return functools.reduce(lambda a, b: a * int(b), shape or (), 1)
+
+
+def _drawn(draw: Draw) -> tuple[int, int]:
+    return draw.integer(20, 60), draw.integer(70, 99)
+
+
+@bytes_moved.step(
+    "bytes",
+    "counts bytes, not elements",
+    "How many bytes does an element of float32 have, how many of bfloat16?",
+    "Multiply the number of elements by itemsize.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    rows, columns = _drawn(draw)
+    one, four = (answer(rows, columns, size, True) for size in (1, 4))
+    return all_of((four == 4 * one and one > 0, f"itemsize 1: {one}, itemsize 4: {four}"))
+
+
+@bytes_moved.step(
+    "write",
+    "counts what is written",
+    "The kernel reads x and bias. What else goes to memory?",
+    "The result has as many elements as x, and is written once.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    rows, columns = _drawn(draw)
+    fused = _elements(rows, columns)[0]
+    said = answer(rows, columns, 1, True)
+    return all_of((said > fused - rows * columns, f"it said {said}: the result is not in it"))
+
+
+@bytes_moved.step(
+    "read-once",
+    "counts x once, though it is used twice",
+    "The fused kernel uses x in two places. How often does it load it?",
+    "What was loaded stays in a register: look for tl.load in the kernel.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    rows, columns = _drawn(draw)
+    fused = _elements(rows, columns)[0]
+    said = answer(rows, columns, 1, True)
+    return all_of(
+        (said < fused + rows * columns - columns, f"it said {said}: x or bias is too often in it")
+    )
+
+
+@bytes_moved.step(
+    "bias",
+    "counts the bias with its own size",
+    "How many elements does bias have?",
+    "bias has one element a column; all rows read the same, which stays in the cache.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    rows, columns = _drawn(draw)
+    fused = _elements(rows, columns)[0]
+    said = answer(rows, columns, 1, True)
+    return all_of((said == fused, f"it said {said}; x, bias and the result have {fused} elements"))
+
+
+@bytes_moved.step(
+    "unfused",
+    "counts what three kernels move",
+    "Without fusion, where does x + bias go before gelu reads it?",
+    "Each of the three operations reads its inputs and writes its result: 3 + 2 + 2 times, and "
+    "bias.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    rows, columns = _drawn(draw)
+    apart = _elements(rows, columns)[1]
+    said = answer(rows, columns, 4, False)
+    return all_of((said == 4 * apart, f"three kernels move {4 * apart} bytes, and it said {said}"))
+
+
+# --------------------------------------------------------------------------- scaled
+
+scaled = Exercise("scaled", "A fusion that appears", frozenset({"triton"}))
+
+
+def _scaled(x: Any, scale: Any, bias: Any) -> Any:
+    import torch
+
+    return torch.relu(x @ torch.diag(scale) + bias)
+
+
+def _close(answer: Answer, draw: Draw, rows: int, columns: int) -> bool:
+    import torch
+
+    inputs = draw.tensor(rows, columns), draw.tensor(columns), draw.tensor(columns)
+    said, true = answer(*inputs), _scaled(*inputs)
+    return bool(said.shape == true.shape and torch.allclose(said, true, rtol=1e-4, atol=1e-5))
+
+
+@scaled.step(
+    "columns",
+    "scales the columns",
+    "`x @ diag(scale)`: which entries of x does scale[0] multiply?",
+    "Column j is multiplied by scale[j]; a (columns,) tensor broadcasts along the rows by itself.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    import torch
+
+    x, scale = draw.tensor(6, 6).abs(), draw.tensor(6).abs()
+    said = answer(x, scale, torch.zeros(6))
+    close = said.shape == x.shape and torch.allclose(said, x * scale, rtol=1e-4, atol=1e-5)
+    return all_of((close, "another result for a square x, no bias and nothing negative"))
+
+
+@scaled.step(
+    "result",
+    "gives the same results",
+    "Is every operation of the original still there?",
+    "Product, bias, relu: only the product may change its form.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return all_of((_close(answer, draw, 6, 6) and _close(answer, draw, 5, 9), "another result"))
+
+
+@functools.lru_cache(maxsize=2)
+def _for_h200(answer: Answer) -> Capture:
+    import torch
+
+    import tclab
+
+    return tclab.capture(answer, target="h200")(torch.ones(64, 96), torch.ones(96), torch.ones(96))
+
+
+@scaled.step(
+    "library",
+    "calls no library",
+    "A product with a diagonal matrix: how many of its multiplications are not by zero?",
+    "A matrix product goes to a library, and nothing fuses with it. Multiply element by element.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    called = [k.kernel_name for k in _for_h200(answer).kernels if k.category == "extern"]
+    return all_of((not called, f"for an H200 it calls {', '.join(called)}"))
+
+
+@scaled.step(
+    "one-kernel",
+    "is one kernel",
+    "What stands between the operations, that they are not fused?",
+    "One graph, element by element, no copies in between: then the scheduler has nothing to split.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    names = [kernel.kernel_name for kernel in _for_h200(answer).kernels]
+    return all_of((len(names) == 1, f"for an H200 it has {len(names)} kernels: {', '.join(names)}"))
+
+
+# --------------------------------------------------------------------------- opcodes_of
+
+opcodes_of = Exercise("opcodes_of", "A line of Python in the machine code", frozenset({"triton"}))
+
+_LINES = """
+def f(x, bias):
+    factor = 0.5
+    shifted = x + bias * factor
+    grown = torch.exp(shifted)
+    return torch.rsqrt(grown + 2.0)
+"""
+
+
+@functools.lru_cache(maxsize=1)
+def _captured() -> Capture:
+    import torch
+
+    import tclab
+
+    return tclab.capture(written(_LINES, "f"), target="h200")(torch.ones(256, 96), torch.ones(96))
+
+
+def _said(answer: Answer, line: str) -> set[str]:
+    said = answer(_captured(), line)
+    assert not isinstance(said, str), f"it returned {said!r}, not a set of opcodes"
+    return {str(opcode).split(".")[0] for opcode in said}
+
+
+@opcodes_of.step(
+    "found",
+    "finds the instruction that a line became",
+    "Which pane of the chain is the machine code? What do its lines link to?",
+    "Go through the lines of the pane whose stage is 'sass', and keep those whose python_lines "
+    "hold the "
+    "line's number.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, "grown = torch.exp(shifted)")
+    return all_of(("MUFU" in said, f"exp becomes MUFU.EX2, and it said {sorted(said)}"))
+
+
+@opcodes_of.step(
+    "others",
+    "gives no instruction of other lines alone",
+    "Does your set hold what the whole kernel holds?",
+    "Keep an instruction only if it came from this line: MUFU is of exp and rsqrt, not of the "
+    "addition.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, "shifted = x + bias * factor")
+    return all_of(
+        ("MUFU" not in said, "MUFU is not from the addition"),
+        (bool(said & {"FADD", "FFMA"}), f"the addition is missing in {sorted(said)}"),
+    )
+
+
+@opcodes_of.step(
+    "none",
+    "gives none for a line that became no code",
+    "What became of `factor = 0.5`?",
+    "A Python number is folded into the operations that use it. No instruction came from that "
+    "line.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, "factor = 0.5")
+    return all_of((not said, f"no instruction came from factor = 0.5, and it said {sorted(said)}"))
+
+
+@opcodes_of.step(
+    "store",
+    "finds the last line, too",
+    "Which line is the result stored by?",
+    "Compare whole lines of the python pane, each stripped; several lines may call one function.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = _said(answer, "return torch.rsqrt(grown + 2.0)")
+    return all_of(
+        ("MUFU" in said, f"rsqrt becomes MUFU.RSQ, and it said {sorted(said)}"),
+        ("LDG" not in said, "the loads are not from the last line"),
+    )
+
+
+EXERCISES = [bytes_moved, scaled, opcodes_of]

@@ -1,0 +1,303 @@
+"""Lab 5: a time with its spread, a speed-up that is checked, and when it pays."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tclab.labs.exercise import Draw, Exercise, all_of
+
+Answer = Callable[..., Any]
+
+
+class Sleeper:
+    """Something to call whose seconds are given by the number of the call, noted as they were."""
+
+    def __init__(self, seconds: Callable[[int], float], result: Callable[[Any], Any] = lambda x: x):
+        self.seconds, self.result = seconds, result
+        self.took: list[float] = []
+
+    def __call__(self, x: Any = None) -> Any:
+        start = time.perf_counter()
+        time.sleep(self.seconds(len(self.took)))
+        self.took.append(time.perf_counter() - start)
+        return self.result(x)
+
+
+# --------------------------------------------------------------------------- measure
+
+measure = Exercise("measure", "A time with its spread")
+
+
+def _measured(answer: Answer, seconds: Callable[[int], float]) -> tuple[list[float], list[float]]:
+    call = Sleeper(seconds)
+    said = answer(call)
+    assert isinstance(said, (tuple, list)), f"it returned {said!r}, not three numbers"
+    assert len(said) == 3, f"it returned {len(said)} things, not (median, low, high)"
+    return [float(value) for value in said], call.took
+
+
+@measure.step(
+    "three",
+    "returns a median between a low and a high",
+    "What does your function return, and in which order?",
+    "Return (median, low, high), seconds of a call; low and high are quartiles, or the extremes.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    (median, low, high), _ = _measured(answer, lambda n: 0.002)
+    return all_of((0 < low <= median <= high, f"it returned {median:g}, {low:g}, {high:g}"))
+
+
+@measure.step(
+    "warm-up",
+    "leaves the first calls out",
+    "What is in the first call of a compiled function that is in no later one?",
+    "Call a few times before you keep any time: the first call compiles, the next may still "
+    "warm up.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    (_, _, high), took = _measured(answer, lambda n: 0.5 if n == 0 else 0.002)
+    return all_of(
+        (high < 0.3, f"the first call took {took[0]:.2f} s, and it is in the high, {high:.2f}")
+    )
+
+
+@measure.step(
+    "enough",
+    "makes ten calls or more",
+    "How sure can you be of a spread that comes from three numbers?",
+    "Keep the times of ten calls at the least.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    _, took = _measured(answer, lambda n: 0.002)
+    return all_of((len(took) >= 11, f"it made {len(took)} calls, warm-up included"))
+
+
+@measure.step(
+    "outlier",
+    "is not moved by one slow call",
+    "One call is interrupted for a third of a second. What does the mean make of it?",
+    "Take statistics.median, or the middle of the sorted times.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    (median, _, _), took = _measured(answer, lambda n: 0.35 if n == 6 else 0.002)
+    typical = statistics.median(took[1:])
+    return all_of(
+        (median <= 1.6 * typical + 0.002, f"most calls took {typical:.4f} s; it said {median:.4f}")
+    )
+
+
+@measure.step(
+    "spread",
+    "shows a spread where there is one",
+    "Half of the calls take ten times as long as the others: do low and high show it?",
+    "low and high come from the measured times, not from the median.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    (_, low, high), _ = _measured(answer, lambda n: 0.002 if n % 2 else 0.03)
+    return all_of(
+        (high > 2 * low, f"low {low:.4f} s and high {high:.4f} s hide that calls differ tenfold")
+    )
+
+
+# --------------------------------------------------------------------------- speedup
+
+speedup = Exercise("speedup", "Correct first, then timed, in turns")
+
+
+def _pair(eager: float, compiled: float, *, wrong: bool = False) -> tuple[Sleeper, Sleeper]:
+    off = 1.05 if wrong else 1.0
+    return (
+        Sleeper(lambda n: eager, lambda x: x * 2),
+        Sleeper(lambda n: compiled, lambda x: x * 2 * off),
+    )
+
+
+@speedup.step(
+    "direction",
+    "is above 1 where the compiled one is faster",
+    "Which of the two times do you divide by the other?",
+    "A speed-up is the time before by the time after: eager / compiled.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    ratio = float(answer(*_pair(0.03, 0.003), draw.tensor(8)))
+    return all_of((ratio > 1, f"eager took ten times as long, and it said {ratio:.2f}"))
+
+
+@speedup.step(
+    "wrong-result",
+    "raises where the results differ",
+    "What is the speed-up of a function that returns something else?",
+    "Compare the two results first, and raise (an assert, or torch.testing.assert_close).",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    try:
+        said = answer(*_pair(0.003, 0.001, wrong=True), draw.tensor(8))
+    except Exception:
+        return ""
+    return f"the compiled result is 5 % off, and it said {said!r}"
+
+
+@speedup.step(
+    "before-timing",
+    "compares before it times",
+    "How many calls were made before the difference was noticed?",
+    "Compare the results of one call each, before the first time is taken.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    eager, compiled = _pair(0.003, 0.001, wrong=True)
+    try:
+        answer(eager, compiled, draw.tensor(8))
+    except Exception:
+        made = len(eager.took) + len(compiled.took)
+        return all_of((made <= 6, f"it made {made} calls before it noticed"))
+    return "it did not raise"
+
+
+@speedup.step(
+    "turns",
+    "takes turns, so that a slower machine slows both",
+    "The machine grows slower while you measure. Who pays, if one is timed after the other?",
+    "Time one call of each in turn, again and again; then take the median of each.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    calls = [0]
+
+    def slower(_: int) -> float:
+        calls[0] += 1
+        return 0.002 + 0.0008 * calls[0]
+
+    ratio = float(answer(Sleeper(slower), Sleeper(slower), draw.tensor(8)))
+    return all_of((0.7 < ratio < 1.4, f"both are equally fast, and it said {ratio:.2f}"))
+
+
+# --------------------------------------------------------------------------- break_even
+
+break_even = Exercise("break_even", "How many calls until it has paid")
+
+
+def _never(value: object) -> bool:
+    return value is None or value == math.inf
+
+
+def _pays(answer: Answer, compile_seconds: float, eager: float, compiled: float) -> str:
+    said = answer(compile_seconds, eager, compiled)
+    call = f"break_even({compile_seconds}, {eager}, {compiled})"
+    least = math.ceil(compile_seconds / (eager - compiled))
+    exact = (least * (eager - compiled)) == compile_seconds
+    return all_of(
+        (not _never(said), f"{call} said never; {least} calls pay"),
+        (
+            said in ((least, least + 1) if exact else (least,)),
+            f"{call} said {said!r}; it is {least}",
+        ),
+    )
+
+
+@break_even.step(
+    "saving",
+    "divides by what a call saves",
+    "What does one call save: its whole time, or the difference?",
+    "Each call saves eager - compiled. The compile is paid once.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _pays(answer, 10.0, 1.0, 0.5)
+
+
+@break_even.step(
+    "whole-calls",
+    "rounds up to whole calls",
+    "After 4.4 calls: has it paid after the fourth?",
+    "math.ceil: the fourth call has not paid all of it.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _pays(answer, 1.1, 0.75, 0.5)
+
+
+@break_even.step(
+    "never",
+    "says never where it is not faster",
+    "What if the compiled call is slower, or just as fast?",
+    "Return math.inf (or None) where eager <= compiled; do not divide by zero.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    slower, same = answer(5.0, 0.25, 0.5), answer(5.0, 0.5, 0.5)
+    return all_of(
+        (_never(slower), f"compiled is slower, and it said {slower!r}"),
+        (_never(same), f"both take the same, and it said {same!r}"),
+    )
+
+
+@break_even.step(
+    "unseen",
+    "is right for numbers that it has not seen",
+    "Does it compute with its arguments?",
+    "compile_seconds / (eager - compiled), rounded up.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    eager = draw.integer(20, 60) / 64
+    return _pays(answer, draw.integer(300, 900) / 7, eager, eager / 4)
+
+
+# --------------------------------------------------------------------------- pays_from
+
+pays_from = Exercise("pays_from", "From which batch size on")
+
+Sweep = dict[int, tuple[float, float]]
+
+
+def _sweep(faster: Sequence[bool], draw: Draw) -> Sweep:
+    sizes = [2**n for n in range(len(faster))]
+    unit = draw.random.uniform(0.5, 2)
+    return {size: (unit, unit * (0.5 if fast else 1.5)) for size, fast in zip(sizes, faster)}
+
+
+@pays_from.step(
+    "first",
+    "gives the first size from which it pays",
+    "Is it the smallest or the largest size where the compiled one is faster?",
+    "Of all sizes where it is faster, the smallest counts, as long as it stays faster after it.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = answer(_sweep([False, False, True, True, True], draw))
+    return all_of((said == 4, f"it pays from 4 on, and it said {said!r}"))
+
+
+@pays_from.step(
+    "chance",
+    "does not take one lucky size for it",
+    "At size 2 it was faster, at 4 it is not. From where on does it pay?",
+    "Look from the largest size down, and stop at the first where it is not faster.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = answer(_sweep([False, True, False, False, True, True], draw))
+    return all_of((said == 16, f"it pays from 16 on (2 was alone), and it said {said!r}"))
+
+
+@pays_from.step(
+    "never",
+    "says None where it never pays",
+    "What do you return for a sweep in which eager always wins?",
+    "Return None; it may also be slower at the largest size alone.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    said = answer(_sweep([False] * 4, draw)), answer(_sweep([True, True, False], draw))
+    return all_of((said == (None, None), f"it never pays for the largest, and it said {said!r}"))
+
+
+@pays_from.step(
+    "order",
+    "goes by size, not by the order of the entries",
+    "A sweep may have been measured from large to small. What is the first entry then?",
+    "sorted(sweep) before you look.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    sweep = _sweep([False, False, False, True, True], draw)
+    said = answer(dict(reversed(list(sweep.items()))))
+    return all_of((said == 8, f"it pays from 8 on, and it said {said!r}"))
+
+
+EXERCISES = [measure, speedup, break_even, pays_from]

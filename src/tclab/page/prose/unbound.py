@@ -1,0 +1,57 @@
+"""The sentences of a page as its reader meets them, and the numbers typed into them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tclab.page.prose import fences
+
+_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])")
+_NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+#: Its references are looked up in the installed packages when the page is built.
+_LOOKED_UP = "## Where it lives"
+
+_ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
+_BOUND = re.compile(r"\[[^\[\]]*\]\(claim:[^()\s]*\)")
+_CODE_OR_ADDRESS = re.compile(r"`[^`]*`|\]\([^()\s]*\)")
+#: Numbers that a run could have made: with a unit, or too large to be a manner of speaking.
+_NUMBER = re.compile(
+    r"(?<![\w.,#/])(?:\d[\d.,]*\s?(?:[nµm]?s|seconds?|minutes?|[KMGT]?i?B(?:/s)?|bytes?|%|×|times)(?!\w)"
+    r"|\d{2,}(?:,\d{3})*(?![\w.]*\d))"
+)
+#: Names that carry a number.
+_NAMED = re.compile(
+    r"\b(?:PEP|CUDA|PyTorch|Python|Triton|torch) [\d.]+|\b[\d.]+ or newer|\*\*\d+\*\*"
+)
+
+
+def prose(text: str, page: str) -> Iterator[str]:
+    """Every sentence of a page outside fences, headings, tables, HTML and metadata, as written;
+    of *Where it lives* none.
+    """
+    for _, line in _lines(text, page):
+        yield from (part for part in _END.split(_ITEM.sub("", line)) if part)
+
+
+def typed_numbers(text: str, page: str) -> Iterator[tuple[int, str]]:
+    """The line (from 1) and the text of each number of prose that no run and no claim made."""
+    for number, line in _lines(text, page):
+        bare = _ITEM.sub("", line)
+        for pattern in (_BOUND, _CODE_OR_ADDRESS, _NAMED):
+            bare = pattern.sub(" ", bare)
+        yield from ((number, match[0]) for match in _NUMBER.finditer(bare))
+
+
+def _lines(text: str, page: str) -> Iterator[tuple[int, str]]:
+    fenced = {n for f in fences.find(text, page) for n in range(f.line, f.end + 1)}
+    metadata = _FRONT_MATTER.match(text)
+    first = metadata[0].count("\n") + 1 if metadata else 1
+    looked_up = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("## "):
+            looked_up = line.startswith(_LOOKED_UP)
+        skipped = number < first or number in fenced or looked_up
+        if not skipped and line.strip() and not line.startswith(_NOT_PROSE):
+            yield number, line.strip()

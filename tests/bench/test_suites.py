@@ -1,0 +1,59 @@
+"""What the suites hold, in which order, and what is left of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tclab.bench import catalog, command, suites
+from tclab.bench.busy import _said
+from tclab.bench.case import AUTOTUNE, EAGER
+from tclab.errors import BadRequest
+
+
+def test_there_are_enough_kernels_and_models() -> None:
+    assert len(catalog.KERNELS) >= 16
+    assert len(catalog.MODELS) >= 40
+    assert len([model for model in catalog.MODELS if model.train]) >= 20
+    assert {m.kind for m in catalog.MODELS} == {
+        *("vision", "language", "speech", "diffusion", "recommendation"),
+    }
+
+
+@pytest.mark.parametrize("suite", suites.NAMES)
+@pytest.mark.parametrize("scale", suites.SCALES)
+def test_no_pair_of_case_and_mode_comes_twice(suite: str, scale: str) -> None:
+    pairs = [(c.name, m) for c, modes in suites.steps(suite, scale) for m in modes if m != EAGER]
+    assert len(pairs) == len(set(pairs))
+
+
+def test_every_step_has_eager_first_and_autotuning_comes_last() -> None:
+    every = suites.steps("kernels", "gpu") + suites.steps("models", "gpu")
+    assert {modes[0] for _, modes in every} == {EAGER}
+    autotuned = [AUTOTUNE in modes for _, modes in suites.dear_last(every)]
+    assert autotuned == sorted(autotuned)
+
+
+def test_what_is_missing_brings_eager_along() -> None:
+    [step] = suites.chosen(suites.steps("kernels", "tiny"), ["softmax@"])[:1]
+    case, modes = step
+    done = {(case.name, mode) for mode in modes[:-1]}
+    assert suites.missing([step], done) == [(case, (EAGER, modes[-1]))]
+    assert not suites.missing([step], done | {(case.name, modes[-1])})
+
+
+def test_waves_divide_no_case() -> None:
+    steps = suites.steps("kernels", "gpu")
+    groups = command.waves(steps, 10)
+    assert [step for group in groups for step in group] == steps
+    assert max(sum(len(modes) for _, modes in group) for group in groups) <= 10
+    assert len(command.waves(steps, 1)) == len(steps)
+
+
+def test_an_unknown_suite_is_named() -> None:
+    with pytest.raises(BadRequest, match="one of: ceilings"):
+        suites.steps("speed", "gpu")
+
+
+@pytest.mark.parametrize(("line", "busy"), [("0, 4", False), ("97, 4", True), ("0, 9000", True)])
+def test_a_busy_gpu_is_said(line: str, *, busy: bool) -> None:
+    assert bool(_said(line)) is busy

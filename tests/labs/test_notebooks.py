@@ -1,0 +1,52 @@
+"""In a real Jupyter kernel: solved notebooks to their end, exercises to what is unsolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tclab.labs import handout, source
+from tests.labs import answers_read
+
+ROOT = Path(__file__).resolve().parents[2]
+LABS = source.find(ROOT)
+
+
+def ran(text: str, folder: Path, *, errors: bool = False):
+    book = nbformat.reads(handout.notebook(text), as_version=4)
+    nbformat.validate(book)
+    client = NotebookClient(
+        book,
+        timeout=300,
+        kernel_name="python3",
+        allow_errors=errors,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    return client.execute()
+
+
+def html(book) -> str:
+    """All that the cells show richly."""
+    outputs = (o for cell in book.cells for o in cell.get("outputs", ()))
+    return "".join(o.get("data", {}).get("text/html", "") for o in outputs)
+
+
+@pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
+def test_a_solved_notebook_runs_and_shows_richly(lab, tmp_path):
+    shown = html(ran(answers_read.whole(lab), tmp_path))
+    assert "<figure" in shown
+    assert "<table" in shown
+    if lab.number == 2:
+        assert "<svg" in shown
+    if lab.number == 4:
+        assert 'class="tclab-chain"' in shown
+        assert "<script>" in shown
+
+
+def test_an_exercise_as_downloaded_raises_only_where_it_is_unsolved(tmp_path):
+    book = ran(handout.script(LABS[1]), tmp_path, errors=True)
+    errors = [o.ename for cell in book.cells for o in cell.get("outputs", ()) if "ename" in o]
+    assert errors == ["NotImplementedError"] * 3

@@ -1,0 +1,122 @@
+"""A lab's page: the engine's outputs, cell by cell; no torch in these small ones."""
+
+from __future__ import annotations
+
+import textwrap
+
+import nbformat
+import pytest
+from mkdocs_jupyter import convert
+
+from tclab.labs import source
+from tclab.page import book, labs, proofs, state
+
+SMALL = '''\
+# %% [markdown]
+# # Lab 1 · Small
+#
+# What it is about.
+
+# %%
+import tclab
+
+print("printed first")
+tclab.show([{"a": 1}], title="A table")
+print("printed after")
+
+# %% [markdown]
+# ## Exercise
+
+# %% tags=["exercise"]
+def double(x):
+    """Twice x."""
+    ### BEGIN SOLUTION
+    return 2 * x
+    ### END SOLUTION
+
+
+# %% tags=["try"]
+print(double(21))
+# claim: it-doubles
+assert double(2) == 4
+
+# %% [markdown]
+# [Twice two is four.](claim:labs/lab1_small#it-doubles)
+'''
+
+
+@pytest.fixture
+def project(lab):
+    """A project with one lab; `write` gives it another source."""
+    docs = lab.root / "docs"
+    (docs / "labs").mkdir(parents=True)
+
+    def write(text: str) -> book.Book:
+        (docs / "labs" / "lab1_small.py").write_text(textwrap.dedent(text), encoding="utf-8")
+        return book.open_book(lab.root, docs)
+
+    return write
+
+
+def html(opened: book.Book, tmp_path) -> str:
+    """The page's body, as mkdocs-jupyter and then the site make it."""
+    state.begin(opened)
+    (lab,) = opened.labs.values()
+    made = labs.notebook(lab, opened)
+    nbformat.validate(nbformat.from_dict(made))
+    path = tmp_path / "page.ipynb"
+    path.write_text(nbformat.writes(nbformat.from_dict(made)), encoding="utf-8")
+    return labs.slim(convert.nb2html(str(path), no_prompt=True, custom_mathjax_url=""))
+
+
+def test_outputs_stand_in_order_and_solutions_in_folds(project, tmp_path):
+    page = html(project(SMALL), tmp_path)
+    order = ("printed first", "A table", "printed after", "raise", "One solution", "42")
+    assert [page.count(text) > 0 for text in order] == [True] * len(order)
+    assert list(map(page.index, order)) == sorted(map(page.index, order))
+    assert '<details class="tclab-solution">' in page
+    assert 'class="tclab-stamp' in page
+
+
+def test_a_page_asks_nothing_of_another_host_and_brings_no_style(project, tmp_path):
+    page = html(project(SMALL), tmp_path)
+    assert "<script" not in page
+    assert "<style" not in page
+    assert "clipboard" not in page
+    assert len(page) < 20_000
+
+
+def test_a_bound_sentence_leads_to_its_cell(project, tmp_path):
+    page = html(project(SMALL), tmp_path)
+    assert 'class="tclab-proof"' in page
+    target = page.split('class="tclab-proof" href="#', 1)[1].split('"', 1)[0]
+    assert f'id="{target}"' in page
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ("return 2 * x", "return 2 / 0", "docs/labs/lab1_small.py:20"),
+        ('tclab.show([{"a": 1}]', "tclab.show(nothing", "docs/labs/lab1_small.py:10"),
+        ("assert double(2) == 4", "assert double(2) == 5", "docs/labs/lab1_small.py:27"),
+        ("#it-doubles", "#it-halves", "docs/labs/lab1_small.py:30"),
+        ("### END SOLUTION", "### THE END", "docs/labs/lab1_small.py"),
+    ],
+)
+def test_what_is_wrong_with_a_lab_ends_the_build_with_its_line(project, old, new, place):
+    problems = problems_of(project, SMALL.replace(old, new))
+    assert any(place in str(problem) for problem in problems), problems
+
+
+def problems_of(project, text: str):
+    try:
+        return proofs.problems(project(text))
+    except book.Problems as error:
+        return error.problems
+
+
+def test_cells_know_their_lines():
+    cells = list(source.cells(SMALL))
+    assert [cell.line for cell in cells] == [1, 6, 13, 16, 24, 29]
+    assert [cell.kind for cell in cells] == ["markdown", "code"] * 2 + ["code", "markdown"]
+    assert [cell.tags for cell in cells if cell.tags] == [("exercise",), ("try",)]

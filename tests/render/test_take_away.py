@@ -1,0 +1,31 @@
+"""Long tables can be taken away as CSV and JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from urllib.parse import unquote
+
+from tclab import render
+from tclab.model import Table
+from tclab.render.kinds import table
+
+ROWS = [(f'a "{i}", b', i / 3, None) for i in range(table.LONG)]
+LONG = Table("T", "times", columns=("what", "time", ""), rows=ROWS, units=("", "µs"))
+
+
+def test_csv_is_read_back_as_it_was() -> None:
+    head, *rows = csv.reader(io.StringIO(table.csv_text(LONG)))
+    assert head == ["what", "time [µs]", "column 3"]
+    assert [(row[0], float(row[1]), row[2]) for row in rows] == [(*r[:2], "") for r in ROWS]
+
+
+def test_a_long_table_has_links_to_both_and_a_short_one_has_none() -> None:
+    html = render.html(LONG)
+    links = dict(re.findall(r'href="data:([^;]+);charset=utf-8,([^"]*)"', html))
+    assert unquote(links["text/csv"]) == table.csv_text(LONG)
+    assert json.loads(unquote(links["application/json"]))[1]["time [µs]"] == 1 / 3
+    assert 'download="times.csv"' in html
+    assert "data:" not in render.html(Table("T", columns=("a",), rows=[(1,)]))

@@ -1,0 +1,81 @@
+"""Which sentences count as prose, and which numbers were typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tclab.page.prose import unbound
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+#: What no run made, since people chose it: limits of the project's own, and figures of a paper.
+CHOSEN = {
+    "benchmarks/index.md": {"500 seconds", "3 %"},  # an example's limit; when a row is unstable
+    "benchmarks/loses.md": {"3 %"},
+    "benchmarks/models.md": {"2.27 times", "1.41 times", "180"},  # the PyTorch 2 paper
+    "benchmarks/roof.md": {"20 µs", "85 %"},  # which kernels count, and when one is near the roof
+    "contributing.md": {"60", "18", "300", "92 %"},
+    "how-exact.md": {"95 %"},  # below it the page's own snippet fails
+    "pipeline/triton.md": {"64"},  # an advice
+}
+
+PAGE = """---
+stage: dynamo
+---
+# A title of 300 ms
+
+The first sentence. And `code of 20 ms`: then more.
+
+1. An item.
+
+```text
+20 ms
+```
+
+| a | 20 ms |
+
+## Where it lives
+
+- The table: `src:torch.fx.Graph`
+"""
+
+
+def test_prose_is_what_a_reader_reads_as_sentences() -> None:
+    assert list(unbound.prose(PAGE, "page.md")) == [
+        "The first sentence.",
+        "And `code of 20 ms`: then more.",
+        "An item.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("It took 1.5 ms, then 3 s.", ["1.5 ms", "3 s"]),
+        ("It is 10.9× faster, by 20 %.", ["10.9×", "20 %"]),
+        ("It has 512 results of 524,288.", ["512", "524,288"]),
+        ("It took [](value:a/b#table/row/column).", []),
+        ("[It made 12 graphs](claim:a/b#c).", []),
+        ("Sizes 0 and 1, PyTorch 2.11, [PEP 523](https://x.org/0523), `x = 300`, 2.11 or newer.", []),
+        ("12. The twelfth item.", []),
+        ("For an H200, with sm_90 and float64.", []),
+    ],
+)
+def test_a_number_that_a_run_could_have_made_is_found(text: str, numbers: list[str]) -> None:
+    assert [number for _, number in unbound.typed_numbers(text, "page.md")] == numbers
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_number_of_a_page_is_typed(page: str) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    numbers = unbound.typed_numbers(text, page)
+    typed = [(line, number) for line, number in numbers if number not in CHOSEN.get(page, ())]
+    assert not typed, "take it from a run: [](value:topic/snippet#table/row/column)"
+
+
+def test_each_exception_is_needed() -> None:
+    for page, numbers in CHOSEN.items():
+        typed = {n for _, n in unbound.typed_numbers((DOCS / page).read_text("utf-8"), page)}
+        assert numbers <= typed, page
