@@ -48,6 +48,8 @@ import torch
 
 
 def loss(p, t, n, m):
+    p = p * 2
+    print("before")
     return torch.nn.functional.ctc_loss(p, t, n, m)
 
 
