@@ -6,7 +6,7 @@ with eager and with float64 before it was timed.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl
 
-from _recorded import MEAN_COLUMNS, MODES, by_case, means, recorded, speed, where
+from _recorded import MEAN_COLUMNS, by_case, means, modes_of, recorded, speed, where
 from _tables import table
 
 import tclab
@@ -24,16 +24,16 @@ def kinds():
 
 
 groups = {kind: cases for kind, cases in kinds().items() if cases}
-lines = []
+lines, modes = [], modes_of(groups["inference"])
 for kind, cases in groups.items():
     for name, rows in cases.items():
         model, _, batch = name.partition("/")[2].partition("@")
-        gains = [speed(rows, mode) for mode in MODES]
+        gains = [speed(rows, mode) for mode in modes]
         graphs = next((r.facts.get("graphs") for r in rows.values() if r.mode == "default"), None)
         spread = 100 * max(row.spread for row in rows.values() if row.ok)
         lines.append((model, kind, int(batch), rows["eager"].us / 1e3, *gains, graphs, spread))
 
-columns = {"model": "", "": "", "batch": "", "eager": "ms .2f", **dict.fromkeys(MODES, "× .2f")}
+columns = {"model": "", "": "", "batch": "", "eager": "ms .2f", **dict.fromkeys(modes, "× .2f")}
 columns |= {"graphs": "", "spread": "% .1f"}
 lines.sort(key=lambda line: (line[1], -(line[4] or 0)))
 head = {"name": "models", "caption": f"{caption}; × is eager's time over the mode's"}
@@ -46,7 +46,7 @@ for kind, cases in groups.items():
     slug = kind.replace(" ", "-")
     head = {"name": f"means-{slug}", "caption": caption}
     tclab.show(table(f"Geometric means, {kind}", MEAN_COLUMNS, means(cases), **head))
-    curves = {m: sorted(s for r in cases.values() if (s := speed(r, m))) for m in MODES}
+    curves = {m: sorted(s for r in cases.values() if (s := speed(r, m))) for m in modes}
     longest = max(map(len, curves.values()))
     series = {m: c + [None] * (longest - len(c)) for m, c in curves.items() if c}
     axes = {"x_label": "models, the least gain first", "y_label": "× eager", "caption": caption}
@@ -60,7 +60,7 @@ assert large["default"] > 1
 assert large["reduce-overhead"] > large["default"]
 unsteady = {
     mode: sum(r[mode].unstable for r in groups["inference"].values() if speed(r, mode))
-    for mode in ("eager", *MODES[:2])
+    for mode in ("eager", *modes)
 }
 # claim: launching-is-what-varies
 assert unsteady["reduce-overhead"] <= 2

@@ -8,7 +8,7 @@ and what later calls recorded. Break-even is these seconds over the time that ea
 
 import statistics
 
-from _recorded import MODES, by_case, recorded, where
+from _recorded import by_case, modes_of, recorded, where
 from _tables import table
 
 import tclab
@@ -27,8 +27,9 @@ def memory(row):
 
 
 for phase in ("kernel", "inference", "training"):
-    for mode in MODES:
-        rows = [r[mode] for r in by_case(book, phase).values() if mode in r and r[mode].ok]
+    cases = by_case(book, phase)
+    for mode in modes_of(cases):
+        rows = [r[mode] for r in cases.values() if mode in r and r[mode].ok]
         if not rows:
             continue
         paid = [row.paid_seconds for row in rows]
@@ -41,7 +42,7 @@ for phase in ("kernel", "inference", "training"):
             lines.append((row.case, mode, *cost, row.break_even, *memory(row), row.facts["beside"]))
 
 columns = {"": "", "mode": "", "measured": "", "seconds, median": "s .1f", "most": "s .1f"}
-columns |= {"that pay": "", "calls to break even, median": " ,d"}
+columns |= {"that pay": "", "calls, median": " ,d"}
 tclab.show(table("What a compile costs", columns, short, name="short", caption=caption))
 columns = {"model": "", "mode": "", "until warm": "s .1f", "of which recording": "s .2f"}
 columns |= {"calls until warm": "", "calls to break even": " ,d", "peak memory": "MiB .0f"}
@@ -55,7 +56,7 @@ axes = {"x_label": "models and modes that gain, the soonest first", "y_label": "
 axes |= {"x": range(1, len(pays) + 1), "log_y": True, "caption": caption}
 series = {"calls": [line[5] for line in pays]}
 tclab.show(tclab.Chart("When a compile has paid", name="paid", series=series, **axes))
-figures = [("pay at some time", len(pays)), ("never", len(never)), ("first of them", pays[0][5])]
+figures = [("pay", len(pays)), ("never", len(never)), ("first", pays[0][5])]
 tclab.show(table("In short", {"": "", "number": " ,d"}, figures, name="figures", caption=caption))
 # claim: it-takes-many-calls
 assert pays[0][5] > 10

@@ -91,6 +91,8 @@ assert not {"Inductor: lowering", "Inductor: scheduling and fusion"} & hit.keys(
 assert hit["Dynamo: tracing bytecode"][0] == phases["Dynamo: tracing bytecode"][0] == 1
 # claim: guards-are-built-again
 assert hit["Dynamo: building guards"][0] == 1
+# claim: sources-are-hashed
+assert hit["Hashing PyTorch's sources, once a process"][0] >= 1
 # claim: a-hit-writes-nothing
 assert new == 0
 # claim: cold-takes-longer

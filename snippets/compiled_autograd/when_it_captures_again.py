@@ -4,6 +4,9 @@ A capture follows the autograd graph of one call, before anything is compiled. I
 looked up at each backward by what the graph consists of.
 """
 
+import inspect
+
+import torch
 from _steps import one_product, trained
 
 import tclab
@@ -53,6 +56,8 @@ captures = {name: row for name, *row in rows}
 assert captures["gradient dropped each time"] == [1, 1, 0]
 # claim: another-where-there-is-a-gradient
 assert captures["gradient kept"][:2] == [2, 2]
+# claim: zero-grad-drops-it-by-default
+assert inspect.signature(torch.optim.Optimizer.zero_grad).parameters["set_to_none"].default
 # claim: a-later-hook-is-seen
 assert captures["a hook added after the first"][:2] == [2, 2]
 # claim: a-hook-that-counts-compiles-again

@@ -48,7 +48,7 @@ assert allocated["memory_planning"][0] == 2 and "alloc_from_pool" in codes["memo
 # claim: a-buffer-takes-a-new-name
 assert "# reuse" in codes["default"] and "# reuse" not in codes["neither in place nor reuse"]
 
-for way in ("default", "neither in place nor reuse", "memory_planning"):
+for way in ways:
     tclab.show(
         tclab.Listing(
             title=f"The wrapper: {way}",

@@ -5,8 +5,6 @@ memory and writes its result there; a view moves nothing. The last row is what I
 the same call: kernels that were fused, with the inputs read and the result written.
 """
 
-import time
-
 import torch
 import torch.nn.functional as F
 from _levels import levels
@@ -38,18 +36,6 @@ class OneKernelEach(torch.fx.Interpreter):
         return result
 
 
-def milliseconds(call):
-    """The fastest of several calls: what else the machine does only adds."""
-    for _ in range(2):
-        call()  # warm up
-    times = []
-    for _ in range(7):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times) * 1e3
-
-
 def softmax(x):
     return torch.softmax(x, -1)
 
@@ -58,32 +44,29 @@ def layer_norm(x):
     return F.layer_norm(x, (1024,))
 
 
-x = torch.randn(2048, 1024)
+x = torch.randn(256, 1024)
 rows = {}
 for fn in (softmax, layer_norm):
     exact, size = fn(x.double()).float(), 2 * x.nbytes
     for level, graph in levels(fn, x).items():
         run = OneKernelEach(graph)
         torch.testing.assert_close(run.run(x), exact, atol=1e-5, rtol=1e-4)
-        ms = milliseconds(lambda graph=graph: graph(x))
-        rows[fn.__name__, level] = (run.kernels, run.moved / size, ms)
+        rows[fn.__name__, level] = (run.kernels, run.moved / size)
     c = tclab.capture(fn)(x)
     torch.testing.assert_close(c.result, exact, atol=1e-5, rtol=1e-4)
-    compiled = torch.compile(fn)
-    compiled(x)
-    rows[fn.__name__, "fused"] = (len(c.kernels), 1.0, milliseconds(lambda: compiled(x)))
+    rows[fn.__name__, "fused"] = (len(c.kernels), 1.0)
 
 tclab.show(
     tclab.Table(
         title="One kernel for each operator",
         name="cost",
-        columns=("call", "kernels", "moved", "time"),
-        units=("", "", "× input and result", "ms"),
-        formats=("", "d", ".1f", ".2f"),
+        columns=("call", "kernels", "moved"),
+        units=("", "", "× input and result"),
+        formats=("", "d", ".1f"),
         rows=[(", ".join(key), *row) for key, row in rows.items()],
     )
 )
-kernels, moved, times = ({key: row[i] for key, row in rows.items()} for i in range(3))
+kernels, moved = ({key: row[i] for key, row in rows.items()} for i in range(2))
 
 # claim: aten-is-one-kernel
 assert {kernels[fn, level] for fn, level in kernels if level in ("ATen", "Core ATen")} == {1}
@@ -93,5 +76,3 @@ assert all(kernels[fn, "Inductor"] >= 5 <= kernels[fn, "Prims"] for fn in ("soft
 assert all(moved[fn, "Prims"] > 1.5 * moved[fn, "ATen"] for fn in ("softmax", "layer_norm"))
 # claim: fused-is-one-kernel-again
 assert kernels["softmax", "fused"] == kernels["layer_norm", "fused"] == 1
-# claim: and-it-takes-longer
-assert all(times[fn, "Prims"] > times[fn, "ATen"] for fn in ("softmax", "layer_norm"))

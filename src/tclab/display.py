@@ -137,9 +137,12 @@ def _scripts(artifact: Artifact) -> str:
     return f"<script>{render.js()}</script>" if artifact.kind in ("chain", "diff") else ""
 
 
-_NOTEBOOK = (
-    ".jp-RenderedHTMLCommon .tclab pre, .jp-RenderedHTMLCommon .tclab table { font-size: 12px }"
-)
+#: JupyterLab sets tables, code and lists of facts in a way of its own.
+_NOTEBOOK = """
+.jp-RenderedHTMLCommon .tclab :is(pre, table) { font-size: 12px }
+.jp-RenderedHTMLCommon .tclab :is(dt, dd) {
+  float: none; width: auto; clear: none; font-weight: 400 }
+"""
 
 
 def _print(artifact: Artifact) -> None:

@@ -104,6 +104,10 @@ CHART = Chart(
     "batch", "eager ÷ this", log_x=True, caption="Higher is better.",
 )  # fmt: skip
 BARS = Chart("Seconds", "bars", ("dynamo", "inductor"), {"cold": (1, 8)}, "", "s", style="bar")
+SPANS = Chart(
+    "Timeline", "spans", ("all", "part"), {"begin": (0, 1.5), "length": (4, 2)}, "phase", "seconds",
+    style="span",
+)  # fmt: skip
 TEXT = Text("Log", "log", "one\ntwo\n")
 CHAIN = Chain(
     "From Python to Triton", "chain",
@@ -142,7 +146,7 @@ REPORT = Report(
 
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
-    TABLE, CHART, BARS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED,
+    TABLE, CHART, BARS, SPANS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED,
 )  # fmt: skip
 
 RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")

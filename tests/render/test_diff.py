@@ -107,6 +107,13 @@ def test_what_is_the_same_is_said_and_what_differs_is_shown():
     assert "H200" in page.text and "A100" in page.text
 
 
+def test_the_only_pane_stands_open_and_nothing_is_said_of_what_is_not_left_out():
+    graphs = [Listing("g", "g", code, "python", "forward") for code in ("a = 1\n", "b = 2\n")]
+    page = Page(render.html(Diff("D", "d", left=(graphs[0],), right=(graphs[1],)), prefix="d"))
+    assert "open" in next(a for a in page.named("details") if a["class"] == "tclab-compared")
+    assert "not compared" not in page.text and "The same in both" not in page.text
+
+
 def test_facts_that_differ_stand_with_the_kernel():
     page = Page(render.html(DIFF, prefix="d"))
     assert "registers" in page.text and "1620" in page.text.replace("\n", "")

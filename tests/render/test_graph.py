@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
-from artifacts_by_hand import BARS, CHART, FILE, GRAPH, NODES, node
+from artifacts_by_hand import BARS, CHART, FILE, GRAPH, NODES, SPANS, node
 from read_html import Page
 
 from tclab import render
@@ -144,7 +145,7 @@ def test_positions_keep_gaps_and_stay_close():
     assert coordinates.spread([0, 0, 9], [3, 1, 1], [0, 1, 1]) == [-0.25, 0.75, 9]
 
 
-@pytest.mark.parametrize("artifact", [CHART, BARS], ids=["lines", "bars"])
+@pytest.mark.parametrize("artifact", [CHART, BARS, SPANS], ids=["lines", "bars", "spans"])
 def test_a_chart_is_accessible_and_takes_the_pages_colours(artifact):
     svg = chart.picture(artifact, OPTIONS)
     root = ET.fromstring(svg)
@@ -153,6 +154,19 @@ def test_a_chart_is_accessible_and_takes_the_pages_colours(artifact):
     assert "var(--tclab-series-0)" in svg and "currentColor" in svg
     assert not {c for c in ("#000000", "#0203", "<style", "<!--", "DOCTYPE", "Date") if c in svg}
     assert all(i.startswith("g-svg-") for i in Page(svg).ids)
+
+
+def test_spans_stand_one_under_the_other_from_begin_to_end():
+    svg = chart.picture(SPANS, OPTIONS)
+    bars = re.findall(r'<path d="M ([\d.]+) ([\d.]+) *\nL ([\d.]+) [^"]*z\n?" clip-path', svg)
+    (left, top, right), (begin, below, end) = (map(float, bar) for bar in bars)
+    assert begin == pytest.approx(left + (right - left) * 1.5 / 4, abs=0.1)
+    assert end - begin == pytest.approx((right - left) / 2, abs=0.1)
+    assert top < below
+    assert all(word in svg for word in (">all<", ">part<", ">seconds<", "Timeline of seconds"))
+    assert "tclab-legend" not in render.html(SPANS, prefix="s")
+    with pytest.raises(ValueError, match="spans are two series, not 1"):
+        replace(SPANS, series={"begin": (0, 1)})
 
 
 def test_a_charts_numbers_are_there_as_a_table():

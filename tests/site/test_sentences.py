@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 SNIPPET = '''"""Count."""
@@ -51,6 +53,17 @@ def test_a_sentence_leads_to_its_assert(page) -> None:
     assert 'id="src-start-hello-L9"' in html
     assert "assert n == 2" in html
     assert "held: PyTorch" in html
+
+
+def test_a_mark_stays_whole_in_an_answer_and_in_a_table(page) -> None:
+    answer = '??? question "How many?"\n    [Two.](claim:start/hello#two)'
+    table = "| what | seen |\n| --- | --- |\n| [how many](claim:start/hello#two) | two |"
+    project = page(f"{answer}\n\n{table}")
+    done = project.build("--strict")
+    assert done.returncode == 0, done.stdout
+    text = re.sub(r"<[^>]*>", "", project.html())
+    assert project.html().count('class="tclab-proof"') == 2
+    assert "held: PyTorch" not in text and "<td>two</td>" in project.html()
 
 
 def test_a_number_comes_from_the_run(page) -> None:

@@ -25,7 +25,7 @@ from tclab.errors import BadRequest, TclabError
 
 EPILOG = """
 examples:
-  python -m tclab bench --suite cpu                        this machine's processor, 10 minutes
+  python -m tclab bench --suite cpu --budget 600           this machine's processor, 10 minutes
   python -m tclab bench --suite kernels --budget 500       stop before 500 s, with all rows kept
   python -m tclab bench --suite models --only resnet       the cases with that in their name
   python -m tclab bench --suite cpu --compare theirs.jsonl the two machines side by side

@@ -112,7 +112,12 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
     hidden = tag("span", "proof", class_="tclab-sr")
-    return tag("a", hidden, class_="tclab-proof", href=href, title=title)
+    return _within_a_line(tag("a", hidden, class_="tclab-proof", href=href, title=title))
+
+
+def _within_a_line(html: str) -> str:
+    """HTML that an indented block or a table's row may hold: no line and no cell ends in it."""
+    return html.replace("\n", "&#10;").replace("|", "&#124;")
 
 
 def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> str:

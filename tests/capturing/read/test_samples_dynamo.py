@@ -271,6 +271,24 @@ def test_phases_are_counted_and_add_up(version):
     assert guards_seconds == pytest.approx(span(trace, "build_guards"), abs=1e-6)
 
 
+@each_version
+def test_a_timeline_has_phases_where_they_were(version):
+    trace = chrome(version)
+    chart = times.timeline(trace)
+    begins, lengths = chart.series.values()
+    whole = max(begin + length for begin, length in zip(begins, lengths, strict=True))
+    assert begins[0] == 0 and list(begins) == sorted(begins)
+    assert all(length >= whole / 100 for length in lengths)
+    assert chart.x[0] == "Dynamo" and "C++ compiler" in chart.x
+    assert lengths[0] == pytest.approx(span(trace, "dynamo"), abs=1e-5)
+    long_enough = span(trace, "build_guards") >= whole / 100
+    assert ("Dynamo: building guards" in chart.x) == long_enough
+
+
+def test_a_timeline_of_nothing_is_empty():
+    assert times.timeline(Trace()).x == ()
+
+
 def span(trace: Trace, name: str) -> float:
     """Seconds from the one beginning of an event to its end."""
     begin, end = (e.data for e in trace.events if e.data["name"] == name)

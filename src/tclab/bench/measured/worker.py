@@ -88,6 +88,7 @@ class Prepared:
             self.status, self.reason = self._checked()
             self._count(task.mode)
         self._let_go()
+        self.facts["held_bytes"] = devices.held(task.device)
 
     def _surroundings(self, task: Task) -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(task.cache, "inductor")

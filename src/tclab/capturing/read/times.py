@@ -7,6 +7,7 @@ add up to the total and nothing is counted twice.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
@@ -39,6 +40,9 @@ _PHASES = {
     "CacheBase.get_system.triton_key": "Hashing Triton's sources, once a process",
     "inductor_codecache_torch_key": "Hashing PyTorch's sources, once a process",
 }
+#: A phase's begin and length in seconds, and its name.
+Span = tuple[float, float, str]
+
 _TUNING = ("_template_autotuning", "_template_precompiling")
 
 
@@ -76,24 +80,30 @@ def timeline(trace: Trace) -> Chart:
 
     Phases lie within one another. Those shorter than a hundredth of the whole are left out.
     """
-    open_: list[tuple[str, float]] = []
-    spans: list[tuple[float, float, str]] = []
+    opened: dict[object, list[tuple[str, float]]] = defaultdict(list)
+    spans: list[Span] = []
     for event in trace.named(names.CHROME):
         data = event.data
+        stack, now = opened[data.get("pid"), data.get("tid")], data["ts"] / 1e6
         if data.get("ph") == "B":
-            open_.append((data["name"], data["ts"] / 1e6))
-        elif data.get("ph") == "E" and data["name"] in [name for name, _ in open_]:
-            while True:
-                name, begin = open_.pop()
-                around = _PHASES.get(open_[-1][0]) if open_ else None
-                if name in _PHASES and _PHASES[name] != around:
-                    spans.append((begin, data["ts"] / 1e6 - begin, _PHASES[name]))
-                if name == data["name"]:
-                    break
+            stack.append((data["name"], now))
+        elif data.get("ph") == "E":
+            spans += _closed(stack, data["name"], now)
     return _as_chart(sorted(spans, key=lambda span: (span[0], -span[1])))
 
 
-def _as_chart(spans: list[tuple[float, float, str]]) -> Chart:
+def _closed(stack: list[tuple[str, float]], name: str, now: float) -> Iterator[Span]:
+    """What ends with the event `name`: its phase, and those left open inside it."""
+    while name in [open_ for open_, _ in stack]:
+        inner, begin = stack.pop()
+        phase, around = _PHASES.get(inner), _PHASES.get(stack[-1][0]) if stack else None
+        if phase and phase != around:
+            yield begin, now - begin, phase
+        if inner == name:
+            return
+
+
+def _as_chart(spans: list[Span]) -> Chart:
     first = min((begin for begin, *_ in spans), default=0.0)
     whole = max((begin + length for begin, length, _ in spans), default=first) - first
     kept = [span for span in spans if span[1] >= whole / 100]

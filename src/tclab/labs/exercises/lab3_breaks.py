@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from tclab.labs.exercise import Draw, Exercise, all_of
-
-if TYPE_CHECKING:
-    from tclab import Capture
+from tclab.labs.exercises.compiled import once, same, whole
+from tclab.labs.exercises.lab3_sizes import for_any_batch
 
 Answer = Callable[..., Any]
-
-
-def _compiled(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> Capture:
-    import tclab
-
-    return tclab.capture(answer, backend="eager").over(calls)
-
-
-def _whole(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> str:
-    """What is wrong with the graphs of these calls, as far as breaks go."""
-    capture = _compiled(answer, calls)
-    first = next(iter(capture.breaks), None)
-    why = f"{first.reason} ({first.location or 'no line'})" if first else ""
-    return all_of(
-        (not capture.breaks, f"{len(capture.breaks)} graph break(s): {why}"),
-        (len(capture.graphs) > 0, "nothing was compiled at all"),
-    )
-
-
-def _once(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> str:
-    """What is wrong with the number of compiles of these calls."""
-    capture = _compiled(answer, calls)
-    reason = next((f": {r.reasons[0]}" for r in capture.recompiles if r.reasons), "")
-    text = f"{len(calls)} calls made {len(capture.graphs)} graphs{reason}"
-    return all_of((len(capture.graphs) == 1, text))
-
-
-def _same(said: Any, true: Any, of: str) -> str:
-    import torch
-
-    assert isinstance(said, torch.Tensor), f"{of} it returned {type(said).__name__}, not a tensor"
-    text = f"{of} it returned another result"
-    shapes = f"{of} it returned the shape {tuple(said.shape)}, not {tuple(true.shape)}"
-    close = said.shape == true.shape and torch.allclose(said, true, rtol=1e-4, atol=1e-5)
-    return all_of((said.shape == true.shape, shapes), (close, text))
 
 
 # --------------------------------------------------------------------------- clip_norm
@@ -66,7 +30,7 @@ def _clip(x: Any, limit: float) -> Any:
 )
 def _(answer: Answer, draw: Draw) -> str:
     x = draw.tensor(8, 8) * 10
-    return _same(answer(x, 1.5), _clip(x, 1.5), "for a norm above the limit")
+    return same(answer(x, 1.5), _clip(x, 1.5), "for a norm above the limit")
 
 
 @clip_norm.step(
@@ -77,7 +41,7 @@ def _(answer: Answer, draw: Draw) -> str:
 )
 def _(answer: Answer, draw: Draw) -> str:
     x = draw.tensor(8, 8) * 0.01
-    return _same(answer(x, 1.5), x, "for a norm below the limit")
+    return same(answer(x, 1.5), x, "for a norm below the limit")
 
 
 @clip_norm.step(
@@ -88,7 +52,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "torch.where, or clamp the factor.",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    return _whole(answer, [(draw.tensor(8, 8) * 10, 1.5), (draw.tensor(8, 8) * 0.01, 1.5)])
+    return whole(answer, [(draw.tensor(8, 8) * 10, 1.5), (draw.tensor(8, 8) * 0.01, 1.5)])
 
 
 @clip_norm.step(
@@ -98,7 +62,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "No Python number may come out of x: what is a tensor is never guarded by value.",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    return _once(answer, [(draw.tensor(8, 8) * scale, 1.5) for scale in (0.01, 0.1, 1.0, 10.0)])
+    return once(answer, [(draw.tensor(8, 8) * scale, 1.5) for scale in (0.01, 0.1, 1.0, 10.0)])
 
 
 # --------------------------------------------------------------------------- WarmUp
@@ -128,7 +92,7 @@ def _results(answer: Answer, draw: Draw, calls: int) -> list[str]:
     texts = []
     for call in range(1, calls + 1):
         true = linear(x).detach() * _factor(call)
-        texts.append(_same(module(x).detach(), true, f"at call {call}"))
+        texts.append(same(module(x).detach(), true, f"at call {call}"))
     return texts
 
 
@@ -159,7 +123,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "No .item(), no float(tensor), no torch.compiler.disable: (steps / 10).clamp(max=1).",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    return _whole(answer(_linear(draw)), [(draw.tensor(4, 8),)] * 3)
+    return whole(answer(_linear(draw)), [(draw.tensor(4, 8),)] * 3)
 
 
 @warm_up.step(
@@ -170,7 +134,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "self.register_buffer('steps', torch.zeros(())) and self.steps += 1.",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    return _once(answer(_linear(draw)), [(draw.tensor(4, 8),)] * _CALLS)
+    return once(answer(_linear(draw)), [(draw.tensor(4, 8),)] * _CALLS)
 
 
 # --------------------------------------------------------------------------- mean_of_first
@@ -198,7 +162,7 @@ def _batch(draw: Draw, *lengths: int) -> tuple[Any, Any]:
 )
 def _(answer: Answer, draw: Draw) -> str:
     x, lengths = _batch(draw, 7, 7, 7)
-    return _same(answer(x, lengths), _means(x, lengths), "for full rows")
+    return same(answer(x, lengths), _means(x, lengths), "for full rows")
 
 
 @mean_of_first.step(
@@ -215,7 +179,7 @@ def _(answer: Answer, draw: Draw) -> str:
     said, true = answer(padded, lengths), _means(x, lengths)
     beyond = said.abs().max() > 20
     text = "what lies beyond the length is in the mean"
-    return all_of((not beyond, text)) or _same(said[:1], true[:1], "beside a short row")
+    return all_of((not beyond, text)) or same(said[:1], true[:1], "beside a short row")
 
 
 @mean_of_first.step(
@@ -226,7 +190,7 @@ def _(answer: Answer, draw: Draw) -> str:
 )
 def _(answer: Answer, draw: Draw) -> str:
     x, lengths = _batch(draw, 3, draw.integer(1, 2), 7, 5)
-    return _same(answer(x, lengths), _means(x, lengths), "for rows of several lengths")
+    return same(answer(x, lengths), _means(x, lengths), "for rows of several lengths")
 
 
 @mean_of_first.step(
@@ -236,7 +200,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "tolist() and int(n) need the values. A mask needs none.",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    return _whole(answer, [_batch(draw, 3, 7, 5)])
+    return whole(answer, [_batch(draw, 3, 7, 5)])
 
 
 @mean_of_first.step(
@@ -246,75 +210,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "As long as lengths stay a tensor no guard looks at them.",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    return _once(answer, [_batch(draw, 3, 7, 5), _batch(draw, 1, 2, 6), _batch(draw, 4, 4, 4)])
-
-
-# --------------------------------------------------------------------------- for_any_batch
-
-for_any_batch = Exercise("for_any_batch", "One compile for every batch size")
-
-
-def _served(answer: Answer, sizes: Sequence[int], draw: Draw) -> tuple[Capture, list[str]]:
-    """What was compiled while batches of these sizes were served, and what was wrong with them."""
-    import torch
-
-    import tclab
-
-    def model(x: Any) -> Any:
-        return torch.relu(x).sum(-1) / x.shape[0]
-
-    torch.compiler.reset()
-    texts = []
-    with tclab.capture() as capture:
-        serve = answer(model)
-        for size in sizes:
-            x = draw.tensor(size, 6)
-            texts.append(_same(serve(x), model(x), f"for {size} rows"))
-    return capture, [text for text in texts if text]
-
-
-@for_any_batch.step(
-    "result",
-    "gives the model's own results",
-    "What does your function return, and what does that return when it is called?",
-    "Return a callable that takes x and gives what model(x) gives.",
-)
-def _(answer: Answer, draw: Draw) -> str:
-    return next(iter(_served(answer, [5, 9], draw)[1]), "")
-
-
-@for_any_batch.step(
-    "compiled",
-    "compiles",
-    "Is there a graph at all?",
-    "Use torch.compile; backend='eager' is enough here.",
-)
-def _(answer: Answer, draw: Draw) -> str:
-    return all_of((len(_served(answer, [5, 9], draw)[0].graphs) > 0, "nothing was compiled"))
-
-
-@for_any_batch.step(
-    "each-size",
-    "does not compile for each size",
-    "How many graphs do the sizes 5, 9, 12 and 30 make? And with dynamic=False?",
-    "With dynamic=False every size is a constant, and each new one recompiles.",
-)
-def _(answer: Answer, draw: Draw) -> str:
-    graphs = len(_served(answer, [5, 9, 12, 30], draw)[0].graphs)
-    return all_of((graphs <= 2, f"four sizes made {graphs} graphs"))
-
-
-@for_any_batch.step(
-    "second-size",
-    "does not compile again at the second size",
-    "By default the first size is taken for a constant. How do you say beforehand that it varies?",
-    "torch.compile(model, dynamic=True), or torch._dynamo.mark_dynamic(x, 0) before the first "
-    "call.",
-)
-def _(answer: Answer, draw: Draw) -> str:
-    sizes = draw.random.sample(range(3, 90), 4)
-    graphs = len(_served(answer, sizes, draw)[0].graphs)
-    return all_of((graphs == 1, f"the sizes {sizes} made {graphs} graphs"))
+    return once(answer, [_batch(draw, 3, 7, 5), _batch(draw, 1, 2, 6), _batch(draw, 4, 4, 4)])
 
 
 EXERCISES = [clip_norm, warm_up, mean_of_first, for_any_batch]

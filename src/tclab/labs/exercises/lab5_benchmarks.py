@@ -4,27 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from tclab.labs.exercise import Draw, Exercise, all_of
+from tclab.labs.exercises.sleeper import Sleeper
 
 Answer = Callable[..., Any]
-
-
-class Sleeper:
-    """Something to call whose seconds are given by the number of the call, noted as they were."""
-
-    def __init__(self, seconds: Callable[[int], float], result: Callable[[Any], Any] = lambda x: x):
-        self.seconds, self.result = seconds, result
-        self.took: list[float] = []
-
-    def __call__(self, x: Any = None) -> Any:
-        start = time.perf_counter()
-        time.sleep(self.seconds(len(self.took)))
-        self.took.append(time.perf_counter() - start)
-        return self.result(x)
 
 
 # --------------------------------------------------------------------------- measure
