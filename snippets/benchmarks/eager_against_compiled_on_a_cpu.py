@@ -4,7 +4,7 @@ Small enough to run wherever this site is built: check against float64, time eag
 in turn, count the calls after which the compile has paid. Inputs rotate through twice the last
 cache of this processor; the largest of its caches is asked for.
 """
-# tclab: alone=true timeout=240
+# tclab: alone=true timeout=360
 
 import torch
 import torch.nn.functional as F
