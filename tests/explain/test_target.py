@@ -43,19 +43,48 @@ def test_the_chain_goes_down_to_instructions(model, capsys):
     assert row["kind"] == "pointwise"
 
 
-def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(model, folder, capsys):
-    words = ["explain", "model.py:breaks", "--target", "h200", "-i", "f32[5,7]", "-i", "f32[7,3]"]
-    assert command.main(words) == 3
+CTC = """\
+import torch
+
+
+def loss(p, t, n, m):
+    p = p * 2
+    print("before")
+    return torch.nn.functional.ctc_loss(p, t, n, m)
+
+
+def example_inputs():
+    n, m = torch.full((2,), 9), torch.full((2,), 3)
+    return torch.randn(9, 2, 5).log_softmax(2), torch.randint(1, 5, (2, 3)), n, m
+"""
+
+
+def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(write, folder, capsys):
+    write("ctc.py", CTC)
+    assert command.main(["explain", "ctc.py:loss", "--target", "h200"]) == 3
     out = capsys.readouterr().out
-    assert (
-        "incomplete: refused for NVIDIA H200: mm of [5, 7] @ [7, 3], model.py:10" in out
-        and "next: use sizes" in out
-    )
-    assert "graph break model.py:9" in out
-    html = (folder / "model-breaks-h200.html").read_text(encoding="utf-8")
-    assert "mm of [5, 7] @ [7, 3], model.py:10" in html
+    assert "incomplete: refused for NVIDIA H200: aten._use_cudnn_ctc_loss" in out
+    html = (folder / "ctc-loss-h200.html").read_text(encoding="utf-8")
     assert 'data-stage="kernel"' not in html and 'data-stage="cpp"' not in html
     assert 'data-stage="dynamo"' in html
+
+
+def test_what_the_gpu_would_time_is_shown_both_ways_and_is_complete(model, folder, capsys):
+    words = ["explain", "model.py:breaks", "--target", "h200", "-i", "f32[5,7]", "-i", "f32[7,3]"]
+    assert command.main(words) == 0
+    out = capsys.readouterr().out
+    assert "mm of [5, 7] @ [7, 3], model.py:10" in out and "--assume pad=no" in out
+    html = (folder / "model-breaks-h200.html").read_text(encoding="utf-8")
+    assert "one of two: with pad=yes" in html and 'data-stage="sass"' in html
+    assert command.main([*words, "--assume", "pad=no"]) == 0
+    assert "one of two" not in capsys.readouterr().out
+
+
+def test_an_assumption_wants_a_target_and_a_value(model, capsys):
+    words = ["explain", "model.py:activate", "-i", "f32[64,64]", "--assume"]
+    assert command.main([*words, "pad=no"]) == 2
+    assert command.main([*words, "pad", "--target", "h200"]) == 2
+    assert command.main([*words, "pad=often", "--target", "h200"]) == 2
 
 
 def test_a_complete_report_ends_with_0_and_its_file_carries_the_target(model, folder, capsys):

@@ -23,7 +23,8 @@ Exit status:
   0    the report is complete; graph breaks are part of it. With --watch: Ctrl-C ended it
   1    it cannot be imported, called or compiled; no report was written
   2    the command line is wrong: an unknown name, target, input, mode or option
-  3    the report lacks something: kernels that the target refused, or stages; it says which
+  3    the report lacks something: what the target refused, or stages; it says which. Kernels
+       shown both ways (see --assume) lack nothing
   130  interrupted; no report was written
 """
 
@@ -50,6 +51,12 @@ Exit status:
     metavar="NAME=VALUE",
     multiple=True,
     help="Of torch.compile: mode, dynamic, fullgraph, or one of Inductor's, as its options=.",
+)
+@click.option(
+    "--assume",
+    metavar="CHOICE=VALUE",
+    multiple=True,
+    help="With --target, what the GPU would time: pad=no, pad=yes. Default: both are shown.",
 )
 @click.option(
     "-o",
@@ -88,6 +95,7 @@ def explain(
     backward: bool,
     inputs: tuple[str, ...],
     options: tuple[str, ...],
+    assume: tuple[str, ...],
     output: Path | None,
     open_: bool,
     format_: str,
@@ -124,7 +132,7 @@ def explain(
       tclab explain torch.nn.functional:gelu --input 'f32[8,1024]'
       tclab explain train.py:step --format json -o step.json
     """
-    request, kept = Request(spec, target, backward, inputs, options), Held()
+    request, kept = Request(spec, target, backward, inputs, options, assume), Held()
     with _ending(context, kept):
         _check(open_=open_, format_=format_, watch_=watch_, port=port)
         path = report_file.where_to(spec, target, output, format_)
@@ -174,6 +182,7 @@ def _explained(request: Request, kept: Held) -> Report:
             backward=request.backward,
             inputs=request.inputs,
             options=request.options,
+            assume=request.assume,
             on_step=on_step,
             kept=kept,
         )

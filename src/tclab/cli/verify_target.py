@@ -32,7 +32,14 @@ Exit status:
 
 _ERROR = re.compile(r"[\w.]+(Error|Exception|Failed)\b")
 
-STYLES = {"identical": "green", "same kernels": "green", "refused": "yellow", "no kernels": "dim"}
+STYLES = {
+    "identical": "green",
+    "same kernels": "green",
+    "one of two": "green",
+    "refused": "yellow",
+    "refused in part": "yellow",
+    "no kernels": "dim",
+}
 
 
 class Function(TypedDict):
@@ -41,6 +48,7 @@ class Function(TypedDict):
     name: str
     kernels: int
     identical: int
+    either: int
     different: int
     refused: int
     verdict: str
@@ -52,6 +60,7 @@ class Comparison(TypedDict):
 
     kernels: int
     identical: int
+    either: int
     different: int
     refused: int
     environment: dict[str, str]
@@ -108,9 +117,11 @@ def verify_target(
     Each function is
       identical      its kernels and the code that calls them are the same
       same kernels   the kernels are the same, the calling code is not
+      one of two     the GPU timed something: kernels shown as exact are the same, and
+                     each other one is of one of the two ways that are shown
       no kernels     neither side generates one
       different      a kernel differs
-      refused        the target refuses it, and says why
+      refused        the target refuses it, and says why; in part: the rest is the same
       gpu failed     the compile on the GPU itself fails: nothing to compare
       failed         it compiles on the GPU only; crashed: its process died
 
@@ -209,7 +220,8 @@ def show(report: Comparison, target: Target, *, diff: bool) -> None:
 def _totals(report: Comparison) -> str:
     kernels, identical = report["kernels"], report["identical"]
     share = identical / kernels if kernels else 0
-    counts = f"{identical} identical ({share:.1%}), {report['different']} different"
+    either = f"{report['either']} one of two, " if report["either"] else ""
+    counts = f"{identical} identical ({share:.1%}), {either}{report['different']} different"
     return f"[bold]{kernels} kernels[/]: {counts}, {report['refused']} refused"
 
 

@@ -7,7 +7,7 @@ no PyTorch; explaining does.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +27,7 @@ def explain(
     *,
     target: str | None = None,
     backward: bool = False,
+    assume: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Report:
     """Compile `fn`, make every call (a tuple of arguments each), and report.
@@ -34,8 +35,9 @@ def explain(
     The options go to torch.compile.
 
     With `backward` the results are differentiated after each call. With `target`, a GPU such
-    as ``h200``, the kernels are those that GPU would get, or `Report.refusal` says what cannot
-    be known without it. Raises TclabError with place, cause and next step.
+    as ``h200``, the kernels are those that GPU would get, or `Report.refusal` and `Report.gaps` say
+    what cannot be known without it. What it would time is shown both ways, unless `assume` says
+    which: ``{"pad": "no"}``. Raises TclabError with place, cause and next step.
     """
     run.require_torch()
     device = run.target_named(target)
@@ -45,7 +47,7 @@ def explain(
     made = [_inputs.Call(tuple(call)) for call in calls]
     _inputs.check_fit(getattr(fn, "forward", fn) if subject.is_module(fn) else fn, made, name)
     found = subject.Subject(name, name, fn, lambda: made, remarks)
-    return _report(found, run.Way(device, backward, options))
+    return _report(found, run.Way(device, backward, options, assume=dict(assume or {})))
 
 
 def explain_named(
@@ -55,11 +57,13 @@ def explain_named(
     backward: bool = False,
     inputs: Sequence[str] = (),
     options: Sequence[str] = (),
+    assume: Sequence[str] = (),
     on_step: OnStep = steps.silent,
     kept: Held | None = None,
 ) -> Report:
     """Report on ``FILE.py:NAME`` or ``MODULE:NAME``; `inputs` are written as ``f32[8,1024]``,
-    `options` of torch.compile as ``mode=max-autotune``. `on_step` is told what goes on.
+    `options` of torch.compile as ``mode=max-autotune``, what is assumed of a target as ``pad=no``.
+    `on_step` is told what goes on.
 
     The same errors as `explain`; BadRequest where something named is not there. Warnings of other
     packages are not printed: `Report.warnings` has them, and `kept`, also after an error.
@@ -67,7 +71,9 @@ def explain_named(
     kept = kept or Held()
     where, name = load.split(spec)
     specs = [_inputs.parse(text) for text in inputs]
-    way = run.Way(run.target_named(target), backward, _options.parse(options), on_step)
+    assumed = _options.parse_assumed(assume, target)
+    device = run.target_named(target)
+    way = run.Way(device, backward, _options.parse(options), on_step, assumed)
     run.require_torch()
     with ahead.collecting_rarely():
         on_step("importing PyTorch")

@@ -27,6 +27,17 @@ def parse(texts: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def parse_assumed(texts: Sequence[str], target: str | None) -> dict[str, str]:
+    """``NAME=VALUE`` of --assume; which names and values there are, the target says."""
+    for text in texts:
+        if target is None:
+            step = "add --target, or leave it out: this machine times what it chooses"
+            raise BadRequest(f"--assume {text}", "there is no target", step)
+        if not all(text.partition("=")):
+            raise BadRequest(f"--assume {text}", "no value", "say NAME=VALUE: pad=no")
+    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+
+
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)

@@ -25,13 +25,15 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
     capture, refusal, target = outcome.capture, outcome.refusal, way.target
     chains, fault = _chains(capture, machine_code=refusal is None)
     note = (target.note,) if target and target.note else ()
+    timed = _timed(capture)
     report = Report(
         title=subject.title,
         name="report",
         calls=calls,
         target=target.device if target else "",
         backward=way.backward,
-        remarks=(*subject.remarks, *note),
+        remarks=(*subject.remarks, *note, *timed),
+        gaps=tuple((gap.place, gap.cause, gap.next_step) for gap in getattr(capture, "gaps", ())),
         refusal=(refusal.place, refusal.cause, refusal.next_step) if refusal else (),
         fault=fault,
         summary=summary.table(capture, len(calls)),
@@ -46,6 +48,17 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
         provenance=machine.here(),
     )
     return _near(report)
+
+
+def _timed(capture: Capture) -> tuple[str, ...]:
+    """What the GPU would time, so that some kernels are one of two; nothing if nothing."""
+    questions = getattr(capture, "timed", ())
+    if not questions:
+        return ()
+    head = "The GPU would time these to choose. Kernels that depend on it are marked one of two; "
+    choice = questions[0].partition(":")[0]
+    fix = f"--assume {choice}=no or --assume {choice}=yes shows one way. "
+    return (head + "all others are exact either way; " + fix + "; ".join(questions),)
 
 
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:

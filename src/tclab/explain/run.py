@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tclab.errors import CaptureError, ExplainError, TclabError, UnsupportedTorch
@@ -33,13 +33,15 @@ class Outcome:
 @dataclass(frozen=True)
 class Way:
     """How to compile: for which target (None: this machine), with a backward or not, with which
-    options of torch.compile; `on_step` is told what goes on.
+    options of torch.compile; what the GPU would time and `assume` says; `on_step` is told what
+    goes on.
     """
 
     target: Target | None
     backward: bool
     options: dict[str, Any]
     on_step: OnStep = steps.silent
+    assume: Mapping[str, str] = field(default_factory=dict)
 
 
 def require_torch() -> None:
@@ -67,11 +69,20 @@ def run(subject: Subject, way: Way) -> Outcome:
     """
     if way.target is None:
         return _with_machine_code(_captured(subject, way, **way.options), way)
+    _check_assumed(way)
     try:
-        capture = _captured(subject, way, target=way.target, **way.options)
+        for_target = {"target": way.target, "assume": way.assume}
+        capture = _captured(subject, way, **for_target, **way.options)
     except (TargetError, CaptureError) as refusal:
         return Outcome(_without_target(subject, way, refusal), refusal)
     return _with_machine_code(capture, way)
+
+
+def _check_assumed(way: Way) -> None:
+    """TargetError for what a target does not choose so."""
+    from tclab.capturing.target.timing import timed
+
+    timed.checked(way.assume)
 
 
 def _without_target(subject: Subject, way: Way, refusal: TclabError) -> Capture:

@@ -22,7 +22,8 @@ class Report(Artifact):
 
     `calls` are the arguments of each call in words; `target` is a GPU's name, '' for this machine.
     `refusal` is (place, cause, next step) where the target was refused; then there are only
-    graphs, breaks and guards, or all but machine code. `fault` says why the stages could not be
+    graphs, breaks and guards, or all but machine code. `gaps` are the same of parts that were
+    refused while the rest is shown. `fault` says why the stages could not be
     linked, where they could not. `warnings` are what other packages said meanwhile.
     """
 
@@ -31,6 +32,7 @@ class Report(Artifact):
     backward: bool = False
     remarks: tuple[str, ...] = ()
     refusal: tuple[str, str, str] | tuple[()] = ()
+    gaps: tuple[tuple[str, str, str], ...] = ()
     fault: str = ""
     summary: Table = field(default_factory=Table)
     kernels: Table = field(default_factory=Table)
@@ -47,7 +49,7 @@ class Report(Artifact):
     @property
     def complete(self) -> bool:
         """Whether it has everything that was asked for."""
-        return not self.refusal and not self.fault
+        return not self.refusal and not self.gaps and not self.fault
 
     @property
     def has_kernels(self) -> bool:

@@ -111,28 +111,65 @@ def test_dropout_uses_the_targets_generator() -> None:
     assert "inductor_seeds" in c.wrapper[0].code
 
 
-REFUSED = {
-    "padding that would be timed": (
-        lambda x, w: x @ w,
-        lambda: (torch.randn(65, 67), torch.randn(67, 69)),
-        r"test_capture.py:\d+",
-    ),
-    "a depthwise convolution in channels-last": (
-        lambda x, w: nn.functional.conv2d(x, w, groups=8),
-        lambda: (torch.randn(1, 8, 16, 16).to(memory_format=torch.channels_last),
-                 torch.randn(8, 1, 3, 3)),
-        r"depthwise convolution, .*test_capture\.py:\d+ \(lambda x, w",
-    ),
-    "a Fourier transform": (torch.fft.rfft, lambda: (torch.randn(16),), "_fft_r2c"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_only_the_gpu_can_say_is_refused_by_name(case: str) -> None:
-    fn, make, named = REFUSED[case]
-    with pytest.raises(TargetError, match=named) as error:
-        tclab.capture(lambda *a: fn(*a) + 0, target="h200")(*make())
+def test_what_has_no_meta_kernel_is_refused_by_name() -> None:
+    """The GPU would run it to learn its shape; without one it must not look like a graph break."""
+    args = torch.randn(50, 16, 20).log_softmax(2), torch.randint(1, 20, (16, 30))
+    lengths = torch.full((16,), 50), torch.randint(10, 30, (16,))
+    with pytest.raises(TargetError, match=r"ctc_loss.*test_capture\.py:\d+") as error:
+        tclab.capture(lambda *a: nn.functional.ctc_loss(*a) * 2, target="h200")(*args, *lengths)
     assert error.value.next_step
+
+
+def test_bfloat16_where_the_gpu_has_none_is_named() -> None:
+    with pytest.raises(TargetError, match="BF16 is not supported") as error:
+        tclab.capture(torch.relu, target="t4")(torch.randn(8, dtype=torch.bfloat16))
+    assert "float16" in error.value.next_step
+
+
+def test_a_recurrent_network_has_no_kernel_and_one_break() -> None:
+    c = tclab.capture(nn.LSTM(8, 16), target="h200")(torch.randn(5, 3, 8))
+    assert (len(c.kernels), len(c.breaks)) == (0, 1)
+    assert "LSTM" in c.breaks.breaks[0].reason
+
+
+def test_a_depthwise_convolution_in_channels_last_stays_there() -> None:
+    """Convolution.cpp: use_cudnn_depthwise; cuDNN has every one in that format."""
+    x = torch.randn(1, 8, 16, 16).to(memory_format=torch.channels_last)
+    model = nn.Conv2d(8, 8, 3, groups=8).requires_grad_(False)
+    c = tclab.capture(lambda x: model(x).relu(), target="h200")(x)
+    assert "(1568, 1, 112, 8)" in c.wrapper[0].code  # [1, 8, 14, 14]
+
+
+def test_operators_of_libraries_are_calls_around_known_kernels() -> None:
+    c = tclab.capture(lambda x: torch.fft.rfft(x).real + 1, target="h200")(torch.randn(16, 64))
+    assert len(names(c)) == 1
+    assert any("_fft_r2c" in k.kernel_name for k in c.kernels)
+    assert c.gaps == ()
+
+
+def test_a_graph_that_is_refused_leaves_the_others() -> None:
+    def fn(x: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x) + 1
+        print("between")
+        return torch.rnn_tanh_cell(y, hidden, torch.ones(8, 8), torch.ones(8, 8)) + 1
+
+    from tclab.capturing.target import choices
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(choices._PICKED, "rnn_tanh_cell", "for this test")
+        c = tclab.capture(fn, target="h200")(torch.randn(4, 8), torch.randn(4, 8))
+    (gap,) = c.gaps
+    assert "rnn_tanh_cell" in gap.place and "test_capture.py" in gap.place
+    assert names(c) == ["triton_poi_fused_add_relu_0"]
+    assert c.result.shape == (4, 8)
+
+
+def test_a_number_under_dynamic_shapes_stays_a_number() -> None:
+    """Dynamo passes a float of a module as a tensor, which is on the CPU on a GPU, too."""
+    norm = nn.LayerNorm(64)
+    c = tclab.capture(lambda x: norm(x) + 1, target="h200", dynamic=True)(torch.randn(8, 64))
+    assert len(c.breaks) == 0
+    assert any("layer_norm" in n for n in names(c))
 
 
 @pytest.mark.parametrize("mode", ["max-autotune", "max-autotune-no-cudagraphs"])
@@ -179,7 +216,7 @@ def test_a_users_triton_kernel(user_kernel: Any) -> None:
     assert "cc=80" in c.wrapper[0].code
     assert theirs.name == "triton_poi_fused_mul_relu_0"
     assert ".target sm_80" in mine.stages["ptx"].code
-    with pytest.raises(CaptureError, match="calls a kernel by name"):
+    with pytest.raises(CaptureError, match="calls a kernel that only"):
         _ = c.result
 
 

@@ -24,10 +24,13 @@ _moving: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", default
 @contextmanager
 def on_target() -> Iterator[None]:
     """For the length of the block, what Dynamo traces is on the target."""
+    from torch._dynamo.variables import builder
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch._subclasses.meta_utils import MetaTensorDescriber
 
     with ExitStack() as stack:
+        wrap = _noting_numbers(builder.wrap_to_fake_tensor_and_record)
+        stack.enter_context(mock.patch.object(builder, "wrap_to_fake_tensor_and_record", wrap))
         for cls, name, wrap in (
             (FakeTensorMode, "from_tensor", _from_tensor),
             (FakeTensorMode, "dispatch", _dispatch),
@@ -49,11 +52,26 @@ def factories_on_target() -> Iterator[None]:
         yield
 
 
+def _noting_numbers(original: Any) -> Any:
+    """A number that Dynamo passes as a tensor (a float under ``dynamic=True``) stays on the CPU."""
+
+    def wrap(value: Any, *args: Any, is_tensor: bool, **kwargs: Any) -> Any:
+        if not is_tensor and isinstance(value, torch.Tensor):
+            value._tclab_number = True
+        return original(value, *args, is_tensor=is_tensor, **kwargs)
+
+    return wrap
+
+
+def _is_number(value: Any) -> bool:
+    return getattr(value, "_tclab_number", False)
+
+
 def _from_tensor(original: Any) -> Any:
     """Inputs, parameters and buffers: these move. Constants made while tracing do not."""
 
     def from_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        token = _moving.set(True)
+        token = _moving.set(not _is_number(tensor))
         try:
             return original(self, tensor, *args, **kwargs)
         finally:
@@ -167,9 +185,13 @@ def devices_to_cpu(value: Any) -> Any:
 
 
 def fake_inputs(module: fx.GraphModule, inputs: list[Any]) -> list[Any]:
-    """The graph's inputs as Dynamo traced them: fake tensors of the target, symbols as given."""
+    """The graph's inputs as Dynamo traced them: fake tensors of the target, symbols and numbers as
+    given. A number's tensor is real, as it is for Inductor: what traces it again asks its value.
+    """
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
     return [
-        node.meta["example_value"] if isinstance(real, torch.Tensor) else real
+        node.meta["example_value"]
+        if isinstance(real, torch.Tensor) and not _is_number(real)
+        else real
         for node, real in zip(placeholders, inputs)
     ]

@@ -37,6 +37,10 @@ NAMES = (
     # tracing, constants
     Private("torch._dynamo.output_graph", "SubgraphTracer.create_proxy", "factory functions"),
     Private(_FAKE, "FakeTensorMode.from_tensor", "inputs become fake"),
+    Private(
+        "torch._dynamo.variables.builder", "wrap_to_fake_tensor_and_record", "numbers as tensors"
+    ),
+    Private(_FAKE, "run_fallback_kernel", "operators without a meta kernel"),
     Private(_FAKE, "FakeTensorMode.dispatch", "constants"),
     Private("torch._subclasses.meta_utils", "MetaTensorDescriber.describe_tensor", "their device"),
     Private("torch.utils._device", "_device_constructors", "functions that make tensors"),

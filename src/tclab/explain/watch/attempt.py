@@ -34,6 +34,7 @@ class Request:
     backward: bool = False
     inputs: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    assume: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,7 @@ def _report(request: Request, parent: Connection, kept: Held) -> Report:
         backward=request.backward,
         inputs=request.inputs,
         options=request.options,
+        assume=request.assume,
         on_step=lambda step: parent.send(Step(step)),
         kept=kept,
     )

@@ -66,6 +66,8 @@ def _alerts(shown: Report) -> Iterator[str]:
     if shown.refusal:
         head = f"Not exact for {shown.target}, so not shown."
         yield _alert(head, words.refusal(shown), shown.refusal[2])
+    for at, cause, step in shown.gaps:
+        yield _alert(f"A part is not known for {shown.target}.", f"{at}: {cause}.", step)
     if shown.fault:
         yield _alert("The stages are missing.", shown.fault, "please report it, with this page")
 

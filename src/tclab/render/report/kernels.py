@@ -37,11 +37,14 @@ class Row:
 
     @property
     def kind(self) -> str:
-        """``reduction`` (Triton's), ``C++``, ``library call``; of a gradient that it is one."""
+        """``reduction`` (Triton's), ``C++``, ``library call``; of a gradient that it is one, and
+        of a kernel that the GPU may not choose which way has it.
+        """
         category = "library call" if self.kernel.category == "extern" else self.kernel.category
         made = category.replace("_", " ") or ("C++" if self.kernel.language == "cpp" else "Triton")
-        backward = self.kernel.title.endswith(", backward")
-        return f"{made}, backward" if backward else made
+        backward = ", backward" if ", backward" in self.kernel.title else ""
+        way = self.kernel.facts.get("one of two", "")
+        return f"{made}{backward}" + (f", one of two: {way}" if way else "")
 
     @property
     def lines(self) -> tuple[SourceLine, ...]:

@@ -49,5 +49,7 @@ def gaps(shown: Report) -> Iterator[tuple[str, str]]:
     """What the report lacks, and what to do, each in a line."""
     if shown.refusal:
         yield f"refused for {shown.target}: {refusal(shown)}", shown.refusal[2]
+    for place, cause, step in shown.gaps:
+        yield f"a part is refused for {shown.target}: {place}: {cause}. The rest is shown.", step
     if shown.fault:
         yield shown.fault, "please report it, with the report"

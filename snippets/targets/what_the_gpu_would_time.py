@@ -1,0 +1,41 @@
+"""Where only timing decides, both ways are shown.
+
+Ten classes make a last layer whose sizes are not aligned. Inductor may pad it, and would time
+on the GPU whether that is faster. So the graph is compiled both ways: what both have is exact.
+"""
+# tclab: needs=triton
+
+import torch
+from torch import nn
+
+import tclab
+
+body, head = nn.Linear(64, 64).requires_grad_(False), nn.Linear(64, 10).requires_grad_(False)
+
+
+def classify(x):
+    return head(torch.relu(body(x))).softmax(-1)
+
+
+x = torch.randn(8, 64)
+c = tclab.capture(classify, target="h200")(x)
+tclab.show(tclab.Table(
+    title="Kernels and calls", name="kernels", columns=("kernel or call", "is"),
+    rows=[(k.kernel_name, k.facts.get("one of two", "exact")) for k in c.kernels],
+    caption=c.timed[0],
+))  # fmt: skip
+
+triton = [k for k in c.kernels if k.category != "extern"]
+exact = [k for k in triton if "one of two" not in k.facts]
+# claim: some-are-exact-either-way
+assert exact
+# claim: padding-adds-kernels
+assert any(k.facts.get("one of two") == "pad=yes" for k in triton)
+
+fixed = tclab.capture(classify, target="h200", assume={"pad": "no"})(x)
+# claim: an-assumption-shows-one-way
+assert not fixed.timed and all("one of two" not in k.facts for k in fixed.kernels)
+
+aligned = tclab.capture(lambda x, w: x @ w, target="h200")(torch.randn(8, 64), torch.randn(64, 8))
+# claim: aligned-products-are-not-timed
+assert not aligned.timed

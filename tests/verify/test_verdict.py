@@ -1,0 +1,76 @@
+"""What the comparison calls kernels of both sides, where the GPU timed something and where not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tclab.verify.verdict import compare
+
+pytest.importorskip("torch")
+
+SOURCE = """\
+{name} = async_compile.triton('{name}', '''
+def {name}(x):
+    {body}
+''', device_str='cuda')
+"""
+
+
+def wrapper(**kernels: str) -> str:
+    head = (
+        "from torch._inductor.async_compile import AsyncCompile\nasync_compile = AsyncCompile()\n"
+    )
+    return head + "".join(SOURCE.format(name=n, body=b) for n, b in kernels.items())
+
+
+def side(*wrappers: str, **more: Any) -> dict[str, Any]:
+    return {"status": "done", "wrappers": list(wrappers), "seconds": 1.0, **more}
+
+
+def counts(row: dict[str, Any]) -> tuple[int, int, int, int]:
+    return row["identical"], row["either"], row["different"], row["refused"]
+
+
+FIRST = wrapper(triton_poi_a_0="one", triton_poi_b_1="two")
+SECOND = wrapper(triton_poi_a_0="one", triton_poi_pad_1="pad", triton_poi_b_2="other")
+VARIANT = {"questions": ["pad: mm"], "wrappers": [SECOND], "after": 0, "instead_of": 1}
+TARGET = side(FIRST, variants=[VARIANT])
+
+
+def test_every_character_counts() -> None:
+    assert counts(compare("f", side(FIRST), side(FIRST))) == (2, 0, 0, 0)
+    other = side(FIRST.replace("two", "tvo"))
+    row = compare("f", other, side(FIRST))
+    assert (counts(row), row["verdict"]) == ((1, 0, 1, 0), "different")
+
+
+def test_the_order_of_graphs_does_not_count() -> None:
+    """A GPU compiles backward graphs when they are run, last first."""
+    assert counts(compare("f", side(FIRST, SECOND), side(SECOND, FIRST))) == (5, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("real", "way", "either"), [(FIRST, "first", 1), (SECOND, "second", 2)])
+def test_either_way_is_no_difference(real: str, way: str, either: int) -> None:
+    row = compare("f", side(real), TARGET)
+    assert (counts(row), row["verdict"], row["way"]) == ((1, either, 0, 0), "one of two", way)
+
+
+def test_a_kernel_of_neither_way_is_different() -> None:
+    row = compare("f", side(SECOND.replace("other", "third")), TARGET)
+    assert (counts(row), row["verdict"]) == ((1, 1, 1, 0), "different")
+
+
+def test_an_exact_kernel_that_is_not_there_is_different() -> None:
+    row = compare("f", side(FIRST.replace("one", "two")), TARGET)
+    assert row["verdict"] == "different"
+
+
+def test_what_a_gap_hides_is_refused() -> None:
+    row = compare("f", side(FIRST, wrapper(triton_poi_c_0="three")), side(FIRST, gaps=["c: why"]))
+    assert (counts(row), row["verdict"]) == ((2, 0, 0, 1), "refused in part")
+
+
+def test_no_kernel_is_not_identical() -> None:
+    assert compare("f", side(wrapper()), side(wrapper()))["verdict"] == "no kernels"
