@@ -23,7 +23,7 @@ from tclab.errors import LabError
 from tclab.labs import handout, verdict
 from tclab.labs.exercise import Exercise
 from tclab.labs.judge import VERDICT, Order, load
-from tclab.labs.source import Cell, Lab, cells
+from tclab.labs.source import PERCENT, Cell, Lab, cells
 from tclab.labs.verdict import Verdict
 from tclab.model import Failure, Run, Snippet, Text
 
@@ -88,7 +88,7 @@ def _content(path: Path) -> str:
 def _of_notebook(raw: str, place: str) -> str:
     jupytext = handout.jupytext()
     try:
-        text: str = jupytext.writes(jupytext.reads(raw, fmt="ipynb"), fmt="py:percent")
+        text: str = jupytext.writes(jupytext.reads(raw, fmt="ipynb"), fmt=PERCENT)
     except Exception as error:
         cause = f"is no notebook that can be read: {error}"
         raise LabError(place, cause, "save it in Jupyter, or give the .py") from None

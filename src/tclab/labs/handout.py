@@ -12,7 +12,7 @@ from types import ModuleType
 from tclab import __version__
 from tclab.errors import LabError
 from tclab.labs.exercises import HANDED_OUT
-from tclab.labs.source import BEGIN, END, Cell, Lab
+from tclab.labs.source import BEGIN, END, PERCENT, Cell, Lab
 
 _RELEASE = re.compile(r"tclab: \{lab: (?P<lab>[\w-]+), release: (?P<release>[\w.+-]+)\}")
 _BOUND = re.compile(r"\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\(claim:[^()\s]*\)")
@@ -40,7 +40,7 @@ def notebook(text: str) -> str:
     """A text in the percent format as a notebook; cell ids are their numbers."""
     import nbformat
 
-    book = jupytext().reads(text, fmt="py:percent")
+    book = jupytext().reads(text, fmt=PERCENT)
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number}"
     written: str = nbformat.writes(book, version=4)

@@ -27,6 +27,8 @@ from tclab.errors import LabError
 from tclab.model import Snippet
 
 FOLDER = "docs/labs"
+#: What jupytext calls a lab's form.
+PERCENT = {"extension": ".py", "format_name": "percent"}
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 
 _HEADER = re.compile(r"^# %%(?P<markdown> \[markdown\])?(?P<rest>.*)$")
