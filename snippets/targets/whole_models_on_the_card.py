@@ -1,0 +1,71 @@
+"""Whole models as they ship, for the H200 and on one.
+
+Each model of the corpus has random weights and was compiled twice by the same PyTorch: on the GPU
+by plain `torch.compile`, and for the target in a process that sees no GPU. The file has what came
+of it.
+"""
+# tclab: reads=records/h200-torch2.11/whole_models.json
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import tclab
+
+here = Path(__file__).resolve().parent
+places = (here, here.parents[1] / "records" / "h200-torch2.11")
+path = next(p / "whole_models.json" for p in places if (p / "whole_models.json").exists())
+record = json.loads(path.read_text(encoding="utf-8"))
+models = record["models"]
+COUNTS = ("identical", "either", "different", "refused")
+WORDS = {"either": "one of two"}
+
+kernels = Counter()
+verdicts = Counter(model["verdict"] for model in models)
+for model in models:
+    kernels.update({name: model[name] for name in ("kernels", *COUNTS)})
+
+# claim: more-than-thirty-in-inference
+assert sum(model["name"].startswith(("text/", "vision/")) for model in models) >= 30
+# claim: more-than-ten-in-training
+assert sum(model["name"].startswith("training/") for model in models) >= 10
+# claim: none-is-refused
+assert kernels["refused"] == 0 and "refused" not in verdicts
+# claim: nine-tenths-of-the-kernels-are-identical
+assert kernels["identical"] > 0.9 * kernels["kernels"]
+# claim: some-are-different
+assert kernels["different"] > 0
+different = [model for model in models if model["verdict"] == "different"]
+in_training = [model for model in different if model["name"].startswith("training/")]
+apart = sum(model["different"] for model in different)
+# claim: training-differs-most
+assert sum(model["different"] for model in in_training) > 0.75 * apart
+
+told = record["environment"]
+caption = f"{told['gpu']}, PyTorch {told['torch']}, Triton {told['triton']}, {record['recorded']}"
+share = [
+    (WORDS.get(name, name), kernels[name], 100 * kernels[name] / kernels["kernels"])
+    for name in COUNTS
+]
+tclab.show(
+    tclab.Table(
+        title="Kernels of whole models",
+        name="totals",
+        columns=("kernels", "number", "share"),
+        rows=[*share, ("all", kernels["kernels"], 100)],
+        units=("", "", "%"),
+        formats=("", "d", ".1f"),
+        caption=caption,
+    )
+)
+rows = [(verdict, number) for verdict, number in verdicts.most_common()]
+tclab.show(
+    tclab.Table("Verdicts", "verdicts", ("verdict", "models"), [*rows, ("all", len(models))])
+)
+worst = {"failed": 0, "different": 1, "one of two": 2, "same kernels": 3, "identical": 4}
+lines = [
+    (model["name"], model["verdict"], model["kernels"], *(model[n] for n in COUNTS), model["why"])
+    for model in sorted(models, key=lambda model: (worst[model["verdict"]], model["name"]))
+]
+columns = ("model", "verdict", "kernels", *(WORDS.get(name, name) for name in COUNTS), "why")
+tclab.show(tclab.Table("Model by model", "models", columns, lines, caption=caption))
