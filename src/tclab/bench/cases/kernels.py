@@ -12,55 +12,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tclab.bench.measured.models import dtype_on
-from tclab.bench.measured.subject import Compile, Subject, in_float64
-
-Inputs = Callable[[int], tuple[Any, ...]]
-
-
-def _seeded(of: Callable[[], tuple[Any, ...]]) -> Inputs:
-    def inputs(seed: int) -> tuple[Any, ...]:
-        torch.manual_seed(seed)
-        return of()
-
-    return inputs
-
-
-def _forward(
-    fn: Callable[..., Any], of: Callable[[], tuple[Any, ...]], device: str, **more: Any
-) -> Subject:
-    """The function alone, without gradients."""
-    return Subject(
-        make=lambda compile_: compile_(fn),
-        inputs=_seeded(of),
-        exact=lambda *arguments: fn(*in_float64(arguments)),
-        floor=1e-2 if device == "cuda" else 1e-5,
-        **more,
-    )
-
-
-def _both_ways(fn: Callable[..., Any], of: Callable[[], tuple[Any, ...]], device: str) -> Subject:
-    """The function and its gradients; the last argument is the gradient of its result."""
-
-    def make(compile_: Compile) -> Callable[..., Any]:
-        forward = compile_(fn)
-
-        def run(*arguments: Any) -> Any:
-            asked = [a for a in arguments[:-1] if a.requires_grad]
-            return torch.autograd.grad(forward(*arguments[:-1]), asked, arguments[-1])
-
-        return run
-
-    def exact(*arguments: Any) -> Any:
-        return make(lambda f: f)(*in_float64(arguments))
-
-    floor = 1e-2 if device == "cuda" else 1e-5
-    return Subject(make=make, inputs=_seeded(of), exact=exact, floor=floor, grad=True)
-
-
-def _random(device: str, *shape: int, grad: bool = False) -> torch.Tensor:
-    return torch.randn(*shape, device=device, dtype=dtype_on(device), requires_grad=grad)
-
+from tclab.bench.cases.builders import both_ways, forward, random, seeded
+from tclab.bench.measured.subject import Subject
 
 # --------------------------------------------------------------------------- pointwise
 
@@ -71,7 +24,7 @@ def pointwise_chain(device: str, *, rows: int, columns: int) -> Subject:
     def fn(x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return torch.sigmoid(F.gelu(x + b) * x) - x
 
-    return _forward(fn, lambda: (_random(device, rows, columns), _random(device, columns)), device)
+    return forward(fn, lambda: (random(device, rows, columns), random(device, columns)), device)
 
 
 def bias_gelu(device: str, *, rows: int, columns: int) -> Subject:
@@ -80,7 +33,7 @@ def bias_gelu(device: str, *, rows: int, columns: int) -> Subject:
     def fn(x: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         return F.gelu(x + b, approximate="tanh")
 
-    return _forward(fn, lambda: (_random(device, rows, columns), _random(device, columns)), device)
+    return forward(fn, lambda: (random(device, rows, columns), random(device, columns)), device)
 
 
 def swiglu(device: str, *, rows: int, columns: int) -> Subject:
@@ -90,7 +43,7 @@ def swiglu(device: str, *, rows: int, columns: int) -> Subject:
         a, b = x.chunk(2, dim=-1)
         return F.silu(a) * b
 
-    return _forward(fn, lambda: (_random(device, rows, columns),), device)
+    return forward(fn, lambda: (random(device, rows, columns),), device)
 
 
 def rotary(device: str, *, tokens: int) -> Subject:
@@ -101,9 +54,9 @@ def rotary(device: str, *, tokens: int) -> Subject:
         return q * cos + torch.cat([-right, left], -1) * sin
 
     def inputs() -> tuple[torch.Tensor, ...]:
-        return _random(device, 1, 32, tokens, 128), *(_random(device, tokens, 128) for _ in "cs")
+        return random(device, 1, 32, tokens, 128), *(random(device, tokens, 128) for _ in "cs")
 
-    return _forward(fn, inputs, device)
+    return forward(fn, inputs, device)
 
 
 def dropout(device: str, *, rows: int, columns: int) -> Subject:
@@ -124,7 +77,7 @@ def dropout(device: str, *, rows: int, columns: int) -> Subject:
 
     return Subject(
         make=lambda compile_: compile_(fn),
-        inputs=_seeded(lambda: (_random(device, rows, columns),)),
+        inputs=seeded(lambda: (random(device, rows, columns),)),
         exact=exact,
         outcome=shares,
         floor=5e-2 if rows * columns < 2**16 else 2e-3,
@@ -149,9 +102,7 @@ def softmax(device: str, *, rows: int, columns: int) -> Subject:
     def fn(x: torch.Tensor) -> torch.Tensor:
         return torch.softmax(x, dim=-1)
 
-    return _forward(
-        fn, lambda: (_random(device, rows, columns),), device, others=_by_hand("softmax")
-    )
+    return forward(fn, lambda: (random(device, rows, columns),), device, others=_by_hand("softmax"))
 
 
 def softmax_written_out(device: str, *, rows: int, columns: int) -> Subject:
@@ -161,11 +112,11 @@ def softmax_written_out(device: str, *, rows: int, columns: int) -> Subject:
         up = torch.exp(x - x.amax(-1, keepdim=True))
         return up / up.sum(-1, keepdim=True)
 
-    return _forward(fn, lambda: (_random(device, rows, columns),), device)
+    return forward(fn, lambda: (random(device, rows, columns),), device)
 
 
 def _cross_entropy_inputs(device: str, rows: int, columns: int, grad: bool) -> tuple[Any, ...]:
-    logits = _random(device, rows, columns, grad=grad)
+    logits = random(device, rows, columns, grad=grad)
     target = torch.randint(columns, (rows,), device=device)
     return (logits, target, torch.ones((), device=device)) if grad else (logits, target)
 
@@ -178,13 +129,13 @@ def _cross_entropy(logits: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 def cross_entropy(device: str, *, rows: int, columns: int) -> Subject:
     """Mean cross entropy of [rows, columns] logits, computed in float32."""
     of = lambda: _cross_entropy_inputs(device, rows, columns, grad=False)  # noqa: E731
-    return _forward(_cross_entropy, of, device)
+    return forward(_cross_entropy, of, device)
 
 
 def cross_entropy_training(device: str, *, rows: int, columns: int) -> Subject:
     """The same, and the gradient of the logits."""
     of = lambda: _cross_entropy_inputs(device, rows, columns, grad=True)  # noqa: E731
-    return _both_ways(_cross_entropy, of, device)
+    return both_ways(_cross_entropy, of, device)
 
 
 def _layer_norm(x: torch.Tensor, w: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -198,30 +149,30 @@ def _rms_norm(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
 
 def _rows(device: str, rows: int, columns: int, vectors: int, grad: bool) -> tuple[Any, ...]:
     """[rows, columns], then vectors [columns], then where gradients are asked for the result's."""
-    wide = [_random(device, rows, columns, grad=grad)]
-    wide += [_random(device, columns, grad=grad) for _ in range(vectors)]
-    return (*wide, _random(device, rows, columns)) if grad else tuple(wide)
+    wide = [random(device, rows, columns, grad=grad)]
+    wide += [random(device, columns, grad=grad) for _ in range(vectors)]
+    return (*wide, random(device, rows, columns)) if grad else tuple(wide)
 
 
 def layer_norm(device: str, *, rows: int, columns: int) -> Subject:
     """Layer normalisation with weight and bias."""
-    return _forward(_layer_norm, lambda: _rows(device, rows, columns, 2, grad=False), device)
+    return forward(_layer_norm, lambda: _rows(device, rows, columns, 2, grad=False), device)
 
 
 def layer_norm_training(device: str, *, rows: int, columns: int) -> Subject:
     """The same, and the gradients of x, weight and bias."""
-    return _both_ways(_layer_norm, lambda: _rows(device, rows, columns, 2, grad=True), device)
+    return both_ways(_layer_norm, lambda: _rows(device, rows, columns, 2, grad=True), device)
 
 
 def rms_norm(device: str, *, rows: int, columns: int) -> Subject:
     """RMS normalisation, written out as Llama's code does."""
     of = lambda: _rows(device, rows, columns, 1, grad=False)  # noqa: E731
-    return _forward(_rms_norm, of, device, others=_by_hand("rms_norm"))
+    return forward(_rms_norm, of, device, others=_by_hand("rms_norm"))
 
 
 def rms_norm_training(device: str, *, rows: int, columns: int) -> Subject:
     """The same, and the gradients of x and weight."""
-    return _both_ways(_rms_norm, lambda: _rows(device, rows, columns, 1, grad=True), device)
+    return both_ways(_rms_norm, lambda: _rows(device, rows, columns, 1, grad=True), device)
 
 
 # --------------------------------------------------------------------------- products
@@ -234,9 +185,9 @@ def matmul_bias_gelu(device: str, *, n: int) -> Subject:
         return F.gelu(x @ w + b)
 
     def inputs() -> tuple[torch.Tensor, ...]:
-        return _random(device, n, n), _random(device, n, n), _random(device, n)
+        return random(device, n, n), random(device, n, n), random(device, n)
 
-    return _forward(fn, inputs, device)
+    return forward(fn, inputs, device)
 
 
 def matmul_fp8(device: str, *, n: int) -> Subject:
@@ -252,7 +203,7 @@ def matmul_fp8(device: str, *, n: int) -> Subject:
     def exact(x: torch.Tensor, w: torch.Tensor, sx: torch.Tensor, sw: torch.Tensor) -> torch.Tensor:
         return F.relu((x.double() * sx) @ (w.double() * sw).t())
 
-    return Subject(lambda compile_: compile_(fn), _seeded(inputs), exact, floor=1e-2)
+    return Subject(lambda compile_: compile_(fn), seeded(inputs), exact, floor=1e-2)
 
 
 def attention(device: str, *, tokens: int) -> Subject:
@@ -266,7 +217,7 @@ def attention(device: str, *, tokens: int) -> Subject:
         heads = [fn(*(h[None, None] for h in three)) for three in zip(*double)]
         return torch.cat(heads).view(arguments[0].shape)
 
-    inputs = _seeded(lambda: tuple(_random(device, 2, 16, tokens, 64) for _ in "qkv"))
+    inputs = seeded(lambda: tuple(random(device, 2, 16, tokens, 64) for _ in "qkv"))
     floor = 1e-2 if device == "cuda" else 1e-5
     return Subject(lambda compile_: compile_(fn), inputs, exact, floor=floor)
 
@@ -276,12 +227,12 @@ def attention(device: str, *, tokens: int) -> Subject:
 
 def row_sum(device: str, *, rows: int, columns: int) -> Subject:
     """The sum of each row of x²."""
-    return _forward(lambda x: x.square().sum(-1), lambda: (_random(device, rows, columns),), device)
+    return forward(lambda x: x.square().sum(-1), lambda: (random(device, rows, columns),), device)
 
 
 def column_sum(device: str, *, rows: int, columns: int) -> Subject:
     """The sum of each column of x²."""
-    return _forward(lambda x: x.square().sum(0), lambda: (_random(device, rows, columns),), device)
+    return forward(lambda x: x.square().sum(0), lambda: (random(device, rows, columns),), device)
 
 
 def full_norm(device: str, *, rows: int, columns: int) -> Subject:
@@ -291,7 +242,7 @@ def full_norm(device: str, *, rows: int, columns: int) -> Subject:
         high = x if x.dtype == torch.float64 else x.float()
         return high.square().sum().sqrt()
 
-    return _forward(fn, lambda: (_random(device, rows, columns),), device)
+    return forward(fn, lambda: (random(device, rows, columns),), device)
 
 
 def cumulative_sum(device: str, *, rows: int, columns: int) -> Subject:
@@ -300,16 +251,16 @@ def cumulative_sum(device: str, *, rows: int, columns: int) -> Subject:
     def fn(x: torch.Tensor) -> torch.Tensor:
         return (x if x.dtype == torch.float64 else x.float()).cumsum(-1).to(x.dtype)
 
-    return _forward(fn, lambda: (_random(device, rows, columns),), device)
+    return forward(fn, lambda: (random(device, rows, columns),), device)
 
 
 def gather(device: str, *, rows: int, columns: int) -> Subject:
     """`rows` rows of a table of as many, in random order, plus 1."""
 
     def inputs() -> tuple[torch.Tensor, ...]:
-        return _random(device, rows, columns), torch.randperm(rows, device=device)
+        return random(device, rows, columns), torch.randperm(rows, device=device)
 
-    return _forward(lambda table, at: table[at] + 1.0, inputs, device)
+    return forward(lambda table, at: table[at] + 1.0, inputs, device)
 
 
 def scatter_add(device: str, *, rows: int, columns: int) -> Subject:
@@ -321,15 +272,15 @@ def scatter_add(device: str, *, rows: int, columns: int) -> Subject:
         return out.index_add(0, at, x.to(dtype))
 
     def inputs() -> tuple[torch.Tensor, ...]:
-        return _random(device, rows, columns), torch.randint(rows // 4, (rows,), device=device)
+        return random(device, rows, columns), torch.randint(rows // 4, (rows,), device=device)
 
-    return _forward(fn, inputs, device)
+    return forward(fn, inputs, device)
 
 
 def transpose_add(device: str, *, rows: int, columns: int) -> Subject:
     """Adds yᵀ to x: one of the two is read across its rows."""
 
     def inputs() -> tuple[torch.Tensor, ...]:
-        return _random(device, rows, columns), _random(device, columns, rows)
+        return random(device, rows, columns), random(device, columns, rows)
 
-    return _forward(lambda x, y: x + y.t(), inputs, device)
+    return forward(lambda x, y: x + y.t(), inputs, device)
