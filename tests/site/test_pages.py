@@ -46,6 +46,7 @@ EXPECTED = {
     "how-exact.md": 7,
     "how-this-site-is-made.md": 1,
     "index.md": 2,
+    "labs/index.md": 0,
     "pipeline/aotautograd.md": 8,
     "pipeline/backends.md": 7,
     "pipeline/caches.md": 5,
@@ -164,7 +165,7 @@ def _shows(html: str, use: uses.Use, build: state.Build) -> None:
 
 @pytest.mark.snippet
 def test_every_snippet_has_a_run_to_show(build: state.Build) -> None:
-    assert set(build.book.runs) == set(build.book.snippets)
+    assert set(build.book.runs) == set(build.book.all)
     for name, runs in build.book.runs.items():
         assert runs, name
         for run in runs:
