@@ -120,7 +120,7 @@ def test_everything_is_readable_without_javascript(tab, address: str, page: str)
         opened.goto(f"{address}/{page}", wait_until="load")
         # Words, not what stands between spaces: a script may part or join neighbouring elements.
         words.append(set(re.findall(r"\w+", opened.locator("article").first.text_content())))
-    assert words[0] - words[1] == set()
+    assert words[0] - words[1] <= {"copy"}  # a button that only a script can serve
     for choice in without.locator(".tclab-tabs").all():
         if not choice.is_visible():
             continue  # in another tab's panel, or folded

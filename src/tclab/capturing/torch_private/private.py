@@ -50,6 +50,7 @@ class Private:
 
     def files(self) -> str:
         """The files of tclab that name it, the tables first: what a new PyTorch makes wrong."""
+        # from torch._inductor.graph import GraphLowering
         word = re.compile(rf"\b{self.name.split('.')[0]}\b")
         texts = {path: path.read_text(encoding="utf-8") for path in sorted(_OURS.rglob("*.py"))}
         naming = [path.relative_to(_OURS).as_posix() for path in texts if word.search(texts[path])]

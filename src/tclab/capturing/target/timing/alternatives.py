@@ -39,6 +39,7 @@ def _both(first: Sequence[Unit], variant: Variant) -> list[Unit]:
 
 def unnumbered(kernel: Kernel) -> str:
     """A kernel's code without the number it has in the order of writing."""
+    # triton_poi_fused_add_relu_3
     bare = re.sub(r"_\d+$", "", kernel.kernel_name)
     return kernel.code.replace(kernel.kernel_name, bare)
 
