@@ -224,13 +224,14 @@ class Chain {
     return opcode ? explain(this.data.help[pane.stage], opcode[1]) : "";
   }
 
-  // Brings the first linked line of each column to its middle: all measured, then all moved.
+  // Brings the first linked line of each column to its middle, or that which the reader has gone on
+  // to while code was on its way: all measured, then all moved.
   scroll(still) {
     const own = this.pane(this.pinned);
     const moves = [];
     for (const column of this.columns) {
       if (!column.shown || (still && own === still && column === own.column)) continue;
-      const line = column === own.column ? this.pinned : column.lit[0];
+      const line = column.cursor >= 0 ? column.cursor : column.lit[0];
       if (line !== undefined) moves.push([column, column.middle(line)]);
     }
     for (const [column, top] of moves) column.scroller.scrollTop = top;
