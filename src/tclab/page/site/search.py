@@ -19,13 +19,16 @@ from tclab.render.opcodes import Keyword
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 
 #: More pages with the same instruction say nothing new, and the index is loaded with each page.
-MOST_PAGES = 5
+MOST_PAGES = 2
+
+#: What mkdocs-jupyter puts around the code of a notebook's cell.
+_CELL = "highlight-ipynb"
 
 Entry = dict[str, str]
 
 
 class _Pruner(HTMLParser):
-    """Collects a page's HTML but for the elements marked `data-search-exclude`."""
+    """Collects a page's HTML but for what is marked `data-search-exclude`, and cells."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -33,7 +36,7 @@ class _Pruner(HTMLParser):
         self.depth = 0  # of open elements, within an excluded one
 
     def handle_starttag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
-        excluded = self.depth > 0 or any(key == "data-search-exclude" for key, _ in attrs)
+        excluded = self.depth > 0 or any(_is_left_out(key, value or "") for key, value in attrs)
         if not excluded:
             self.kept.append(self.get_starttag_text() or "")
         elif name not in _VOID:
@@ -58,6 +61,10 @@ class _Pruner(HTMLParser):
 
     def handle_charref(self, name: str) -> None:
         self.handle_data(f"&#{name};")
+
+
+def _is_left_out(attribute: str, value: str) -> bool:
+    return attribute == "data-search-exclude" or (attribute == "class" and _CELL in value)
 
 
 def prose(html: str) -> str:
