@@ -29,11 +29,13 @@ def said(capsys, *words: str) -> tuple[int, str]:
     return status, captured.out + captured.err
 
 
-def test_list_names_every_lab(capsys, tmp_path):
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_list_names_every_lab(capsys, tmp_path, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
     status, text = said(capsys, "list", str(tmp_path))
     assert status == 0
-    assert all(lab.title in text for lab in LABS)
-    assert "close_enough" in text
+    assert all(lab.title in text for lab in LABS if columns == "200")
+    assert "close_enough" in text and "first_and_later" in text
     assert "passed" not in text
 
 

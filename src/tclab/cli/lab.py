@@ -44,6 +44,8 @@ def list_(context: click.Context, folder: Path) -> None:
     """The labs, their exercises, and those passed by the answers in FOLDER (default: here)."""
     progress = Progress.of(folder)
     table = terminal.plain_table("lab", "title", "exercise", "what it is", "state")
+    for words in (table.columns[1], table.columns[3]):
+        words.no_wrap = False  # a narrow terminal breaks these, and no name
     for one in source.find(project(context).root):
         passed = progress.passed.get(one.name, [])
         for number, exercise in enumerate(load(one.name)):
