@@ -255,7 +255,7 @@ def test_an_interrupted_run_writes_nothing(write, folder):
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "interrupted; no report was written" in err and "Traceback" not in err
     assert {p.name for p in folder.iterdir()} - {"__pycache__"} == {"slow.py"}
 

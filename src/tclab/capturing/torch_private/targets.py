@@ -41,6 +41,7 @@ NAMES = (
         "torch._dynamo.variables.builder", "wrap_to_fake_tensor_and_record", "numbers as tensors"
     ),
     Private(_FAKE, "run_fallback_kernel", "operators without a meta kernel"),
+    Private("torch._subclasses.fake_impls", "run_fallback_kernel", "the same, by its other name"),
     Private(_FAKE, "FakeTensorMode.dispatch", "constants"),
     Private("torch._subclasses.meta_utils", "MetaTensorDescriber.describe_tensor", "their device"),
     Private("torch.utils._device", "_device_constructors", "functions that make tensors"),
