@@ -53,7 +53,7 @@ READERS := $(CAPTURING)/read/*,$(CAPTURING)/machine_code/*,$(CAPTURING)/chain/*
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test coverage lint check record bench bench-clone readme-picture list clean distclean
+.PHONY: help site serve test coverage lint check record names bench bench-clone readme-picture list clean distclean
 
 help: ## this text
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -98,6 +98,11 @@ list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
 	@test -n "$(ENV)" || { echo "make record ENV=name-of-the-environment, e.g. h200-torch2.13" >&2; exit 2; }
 	$(BIN)/tclab record $(ENV)
+
+# What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
+names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0
+	$(BIN)/tclab run reference backends/which_backends
+	$(BIN)/python -m tclab.page.reference.write
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
 	$(BIN)/python -m benchmarks $(BENCH)

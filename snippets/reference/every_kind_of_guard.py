@@ -92,14 +92,14 @@ for function, arguments, settings in calls:
 
 known = {name for name in vars(torch._C._dynamo.guards) if name.isupper()}
 rows = [(name, *examples.get(name, (None, None))) for name in sorted(known | set(examples))]
-tclab.show(tclab.Table("Kinds of guard", "kinds", ("kind", "of what", "checked"), rows))
+tclab.show(tclab.Table("Kinds of guard", "guards", ("kind", "of what", "checked"), rows))
 rows = [
     (name, " ".join((inspect.getdoc(method) or "").split()) or None, place(method))
     for name, method in sorted(vars(GuardBuilder).items())
     if name.isupper() and callable(method)
 ]
 columns = ("method", "PyTorch's description", "at")
-tclab.show(tclab.Table("What Dynamo asks for", "methods", columns, rows))
+tclab.show(tclab.Table("What Dynamo asks for", "guard-methods", columns, rows))
 
 # claim: every-kind-that-was-seen-is-in-the-list
 assert set(examples) <= known, set(examples) - known

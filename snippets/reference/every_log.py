@@ -55,19 +55,21 @@ def listen(names):
             log.handlers, log.propagate = [Hear()], False
 
 
-def run(names, **options):
-    """Two training steps of different sizes, with these logs on."""
+def run(names, sizes=(4, 8), **options):
+    """A training step for each size, with these logs on."""
     torch._dynamo.reset()
     listen(names)
     w = torch.randn(16, 16, requires_grad=True)
     compiled = torch.compile(step, **options)
-    for size in (4, 8):
+    for size in sizes:
         compiled(torch.randn(size, 16), w).backward()
 
 
 # What is verbose silences the log that is not.
 verbose = [name for name in artifacts if "verbose" in name]
-run(["dynamo", "inductor", "aot", *(n for n in artifacts if known(n) and n not in verbose)])
+plain = ["dynamo", "inductor", "aot", *(n for n in artifacts if known(n) and n not in verbose)]
+run(plain, sizes=(4,))
+run(plain, backend="eager")
 run(verbose, backend="eager")
 
 
@@ -86,9 +88,9 @@ rows = [
     for name in artifacts
 ]  # fmt: skip
 columns = ("log", "on", "PyTorch's description", "first lines here")
-tclab.show(tclab.Table("Artifacts", "artifacts", columns, rows))
+tclab.show(tclab.Table("Logs of one kind of thing", "logs", columns, rows))
 rows = [(name, ", ".join(logs)) for name, logs in sorted(modules.items())]
-tclab.show(tclab.Table("Modules", "modules", ("log", "loggers of"), rows))
+tclab.show(tclab.Table("Logs of whole modules", "log-modules", ("log", "loggers of"), rows))
 
 # claim: what-happened-is-said
 assert all(heard[name] for name in ("graph_breaks", "recompiles", "guards", "output_code"))

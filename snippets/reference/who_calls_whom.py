@@ -1,8 +1,8 @@
 """Where each stage lives in PyTorch's source, and who calls whom.
 
 The chapters name functions and classes, each looked up in the installed PyTorch. Here a training
-step is compiled while Python reports every call: of the named ones that ran, which one called which?
-Between two of them there may be many others.
+step is compiled while Python reports every call: of the named ones, which one called which? Between
+two of them there may be many others.
 """
 # tclab: needs=cxx reads=docs/pipeline/*.md timeout=240
 

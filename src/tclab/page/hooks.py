@@ -23,7 +23,8 @@ from tclab import render
 from tclab.errors import TclabError
 from tclab.page import book, downloads, engine, fragments, labs, progress, proofs, state
 from tclab.page.prose import references
-from tclab.page.site import chapters, crumbs, search, theme
+from tclab.page.reference import changed, versions
+from tclab.page.site import chapters, crumbs, names, search, theme
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -186,6 +187,11 @@ def on_post_build(config: MkDocsConfig) -> None:
     by_url = {page.url: page for page in build.pages.values()}
     words = [by_url[url] for url in build.order if url in by_url]
     search.complete(Path(config.site_dir, "search", "search_index.json"), words)
+    names.write(Path(config.site_dir, "search"), words)
+    groups = [group for page in words for group in page.groups]
+    known = versions.read(Path(config.docs_dir, versions.FOLDER))
+    for line in changed.report(groups, known, build.concordance()):
+        log.info(line)
     fragments.sweep()
 
 
