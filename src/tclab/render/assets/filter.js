@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   // So many rows are laid out at once; the others follow while nothing is typed.
-  var AT_ONCE = 150;
+  var AT_ONCE = 50;
 
   function build(box) {
     var body = box.querySelector("tbody");
@@ -27,9 +27,13 @@
       count.textContent = number.toLocaleString("en") + " of " + rows.length.toLocaleString("en");
     }
 
+    function read() {
+      texts = texts || rows.map(function (row) { return row.textContent.toLowerCase(); });
+    }
+
     function matching() {
       var words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      texts = texts || rows.map(function (row) { return row.textContent.toLowerCase(); });
+      read();
       return rows.filter(function (_, i) {
         return words.every(function (word) { return texts[i].indexOf(word) >= 0; });
       });
@@ -56,6 +60,7 @@
       target.scrollIntoView({ block: "center" });
     }
 
+    field.addEventListener("focus", read);
     field.addEventListener("input", apply);
     window.addEventListener("hashchange", free);
   }
