@@ -1,7 +1,7 @@
 /* A field above a table of entries: only the rows with all of its words stay. */
 (function () {
   "use strict";
-  // So many rows are laid out at once; the others follow while nothing is typed.
+  // So many rows are laid out while one types; the others follow when one scrolls or leaves the field.
   var AT_ONCE = 50;
 
   function build(box) {
@@ -11,7 +11,7 @@
     var label = document.createElement("label");
     var field = document.createElement("input");
     var count = document.createElement("output");
-    var later = 0;
+    var left = [];  // rows that match and are not there yet
     box.dataset.ready = "";
     label.className = "tclab-filter";
     label.textContent = "Filter ";
@@ -27,13 +27,14 @@
       count.textContent = number.toLocaleString("en") + " of " + rows.length.toLocaleString("en");
     }
 
-    function read() {
+    // Taking thousands of rows out takes a while: it is done before the first letter.
+    function enter() {
       texts = texts || rows.map(function (row) { return row.textContent.toLowerCase(); });
+      apply();
     }
 
     function matching() {
       var words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      read();
       return rows.filter(function (_, i) {
         return words.every(function (word) { return texts[i].indexOf(word) >= 0; });
       });
@@ -41,13 +42,15 @@
 
     function apply() {
       var wanted = matching();
-      clearTimeout(later);
       tell(wanted.length);
       body.replaceChildren.apply(body, wanted.slice(0, AT_ONCE));
-      if (wanted.length > AT_ONCE) later = setTimeout(rest, 300, wanted);
+      left = wanted.slice(AT_ONCE);
     }
 
-    function rest(wanted) { body.append.apply(body, wanted.slice(AT_ONCE)); }
+    function rest() {
+      if (left.length) body.append.apply(body, left);
+      left = [];
+    }
 
     // The target of a link may be a row that is filtered out.
     function free() {
@@ -56,11 +59,15 @@
       if (!target || target.isConnected) return;
       field.value = "";
       body.replaceChildren.apply(body, rows);
+      left = [];
       tell(rows.length);
       target.scrollIntoView({ block: "center" });
     }
 
-    field.addEventListener("focus", read);
+    field.addEventListener("focus", enter);
+    field.addEventListener("blur", rest);
+    box.addEventListener("scroll", rest, true);
+    window.addEventListener("beforeprint", rest);
     field.addEventListener("input", apply);
     window.addEventListener("hashchange", free);
   }
