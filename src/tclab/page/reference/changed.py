@@ -21,7 +21,8 @@ def html(book: Book) -> str:
     """A fold for each version but the oldest: what it added and dropped, table by table."""
     known = versions.read(book.docs / versions.FOLDER)
     pairs = list(zip(known, list(known)[1:]))
-    return "\n".join(_version(before, version, known) for before, version in reversed(pairs))
+    folds = [_version(before, version, known) for before, version in reversed(pairs)]
+    return "\n".join(folds) or parts.note("One version is listed: nothing to compare.")
 
 
 def _version(before: str, version: str, known: dict[str, dict[str, frozenset[str]]]) -> str:
