@@ -70,7 +70,7 @@ def test_a_page_is_small(site: Path) -> None:
         ("torch._dynamo.config.recompile_limit = 16", "recompile_limit", "dynamo"),
         ('TORCH_LOGS="+fusion,schedule"', "fusion", "FUSION"),
         ("torch.ops.aten.mm", "aten.mm", "mm"),
-        ("cse = True", "True", "cse"),
+        ("cse = a_name", "a_name", "cse"),
         ("config.cse = True", "cse", "x"),
         ("GB0170", "GB0170", "GB"),
     ],

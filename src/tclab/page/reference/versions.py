@@ -49,7 +49,7 @@ def read(folder: Path) -> dict[str, dict[str, frozenset[str]]]:
             table, sign, name = line.split(" ", 2)
             here = last.get(table, frozenset())
             last[table] = here | {name} if sign == "+" else here - {name}
-        known[path.stem] = last = dict(last)
+        known[path.stem] = dict(last)
     return known
 
 
