@@ -2,6 +2,7 @@
 #
 #   make site                    the site of this machine in site/
 #   make site TORCH=2.15.0       the same against another PyTorch, in a venv of its own
+#   make site SITE_URL=https://… with canonical addresses and a sitemap
 #
 # Needs: Python >= 3.10 with venv, pip, gcc/g++, git and make. Everything else is
 # installed into .venv*/; nothing outside this folder is touched.
@@ -41,6 +42,8 @@ SITE := site$(SUFFIX)
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export TCLAB_STORE := $(CURDIR)/.tclab$(SUFFIX)
+SITE_URL ?=
+export SITE_URL
 ifneq ($(JOBS),)
 export TCLAB_JOBS := $(JOBS)
 endif

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
@@ -22,6 +23,7 @@ class Build:
     executed: Counter[str] = field(default_factory=Counter)
     pages: dict[str, Page] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)  # urls, as the navigation has them
+    listed: list[Any] = field(default_factory=list)  # MkDocs' pages, as the navigation has them
     _concordance: Concordance | None = None
 
     def page(self, path: str, url: str = "") -> Page:
