@@ -61,6 +61,16 @@ EXPECTED = {
     "pipeline/irs.md": 7,
     "pipeline/the-call.md": 9,
     "pipeline/triton.md": 16,
+    "reference/backends.md": 2,
+    "reference/glossary.md": 0,
+    "reference/graph-breaks.md": 2,
+    "reference/guards.md": 3,
+    "reference/index.md": 1,
+    "reference/instructions.md": 2,
+    "reference/logs.md": 3,
+    "reference/operators.md": 3,
+    "reference/settings.md": 7,
+    "reference/source-map.md": 3,
     "targets.md": 8,
 }
 

@@ -16,8 +16,10 @@ from collections.abc import Sequence
 
 from tclab.model import Run, Snippet
 from tclab.page import blocks, outputs, overviews, state
+from tclab.page.reference import changed, machine_code
+from tclab.page.reference import entries as reference
 
-__all__ = ["code", "overview", "show", "snippet", "stdout"]
+__all__ = ["code", "entries", "instructions", "overview", "show", "snippet", "stdout", "versions"]
 
 
 def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -> None:
@@ -61,6 +63,25 @@ def stdout(name: str, fold: bool = False) -> None:
     """What the snippet printed in the chosen runs, each run stamped."""
     block, found, runs = _find(name)
     block.emit(outputs.printed(block, found, runs, fold))
+
+
+def entries(name: str, table: str, versions: bool = True) -> None:
+    """A table of the snippet's run as a reference: filtered as one types, each row known to the
+    search, with the chapters that show it and, unless `versions` is off, the versions that have it.
+    """
+    block, _, runs = _find(name)
+    block.emit(reference.html(block, runs, table, versions))
+
+
+def instructions(stage: str) -> None:
+    """The instructions of a stage (``ptx`` or ``sass``) that occur on the site, in a line each."""
+    block = blocks.current()
+    block.emit(machine_code.html(block, stage))
+
+
+def versions() -> None:
+    """What each version of PyTorch added to the reference, and what it dropped."""
+    blocks.current().emit(changed.html(state.build().book))
 
 
 def overview() -> None:
