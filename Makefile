@@ -97,7 +97,7 @@ list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 
 record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
 	@test -n "$(ENV)" || { echo "make record ENV=name-of-the-environment, e.g. h200-torch2.13" >&2; exit 2; }
-	$(BIN)/tclab record $(ENV)
+	$(BIN)/tclab record $(ENV) $(SNIPPETS)
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
 	$(BIN)/python -m benchmarks $(BENCH)

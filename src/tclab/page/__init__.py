@@ -16,8 +16,9 @@ from collections.abc import Sequence
 
 from tclab.model import Run, Snippet
 from tclab.page import blocks, outputs, overviews, state
+from tclab.page.site import verdicts as judged
 
-__all__ = ["code", "overview", "show", "snippet", "stdout"]
+__all__ = ["beliefs", "code", "overview", "show", "snippet", "stdout", "verdicts"]
 
 
 def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -> None:
@@ -66,6 +67,21 @@ def stdout(name: str, fold: bool = False) -> None:
 def overview() -> None:
     """A table of every snippet of the site: what it needs, which runs are shown, their cost."""
     blocks.current().emit(overviews.table(state.build().book))
+
+
+def verdicts(name: str) -> None:
+    """What a snippet on beliefs judged, the versions of PyTorch it was run on side by side.
+
+    Each belief is a heading of the page. PageError names one that is not.
+    """
+    block, _, runs = _find(name)
+    block.emit(judged.of_snippet(block, state.build().book, name, runs))
+
+
+def beliefs() -> None:
+    """Every belief that a page of the site judges, with its verdicts and a link to it."""
+    block = blocks.current()
+    block.emit(judged.of_all(block, state.build().book))
 
 
 def _find(name: str) -> tuple[blocks.Block, Snippet, tuple[Run, ...]]:
