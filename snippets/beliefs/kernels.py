@@ -4,7 +4,7 @@
 import re
 
 import torch
-from _beliefs import DOES_NOT, Beliefs, count
+from _beliefs import DOES_NOT, HOLDS, Beliefs, count
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.utils import run_and_get_code
 
@@ -116,5 +116,6 @@ numbers = beliefs.judge(
     "Complex numbers fall back to eager's kernels",
     {"a chain of products": (own == 0, f"{told(own, library)}, {handed_on} of ATen")},
 )
+# claim: complex-is-handed-on
+assert numbers == HOLDS
 beliefs.show()
-print(numbers)

@@ -19,7 +19,7 @@ def unbroken(fn, *args, **options):
 
 def prints(x):
     y = x.sin()
-    print(end="")
+    print("")
     return y.cos()
 
 
