@@ -100,7 +100,7 @@ list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 
 record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
 	@test -n "$(ENV)" || { echo "make record ENV=name-of-the-environment, e.g. h200-torch2.13" >&2; exit 2; }
-	$(BIN)/tclab record $(ENV)
+	$(BIN)/tclab record $(ENV) $(SNIPPETS)
 
 # What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
 names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0

@@ -18,8 +18,20 @@ from tclab.model import Run, Snippet
 from tclab.page import blocks, outputs, overviews, state
 from tclab.page.reference import changed, machine_code
 from tclab.page.reference import entries as reference
+from tclab.page.site import verdicts as judged
 
-__all__ = ["code", "entries", "instructions", "overview", "show", "snippet", "stdout", "versions"]
+__all__ = [
+    "beliefs",
+    "code",
+    "entries",
+    "instructions",
+    "overview",
+    "show",
+    "snippet",
+    "stdout",
+    "verdicts",
+    "versions",
+]
 
 
 def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -> None:
@@ -87,6 +99,21 @@ def versions() -> None:
 def overview() -> None:
     """A table of every snippet of the site: what it needs, which runs are shown, their cost."""
     blocks.current().emit(overviews.table(state.build().book))
+
+
+def verdicts(name: str) -> None:
+    """What a snippet on beliefs judged, the versions of PyTorch it was run on side by side.
+
+    Each belief is a heading of the page. PageError names one that is not.
+    """
+    block, _, runs = _find(name)
+    block.emit(judged.of_snippet(block, state.build().book, name, runs))
+
+
+def beliefs() -> None:
+    """Every belief that a page of the site judges, with its verdicts and a link to it."""
+    block = blocks.current()
+    block.emit(judged.of_all(block, state.build().book))
 
 
 def _find(name: str) -> tuple[blocks.Block, Snippet, tuple[Run, ...]]:
