@@ -13,7 +13,10 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+import torch._functorch.config as functorch
+import torch._inductor.config as inductor
 import torch._logging._internal as logging_of_torch
+from torch.utils._config_module import _UNSET_SENTINEL
 
 #: Before each record: what wrote it. It ends what the record before said.
 _FORMAT = "\x1e%(name)s\x1f%(message)s"
@@ -61,3 +64,11 @@ def _run(sender: Any, stderr: Any, variables: dict, job: Callable[..., Any], arg
     logging_of_torch.LOG_TRACE_HANDLER = None  # it was made of the variables of the import
     logging_of_torch._init_logs()
     sender.send(job(*args))
+
+
+def caches_on(folder: str) -> None:
+    """Graph caches as a plain program has them; where the site's snippets run, variables forbid."""
+    os.environ["TORCHINDUCTOR_CACHE_DIR"] = folder
+    for config, name in ((inductor, "fx_graph_cache"), (functorch, "enable_autograd_cache")):
+        config._config[name].env_value_force = _UNSET_SENTINEL
+        setattr(config, name, True)

@@ -6,6 +6,7 @@ TORCH_TRACE names a folder. The program compiles, breaks, and compiles for anoth
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,8 @@ def program():
 def kind(line):
     """What a record is about: a key of its JSON that is none of those each record has."""
     data = json.loads(line[line.index("{") :])
+    if "artifact" in data:
+        return data["artifact"]["name"]
     names = set(data) - {"rank", "frame_id", "frame_compile_id", "attempt", "has_payload"}
     return min(names - {"stack", "compiled_autograd_id"}, default="stack")
 
@@ -50,11 +53,13 @@ def report_of(trace, out):
 with tempfile.TemporaryDirectory() as folder:
     logged("", program, TORCH_TRACE=folder)
     (trace,) = Path(folder).iterdir()
-    records = [line for line in trace.read_text().splitlines() if not line.startswith("\t")]
+    lines = trace.read_text().split("\n")
+    records = [line for line in lines if line and not line.startswith("\t")]  # tabs: what belongs
     kinds = Counter(map(kind, records))
     report = report_of(trace, Path(folder, "report"))
 made = [report] if isinstance(report, str) else report
-compiles = sorted({path.split("/")[0] for path in made if "/" in path})
+pages = [re.sub(r"_[a-z0-9]{52}|_\d+(?=\.)", "", path) for path in made]  # hashes and numbers
+compiles = sorted({path.split("/")[0] for path in made if path.startswith("-_")} - {"-_-_-_-"})
 
 tclab.show(
     tclab.Table(
@@ -64,15 +69,15 @@ tclab.show(
         rows=kinds.most_common(),
     )
 )
-tclab.show("\n".join(made), title="The report of tlparse", name="report")
+tclab.show("\n".join(pages), title="The report of tlparse", name="report")
 
 # claim: one-file-a-process
 assert trace.name.startswith("dedicated_log_torch_trace_")
-# claim: graphs-code-and-guards-are-in-it
+# claim: graphs-and-code-are-in-it
 assert kinds["dynamo_output_graph"] == kinds["inductor_output_code"] == 4
-# claim: breaks-are-in-it
-assert kinds["dynamo_graph_break_reason"] >= 1
+# claim: breaks-and-reasons-to-recompile-are-in-it
+assert kinds["dynamo_graph_break_reason"] and kinds["recompile_reasons"]
 # claim: a-page-to-start-from
-assert isinstance(report, str) or "index.html" in made
+assert isinstance(report, str) or "index.html" in pages
 # claim: a-folder-for-each-compile
-assert isinstance(report, str) or len([c for c in compiles if c.startswith("-_")]) >= 4
+assert isinstance(report, str) or len(compiles) >= 4

@@ -71,6 +71,8 @@ def forward(source):
     return "\n".join(lines[: next(n for n, line in enumerate(lines) if "return" in line) + 1])
 
 
+program = tclab.Listing(title="program.py", name="program", language="python", code=PROGRAM)
+tclab.show(program)
 tclab.show(
     tclab.Table(
         title="Which stage?",

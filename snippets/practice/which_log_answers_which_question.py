@@ -45,7 +45,8 @@ _, quiet = logged("", program, "aot_eager")
 texts = dict.fromkeys(QUESTIONS, "")
 for name, message in records:
     said, _, _ = message.partition("\nUser code traceback:")
-    texts["dynamic" if name.endswith("symbolic_shapes") else name] += said + "\n"
+    if (log := "dynamic" if name.endswith("symbolic_shapes") else name) in texts:
+        texts[log] += said + "\n"
 
 tclab.show(
     tclab.Table(
