@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import re
 from collections.abc import Iterator
@@ -51,6 +52,7 @@ OPEN_ALL = """async () => {
 }"""
 
 
+@functools.cache
 def chain_of(page: str) -> Chain:
     """The chain that a page shows, from the store."""
     text = (ROOT / "docs" / "explorer" / f"{page}.md").read_text(encoding="utf-8")
@@ -62,8 +64,10 @@ def chain_of(page: str) -> Chain:
     return chain
 
 
-def expected(chain: Chain) -> list[list[str]]:
+@functools.cache
+def expected(page: str) -> list[list[str]]:
     """For each Python line, the stages a click must light."""
+    chain = chain_of(page)
     index = Index.of(chain)
     lines = [
         index.starts[number] + offset
@@ -92,9 +96,10 @@ def lit(tab: Any) -> int:
     return tab.locator(".linked").count()
 
 
-def python_line(tab: Any, chain: Chain) -> Any:
+def python_line(tab: Any, page: str) -> Any:
     """The first Python line that reaches the last stage."""
-    reach = [chain.panes[-1].stage in stages for stages in expected(chain)]
+    last = chain_of(page).panes[-1].stage
+    reach = [last in stages for stages in expected(page)]
     return tab.locator(LINES).nth(reach.index(True))
 
 
@@ -111,7 +116,7 @@ def test_a_python_line_lights_every_stage_it_reaches_and_is_found_again(opened, 
     tab = opened(page, everything(chain))
     assert tab.evaluate(OPEN_ALL)
     found = tab.evaluate(CLICK_ALL, last)
-    assert [stages for stages, _ in found] == expected(chain)
+    assert [stages for stages, _ in found] == expected(page)
     assert all(all(back) for _, back in found)
     through = {"kernel", *MACHINE} if last == "sass" else {"cpp", last}
     assert any(through <= set(stages) and back for stages, back in found)
@@ -120,7 +125,7 @@ def test_a_python_line_lights_every_stage_it_reaches_and_is_found_again(opened, 
 @pytest.mark.parametrize("page", PAGES)
 def test_pointing_moves_nothing_under_the_pointer(opened, page: str) -> None:
     tab = opened(page)
-    line = python_line(tab, chain_of(page))
+    line = python_line(tab, page)
     before = line.bounding_box()
     line.hover()
     tab.wait_for_selector(".linked")
@@ -133,7 +138,7 @@ def test_pointing_moves_nothing_under_the_pointer(opened, page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_the_keyboard_keeps_walks_and_lets_go(opened, page: str) -> None:
     tab = opened(page)
-    python_line(tab, chain_of(page)).evaluate("line => { line.click(); line.click(); }")
+    python_line(tab, page).evaluate("line => { line.click(); line.click(); }")
     assert lit(tab) == 0
     tab.keyboard.press("Enter")
     assert lit(tab) > 1
@@ -155,10 +160,9 @@ def test_the_keyboard_keeps_walks_and_lets_go(opened, page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_an_address_of_an_instruction_opens_it(opened, page: str) -> None:
-    chain = chain_of(page)
-    stage = chain.panes[-1].stage
+    stage = chain_of(page).panes[-1].stage
     tab = opened(page)
-    python_line(tab, chain).evaluate("line => line.click()")
+    python_line(tab, page).evaluate("line => line.click()")
     last = f".tclab-pane[data-stage={stage}] .linked"
     tab.wait_for_selector(last, state="attached")
     tab.locator(last).last.evaluate("line => line.click()")
@@ -166,7 +170,7 @@ def test_an_address_of_an_instruction_opens_it(opened, page: str) -> None:
     assert f"-{stage}" in address.partition("#")[2] and stage in address.partition("#")[0]
     again = opened(page, address)
     again.wait_for_selector(f"{last}.tclab-current")
-    assert "linked" in python_line(again, chain).get_attribute("class")
+    assert "linked" in python_line(again, page).get_attribute("class")
 
 
 @pytest.mark.parametrize("page", PAGES)

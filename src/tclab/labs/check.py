@@ -68,7 +68,7 @@ def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = S
     if not path.is_file():
         step = f"get the exercise: tclab lab start {lab.number}"
         raise LabError(str(path), "there is no such file", step)
-    raw = _content(path)
+    raw = content(path)
     is_notebook = path.suffix == ".ipynb" or raw.lstrip().startswith("{")
     text = _of_notebook(raw, place) if is_notebook else raw
     _check_release(raw if is_notebook else text, place, lab)
@@ -78,7 +78,8 @@ def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = S
     return answer
 
 
-def _content(path: Path) -> str:
+def content(path: Path) -> str:
+    """The text of a reader's file; LabError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -16,22 +16,13 @@ from pathlib import Path
 import pytest
 
 import tclab
-from tclab.capturing.torch_private import (
-    autotuners,
-    compiler,
-    cpp_commands,
-    launches,
-    origins,
-    targets,
-    vector_isa,
-    warming,
-)
+from tclab.capturing.torch_private import targets
+from tests.capturing.torch_private.tables import TABLES
 
 SRC = Path(tclab.__file__).parent
 ROOMS = (SRC / "capturing" / "torch_private", SRC / "capturing" / "target")
 FILES = [*(f for room in ROOMS for f in sorted(room.rglob("*.py"))), SRC / "engine/worker/warm.py"]
-MODULES = (autotuners, compiler, cpp_commands, launches, origins, targets, vector_isa, warming)
-LISTED = set(map(str, (*targets.WITH_CUDNN, *(n for m in MODULES for n in m.NAMES))))
+LISTED = set(map(str, (*targets.WITH_CUDNN, *(n for names in TABLES.values() for n in names))))
 
 PRIVATE = re.compile(r"torch(\.\w+)*\._(?!_)|triton\.(backends|compiler|runtime|_C)\b")
 

@@ -8,21 +8,9 @@ import pytest
 import torch
 
 import tclab
-from tclab.capturing.torch_private import (
-    autotuners,
-    check,
-    compiler,
-    cpp_commands,
-    launches,
-    origins,
-    targets,
-    vector_isa,
-    warming,
-)
+from tclab.capturing.torch_private import check, compiler
 from tclab.errors import UnsupportedTorch
-
-PRIVATE = (autotuners, compiler, cpp_commands, launches, origins, targets, vector_isa, warming)
-TABLES = {module.__name__: module.NAMES for module in PRIVATE}
+from tests.capturing.torch_private.tables import TABLES
 
 
 def test_this_torch_is_supported():

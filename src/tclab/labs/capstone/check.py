@@ -42,7 +42,9 @@ def judge(spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent 
     path = Path(where)
     if not path.is_file():
         raise LabError(where, "there is no such file", "write it: a model, and example_inputs()")
-    answer = answers.Answer("capstone", path.name, _text(path), path.resolve().parent, (), seconds)
+    answer = answers.Answer(
+        "capstone", path.name, answers.content(path), path.resolve().parent, (), seconds
+    )
     answers.check_syntax(answer)
     snippet = _snippet(path, answer.text, name, seconds)
     runs = schedule.run(
@@ -56,13 +58,6 @@ def judge(spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent 
     if isinstance(findings, Table) and isinstance(times, Table) and isinstance(report, Report):
         return Judged(findings, times, report, run)
     raise LabError(where, "the process showed no findings", "let the file end by itself")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LabError(path.name, f"cannot be read: {error}", "save it as UTF-8") from None
 
 
 def _snippet(path: Path, text: str, name: str, seconds: float) -> Snippet:
