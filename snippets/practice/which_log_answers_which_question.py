@@ -42,6 +42,10 @@ QUESTIONS = {
 SHOWN = 40
 _, records = logged(",".join(QUESTIONS), program)
 _, quiet = logged("", program, "aot_eager")
+try:
+    mistyped = logged("graph_brakes", program, "aot_eager")
+except RuntimeError as error:
+    mistyped = str(error)
 texts = dict.fromkeys(QUESTIONS, "")
 for name, message in records:
     said, _, _ = message.partition("\nUser code traceback:")
@@ -61,6 +65,8 @@ for name, text in texts.items():
     rest = [f"… {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
     tclab.show("\n".join(lines[:SHOWN] + rest), title=f"TORCH_LOGS={name}", name=name)
 
+# claim: a-wrong-name-is-an-error
+assert "ValueError: Invalid log settings: graph_brakes" in mistyped
 # claim: silent-unless-asked
 assert not quiet
 # claim: recompiles-names-the-guard
