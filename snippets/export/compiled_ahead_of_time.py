@@ -93,6 +93,9 @@ assert exported == ["aten.linear.default", "aten.layer_norm.default", "aten.relu
 assert gets[0] == gets[1]
 # claim: the-kernels-are-the-same
 assert kernels and all(body(kernel) in source for kernel in kernels)
+# claim: the-wrapper-is-another
+assert "def call(" in jit.wrapper[0].code
+assert any(name.endswith("wrapper.cpp") for name in package_file.namelist())
 # claim: a-package-holds-a-library
 assert {".so", ".cpp"} <= kinds
 # claim: a-call-compiles-nothing

@@ -1,7 +1,7 @@
-"""One step of AdamW, five ways: operations dispatched, kernels written.
+"""One step of AdamW, four ways: operations dispatched, kernels written.
 
 Eight small parameters. A loop over parameters launches each operation for each of them; `foreach`
-takes lists; `fused` is one library kernel; the compiled step is what Inductor made of it.
+takes lists; `fused` calls a library's kernel; the compiled step is what Inductor made of it.
 """
 # tclab: timeout=180
 
@@ -44,7 +44,7 @@ def eager(**how):
 def compiled(**how):
     """Kernels of the compiled step, graphs, and the parameters after two steps."""
     leaves = parameters()
-    optimizer = torch.optim.AdamW(leaves, lr=torch.tensor(1e-3), **how)
+    optimizer = torch.optim.AdamW(leaves, **how)
     optimizer.step()
     step = torch.compile(optimizer.step)
     with tclab.capture() as c:
@@ -75,10 +75,12 @@ number = {name: count for name, (count, _) in counts.items()}
 # claim: a-loop-launches-for-each-parameter
 assert number["a loop"] >= 8 * N
 # claim: foreach-takes-lists
-assert number["foreach"] < number["a loop"] / 4
-# claim: fused-is-fewest
-assert number["fused"] == min(number.values()) and number["fused"] <= 2
-# claim: the-compiled-step-is-one-graph-and-a-few-kernels
-assert graphs == 1 and number["compiled, foreach"] < number["foreach"]
+assert number["foreach"] < number["a loop"] / 2
+# claim: fused-is-a-few
+assert number["fused"] < number["foreach"] / 4
+# claim: the-compiled-step-is-one-graph
+assert graphs == 1
+# claim: with-no-more-kernels-than-fused
+assert number["compiled, foreach"] <= number["fused"]
 # claim: all-end-at-the-same-weights
 assert max(off.values()) < 1e-5

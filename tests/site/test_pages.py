@@ -61,7 +61,7 @@ EXPECTED = {
     "pipeline/irs.md": 7,
     "pipeline/the-call.md": 9,
     "pipeline/triton.md": 16,
-    "practice/custom-operators.md": 2,
+    "practice/custom-operators.md": 3,
     "practice/export.md": 3,
     "practice/faster.md": 5,
     "practice/numerics.md": 8,
