@@ -83,6 +83,11 @@ EXPECTED = {
     "reference/operators.md": 3,
     "reference/settings.md": 7,
     "reference/source-map.md": 3,
+    "practice/custom-operators.md": 3,
+    "practice/export.md": 3,
+    "practice/faster.md": 5,
+    "practice/numerics.md": 8,
+    "practice/several-gpus.md": 2,
     "targets.md": 8,
 }
 
