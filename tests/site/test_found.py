@@ -26,8 +26,10 @@ def first_pages(tab: Any, query: str) -> list[str]:
     field = tab.locator("input.md-search__input")
     before = "Type to start searching"
     field.fill("")
+    field.press("End")  # Material reads the field when a key comes up
     tab.wait_for_function(f"{READY} === {before!r}")
     field.fill(query)
+    field.press("End")
     tab.wait_for_function(f"{READY} !== {before!r}")
     links = tab.locator(".md-search-result__link").evaluate_all(
         "found => found.map(link => new URL(link.href).pathname.slice(1))"

@@ -68,6 +68,11 @@ EXPECTED = {
     "pipeline/irs.md": 7,
     "pipeline/the-call.md": 9,
     "pipeline/triton.md": 16,
+    "practice/find-out.md": 3,
+    "practice/logs.md": 3,
+    "practice/profiler.md": 1,
+    "practice/upgrading.md": 1,
+    "practice/wrong-result.md": 3,
     "reference/backends.md": 2,
     "reference/glossary.md": 0,
     "reference/graph-breaks.md": 2,
@@ -78,6 +83,11 @@ EXPECTED = {
     "reference/operators.md": 3,
     "reference/settings.md": 7,
     "reference/source-map.md": 3,
+    "practice/custom-operators.md": 3,
+    "practice/export.md": 3,
+    "practice/faster.md": 5,
+    "practice/numerics.md": 8,
+    "practice/several-gpus.md": 2,
     "targets.md": 8,
 }
 

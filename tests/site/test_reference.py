@@ -46,7 +46,7 @@ def test_a_row_has_an_id_its_links_and_its_versions() -> None:
 
 def test_columns_that_nothing_fills_are_left_out() -> None:
     html = entries.html(TABLE, entries.Extra())
-    assert "shown in" not in html and "PyTorch" not in html
+    assert "shown in" not in html and "in PyTorch" not in html
     assert "torch/_inductor/decomposition.py:555" in html  # no commit is known: no link
 
 

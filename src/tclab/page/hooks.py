@@ -32,6 +32,9 @@ log = logging.getLogger("mkdocs.plugins.tclab")
 
 _ASSETS = "assets/tclab"
 
+#: What takes the width of the window.
+_BROAD = ("tclab-chain", "tclab-entries")
+
 #: A page with a chain is as wide as the window. A style of its own, not ``:has(.tclab-chain)``: a
 #: browser would look for it again at every change within the viewer, and style the page anew.
 _WIDE = (
@@ -133,10 +136,10 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """A page with a chain is wide; a function of the explorer gets its way to the others; of a
-    lab the notebook stays. Below a page of Markdown stands how to run it.
+    """A page with a chain or with entries is wide; a function of the explorer gets its way to the
+    others; of a lab the notebook stays. Below a page of Markdown stands how to run it.
     """
-    wide = _WIDE if 'class="tclab-chain"' in html else ""
+    wide = _WIDE if any(f'class="{name}"' in html for name in _BROAD) else ""
     if labs.is_lab(page):
         return wide + crumbs.crumbs(page, html) + labs.slim(html)
     book, path = state.build().book, f"docs/{page.file.src_uri}"

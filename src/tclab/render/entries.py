@@ -42,7 +42,7 @@ def anchor(table: Table, name: str) -> str:
 def html(table: Table, extra: Extra) -> str:
     """The table, its first column the names, with columns for versions and for links if any."""
     head = [*table.columns]
-    head += ["PyTorch"] if any(extra.versions.values()) else []
+    head += ["in PyTorch"] if any(extra.versions.values()) else []
     head += ["shown in"] if extra.shown else []
     rows = [_row(table, row, head, extra) for row in cells(table)]
     names = "".join(tag("th", esc(name), scope="col") for name in head)
@@ -54,7 +54,7 @@ def html(table: Table, extra: Extra) -> str:
 def _row(table: Table, row: Sequence[str], head: Sequence[str], extra: Extra) -> str:
     name, *rest = row
     told = [_cell(text, extra.torch_git) for text in rest]
-    if "PyTorch" in head:
+    if "in PyTorch" in head:
         told.append(esc(extra.versions.get(name, "")))
     if "shown in" in head:
         links = (tag("a", esc(words), href=href) for href, words in extra.shown.get(name, ()))
@@ -75,4 +75,4 @@ def _cell(text: str, git: str) -> str:
         return tag("a", esc(short), href=url, title=text) if url else esc(text)
     if "\n" in text:
         return tag("pre", tag("code", esc(text)), class_="tclab-lines")
-    return esc(text)
+    return parts.prose(text)

@@ -49,7 +49,7 @@
   }
 
   function ends(entry, piece) {
-    return entry.full === piece || entry.low.slice(-piece.length - 1) === "." + piece;
+    return entry.full === piece || entry.full.slice(-piece.length - 1) === "." + piece;
   }
 
   function message(entry, query) {
