@@ -42,8 +42,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "accepts rounding where the result is near zero",
     "What is allowed where the expected value is 0.00001, and its neighbours are about 1?",
     "Relative to a value near zero nothing is small. Allow an absolute difference, too, of the "
-    "size "
-    "that rounding has at the tensor's own scale (atol).",
+    "size that rounding has at the tensor's own scale (atol).",
 )
 def _(answer: Answer, draw: Draw) -> str:
     import torch

@@ -77,9 +77,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "branches",
     "counts the branch that is taken, and no `if`",
     "Who decides the `if`: the compiled code, or Python while it traces?",
-    "`gated` and `residual` are Python values. Only what the taken branch computes becomes "
-    "nodes: two "
-    "for the gate, one for the residual.",
+    "`gated` and `residual` are Python values. Only what the taken branch computes becomes nodes: "
+    "two for the gate, one for the residual.",
 )
 def _(answer: Answer, draw: Draw) -> str:
     depth = draw.integer(1, 3)
