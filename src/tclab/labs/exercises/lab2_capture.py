@@ -97,6 +97,20 @@ def _(answer: Answer, draw: Draw) -> str:
     return _wrong(answer, draw.integer(7, 9), gated=True, residual=True)
 
 
+@predict_ops.step(
+    "predicts",
+    "compiles nothing",
+    "How would you know the number if the network did not fit on your machine?",
+    "Work it out from depth, gated and residual: no torch.compile, no tclab.capture.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    import tclab
+
+    with tclab.capture() as compiled:
+        answer(draw.integer(2, 3), True, True)
+    return all_of((not compiled.graphs, "it compiled the network and counted"))
+
+
 # --------------------------------------------------------------------------- count_ops
 
 count_ops = Exercise("count_ops", "All operations that Dynamo captured")
@@ -205,7 +219,7 @@ def _of(answer: Answer, draw: Draw, code: str, line: str, number: int) -> str:
 @nodes_of.step(
     "all",
     "gives every node of a line",
-    "How many nodes can one line make?",
+    "Does your function find any node? How many can one line make?",
     "Go through all nodes of the graph, and keep each whose line it is.",
 )
 def _(answer: Answer, draw: Draw) -> str:
@@ -241,6 +255,16 @@ def _(answer: Answer, draw: Draw) -> str:
 )
 def _(answer: Answer, draw: Draw) -> str:
     return _of(answer, draw, _HELPER, "return y * y.sigmoid()", 2)
+
+
+@nodes_of.step(
+    "innermost",
+    "gives a line with a call its own nodes alone",
+    "A node of a function that is called: which line is it written on?",
+    "Of the frames of a node's stack, the last is the line that made it; node.source is that one.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _of(answer, draw, _HELPER, "return gate(x.sin()).cos()", 2)
 
 
 EXERCISES = [predict_ops, count_ops, nodes_of]
