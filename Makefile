@@ -2,6 +2,7 @@
 #
 #   make site                    the site of this machine in site/
 #   make site TORCH=2.15.0       the same against another PyTorch, in a venv of its own
+#   make site SITE_URL=https://… with canonical addresses and a sitemap
 #
 # Needs: Python >= 3.10 with venv, pip, gcc/g++, git and make. Everything else is
 # installed into .venv*/; nothing outside this folder is touched.
@@ -41,6 +42,8 @@ SITE := site$(SUFFIX)
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 export TCLAB_STORE := $(CURDIR)/.tclab$(SUFFIX)
+SITE_URL ?=
+export SITE_URL
 ifneq ($(JOBS),)
 export TCLAB_JOBS := $(JOBS)
 endif
@@ -53,7 +56,7 @@ READERS := $(CAPTURING)/read/*,$(CAPTURING)/machine_code/*,$(CAPTURING)/chain/*
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test coverage lint check record bench bench-clone readme-picture list clean distclean
+.PHONY: help site serve test coverage lint check record names bench bench-clone readme-picture list clean distclean
 
 help: ## this text
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -97,7 +100,12 @@ list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 
 record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
 	@test -n "$(ENV)" || { echo "make record ENV=name-of-the-environment, e.g. h200-torch2.13" >&2; exit 2; }
-	$(BIN)/tclab record $(ENV)
+	$(BIN)/tclab record $(ENV) $(SNIPPETS)
+
+# What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
+names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0
+	$(BIN)/tclab run reference backends/which_backends
+	$(BIN)/python -m tclab.page.reference.write
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
 	$(BIN)/python -m benchmarks $(BENCH)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import signal
 import subprocess
@@ -249,13 +250,11 @@ def test_an_interrupted_run_writes_nothing(write, folder):
         # Started from a background job, the tests ignore Ctrl-C, and so would their children.
         preexec_fn=_listen_to_ctrl_c)  # fmt: skip  # noqa: PLW1509 - no other thread here
     assert process.stderr is not None
-    for line in process.stderr:
-        if line.strip() == "here":
-            break
+    before = list(itertools.takewhile(lambda line: line.strip() != "here", process.stderr))
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130, err
+    assert process.returncode == 130, "".join([*before, err])
     assert "interrupted; no report was written" in err and "Traceback" not in err
     assert {p.name for p in folder.iterdir()} - {"__pycache__"} == {"slow.py"}
 

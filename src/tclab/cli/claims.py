@@ -71,26 +71,45 @@ def _pages(root: Path, wanted: str | None) -> list[str]:
 
 def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
     """``page: sentence`` for each sentence of prose without a binding."""
+    for page in pages:
+        yield from (f"{page}: {s}" for s in _prose(root, page) if "](claim:" not in s)
+
+
+def _prose(root: Path, page: str) -> Sequence[str]:
+    """The sentences of a page; none of a lab, whose prose stands between cells of code."""
     from tclab.page.prose.unbound import prose
 
-    for page in pages:
-        if page.endswith(".md"):
-            text = (root / page).read_text(encoding="utf-8")
-            yield from (f"{page}: {s}" for s in prose(text, page) if "](claim:" not in s)
+    text = (root / page).read_text(encoding="utf-8") if page.endswith(".md") else ""
+    return list(prose(text, page))
 
 
 def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:
+    """A row a page, and one of all where there are several."""
     table = Table(box=None, pad_edge=False)
     table.add_column("page", overflow="fold")
-    for name in ("bound", "unbound", "claims", "held here"):
+    for name in ("sentences", "unbound", "bound", "bindings", "claims", "held here"):
         table.add_column(name, justify="right")
-    for page in pages:
-        bound = [s for s in opened.sentences if s.page == page]
-        needed = list(dict.fromkeys(ref for s in bound for ref in s.claims))
-        held = sum(bool(_held(opened, *ref)) for ref in needed)
-        unbound = sum(1 for _ in _unbound(root, [page]))
-        table.add_row(page, str(len(bound)), str(unbound), str(len(needed)), str(held))
+    counts = [_counts(root, page, opened) for page in pages]
+    for page, row in zip(pages, counts, strict=True):
+        table.add_row(page, *_cells(row))
+    if len(pages) > 1:
+        table.add_row("all", *_cells(list(map(sum, zip(*counts, strict=True)))))
     return table
+
+
+def _counts(root: Path, page: str, opened: book.Book) -> list[int]:
+    """Sentences, unbound ones, bindings, the claims they need, those that held here."""
+    bindings = [s for s in opened.sentences if s.page == page]
+    needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
+    held = sum(bool(_held(opened, *ref)) for ref in needed)
+    unbound = sum(1 for _ in _unbound(root, [page]))
+    return [len(_prose(root, page)), unbound, len(bindings), len(needed), held]
+
+
+def _cells(row: Sequence[int]) -> list[str]:
+    sentences, unbound, *rest = row
+    share = f"{1 - unbound / sentences:.0%}" if sentences else "–"
+    return [str(sentences), str(unbound), share, *map(str, rest)]
 
 
 def _sentences(opened: book.Book, rows: Sequence[sentences.Sentence]) -> Table:

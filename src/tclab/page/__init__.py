@@ -16,8 +16,22 @@ from collections.abc import Sequence
 
 from tclab.model import Run, Snippet
 from tclab.page import blocks, outputs, overviews, state
+from tclab.page.reference import changed, machine_code
+from tclab.page.reference import entries as reference
+from tclab.page.site import verdicts as judged
 
-__all__ = ["code", "overview", "show", "snippet", "stdout"]
+__all__ = [
+    "beliefs",
+    "code",
+    "entries",
+    "instructions",
+    "overview",
+    "show",
+    "snippet",
+    "stdout",
+    "verdicts",
+    "versions",
+]
 
 
 def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -> None:
@@ -63,9 +77,43 @@ def stdout(name: str, fold: bool = False) -> None:
     block.emit(outputs.printed(block, found, runs, fold))
 
 
+def entries(name: str, table: str, versions: bool = True) -> None:
+    """A table of the snippet's run as a reference: filtered as one types, each row known to the
+    search, with the chapters that show it and, unless `versions` is off, the versions that have it.
+    """
+    block, _, runs = _find(name)
+    block.emit(reference.html(block, runs, table, versions))
+
+
+def instructions(stage: str) -> None:
+    """The instructions of a stage (``ptx`` or ``sass``) that occur on the site, in a line each."""
+    block = blocks.current()
+    block.emit(machine_code.html(block, stage))
+
+
+def versions() -> None:
+    """What each version of PyTorch added to the reference, and what it dropped."""
+    blocks.current().emit(changed.html(state.build().book))
+
+
 def overview() -> None:
     """A table of every snippet of the site: what it needs, which runs are shown, their cost."""
     blocks.current().emit(overviews.table(state.build().book))
+
+
+def verdicts(name: str) -> None:
+    """What a snippet on beliefs judged, the versions of PyTorch it was run on side by side.
+
+    Each belief is a heading of the page. PageError names one that is not.
+    """
+    block, _, runs = _find(name)
+    block.emit(judged.of_snippet(block, state.build().book, name, runs))
+
+
+def beliefs() -> None:
+    """Every belief that a page of the site judges, with its verdicts and a link to it."""
+    block = blocks.current()
+    block.emit(judged.of_all(block, state.build().book))
 
 
 def _find(name: str) -> tuple[blocks.Block, Snippet, tuple[Run, ...]]:

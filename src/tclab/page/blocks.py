@@ -19,6 +19,7 @@ from typing import Any
 
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
+from tclab.page.reference.groups import Group
 from tclab.render import Keyword
 
 
@@ -29,7 +30,7 @@ class Page:
     `path` is relative to the project's root, `url` to the site's. `anchors` maps the
     file of each listing on the page to the prefix of its lines' ids, `headings` the line of
     each executable fence to the heading it stands under. What the blocks put aside for the
-    site: `keywords` for its search, and `files` (path in the site → HTML).
+    site: `keywords` and `groups` of a reference for its search, `files` (path in the site → HTML).
     """
 
     path: str
@@ -38,6 +39,7 @@ class Page:
     taken: Counter[str] = field(default_factory=Counter)
     headings: dict[int, str] = field(default_factory=dict)
     keywords: list[Keyword] = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
 
     def unique(self, base: str) -> str:

@@ -38,8 +38,11 @@ def files(snippet: Snippet, torch: str, triton: str) -> Iterator[tuple[str, str]
 
 
 def includes(snippet: Snippet) -> Iterator[tuple[str, str]]:
-    """(path in the site, content) of each local file that the snippet imports or reads."""
-    for include in snippet.includes:
+    """(path in the site, content) of each local file that the snippet imports or reads.
+
+    Pages that it reads are left out: MkDocs would take the copies for pages.
+    """
+    for include in (path for path in snippet.includes if path.suffix != ".md"):
         yield f"{FOLDER}/{snippet.topic}/{_include_path(snippet, include)}", _text(include)
 
 

@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,17 @@ from mkdocs.structure.files import File, Files
 from tclab import render
 from tclab.errors import TclabError
 from tclab.page import book, downloads, engine, fragments, labs, progress, proofs, state
+from tclab.page.blocks import Page
 from tclab.page.prose import references
-from tclab.page.site import chapters, crumbs, search, theme
+from tclab.page.reference import changed, versions
+from tclab.page.site import chapters, crumbs, descriptions, foot, names, search, theme, twins
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
 _ASSETS = "assets/tclab"
+
+#: What takes the width of the window.
+_BROAD = ("tclab-chain", "tclab-entries")
 
 #: A page with a chain is as wide as the window. A style of its own, not ``:has(.tclab-chain)``: a
 #: browser would look for it again at every change within the viewer, and style the page anew.
@@ -102,6 +108,7 @@ def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
     """Keep the order of the pages; the first one, which shows a bit of all, comes last."""
     urls = sorted(nav.pages, key=lambda page: bool(page.is_homepage))
     state.build().order = [page.url for page in urls]
+    state.build().listed = nav.pages
     return nav
 
 
@@ -113,6 +120,7 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     path = Path(config.docs_dir, page.file.src_uri)
     name = path.relative_to(build.book.root).as_posix()
     first = first_line(path, markdown)
+    page.meta.setdefault("description", descriptions.first(markdown))
     try:
         proven = proofs.link(markdown, name, page.url, build.book, first)
         marked = engine.mark(proven, name, page.url, first)
@@ -128,12 +136,14 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """A page with a chain is wide; a function of the explorer gets its way to the others; of a
-    lab the notebook stays.
+    """A page with a chain or with entries is wide; a function of the explorer gets its way to the
+    others; of a lab the notebook stays. Below a page of Markdown stands how to run it.
     """
-    html = labs.slim(html) if labs.is_lab(page) else html
-    wide = _WIDE if 'class="tclab-chain"' in html else ""
-    return wide + crumbs.crumbs(page, html) + html
+    wide = _WIDE if any(f'class="{name}"' in html for name in _BROAD) else ""
+    if labs.is_lab(page):
+        return wide + crumbs.crumbs(page, html) + labs.slim(html)
+    book, path = state.build().book, f"docs/{page.file.src_uri}"
+    return wide + crumbs.crumbs(page, html) + html + foot.foot(book, path, page.url)
 
 
 def first_line(path: Path, markdown: str) -> int:
@@ -169,6 +179,13 @@ def _show_all(context: Any, /, *, page: Any, **_: Any) -> Any:
     return context
 
 
+def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
+    """Say on the page for lost addresses where to go on."""
+    if template_name != "404.html":
+        return output
+    return foot.not_found(output, listed(state.build().listed), config.site_url or "/")
+
+
 def on_post_page(output: str, **_: Any) -> str:
     """Name what Material's templates leave without a name."""
     return theme.named(output)
@@ -186,7 +203,37 @@ def on_post_build(config: MkDocsConfig) -> None:
     by_url = {page.url: page for page in build.pages.values()}
     words = [by_url[url] for url in build.order if url in by_url]
     search.complete(Path(config.site_dir, "search", "search_index.json"), words)
+    names.write(Path(config.site_dir, "search"), words)
+    twins.write(Path(config.site_dir), build.book, listed(build.listed), about(config))
+    for line in changed_names(words, build):
+        log.info(line)
     fragments.sweep()
+
+
+def changed_names(pages: list[Page], build: state.Build) -> Iterator[str]:
+    """What came and went in the installed PyTorch, against the lists of `docs/reference/names/`."""
+    groups = [group for page in pages for group in page.groups]
+    known = versions.read(build.book.docs / versions.FOLDER)
+    return changed.report(groups, known, build.concordance())
+
+
+def listed(pages: list[Any]) -> list[twins.Listed]:
+    """The pages of the navigation, each in its section."""
+    return [
+        twins.Listed(
+            page.parent.title if page.parent else "Start",
+            str(page.title),
+            page.url,
+            page.meta.get("description", ""),
+        )
+        for page in pages
+    ]
+
+
+def about(config: MkDocsConfig) -> dict[str, str]:
+    """The site's name, what it is, and where it is; '' for anywhere."""
+    site = {"name": config.site_name, "description": config.site_description or ""}
+    return site | {"url": config.site_url or ""}
 
 
 def on_serve(server: Any, config: MkDocsConfig, builder: Any) -> Any:

@@ -17,6 +17,7 @@ from tclab.page.hooks import (  # noqa: E402, F401
     on_page_markdown,
     on_post_build,
     on_post_page,
+    on_post_template,
     on_pre_build,
     on_serve,
     on_shutdown,

@@ -71,7 +71,7 @@ def _quoted(sentence: Sentence) -> str:
 def link(text: str, page: str, url: str, book: Book, first_line: int = 1) -> str:
     """A page's Markdown with each binding as a mark after its sentence, each value as a number."""
     bound = [(s.start, s.end, _shown(s, url, book)) for s in sentences(text, page, first_line)]
-    taken = [(v.start, v.end, _number(v, book)) for v in values(text, page, first_line)]
+    taken = [(v.start, v.end, number(v, book)) for v in values(text, page, first_line)]
     inner = [(start, end, html) for start, end, html in taken if not _within(start, bound)]
     for start, end, html in sorted([*bound, *inner], reverse=True):
         text = text[:start] + html + text[end:]
@@ -140,7 +140,8 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
 # --------------------------------------------------------------------------- numbers
 
 
-def _number(value: Value, book: Book) -> str:
+def number(value: Value, book: Book) -> str:
+    """A value as a number with its unit, which says where it was measured when pointed at."""
     run = _run(value, book)
     table = _table(value, run)
     row = _index(value, "row", value.row, [str(row[0]) for row in table.rows])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Any
 
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
 from tclab.page.blocks import Page
 from tclab.page.book import Book
+from tclab.page.reference.concordance import Concordance, concordance
 
 
 @dataclass
@@ -21,6 +23,8 @@ class Build:
     executed: Counter[str] = field(default_factory=Counter)
     pages: dict[str, Page] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)  # urls, as the navigation has them
+    listed: list[Any] = field(default_factory=list)  # MkDocs' pages, as the navigation has them
+    _concordance: Concordance | None = None
 
     def page(self, path: str, url: str = "") -> Page:
         """The page at `path`; its listings' anchors are known before its blocks run."""
@@ -32,6 +36,15 @@ class Build:
         """File of each snippet whose code stands on the page, and the prefix of its ids."""
         listed = (u.snippet for u in self.book.uses if u.page == path and u.lists_code)
         return {f"snippets/{name}.py": f"src-{slug(name)}" for name in listed}
+
+    def concordance(self) -> Concordance:
+        """Which page shows a name; read once a build."""
+        if self._concordance is None:
+            docs = self.book.docs
+            every = (path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md")))
+            order = self.order or [f"{page.removesuffix('.md')}.html" for page in every]
+            self._concordance = concordance(self.book, order)
+        return self._concordance
 
     def uncounted(self) -> list[TclabError]:
         """Pages of which some executable fence did not run."""

@@ -52,8 +52,14 @@ _ASSETS = Path(__file__).parent / "assets"
 
 #: What the outputs of a page need, each made of the files named.
 _SECTIONS = ("index", "code", "memory", "pane", "column", "chain", "layout", "listen", "start")
-STYLES = {"tclab.css": ("tclab.css", "report.css"), "chain.css": ("chain.css", "diff.css")}
-SCRIPTS = {"tclab.js": ("tclab.js",), "chain.js": tuple(f"chain/{s}.js" for s in _SECTIONS)}
+STYLES = {
+    "tclab.css": ("tclab.css", "report.css", "entries.css"),
+    "chain.css": ("chain.css", "diff.css"),
+}
+SCRIPTS = {
+    "tclab.js": ("tclab.js", "filter.js", "names.js"),
+    "chain.js": tuple(f"chain/{s}.js" for s in _SECTIONS),
+}
 
 Sources = Mapping[str, str]
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from tclab.page.prose import fences
 
-_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])")
+_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])|\n")
+#: Where the whole sentence is a link, its stop stands inside of it.
+_END_IN_LINK = re.compile(r"([.!?:]\]\([^()\s]*\))\s+(?=[A-Z`*\[])")
 _NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 #: Its references are looked up in the installed packages when the page is built.
@@ -32,7 +34,8 @@ def prose(text: str, page: str) -> Iterator[str]:
     of *Where it lives* none.
     """
     for _, line in _lines(text, page):
-        yield from (part for part in _END.split(_ITEM.sub("", line)) if part)
+        parted = _END_IN_LINK.sub(r"\1\n", _ITEM.sub("", line))
+        yield from (part for part in _END.split(parted) if part)
 
 
 def typed_numbers(text: str, page: str) -> Iterator[tuple[int, str]]:

@@ -58,9 +58,10 @@ def _spec(column: tuple[Cell, ...]) -> str:
 
 def cells(table: Table) -> list[list[str]]:
     """The rows as text."""
+    columns = list(zip(*table.rows, strict=True))
+    specs = [_at(table.formats, i) or _spec(column) for i, column in enumerate(columns)]
     by_column = [
-        [cell(v, _at(table.formats, i) or _spec(column), table.title) for v in column]
-        for i, column in enumerate(zip(*table.rows, strict=True))
+        [cell(value, spec, table.title) for value in column] for column, spec in zip(columns, specs)
     ]
     return [list(row) for row in zip(*by_column, strict=True)]
 

@@ -1,0 +1,91 @@
+"""Beliefs about numbers: against float64, against eager bit for bit, and random ones."""
+# tclab: needs=cxx timeout=240
+
+import torch
+from _beliefs import DOES_NOT, VERSION, Beliefs
+from torch._inductor import config
+
+beliefs = Beliefs("Numbers")
+
+
+def chain(x):
+    y = x
+    for _ in range(8):
+        y = (y * x + x).relu() - x
+    return y
+
+
+def total(x):
+    return x.sum(-1)
+
+
+def compiled(fn, *args, **options):
+    torch._dynamo.reset()
+    with config.patch(options):
+        return torch.compile(fn, dynamic=False)(*args)
+
+
+def error(result, exact):
+    """Root of the mean square of the differences from float64."""
+    return (result.double() - exact).square().mean().sqrt().item()
+
+
+def worse(fn, x):
+    """Whether the compiled function is farther from float64 than eager is."""
+    exact = fn(x.double())
+    eager, other = error(fn(x), exact), error(compiled(fn, x), exact)
+    return other > eager, f"{other:.1e}, eager {eager:.1e}"
+
+
+torch.manual_seed(0)
+x = torch.rand(4096).bfloat16()
+accuracy = beliefs.judge(
+    "Compiled code is less accurate than eager",
+    {
+        "it is a chain in bfloat16": worse(chain, x),
+        "it is a long sum in float32": worse(total, torch.rand(256, 16_384)),
+    },
+)
+# claim: not-in-bfloat16
+assert accuracy == "holds only if it is a long sum in float32"
+
+
+def bits(**options):
+    equal = torch.equal(compiled(chain, x, **options), chain(x))
+    return equal, "every bit" if equal else "other bits"
+
+
+equality = beliefs.judge(
+    "A compiled chain in bfloat16 gives eager's bits",
+    {
+        "no option is set": bits(),
+        "emulate_precision_casts is set": bits(emulate_precision_casts=True),
+    },
+)
+if VERSION >= (2, 13):
+    # claim: casts-are-emulated-on-request, torch >= 2.13
+    assert equality == "holds only if emulate_precision_casts is set"
+if VERSION < (2, 12):
+    # claim: casts-were-not-enough, torch < 2.12
+    assert equality == DOES_NOT
+
+
+def draw():
+    return torch.rand(5)
+
+
+def drawn(**options):
+    torch.manual_seed(0)
+    eager = draw()
+    torch.manual_seed(0)
+    equal = torch.equal(compiled(draw, **options), eager)
+    return equal, "the same numbers" if equal else "other numbers"
+
+
+seeds = beliefs.judge(
+    "The same seed gives the same random numbers as eager",
+    {"no option is set": drawn(), "fallback_random is set": drawn(fallback_random=True)},
+)
+# claim: other-numbers-by-default
+assert seeds == "holds only if fallback_random is set"
+beliefs.show()

@@ -1,0 +1,134 @@
+"""Beliefs about training: when the backward is compiled, what takes part, second derivatives."""
+
+import torch
+from _beliefs import DOES_NOT, HOLDS, Beliefs, count
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.testing import CompileCounter
+from torch._dynamo.utils import counters
+from torch._functorch.aot_autograd import make_boxed_func
+
+beliefs, made = Beliefs("Training"), []
+
+
+def part(name):
+    def compile_graph(graph, example_inputs):
+        made.append(name)
+        return make_boxed_func(graph.forward)
+
+    return compile_graph
+
+
+split = aot_autograd(fw_compiler=part("forward"), bw_compiler=part("backward"))
+
+
+def loss(x):
+    return (x.sin() * x).sum()
+
+
+def begin(fn=loss, backend=split, **options):
+    """The compiled function's result, and the input that wants a gradient."""
+    torch._dynamo.reset()
+    counters.clear()
+    made.clear()
+    x = torch.linspace(0, 1, 8, requires_grad=True)
+    return torch.compile(fn, backend=backend, **options)(x), x
+
+
+result, x = begin()
+result.backward()
+captures = counters["compiled_autograd"]["captures"]
+needed = beliefs.judge(
+    "Compiled autograd is needed to compile a backward",
+    {"it is off": ("backward" not in made, f"{count(captures, 'capture')}, {', '.join(made)}")},
+)
+# claim: aotautograd-compiles-it
+assert needed == DOES_NOT and captures == 0 and not torch._dynamo.config.compiled_autograd
+
+
+def late(**options):
+    begin(**options)
+    return "backward" not in made, f"the forward compiles {' and '.join(sorted(made))}"
+
+
+lazy = beliefs.judge(
+    "The backward is compiled when `backward()` first runs",
+    {"sizes are static": late(dynamic=False), "sizes are symbols": late(dynamic=True)},
+)
+# claim: symbols-compile-both
+assert lazy == "holds only if sizes are static"
+
+
+def twice(backend):
+    """Whether a second derivative is right: of x·sin(x) it is 2·cos(x) − x·sin(x)."""
+    result, x = begin(backend=backend)
+    try:
+        (gradient,) = torch.autograd.grad(result, x, create_graph=True)
+        (second,) = torch.autograd.grad(gradient.sum(), x)
+    except RuntimeError as error:
+        return False, type(error).__name__
+    return torch.allclose(second, 2 * x.cos() - x * x.sin()), "right"
+
+
+double = beliefs.judge(
+    "A compiled function can be differentiated twice",
+    {"the backend is eager": twice("eager"), "the backend is aot_eager": twice("aot_eager")},
+)
+# claim: not-through-aotautograd
+assert double == "holds only if the backend is eager"
+
+
+def steps(x):
+    loss(x).backward()
+    return x.grad + 0
+
+
+def asks(x):
+    return torch.autograd.grad(loss(x), x)[0] + 0
+
+
+def breaks(fn):
+    gradient, _ = begin(fn, counter := CompileCounter())
+    expected = x.detach().sin() + x.detach() * x.detach().cos()
+    torch.testing.assert_close(gradient.detach(), expected)
+    return counter.frame_count > 1, count(counter.frame_count, "graph")
+
+
+inside = beliefs.judge(
+    "A backward inside a compiled function breaks the graph",
+    {"it is backward()": breaks(steps), "it is torch.autograd.grad": breaks(asks)},
+)
+# claim: both-break
+assert inside == HOLDS
+
+
+def update(step):
+    """The graphs of an update of the weights; the weights must move as they do in eager."""
+    torch._dynamo.reset()
+    w = torch.nn.Parameter(torch.ones(4))
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    w.grad = torch.ones(4)
+    counter = CompileCounter()
+    step(optimizer, counter)()
+    torch.testing.assert_close(w.detach(), torch.full((4,), 0.5))
+    return counter.frame_count > 0, count(counter.frame_count, "graph")
+
+
+def model_alone(optimizer, counter):
+    torch.compile(torch.nn.Linear(4, 4), backend="eager")(torch.ones(4))
+    return optimizer.step
+
+
+def with_the_step(optimizer, counter):
+    return torch.compile(optimizer.step, backend=counter)
+
+
+optimizers = beliefs.judge(
+    "`optimizer.step()` is compiled along with the model",
+    {
+        "the model alone is compiled": update(model_alone),
+        "the step is compiled, too": update(with_the_step),
+    },
+)
+# claim: a-step-is-compiled-by-itself
+assert optimizers == "holds only if the step is compiled, too"
+beliefs.show()

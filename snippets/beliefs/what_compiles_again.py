@@ -1,0 +1,150 @@
+"""Beliefs about recompiles: sizes, numbers, lists, globals, and the limit."""
+
+import torch
+from _beliefs import DOES_NOT, Beliefs, count
+from torch._dynamo.testing import CompileCounter
+
+beliefs, x, offset = Beliefs("What compiles again"), torch.ones(4), [1]
+
+
+def compiles(fn, calls, **options):
+    """Compiles in all of a sequence of calls; each must do as eager does."""
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend=(counter := CompileCounter()), **options)
+    for args in calls:
+        torch.testing.assert_close(compiled(*args), fn(*args))
+    return counter.frame_count
+
+
+def again(fn, calls, **options):
+    """Whether each call but the first compiled again."""
+    number = compiles(fn, calls, **options)
+    return number == len(calls), f"{count(number, 'compile')} for {count(len(calls), 'call')}"
+
+
+def rows(*sizes):
+    return [(torch.ones(size),) for size in sizes]
+
+
+def f(x):
+    return x.sin()
+
+
+def compares(x):
+    return x.sin() if x.shape[0] > 10 else x.cos()
+
+
+def marked(size):
+    y = torch.ones(size)
+    torch._dynamo.mark_dynamic(y, 0)
+    return [(y,), *rows(16, 24)]
+
+
+def one_compile(calls, **options):
+    number = compiles(f, calls, **options)
+    return number == 1, f"{count(number, 'compile')} for {count(len(calls), 'size')}"
+
+
+first = beliefs.judge(
+    "The first compile already takes the batch size as a symbol",
+    {
+        "no option is set": one_compile(rows(8, 16, 24)),
+        "dynamic=True": one_compile(rows(8, 16, 24), dynamic=True),
+        "the size is marked with mark_dynamic": one_compile(marked(8)),
+    },
+)
+# claim: static-first
+assert first == "holds only if dynamic=True or the size is marked with mark_dynamic"
+shapes = beliefs.judge(
+    "Every new shape compiles again",
+    {
+        "no option is set": again(f, rows(8, 16, 24, 32, 40)),
+        "dynamic=False": again(f, rows(8, 16, 24, 32, 40), dynamic=False),
+    },
+)
+# claim: new-shapes-hit
+assert shapes == "holds only if dynamic=False"
+
+
+def stays(fn, *sizes):
+    number = compiles(fn, rows(*sizes), dynamic=True)
+    return number == 1, count(number, "compile")
+
+
+dynamic = beliefs.judge(
+    "Under `dynamic=True` there is one compile for all sizes",
+    {
+        "all sizes are two or more": stays(f, 8, 16, 24),
+        "one of them is 1": stays(f, 8, 1),
+        "one of them is 0": stays(f, 8, 0),
+        "the code compares the size": stays(compares, 8, 16),
+    },
+)
+# claim: zero-one-and-comparisons-compile-again
+assert dynamic == "holds only if all sizes are two or more"
+
+
+def scale(x, k):
+    return x * k
+
+
+def repeat(x, times):
+    for _ in range(times):
+        x = x + 1
+    return x
+
+
+numbers = beliefs.judge(
+    "Every new number compiles again",
+    {
+        "an int is an operand": again(scale, [(x, k) for k in range(3, 9)]),
+        "a float is an operand": again(scale, [(x, k / 2) for k in range(3, 9)]),
+        "an int counts the turns of a loop": again(repeat, [(x, k) for k in range(3, 9)]),
+    },
+)
+# claim: counts-compile-each-time
+assert numbers == "holds only if an int counts the turns of a loop"
+
+
+def reads(x):
+    return x + offset[0]
+
+
+def heeded(value):
+    torch._dynamo.reset()
+    compiled = torch.compile(reads, backend=(counter := CompileCounter()))
+    compiled(x)
+    offset[0] = value
+    right = torch.equal(compiled(x), reads(x))
+    return not right or counter.frame_count == 1, count(counter.frame_count, "compile")
+
+
+objects = beliefs.judge(
+    "Only dtype, shape and type of the arguments decide about a recompile",
+    {"the content of a global list changes": heeded(2)},
+)
+# claim: contents-are-guarded
+assert objects == DOES_NOT
+
+
+def limited(new):
+    """After one compile too many, whether a call runs eager: no compiled code of it is entered."""
+    torch._dynamo.reset()
+    ran = []
+    backend = lambda graph, inputs: lambda *args: ran.append(1) or graph.forward(*args)
+    compiled = torch.compile(repeat, backend=backend)
+    limit = torch._dynamo.config.recompile_limit
+    for times in range(1, limit + 2):
+        compiled(x, times)
+    ran.clear()
+    compiled(x, limit + 2 if new else 1)
+    return not ran, "eager" if not ran else "compiled"
+
+
+past = beliefs.judge(
+    "Past the recompile limit a function runs eager for ever",
+    {"the key is a new one": limited(True), "the key was compiled before": limited(False)},
+)
+# claim: old-keys-stay-compiled
+assert past == "holds only if the key is a new one"
+beliefs.show()

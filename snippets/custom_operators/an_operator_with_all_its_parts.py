@@ -1,0 +1,72 @@
+"""An operator of your own: the call, its shape, its derivative.
+
+The function calls NumPy behind the compiler's back. As an operator it is one node: `register_fake`
+says what comes out, `register_autograd` what the derivative is.
+"""
+
+import numpy as np
+import torch
+
+import tclab
+
+
+@torch.library.custom_op("lab::softsign", mutates_args=())
+def softsign(x: torch.Tensor) -> torch.Tensor:
+    values = x.detach().numpy()
+    return torch.from_numpy(values / (1 + np.abs(values)))
+
+
+@softsign.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+def keep(ctx, inputs, output):
+    ctx.save_for_backward(*inputs)
+
+
+def derivative(ctx, grad):
+    (x,) = ctx.saved_tensors
+    return grad / (1 + x.abs()).square()
+
+
+softsign.register_autograd(derivative, setup_context=keep)
+
+
+def f(x):
+    return softsign(x * 2) + 1
+
+
+x = torch.randn(8, 16, requires_grad=True)
+c = tclab.capture(f, backward=True, fullgraph=True)(x)
+ours = x.grad.clone()
+x.grad = None
+(torch.nn.functional.softsign(x * 2) + 1).sum().backward()
+checks = torch.library.opcheck(softsign, (torch.randn(4, requires_grad=True),))
+
+tclab.show(c.graphs[0], name="graph")
+tclab.show(c.post_grad[0], name="forward")
+tclab.show(c.post_grad[1], name="backward")
+tclab.show(
+    tclab.Table(
+        title="What opcheck tried",
+        name="checks",
+        columns=("check", "says"),
+        rows=list(checks.items()),
+    )
+)
+targets = [node.target for node in c.graphs[0].nodes]
+
+# claim: one-node-in-one-graph
+assert len(c.graphs) == 1 and sum("softsign" in t for t in targets) == 1
+# claim: it-stays-one-node-down-to-inductor
+assert sum("softsign" in node.target for node in c.post_grad[0].nodes) == 1
+# claim: its-derivative-is-traced
+assert not any("softsign" in node.target for node in c.post_grad[1].nodes)
+assert any("abs" in node.target for node in c.post_grad[1].nodes)
+# claim: what-stands-before-and-after-is-compiled
+assert any(kernel.category != "extern" for kernel in c.units[0].kernels)
+# claim: the-gradient-is-right
+assert torch.allclose(ours, x.grad)
+# claim: opcheck-accepts-it
+assert set(checks.values()) == {"SUCCESS"}

@@ -1,0 +1,66 @@
+"""Who checks the inputs: an exported program, and what AOTInductor made of it.
+
+The program was exported for batches of 2 to 64 rows of 8 numbers. An input outside is
+not always an error.
+"""
+# tclab: timeout=240
+
+import tempfile
+
+import torch
+
+import tclab
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return torch.relu(self.linear(x))
+
+
+def answer(call, x):
+    """Whether the call is right, or the name of its error."""
+    try:
+        return "right" if torch.allclose(call(x), model(x), atol=1e-5) else "wrong"
+    except Exception as error:
+        return type(error).__name__
+
+
+torch.manual_seed(0)
+torch.set_grad_enabled(False)
+model = Model().eval()
+rows_of = torch.export.Dim("rows", min=2, max=64)
+program = torch.export.export(model, (torch.randn(4, 8),), dynamic_shapes={"x": {0: rows_of}})
+with tempfile.TemporaryDirectory() as folder:
+    path = torch._inductor.aoti_compile_and_package(
+        program,
+        package_path=f"{folder}/model.pt2",
+        inductor_configs={"aot_inductor.compile_wrapper_opt_level": "O0"},
+    )
+    loaded = torch._inductor.aoti_load_package(path)
+INPUTS = {
+    "7 rows": torch.randn(7, 8),
+    "65 rows": torch.randn(65, 8),
+    "1 row": torch.randn(1, 8),
+    "rows of 9": torch.randn(4, 9),
+    "transposed": torch.randn(8, 4).t(),
+    "float64": torch.randn(4, 8).double(),
+}
+CALLS = {"program.module()": program.module(), "the package": loaded}
+rows = [(name, *(answer(call, x) for call in CALLS.values())) for name, x in INPUTS.items()]
+tclab.show(tclab.Table("Six inputs", "inputs", ("input", *CALLS), rows))
+answers = {name: row for name, *row in rows}
+
+# claim: a-size-within-the-range-needs-no-new-compile
+assert answers["7 rows"] == ["right", "right"]
+# claim: the-program-refuses-what-is-outside-its-range
+assert answers["65 rows"][0].endswith("Error")
+# claim: the-package-does-not-look
+assert answers["65 rows"][1] == "right"
+# claim: strides-are-handled
+assert answers["transposed"] == ["right", "right"]
+# claim: what-an-operator-cannot-take-is-an-error
+assert {answer[-5:] for name in ("rows of 9", "float64") for answer in answers[name]} == {"Error"}

@@ -1,0 +1,90 @@
+"""Where `torch.compile` breaks the graph, and `torch.export` stops.
+
+An exported program has one graph and no Python around it. So what a break would leave to Python is
+an error.
+"""
+
+import contextlib
+import io
+import logging
+
+import torch
+
+import tclab
+
+logging.disable(logging.ERROR)
+seen = []
+
+
+def plain(x):
+    return x.relu() + 1
+
+
+def branches_on_data(x):
+    return x.relu() if x.sum() > 0 else x - 1
+
+
+def cond(x):
+    return torch.cond(x.sum() > 0, lambda x: x.relu(), lambda x: x - 1, (x,))
+
+
+def prints(x):
+    print("called")
+    return x + 1
+
+
+def appends(x):
+    seen.append(x.shape[0])
+    return x + 1
+
+
+def reads_an_item(x):
+    return x * x[0].item()
+
+
+class Wrapped(torch.nn.Module):
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+    def forward(self, x):
+        return self.fn(x)
+
+
+def exported(fn, x):
+    """What export says, and what is left of the effects when the program is called."""
+    try:
+        program = torch.export.export(Wrapped(fn), (x,)).module()
+    except Exception as error:
+        return type(error).__name__, 0
+    printed, before = io.StringIO(), len(seen)
+    with contextlib.redirect_stdout(printed):
+        result = program(x)
+    effects = len(printed.getvalue().splitlines()) + len(seen) - before
+    return ("right" if torch.equal(result, fn(x)) else "wrong"), effects
+
+
+FUNCTIONS = (plain, branches_on_data, cond, reads_an_item, prints, appends)
+x, rows = torch.ones(4), {}
+for fn in FUNCTIONS:
+    c = tclab.capture(fn, backend="eager")(x)
+    rows[fn.__name__] = len(c.graphs), len(c.breaks), *exported(fn, x)
+tclab.show(
+    tclab.Table(
+        title="Six functions",
+        name="functions",
+        columns=("function", "graphs of torch.compile", "breaks", "exported", "effects of a call"),
+        rows=[(name, *row) for name, row in rows.items()],
+    )
+)
+
+# claim: where-compile-breaks-on-data-export-raises
+assert rows["branches_on_data"][1:3] == (1, "GuardOnDataDependentSymNode")
+# claim: cond-is-one-graph-for-both
+assert rows["cond"][:3] == (1, 0, "right")
+# claim: an-item-is-a-symbol
+assert rows["reads_an_item"][1:3] == (1, "right")
+# claim: a-print-is-gone
+assert rows["prints"][1:] == (1, "right", 0)
+# claim: a-list-is-not-appended-to
+assert rows["appends"][2:] == ("right", 0)

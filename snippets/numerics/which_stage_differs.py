@@ -1,0 +1,83 @@
+"""The first stage that differs: backends that leave stages out, compared bit by bit.
+
+Each backend includes the stages of those before it, so the first one that differs from eager holds
+the cause. Where none differs before Inductor, it lies in the code that Inductor wrote.
+"""
+
+import torch
+
+import tclab
+
+BACKENDS = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
+F = torch.nn.functional
+
+
+def total(x):
+    return x.view(64, -1).sum(-1)
+
+
+def bfloat16_chain(x):
+    x = x.bfloat16()
+    return (x * x + x) * x + x
+
+
+def dropout(x):
+    return F.dropout(x, 0.5)
+
+
+def layer_norm(x):
+    return F.layer_norm(x.view(64, -1), (256,))
+
+
+def cross_entropy(x):
+    return F.cross_entropy(x.view(64, -1), torch.arange(64))
+
+
+def pointwise(x):
+    return (x + 1) * x
+
+
+def seeded(fn, x):
+    torch.manual_seed(1)
+    return fn(x)
+
+
+def stages(fn, x):
+    """For each backend whether its bits are eager's; None after the first that differ."""
+    expected, same = seeded(fn, x), []
+    for backend in BACKENDS:
+        if False in same:
+            same.append(None)
+            continue
+        torch._dynamo.reset()
+        same.append(torch.equal(seeded(torch.compile(fn, backend=backend), x), expected))
+    return same
+
+
+torch.manual_seed(0)
+x = torch.randn(1 << 14)
+WORDS = {True: "same bits", False: "differs", None: "not asked"}
+FUNCTIONS = (pointwise, total, bfloat16_chain, dropout, layer_norm, cross_entropy)
+asked = {fn.__name__: stages(fn, x) for fn in FUNCTIONS}
+first = {
+    name: BACKENDS[same.index(False)] if False in same else "none" for name, same in asked.items()
+}
+tclab.show(
+    tclab.Table(
+        title="Which backend is the first to differ",
+        name="stages",
+        columns=("function", *BACKENDS),
+        rows=[(name, *(WORDS[each] for each in same)) for name, same in asked.items()],
+    )
+)
+
+# claim: dynamo-changes-no-bit
+assert all(same[0] for same in asked.values())
+# claim: pointwise-float32-is-the-same-throughout
+assert first["pointwise"] == "none"
+# claim: sums-and-casts-are-inductors
+assert first["total"] == first["bfloat16_chain"] == "inductor"
+# claim: random-numbers-are-decomposed
+assert first["dropout"] == "aot_eager_decomp_partition"
+# claim: a-norm-is-decomposed-before
+assert first["layer_norm"] == first["cross_entropy"] == "aot_eager_decomp_partition"

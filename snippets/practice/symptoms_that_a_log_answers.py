@@ -1,0 +1,97 @@
+"""A symptom, the log to ask, and the line to look for.
+
+Each program runs in a process of its own with TORCH_LOGS set as the table says.
+"""
+
+import torch
+from _child import logged
+from torch import nn
+
+import tclab
+
+
+class Step(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.number = 0
+
+    def forward(self, x):
+        return x * self.number
+
+
+def training(steps):
+    compiled = torch.compile(model := Step(), backend="eager")
+    for model.number in range(steps):
+        compiled(torch.ones(4))
+
+
+def a_break(x):
+    y = x.sin()
+    torch._dynamo.graph_break()
+    return y.cos()
+
+
+def a_break_in_a_loop(x):
+    for _ in range(3):
+        x = x.sin()
+        torch._dynamo.graph_break()
+    return x
+
+
+def row_sums(x):
+    return x.sum(-1)
+
+
+def data_decides(x):
+    return x + 1 if x.sum() > 0 else x - 1
+
+
+def called(fn, *sizes):
+    compiled = torch.compile(fn, backend="eager")
+    for size in sizes:
+        compiled(torch.ones(size, 4))
+
+
+SYMPTOMS = {
+    "It compiles at every step": ("recompiles", "self.number ==", training, 3),
+    "It was fast, now it is slow": ("", "recompile_limit (", training, 10),
+    "There are several graphs, not one": ("graph_breaks", "user code at", called, a_break, 2),
+    "It is compiled, and as slow as before": (
+        *("graph_breaks,graph_code", "falling back to eager", called, a_break_in_a_loop, 2),
+    ),
+    "A branch is taken by a tensor": ("graph_breaks", "x.sum() > 0", called, data_decides, 2),
+    "It compiles for each batch size": ("dynamic", "create_symbol", called, row_sums, 2, 3),
+}
+found, graphs = {}, {}
+for symptom, (logs, marker, job, *args) in SYMPTOMS.items():
+    _, records = logged(logs, job, *args)
+    lines = [line.strip() for _, message in records for line in message.splitlines()]
+    found[symptom] = next((line for line in lines if marker in line), "nothing")
+    graphs[symptom] = sum(name == "graph_code" for name, _ in records)
+
+tclab.show(
+    tclab.Table(
+        title="What the log says",
+        name="lines",
+        columns=("symptom", "TORCH_LOGS=", "line"),
+        rows=[(name, SYMPTOMS[name][0] or "not set", line[:120]) for name, line in found.items()],
+    )
+)
+
+# claim: the-guard-that-failed
+assert "0/0: self.number == 0" in found["It compiles at every step"]
+# claim: the-limit-is-a-warning
+assert "hit config.recompile_limit (8)" in found["It was fast, now it is slow"]
+# claim: the-line-of-the-break
+assert (
+    f"answers.py:{a_break.__code__.co_firstlineno + 2}"
+    in found["There are several graphs, not one"]
+)
+# claim: a-function-given-up
+assert "Skipping" in found["It is compiled, and as slow as before"]
+# claim: of-which-there-is-no-graph
+assert graphs["It is compiled, and as slow as before"] == 0
+# claim: the-branch-is-quoted
+assert "x + 1 if x.sum() > 0" in found["A branch is taken by a tensor"]
+# claim: the-source-of-the-symbol
+assert "for L['x'].size()[0]" in found["It compiles for each batch size"]

@@ -1,0 +1,65 @@
+"""A report of today's compile, kept, and compared with one of later.
+
+So that one machine can show it, the later report is of the same PyTorch with an option that
+stands for a changed compiler: no two operations are fused.
+"""
+# tclab: needs=cxx
+
+import contextlib
+import io
+import os
+import tempfile
+from pathlib import Path
+
+import torch
+
+import tclab
+from tclab.cli import command
+from tclab.explain import Report
+
+MODEL = """\
+import torch
+
+def f(x):
+    return torch.softmax(x, -1)
+
+def example_inputs():
+    return [(torch.randn(8, 64),)]
+"""
+
+
+def tclab_said(*arguments):
+    """What the command printed; it must end well."""
+    with contextlib.redirect_stdout(io.StringIO()) as output:
+        assert command.main(list(arguments)) == 0, arguments
+    return output.getvalue()
+
+
+os.chdir(tempfile.mkdtemp())
+Path("my_model.py").write_text(MODEL)
+explain = ("explain", "my_model.py:f", "--format", "json", "-o")
+tclab_said(*explain, "before.json")
+tclab_said(*explain, "after.json", "--option", "max_fusion_size=1")
+same = tclab_said("diff", "before.json", "before.json")
+other = tclab_said("diff", "before.json", "after.json")
+before, after = (Report.from_json(Path(name).read_text()) for name in ("before.json", "after.json"))
+counts = [dict(report.summary.rows) for report in (before, after)]
+tclab.show(other, title="tclab diff before.json after.json", name="diff")
+tclab.show(
+    tclab.Table(
+        title="The counts of both reports",
+        name="counts",
+        columns=("what", "before", "after"),
+        rows=[(what, number, counts[1].get(what)) for what, number in counts[0].items()],
+    )
+)
+print(same)
+
+# claim: a-report-names-its-pytorch
+assert before.provenance.torch == torch.__version__
+# claim: the-same-twice-has-no-difference
+assert not any(line.startswith(("+", "-")) for line in same.splitlines())
+# claim: another-fusion-is-a-difference
+assert any(line.startswith(("+", "-")) for line in other.splitlines())
+# claim: and-another-number-of-kernels
+assert len(after.kernels.rows) > len(before.kernels.rows)

@@ -1,0 +1,99 @@
+"""One program, and what each log says of it.
+
+The program trains two steps, the second with another size, and prints in the middle. All logs
+are asked for at once; below each is what it alone wrote, without tracebacks.
+"""
+# tclab: needs=cxx
+
+import torch
+from _child import logged
+
+import tclab
+
+
+def step(x, w):
+    y = torch.relu(x @ w + 1)
+    print(end="")
+    return y @ w
+
+
+def program(backend="inductor"):
+    compiled = torch.compile(step, backend=backend)
+    for rows in (8, 12):
+        x, w = torch.randn(rows, 16), torch.randn(16, 16, requires_grad=True)
+        compiled(x, w).sum().backward()
+
+
+QUESTIONS = {
+    "recompiles": "Why did it compile again?",
+    "graph_breaks": "Where is my function cut into pieces?",
+    "graph_code": "What is in the graph?",
+    "bytecode": "What became of my function's bytecode?",
+    "guards": "What does the compiled code depend on?",
+    "dynamic": "Where does this symbol come from?",
+    "aot_joint_graph": "What is differentiated, and how?",
+    "aot_graphs": "What runs forward, what backward?",
+    "post_grad_graphs": "What is lowered, after all passes?",
+    "ir_post_fusion": "What became one kernel?",
+    "fusion": "What was fused with what, round by round?",
+    "output_code": "What code was generated?",
+    "kernel_code": "What are the kernels alone?",
+}
+SHOWN = 40
+_, records = logged(",".join(QUESTIONS), program)
+_, quiet = logged("", program, "aot_eager")
+try:
+    mistyped = logged("graph_brakes", program, "aot_eager")
+except RuntimeError as error:
+    mistyped = str(error)
+texts = dict.fromkeys(QUESTIONS, "")
+for name, message in records:
+    said, _, _ = message.partition("\nUser code traceback:")
+    if (log := "dynamic" if name.endswith("symbolic_shapes") else name) in texts:
+        texts[log] += said + "\n"
+
+tclab.show(
+    tclab.Table(
+        title="Which log answers which question",
+        name="logs",
+        columns=("the question", "TORCH_LOGS=", "lines it wrote here"),
+        rows=[(QUESTIONS[name], name, text.count("\n")) for name, text in texts.items()],
+    )
+)
+for name, text in texts.items():
+    lines = text.splitlines()
+    rest = [f"… {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
+    tclab.show("\n".join(lines[:SHOWN] + rest), title=f"TORCH_LOGS={name}", name=name)
+
+# claim: a-wrong-name-is-an-error
+assert "ValueError: Invalid log settings: graph_brakes" in mistyped
+# claim: silent-unless-asked
+assert not quiet
+# claim: recompiles-names-the-guard
+assert "size mismatch at index 0. expected 8, actual 12" in texts["recompiles"]
+# claim: graph-breaks-names-the-call-and-the-line
+assert "`print`" in texts["graph_breaks"] and "question.py:16" in texts["graph_breaks"]
+# claim: graph-code-is-of-torch
+assert "torch.relu(" in texts["graph_code"] and "torch.ops.aten" not in texts["graph_code"]
+# claim: bytecode-before-and-after
+assert {"ORIGINAL BYTECODE", "MODIFIED BYTECODE"} <= {
+    " ".join(line.split()[:2]) for line in texts["bytecode"].splitlines()
+}
+# claim: guards-are-a-tree
+assert "TREE_GUARD_MANAGER" in texts["guards"] and "TENSOR_MATCH" in texts["guards"]
+# claim: dynamic-names-the-source-of-a-symbol
+assert "create_symbol" in texts["dynamic"] and "L['x'].size()[0]" in texts["dynamic"]
+# claim: the-joint-graph-takes-tangents
+assert "tangents_1" in texts["aot_joint_graph"]
+# claim: aot-graphs-are-forward-and-backward
+assert "Forward graph" in texts["aot_graphs"] and "Backward graph" in texts["aot_graphs"]
+# claim: post-grad-is-what-is-lowered
+assert "torch.ops.aten.mm.default" in texts["post_grad_graphs"]
+# claim: a-fused-node-names-its-parts
+assert "FusedSchedulerNode" in texts["ir_post_fusion"]
+# claim: fusion-names-the-pair
+assert "fusing op1 with op2" in texts["fusion"]
+# claim: output-code-is-the-whole-file
+assert "def call(" in texts["output_code"] and 'extern "C"' in texts["output_code"]
+# claim: kernel-code-is-the-kernels
+assert 'extern "C"' in texts["kernel_code"] and "def call(" not in texts["kernel_code"]

@@ -1,0 +1,68 @@
+"""Every setting of the compiler: default, type, environment variable, and PyTorch's own comment.
+
+The names, types and defaults are those of the installed modules; comments and variables are read
+from their source. A default that is computed from the machine stands as it is written there.
+"""
+
+import torch
+import torch._dynamo.config
+import torch._functorch.config
+import torch._inductor.config
+import torch.compiler.config
+import torch.fx.experimental._config
+from _source import settings
+
+import tclab
+
+MODULES = {
+    "dynamo": torch._dynamo.config,
+    "functorch": torch._functorch.config,
+    "inductor": torch._inductor.config,
+    "compiler": torch.compiler.config,
+    "symbolic": torch.fx.experimental._config,
+}
+LITERAL = (bool, int, float, str, type(None))
+LONGEST = 80
+
+
+def default(entry, written):
+    """The default as code: the value if the source writes one, else what it writes."""
+    computed = "(" in written or " if " in written or " or " in written
+    if isinstance(entry.default, LITERAL) and not computed:
+        return repr(entry.default)
+    return written if len(written) <= LONGEST else f"{written[: LONGEST - 1]}…"
+
+
+def kind(entry):
+    return getattr(entry.value_type, "__name__", str(entry.value_type)).removeprefix("typing.")
+
+
+variables, total = {}, 0
+columns = ("name", "default", "type", "environment", "PyTorch's comment", "at")
+for module_name, module in MODULES.items():
+    source = settings(module)
+    rows = []
+    for name, entry in sorted(module._config.items()):
+        if name == "TYPE_CHECKING" or name.startswith("_save_config_ignore"):
+            continue  # no setting: for type checkers, and which settings are not saved
+        written, read, comment, place = source.get(name, ("", (), "", None))
+        rows.append((name, default(entry, written) or None, kind(entry), ", ".join(read) or None,
+                     comment or None, place))  # fmt: skip
+        for variable in read:
+            variables.setdefault(variable, (f"{module.__name__}.{name}", comment or None, place))
+    total += len(rows)
+    tclab.show(tclab.Table(module.__name__, module_name, columns, rows))
+
+rows = [(variable, *rest) for variable, rest in sorted(variables.items())]
+columns = ("variable", "sets", "PyTorch's comment", "at")
+tclab.show(tclab.Table("Environment variables", "environment", columns, rows))
+counts = [("settings", total), ("environment variables", len(rows))]
+tclab.show(tclab.Table("Counted", "counts", ("what", "number"), counts))
+
+dynamo, inductor = (MODULES[name]._config for name in ("dynamo", "inductor"))
+# claim: settings-in-classes-are-there
+assert {"triton.cudagraphs", "cpp.threads", "max_autotune"} <= set(inductor)
+# claim: a-default-is-the-installed-one
+assert torch._dynamo.config.recompile_limit == dynamo["recompile_limit"].default == 8
+# claim: a-variable-belongs-to-its-setting
+assert variables["TORCHINDUCTOR_MAX_AUTOTUNE"][0] == "torch._inductor.config.max_autotune"

@@ -1,0 +1,1 @@
+"""The pages that are made of what is installed: entries by name, and where the book shows them."""

@@ -1,0 +1,83 @@
+"""What changed from one PyTorch to the next: on the page of the reference, and in a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tclab.model import slug
+from tclab.page.book import Book
+from tclab.page.reference import versions
+from tclab.page.reference.concordance import Concordance
+from tclab.page.reference.groups import Group
+from tclab.page.reference.versions import Change, Names
+from tclab.render import parts
+from tclab.render.escape import esc, tag
+
+#: A build names so many of a table's names; the others are counted.
+MOST = 20
+
+
+def html(book: Book) -> str:
+    """A fold for each version but the oldest: what it added and dropped, table by table."""
+    known = versions.read(book.docs / versions.FOLDER)
+    pairs = list(zip(known, list(known)[1:]))
+    folds = [_version(before, version, known) for before, version in reversed(pairs)]
+    return "\n".join(folds) or parts.note("One version is listed: nothing to compare.")
+
+
+def _version(before: str, version: str, known: dict[str, dict[str, frozenset[str]]]) -> str:
+    made = versions.changes(known[before], known[version])
+    rows = [(esc(change.table), _names(change.added), _names(change.dropped)) for change in made]
+    table = parts.table(("names of", f"new in {version}", f"not in it, but in {before}"), rows,
+                        label=f"From {before} to {version}", search=False)  # fmt: skip
+    added, dropped = (sum(len(getattr(c, what)) for c in made) for what in ("added", "dropped"))
+    head = f"From {before} to {version}: {added:,} new names, {dropped:,} gone"
+    return tag("div", parts.fold(head, table), id=f"to-{slug(version)}")
+
+
+def _names(names: Iterable[str]) -> str:
+    return " ".join(tag("code", esc(name)) for name in names) or parts.DASH
+
+
+# --------------------------------------------------------------------------- in a build
+
+
+def report(groups: Iterable[Group], known: dict[str, dict[str, frozenset[str]]],
+           where: Concordance) -> Iterator[str]:  # fmt: skip
+    """Lines that say which installed names differ from the list of their version, or of the
+    newest one before it, and which chapter names those.
+    """
+    for version, names in _by_version(groups).items():
+        before = _compared_with(version, known)
+        for change in versions.changes(known.get(before, {}), names):
+            if change.table in known.get(before, {}):
+                yield from _lines(change, version, before, where)
+
+
+def _by_version(groups: Iterable[Group]) -> dict[str, dict[str, frozenset[str]]]:
+    made: dict[str, dict[str, frozenset[str]]] = {}
+    for group in groups:
+        if group.torch:
+            made.setdefault(group.torch, {})[group.table] = group.names
+    return made
+
+
+def _compared_with(version: str, known: Names | dict[str, dict[str, frozenset[str]]]) -> str:
+    """The version itself if its names are kept, else the newest before it."""
+    older = [v for v in known if versions.order(v) <= versions.order(version)]
+    return max(older, key=versions.order, default="")
+
+
+def _lines(change: Change, version: str, before: str, where: Concordance) -> Iterator[str]:
+    for what, names in (("new", change.added), ("gone", change.dropped)):
+        if names:
+            yield f"{change.table}: {len(names):,} names {what} in {version}, against {before}"
+            told = sorted(names, key=lambda name: not where.shown(name))[:MOST]
+            yield from (_line(name, where) for name in told)
+            if len(names) > len(told):
+                yield f"    … and {len(names) - len(told):,} more"
+
+
+def _line(name: str, where: Concordance) -> str:
+    places = ", ".join(url for url, _ in where.shown(name))
+    return f"    {name}" + (f"  named in {places}" if places else "")

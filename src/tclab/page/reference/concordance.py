@@ -1,0 +1,119 @@
+"""Which chapter shows a name: an operator, a setting, a break, a log, a kind of guard.
+
+Read from the code in the prose of the pages, from the snippets they use, and from what these
+showed when they ran.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from markdown.extensions.toc import slugify, unique
+
+from tclab.model import Breaks, Graph, Guards, Run, Table
+from tclab.page.book import Book
+from tclab.page.prose import fences, uses
+
+#: An entry names so many places at most.
+MOST = 2
+
+#: The folder of the pages that list names: they are not where a name is shown.
+REFERENCE = "reference/"
+
+_CODE = re.compile(r"`([^`\n]+)`")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_HEADING = re.compile(r"^#{1,3} (.+)$")
+_MARKUP = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
+#: Where a plain word is a name: `TORCH_LOGS="fusion,schedule"`, `backend="eager"`, `config.cse`
+_PLAIN = re.compile(r"""(?:TORCH_LOGS=|backend=|mode=|config\.)["']?([+\w,.-]+)""")
+
+Place = tuple[str, str]  # address from the site's root, words
+
+
+@dataclass
+class Concordance:
+    """Name → the places that show it, in the order of the book."""
+
+    places: dict[str, list[Place]] = field(default_factory=dict)
+
+    def note(self, names: Iterable[str], place: Place) -> None:
+        """Keep `place` for each name, of which a heading counts once."""
+        for name in names:
+            known = self.places.setdefault(name, [])
+            if len(known) < MOST and place not in known:
+                known.append(place)
+
+    def shown(self, name: str) -> list[Place]:
+        return self.places.get(name, [])
+
+
+def concordance(book: Book, order: Iterable[str]) -> Concordance:
+    """Read every page of the book but those of the reference; `order` has their addresses."""
+    made = Concordance()
+    for url in order:
+        path = book.docs / f"{url.removesuffix('.html')}.md"
+        if path.is_file() and not url.startswith(REFERENCE):
+            for names, place in _on_page(path, url, book):
+                made.note(names, place)
+    return made
+
+
+def _on_page(path: Path, url: str, book: Book) -> Iterator[tuple[set[str], Place]]:
+    text = path.read_text(encoding="utf-8")
+    blocks = {fence.line: fence for fence in fences.find(text, str(path))}
+    inside = {n for fence in blocks.values() for n in range(fence.line, fence.end + 1)}
+    taken: set[str] = set()
+    place = (url, path.stem)
+    for number, line in enumerate(text.split("\n"), 1):
+        if number not in inside and (heading := _HEADING.match(line)):
+            words = _MARKUP.sub(lambda m: m[1] or "", heading[1])
+            place = (f"{url}#{unique(slugify(words, '-'), taken)}", words)
+        elif number not in inside:
+            yield {n for code in _CODE.findall(line) for n in names_in(code)}, place
+        elif number in blocks and blocks[number].executed:
+            for use in uses.in_fence(blocks[number], str(path)):
+                yield _shown_by(use.snippet, book), place
+
+
+def names_in(code: str) -> Iterator[str]:
+    """The names in a piece of code, each with the ends of a dotted one; of plain words only those
+    that stand where a log, a backend or a setting does.
+    """
+    for plain in _PLAIN.findall(code):
+        yield from (word.strip("+-") for word in re.split(r"[,.]", plain))
+    for dotted in _NAME.findall(code):
+        pieces = dotted.split(".")
+        ends = (".".join(pieces[start:]) for start in range(len(pieces)))
+        yield from (end for end in ends if not end.isalpha() or end.isupper())
+
+
+def _shown_by(snippet: str, book: Book) -> set[str]:
+    source = book.snippets[snippet].source if snippet in book.snippets else ""
+    named = set(names_in(source))
+    for run in book.runs.get(snippet, ()):
+        named |= set(_reported(run))
+    return named
+
+
+def _reported(run: Run) -> Iterator[str]:
+    """Ids of breaks, kinds of guards, operators: what the run's artifacts name."""
+    for artifact in run.artifacts:
+        if isinstance(artifact, Breaks):
+            yield from (each.gb_id for each in artifact if each.gb_id)
+        elif isinstance(artifact, Guards):
+            yield from (guard.type for guard in artifact)
+        elif isinstance(artifact, Graph):
+            targets = (node.target.removesuffix(".default") for node in artifact.nodes)
+            yield from (target.removeprefix("torch.ops.") for target in targets)
+        elif isinstance(artifact, Table):
+            cells = (cell for row in artifact.rows for cell in row if isinstance(cell, str))
+            yield from (word for cell in cells for word in re.findall(r"\bGB\d{4}\b", cell))
+
+
+def links(names: Iterable[str], made: Concordance, up: str) -> dict[str, list[Place]]:
+    """Of the names that are shown, the places, with `up` before each address."""
+    every = ((name, made.shown(name)) for name in names)
+    return {name: [(up + url, words) for url, words in places] for name, places in every if places}

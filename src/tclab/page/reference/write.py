@@ -1,0 +1,65 @@
+"""Write the names of the installed PyTorch into `docs/reference/names/`, from the runs kept here.
+
+python -m tclab run reference backends/which_backends
+python -m tclab.page.reference.write
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from tclab import snippets
+from tclab.engine.plan import Plan
+from tclab.errors import TclabError
+from tclab.model import Run, Table
+from tclab.page.prose import fences
+from tclab.page.reference import versions
+
+
+def main() -> int:
+    """The status: 0, or 1 where a run is missing."""
+    root = snippets.project_root(None)
+    try:
+        names, version = collect(root)
+    except TclabError as error:
+        print(error, file=sys.stderr)
+        return 1
+    folder = root / "docs" / versions.FOLDER
+    known = versions.read(folder) | {version: names}
+    versions.write(folder, known)
+    print(f"{version}: {sum(map(len, names.values())):,} names of {len(names)} tables")
+    return 0
+
+
+def collect(root: Path) -> tuple[dict[str, frozenset[str]], str]:
+    """Table → names of all reference tables, and the version. TclabError for one without a run."""
+    plan = Plan(root)
+    by_name = {snippet.name: snippet for snippet in snippets.find(root)}
+    names: dict[str, frozenset[str]] = {}
+    for snippet, table in tables(root / "docs"):
+        run = plan.fresh_run(by_name[snippet])
+        if run is None:
+            raise TclabError(snippet, "no fresh run", f"tclab run {snippet}")
+        names[table] = _names(run, table)
+    return names, versions.minor(plan.here.torch)
+
+
+def tables(docs: Path) -> Iterator[tuple[str, str]]:
+    """(snippet, table) of each ``entries("…", "…")`` on the pages."""
+    for path in sorted(docs.rglob("*.md")):
+        for fence in fences.find(path.read_text(encoding="utf-8"), str(path)):
+            for line in fence.code.splitlines():
+                if fence.executed and line.startswith("entries(") and "versions=False" not in line:
+                    _, snippet, _, table, _ = line.split('"')
+                    yield snippet, table
+
+
+def _names(run: Run, table: str) -> frozenset[str]:
+    found = run.artifact(table)
+    return frozenset(str(row[0]) for row in found.rows) if isinstance(found, Table) else frozenset()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,154 @@
+"""Each page as Markdown with its outputs, and `llms.txt`, which lists them: for readers that are
+programs, and for whoever wants to quote a page.
+
+The Markdown is the page's own; where a block stands the twin has the snippet's code and what its
+run showed as text, a claim is its sentence, a value its number.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tclab import render
+from tclab.model import Artifact, Run, Table, encode
+from tclab.page import fragments, proofs
+from tclab.page.book import Book
+from tclab.page.prose import fences, uses
+from tclab.page.prose.sentences import sentences, values
+from tclab.render.kinds.table import cells
+
+#: Longer outputs are cut: the page has all of it.
+LONGEST = 150
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_SOURCE = re.compile(r"`src:([\w.]+)`")
+_TAG = re.compile(r"<[^>]+>")
+_LINK = re.compile(r"(\]\([^():\s]+)\.md(#[^)\s]*)?\)")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A page as `llms.txt` names it."""
+
+    section: str
+    title: str
+    url: str
+    description: str
+
+
+def name_of(url: str) -> str:
+    """Where the twin of a page is: its address with ``.md`` behind it."""
+    return f"{url}.md"
+
+
+def write(folder: Path, book: Book, pages: list[Listed], about: Mapping[str, str]) -> None:
+    """Write a twin for each page that is Markdown, and `llms.txt` into the site's `folder`."""
+    for page in pages:
+        source = book.docs / f"{page.url.removesuffix('.html')}.md"
+        if source.is_file():
+            text = twin(source, page.url, book)
+            (folder / name_of(page.url)).write_text(text, encoding="utf-8")
+    (folder / "llms.txt").write_text(listing(folder, pages, about), encoding="utf-8")
+
+
+def listing(folder: Path, pages: list[Listed], about: Mapping[str, str]) -> str:
+    """The text of `llms.txt`: title, summary, a link to each page's twin, or to the page."""
+    lines = [f"# {about['name']}", "", f"> {about['description']}"]
+    section = None
+    for page in pages:
+        if page.section != section:
+            section = page.section
+            lines += ["", f"## {section}", ""]
+        twin_there = (folder / name_of(page.url)).is_file()
+        address = about["url"] + (name_of(page.url) if twin_there else page.url)
+        lines.append(f"- [{page.title}]({address}): {page.description}")
+    return "\n".join(lines) + "\n"
+
+
+# --------------------------------------------------------------------------- a page
+
+
+def twin(source: Path, url: str, book: Book) -> str:
+    """The page's Markdown with the outputs of its blocks as text."""
+    name = source.relative_to(book.root).as_posix()
+    text = _FRONT_MATTER.sub("", source.read_text(encoding="utf-8"))
+    lines = text.split("\n")
+    for fence in reversed(fences.find(text, name)):
+        if fence.executed:
+            lines[fence.line - 1 : fence.end] = _outputs(fence, name, book)
+    return _LINK.sub(r"\1.html.md\2)", _prose("\n".join(lines), name, book))
+
+
+def _prose(text: str, name: str, book: Book) -> str:
+    """The text with claims as their sentences, values as numbers, references as names."""
+    for found in sorted(sentences(text, name), key=lambda s: -s.start):
+        text = text[: found.start] + found.text + text[found.end :]
+    for value in sorted(values(text, name), key=lambda v: -v.start):
+        number = _TAG.sub("", proofs.number(value, book))
+        text = text[: value.start] + number + text[value.end :]
+    return _SOURCE.sub(r"`\1`", text)
+
+
+def _outputs(fence: fences.Fence, name: str, book: Book) -> list[str]:
+    """Lines for the calls of a block, one after the other."""
+    calls = [node for node in ast.walk(ast.parse(fence.code)) if isinstance(node, ast.Call)]
+    return [line for call in calls for line in _output(call, book)]
+
+
+def _output(call: ast.Call, book: Book) -> Iterator[str]:
+    function = call.func.id if isinstance(call.func, ast.Name) else ""
+    if function not in uses.FUNCTIONS or not call.args:
+        return
+    snippet = book.all[ast.literal_eval(call.args[0])]
+    if function in ("snippet", "code"):
+        yield from _fenced(snippet.source, "python")
+    for run in book.runs.get(snippet.name, ()) if function != "code" else ():
+        yield from _of_run(run, _wanted(call, function), function)
+
+
+def _wanted(call: ast.Call, function: str) -> list[str] | None:
+    """The names of the artifacts that a call shows; None: all of them."""
+    named = call.args[1:] if function in ("show", "entries") else []
+    if not named:
+        return None
+    value = ast.literal_eval(named[0])
+    return [value] if isinstance(value, str) else value
+
+
+def _of_run(run: Run, wanted: list[str] | None, function: str) -> Iterator[str]:
+    if function in ("snippet", "stdout") and run.stdout.strip():
+        yield from _fenced(run.stdout, "text")
+    for artifact in run.artifacts if function != "stdout" else ():
+        if wanted is None or artifact.name in wanted:
+            yield from _shown(artifact)
+    yield from (f"*{render.stamp_text(run)}*", "")
+
+
+def _shown(artifact: Artifact) -> list[str]:
+    """A table as a table, all else as the text a terminal gets; kept on disk."""
+    if isinstance(artifact, Table):
+        return [f"**{artifact.title}**", "", *_table(artifact), ""]
+    text = fragments.kept(lambda: json.dumps(render.text(artifact)), "text", encode(artifact))
+    return list(_fenced(json.loads(text), "text"))
+
+
+def _table(table: Table) -> Iterator[str]:
+    head = [name or " " for name in table.columns]
+    for row in (head, ["---"] * len(head), *cells(table)):
+        yield f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in row)} |"
+
+
+def _fenced(text: str, language: str) -> Iterator[str]:
+    """A fence longer than any in the text, which is cut where it is long."""
+    lines = text.rstrip("\n").split("\n")
+    ticks = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    more = len(lines) - LONGEST
+    yield ticks + language
+    yield from lines[:LONGEST]
+    yield ticks
+    yield from (f"… and {more:,} more lines, on the page itself.", "") if more > 0 else ("",)

@@ -1,0 +1,167 @@
+"""What is believed about the compiler, judged by runs: the verdicts of each version side by side.
+
+A snippet on beliefs shows a table `verdicts` with the columns of COLUMNS, a row a belief. Its live
+run and its recordings are made on different versions of PyTorch; here their tables become one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tclab import render
+from tclab.errors import PageError
+from tclab.model import Run, Table
+from tclab.page.blocks import Block
+from tclab.page.book import Book
+from tclab.render import parts
+from tclab.render.escape import tag
+
+#: The artifact's name, and its columns. `on` is the machine of recorded data, '' for the run's own.
+TABLE = "verdicts"
+COLUMNS = ("belief", "verdict", "seen", "on")
+
+_HEADING = re.compile(r"^#{2,} +(.*?)(?: +\{.*\})?$", re.MULTILINE)
+
+
+@dataclass
+class Belief:
+    """One belief; `verdicts` and `seen` by where it was judged, such as ``PyTorch 2.13``."""
+
+    text: str
+    snippet: str
+    verdicts: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.verdicts.values())) > 1
+
+
+def beliefs(runs: Iterable[Run]) -> list[Belief]:
+    """The beliefs of one snippet's runs, in the order of the first that has each."""
+    judged: dict[str, Belief] = {}
+    for run in runs:
+        for text, verdict, seen, on in _rows(run):
+            belief = judged.setdefault(text, Belief(text, run.snippet))
+            where = on or version(run)
+            belief.verdicts.setdefault(where, verdict)
+            belief.seen.setdefault(where, seen)
+    return list(judged.values())
+
+
+def _rows(run: Run) -> Iterator[tuple[str, str, str, str]]:
+    try:
+        table = run.artifact(TABLE)
+    except KeyError:
+        table = None
+    if not isinstance(table, Table) or table.columns != COLUMNS:
+        step = "judge beliefs with snippets/beliefs/_beliefs.py, and call show()"
+        raise PageError(f"snippets/{run.snippet}.py:1", "shows no table of verdicts", step)
+    for text, verdict, seen, on in table.rows:
+        yield str(text), str(verdict), str(seen), str(on or "")
+
+
+def version(run: Run) -> str:
+    """``PyTorch 2.13`` of a run on a CPU; with the GPU's name where it has one."""
+    number = ".".join(re.findall(r"\d+", run.provenance.torch)[:2])
+    return f"PyTorch {number}" + (f", {run.provenance.gpu}" if run.provenance.gpu else "")
+
+
+def places(judged: Iterable[Belief]) -> list[str]:
+    """Where beliefs were judged: CPUs by their PyTorch's version as numbers, then the rest."""
+
+    def key(place: str) -> tuple[bool, list[int], str]:
+        return "," in place, [int(part) for part in re.findall(r"\d+", place)], place
+
+    return sorted({place for belief in judged for place in belief.verdicts}, key=key)
+
+
+# --------------------------------------------------------------------------- on pages
+
+
+def of_snippet(block: Block, book: Book, name: str, runs: Sequence[Run]) -> str:
+    """The table of one snippet, each belief a link to its heading on the same page."""
+    judged = beliefs(runs)
+    anchors = headings(book.root / block.page)
+    if lost := [belief.text for belief in judged if _slug(belief.text) not in anchors]:
+        cause = f"the page has no heading for the belief {lost[0]!r}"
+        raise PageError(block.place, cause, f"write one: ### {lost[0]}")
+    links = {belief.text: f"#{_slug(belief.text)}" for belief in judged}
+    return table(judged, links, name) + "".join(map(render.stamp, runs))
+
+
+def of_all(block: Block, book: Book) -> str:
+    """The table of every belief that a page of the site shows, each a link to it."""
+    judged: list[Belief] = []
+    links = {}
+    for use in (use for use in book.uses if use.function == "verdicts"):
+        page = use.page.removeprefix(f"{book.docs.name}/").removesuffix(".md") + ".html"
+        for belief in beliefs(book.shown(use.snippet, block.place)):
+            judged.append(belief)
+            links[belief.text] = block.on.link(f"{page}#{_slug(belief.text)}")
+    if not judged:
+        raise PageError(block.place, "no page shows verdicts", 'call verdicts("topic/snippet")')
+    return _summary(judged) + table(judged, links, "Every belief")
+
+
+def headings(page: Path) -> set[str]:
+    """The anchors of a page's headings below its title, as Material makes them."""
+    return {_slug(match[1]) for match in _HEADING.finditer(page.read_text(encoding="utf-8"))}
+
+
+def _slug(heading: str) -> str:
+    from markdown.extensions.toc import slugify  # type: ignore[import-untyped, unused-ignore]
+
+    return str(slugify(heading.replace("`", ""), "-"))
+
+
+def table(judged: Sequence[Belief], links: dict[str, str], label: str) -> str:
+    """A row a belief: a verdict for each place, and what was seen, once where all saw the same."""
+    columns = places(judged)
+    rows = [
+        [
+            tag("a", parts.prose(belief.text), href=links[belief.text]),
+            *(_cell(belief, place) for place in columns),
+            _seen(belief, columns),
+        ]
+        for belief in judged
+    ]
+    return parts.table(["belief", *columns, "seen"], rows, label=label)
+
+
+def _cell(belief: Belief, place: str) -> str:
+    verdict = belief.verdicts.get(place)
+    if verdict is None:
+        return parts.DASH
+    differs = " tclab-differs" if belief.differs else ""
+    return tag("span", parts.prose(verdict), class_=f"tclab-verdict{differs}")
+
+
+def _seen(belief: Belief, columns: Sequence[str]) -> str:
+    """What the first place saw; what another saw, where its verdict is another."""
+    known = [place for place in columns if place in belief.seen]
+    shown = [(known[0], belief.seen[known[0]])]
+    for place in known[1:]:
+        if all(belief.verdicts[place] != belief.verdicts[before] for before, _ in shown):
+            shown.append((place, belief.seen[place]))
+    if len(shown) == 1:
+        return parts.prose(shown[0][1])
+    return "<br>".join(parts.prose(f"{place}: {seen}") for place, seen in shown)
+
+
+def _summary(judged: Sequence[Belief]) -> str:
+    """How many beliefs there are, how many hold where, and how many verdicts differ."""
+    rows = []
+    for place in places(judged):
+        verdicts = [b.verdicts[place] for b in judged if place in b.verdicts]
+        holds, lost = verdicts.count("holds"), verdicts.count("does not hold")
+        only = len(verdicts) - holds - lost
+        rows.append([parts.prose(place), *map(str, (len(verdicts), holds, only, lost))])
+    head = ["judged on", "beliefs", "hold", "hold only if", "do not hold"]
+    differing = parts.count(sum(belief.differs for belief in judged), "verdict")
+    note = f"{parts.count(len(judged), 'belief')}; {differing} differ from version to version."
+    counts = parts.table(head, rows, label="Verdicts", right=[False, True, True, True, True])
+    return counts + tag("p", note, class_="tclab-caption")

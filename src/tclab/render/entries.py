@@ -1,0 +1,78 @@
+"""A table as a reference: each row is an entry with a name, an id, and where the book shows it.
+
+Without JavaScript it is a plain table. With it there is a field above that filters the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from tclab.render import parts
+from tclab.render.escape import esc, identifier, tag
+from tclab.render.kinds.table import cells
+from tclab.render.options import commit_url
+
+if TYPE_CHECKING:
+    from tclab.model import Table
+
+#: A place in the source of PyTorch: ``torch/_decomp/decompositions.py:219``.
+_PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
+_BREAKS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
+
+Link = tuple[str, str]  # address, words
+
+
+@dataclass(frozen=True)
+class Extra:
+    """What a page knows of a table's entries: versions that have it, where it is shown."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    shown: Mapping[str, Sequence[Link]] = field(default_factory=dict)
+    torch_git: str = ""
+
+
+def anchor(table: Table, name: str) -> str:
+    """The id of an entry: the table's name and its own."""
+    return identifier(f"{table.name}-{name}")
+
+
+def html(table: Table, extra: Extra) -> str:
+    """The table, its first column the names, with columns for versions and for links if any."""
+    head = [*table.columns]
+    head += ["in PyTorch"] if any(extra.versions.values()) else []
+    head += ["shown in"] if extra.shown else []
+    rows = [_row(table, row, head, extra) for row in cells(table)]
+    names = "".join(tag("th", esc(name), scope="col") for name in head)
+    body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    inner = parts.scroll(tag("table", body, class_="tclab-table"), table.title, search=False)
+    return tag("div", inner, class_="tclab-entries", data_label=table.title)
+
+
+def _row(table: Table, row: Sequence[str], head: Sequence[str], extra: Extra) -> str:
+    name, *rest = row
+    told = [_cell(text, extra.torch_git) for text in rest]
+    if "in PyTorch" in head:
+        told.append(esc(extra.versions.get(name, "")))
+    if "shown in" in head:
+        links = (tag("a", esc(words), href=href) for href, words in extra.shown.get(name, ()))
+        told.append("<br>".join(links))
+    first = tag("code", _BREAKS.sub(r"\1<wbr>", parts.breakable(name)))
+    body = "".join(f"<td>{cell}" for cell in (first, *told))  # its end tag may be left out
+    return f'<tr id="{anchor(table, name)}">{body}</tr>'
+
+
+def _cell(text: str, git: str) -> str:
+    """A place as a link to PyTorch's repository; lines of a log one under the other."""
+    if text == "–":
+        return ""
+    if _PLACE.fullmatch(text):
+        path, _, line = text.rpartition(":")
+        short = f"{path.rsplit('/', 1)[1]}:{line}"
+        url = commit_url(git, path, int(line))
+        return tag("a", esc(short), href=url, title=text) if url else esc(text)
+    if "\n" in text:
+        return tag("pre", tag("code", esc(text)), class_="tclab-lines")
+    return parts.prose(text)

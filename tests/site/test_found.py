@@ -1,0 +1,61 @@
+"""Found: words from real threads lead to the page that answers them, by the site's own search.
+
+`data/*.json` hold lists of {"query", "page", "source"}: what somebody wrote, the page that answers
+it, and where it was written. A browser types each query and reads the results.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DATA = sorted(Path(__file__).with_name("data").glob("*.json"))
+THREADS = [row for path in DATA for row in json.loads(path.read_text(encoding="utf-8"))]
+
+FIRST = 3  # pages, of which one must be the right one
+MISSES = 1 / 20  # of all queries: 38 of 40 must be found
+
+READY = "document.querySelector('.md-search-result__meta').textContent.trim()"
+
+
+def first_pages(tab: Any, query: str) -> list[str]:
+    """The pages of the first results, in their order, each once."""
+    field = tab.locator("input.md-search__input")
+    before = "Type to start searching"
+    field.fill("")
+    field.press("End")  # Material reads the field when a key comes up
+    tab.wait_for_function(f"{READY} === {before!r}")
+    field.fill(query)
+    field.press("End")
+    tab.wait_for_function(f"{READY} !== {before!r}")
+    links = tab.locator(".md-search-result__link").evaluate_all(
+        "found => found.map(link => new URL(link.href).pathname.slice(1))"
+    )
+    return list(dict.fromkeys(links))[:FIRST]
+
+
+@pytest.mark.browser
+def test_words_of_threads_lead_to_the_right_page(tab, address: str) -> None:
+    opened = tab()
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    opened.locator("input.md-search__input").focus()
+    opened.wait_for_function("window.tclabNames")
+    first_pages(opened, "compile")  # the index is there
+    found = {row["query"]: first_pages(opened, row["query"]) for row in THREADS}
+    lost = {
+        row["query"]: (row["page"], found[row["query"]])
+        for row in THREADS
+        if row["page"] not in found[row["query"]]
+    }
+    assert len(lost) <= len(THREADS) * MISSES, lost
+    assert opened.problems == []
+
+
+def test_each_query_has_a_page_and_a_source(site: Path) -> None:
+    assert len(THREADS) >= 20
+    for row in THREADS:
+        assert (site / row["page"]).is_file(), row
+        assert row["query"].strip() and row["source"].startswith("https://"), row

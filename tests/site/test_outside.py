@@ -1,0 +1,115 @@
+"""Found from outside: addresses, descriptions, the sitemap, Markdown twins, lost addresses."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tclab.page.site import descriptions, foot, twins
+
+ADDRESS = "https://example.org/lab/"
+
+PAGE = """---
+title: Home
+---
+# Home
+
+After this page you can [say](other.md) *hello*. It is short.
+
+[It printed.](claim:start/hello#printed) It has [](value:start/hello#numbers/one/value) row.
+
+```python exec="1" html="1"
+from tclab.page import snippet
+snippet("start/hello")
+```
+
+Where: `src:torch.compile`.
+"""
+
+HELLO = '''"""Say hello."""
+
+import tclab
+
+tclab.show("````", title="Ticks")
+tclab.show(tclab.Table("Numbers", "numbers", ("name", "value"), [("one", 1), ("a|b", 2)]))
+told = "hello"
+# claim: printed
+assert told
+print(told)
+'''
+
+
+@pytest.fixture
+def written(project):
+    project.write("snippets/start/hello.py", HELLO)
+    project.write("docs/index.md", PAGE)
+    return project
+
+
+def test_a_site_with_an_address_has_canonical_links_and_a_sitemap(written) -> None:
+    done = written.build("--strict", SITE_URL=ADDRESS)
+    assert done.returncode == 0, done.stdout
+    html = written.html()
+    assert f'<link rel="canonical" href="{ADDRESS}index.html">' in html or (
+        f'<link rel="canonical" href="{ADDRESS}">' in html
+    )
+    assert '<meta name="description" content="After this page you can say hello. It is short.">' in (
+        html
+    )
+    tree = ElementTree.parse(written.root / "site" / "sitemap.xml")
+    found = [each.text for each in tree.iter() if each.tag.endswith("}loc")]
+    assert found and all(str(each).startswith(ADDRESS) for each in found)
+    assert f"]({ADDRESS}index.html.md): After" in (written.root / "site/llms.txt").read_text()
+    lost = written.html("404.html")
+    assert "There is no such page" in lost and f'href="{ADDRESS}index.html"' in lost
+
+
+def test_a_twin_has_the_outputs_and_none_of_the_markup(written) -> None:
+    assert written.build("--strict").returncode == 0
+    text = (written.root / "site/index.html.md").read_text(encoding="utf-8")
+    assert "It printed. It has 1 row." in text
+    assert "`torch.compile`" in text and "claim:start" not in text and "exec=" not in text
+    assert "| one | 1 |" in text and r"| a\|b | 2 |" in text
+    assert re.search(r"\n`{5}text\n(.*\n)*?````\n`{5}\n", text)  # a fence longer than what it holds
+    assert "\n```text\nhello\n```\n" in text and "run by this build*" in text
+    assert 'href="index.html.md"' in written.html() and "tclab run start" in written.html()
+
+
+def test_every_page_of_the_site_has_a_twin_and_a_line(site: Path) -> None:
+    listed = (site / "llms.txt").read_text(encoding="utf-8")
+    links = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): (.*)$", listed, re.MULTILINE)
+    assert len(links) > 40
+    for address, description in links:
+        assert (site / address).is_file(), address
+        assert description or address.startswith("labs/"), address
+    for twin in site.rglob("*.html.md"):
+        text = twin.read_text(encoding="utf-8")
+        assert "](claim:" not in text and "](value:" not in text and "`src:" not in text, twin
+
+
+@pytest.mark.parametrize(
+    ("markdown", "told"),
+    [
+        ("# T\n\nA *b* `c` [d](e.md).\n\nMore.", "A b c d."),
+        ("# T\n\n| a |\n", ""),
+        ("# T\n\n" + "A sentence of words. " * 20, "A sentence of words. " * 8 + "A sentence of words."),
+    ],
+)
+def test_the_first_paragraph_describes_a_page(markdown: str, told: str) -> None:
+    assert descriptions.first(markdown) == told
+
+
+def test_a_lost_reader_is_led_to_each_section() -> None:
+    pages = [
+        twins.Listed("Start", "Home", "index.html", ""),
+        twins.Listed("Pipeline", "The call", "pipeline/the-call.html", ""),
+        twins.Listed("Pipeline", "Dynamo", "pipeline/dynamo.html", ""),
+    ]
+    html = foot.not_found("<h1>404 - Not found</h1>", pages, "/")
+    assert re.findall(r'href="([^"]+)">([^<]+)', html) == [
+        ("/index.html", "Home"),
+        ("/pipeline/the-call.html", "Pipeline"),
+    ]

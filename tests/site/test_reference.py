@@ -1,0 +1,211 @@
+"""The reference: rows with ids and links, names by version, the field that filters."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclab.model import Table
+from tclab.page.blocks import Page
+from tclab.page.reference import changed, versions
+from tclab.page.reference.concordance import Concordance, names_in
+from tclab.page.reference.groups import Entry, Group
+from tclab.page.site import names
+from tclab.render import entries
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 300_000  # bytes of a page, compressed
+
+TABLE = Table(
+    title="Operators",
+    name="operators",
+    columns=("operator", "Inductor", "at"),
+    rows=(
+        ("aten.add.Tensor", "decomposes", "torch/_inductor/decomposition.py:555"),
+        ("aten.<b>", None, None),
+    ),
+)
+
+# --------------------------------------------------------------------------- rows
+
+
+def test_a_row_has_an_id_its_links_and_its_versions() -> None:
+    extra = entries.Extra(
+        {"aten.add.Tensor": "2.12–2.13"}, {"aten.add.Tensor": [("../a.html#b", "A & B")]}, "a" * 40
+    )
+    html = entries.html(TABLE, extra)
+    assert '<tr id="operators-aten-add-Tensor">' in html
+    assert '<a href="../a.html#b">A &amp; B</a>' in html and "<td>2.12–2.13" in html
+    assert f"/blob/{'a' * 40}/torch/_inductor/decomposition.py#L555" in html
+    assert "<b>" not in html and "aten.&lt;b&gt;" in html
+
+
+def test_columns_that_nothing_fills_are_left_out() -> None:
+    html = entries.html(TABLE, entries.Extra())
+    assert "shown in" not in html and "in PyTorch" not in html
+    assert "torch/_inductor/decomposition.py:555" in html  # no commit is known: no link
+
+
+def test_every_id_is_there_once(site: Path) -> None:
+    for page in sorted((site / "reference").glob("*.html")):
+        ids = [part.split('"')[0] for part in page.read_text("utf-8").split('<tr id="')[1:]]
+        assert len(ids) == len(set(ids)), page.name
+
+
+def test_a_page_is_small(site: Path) -> None:
+    for page in sorted((site / "reference").glob("*.html")):
+        assert len(gzip.compress(page.read_bytes())) <= LIMIT, page.name
+
+
+# --------------------------------------------------------------------------- where it is shown
+
+
+@pytest.mark.parametrize(
+    ("code", "found", "not_found"),
+    [
+        ("torch._dynamo.config.recompile_limit = 16", "recompile_limit", "dynamo"),
+        ('TORCH_LOGS="+fusion,schedule"', "fusion", "FUSION"),
+        ("torch.ops.aten.mm", "aten.mm", "mm"),
+        ("cse = a_name", "a_name", "cse"),
+        ("config.cse = True", "cse", "x"),
+        ("GB0170", "GB0170", "GB"),
+    ],
+)
+def test_names_in_code(code: str, found: str, not_found: str) -> None:
+    there = set(names_in(code))
+    assert found in there and not_found not in there
+
+
+def test_a_place_counts_once_and_few_are_kept() -> None:
+    made = Concordance()
+    for place in [("a.html", "A"), ("a.html", "A"), ("b.html", "B"), ("c.html", "C")]:
+        made.note(["x"], place)
+    assert made.shown("x") == [("a.html", "A"), ("b.html", "B")]
+    assert made.shown("y") == []
+
+
+# --------------------------------------------------------------------------- versions
+
+
+def known(**tables: str) -> dict[str, frozenset[str]]:
+    return {table: frozenset(text.split()) for table, text in tables.items()}
+
+
+def test_names_are_written_as_changes_and_read_back(tmp_path: Path) -> None:
+    all_versions = {
+        "2.9": known(ops="a b", logs="l"),
+        "2.10": known(ops="b c", logs="l"),  # after 2.9: versions are numbers
+    }
+    versions.write(tmp_path, all_versions)
+    assert (tmp_path / "2.10.txt").read_text() == "ops + c\nops - a\n"
+    assert versions.read(tmp_path) == all_versions
+    assert list(versions.read(tmp_path)) == ["2.9", "2.10"]
+    told = versions.told("ops", frozenset("bc"), all_versions)
+    assert told == {"c": "2.10"}  # b is in all of them: nothing to say
+
+
+def test_a_build_says_what_came_and_went_and_where_it_is_named() -> None:
+    listed = {"2.13": known(ops="a b", logs="l"), "2.15": known(ops="z")}
+    group = Group("ops", "Operators", "2.14", (Entry("b", "", ""), Entry("new", "", "")))
+    where = Concordance({"a": [("pipeline/irs.html#x", "X")]})
+    assert list(changed.report([group], listed, where)) == [
+        "ops: 1 names new in 2.14, against 2.13",
+        "    new",
+        "ops: 1 names gone in 2.14, against 2.13",
+        "    a  named in pipeline/irs.html#x",
+    ]
+    same = Group("ops", "Operators", "2.13", (Entry("a", "", ""), Entry("b", "", "")))
+    assert list(changed.report([same], listed, where)) == []
+
+
+def test_the_installed_names_are_the_listed_ones(site: Path) -> None:
+    """The build says what differs; for the version that the project is built with, nothing does."""
+    listed = versions.read(ROOT / "docs" / versions.FOLDER)
+    groups = json.loads(
+        (site / "search" / "names.js").read_text("utf-8").split("=", 1)[1].rstrip(";\n")
+    )
+    built = {g["prefix"].rstrip("-"): {name for name, _ in g["entries"]} for g in groups}
+    newest = versions.minor(_torch())
+    for table, wanted in listed[newest].items():
+        assert built[table] == wanted, f"make names ({table})"
+
+
+def _torch() -> str:
+    from importlib.metadata import version
+
+    return version("torch")
+
+
+# --------------------------------------------------------------------------- the search's names
+
+
+def test_names_are_a_script(tmp_path: Path) -> None:
+    page = Page("docs/a.md", "a.html")
+    page.groups.append(Group("graph-breaks", "Graph breaks", "", (Entry("GB1", "</x>", "y"),)))
+    names.write(tmp_path, [page])
+    text = (tmp_path / "names.js").read_text("utf-8")
+    assert text.startswith("window.tclabNames=[") and text.endswith("];\n")
+    assert '"prefix":"graph-breaks-"' in text and '["GB1","</x>"]' in text
+
+
+# --------------------------------------------------------------------------- in a browser
+
+
+def rows(box: Any) -> int:
+    return box.locator("tbody tr").count()
+
+
+@pytest.mark.browser
+def test_a_field_filters_the_rows(tab, address: str) -> None:
+    opened = tab()
+    opened.goto(f"{address}/reference/operators.html", wait_until="load")
+    box = opened.locator(".tclab-entries").first
+    all_rows = rows(box)
+    assert all_rows > 3000
+    field = box.get_by_label("Filter")
+    field.fill("SOFTMAX hands")
+    texts = box.locator("tbody tr").all_inner_texts()
+    assert 0 < len(texts) < 20 and all("softmax" in t and "hands on" in t for t in texts)
+    assert box.locator("output").inner_text() == f"{len(texts)} of {all_rows:,}"
+    field.fill("")
+    field.blur()
+    assert rows(box) == all_rows and opened.problems == []
+
+
+@pytest.mark.browser
+def test_a_link_to_a_row_that_is_filtered_out_shows_it(tab, address: str) -> None:
+    opened = tab()
+    opened.goto(f"{address}/reference/operators.html", wait_until="load")
+    box = opened.locator(".tclab-entries").first
+    box.get_by_label("Filter").fill("gelu")
+    opened.evaluate("location.hash = 'operators-aten-addmm'")
+    opened.locator("#operators-aten-addmm").wait_for()
+    assert box.get_by_label("Filter").input_value() == ""
+
+
+@pytest.mark.browser
+def test_without_a_script_it_is_a_table(tab, address: str) -> None:
+    opened = tab(java_script_enabled=False)
+    opened.goto(f"{address}/reference/graph-breaks.html#graph-breaks-GB0170", wait_until="load")
+    assert opened.get_by_label("Filter").count() == 0
+    assert "Data-dependent branching" in opened.locator("tr:target").inner_text()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("how", ["server", "file"])
+def test_a_name_is_found_and_leads_to_its_row(tab, address: str, site: Path, how: str) -> None:
+    """Over file://, too, where nothing can be requested."""
+    opened = tab()
+    start = f"{address}/index.html" if how == "server" else (site / "index.html").as_uri()
+    opened.goto(start, wait_until="load")
+    opened.locator("input.md-search__input").focus()
+    opened.wait_for_function("window.tclabNames")
+    opened.locator("input.md-search__input").fill("capture_scalar_outputs")
+    first = opened.locator(".tclab-names .md-search-result__link").first
+    assert "torch._dynamo.config" in first.inner_text()
+    opened.goto(first.get_attribute("href"))
+    assert "capture_scalar_outputs" in opened.locator("tr:target").inner_text()

@@ -1,0 +1,116 @@
+"""Beliefs: verdicts of several versions in one table, each under its heading, none out of date."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tclab import snippets
+from tclab.errors import PageError
+from tclab.model import Provenance, Run, Table
+from tclab.page.blocks import Block, Page
+from tclab.page.site import verdicts
+from tclab.store import recordings
+
+ROOT = Path(__file__).resolve().parents[2]
+THREADS = json.loads((Path(__file__).parent / "data/threads.json").read_text("utf-8"))
+JUDGING = [s for s in snippets.find(ROOT) if s.topic == "beliefs"]
+#: The same on every PyTorch: judged from a GPU's rows, or an example of how to judge.
+ONCE = {"beliefs/speed_on_an_h200", "beliefs/a_verdict_from_cases"}
+
+HERE = Provenance("2.13.0", "", "3.11", "a CPU", "Linux", "2026-11-22")
+PRINTS = ("A `print` breaks the graph", "holds only if no option is set", "2 graphs", "")
+COPIES = ("`copy.deepcopy` breaks the graph", "does not hold", "1 graph", "")
+
+
+def judged(*rows: tuple[str, str, str, str], torch: str = "2.13.0+cpu") -> Run:
+    table = Table("T", "verdicts", verdicts.COLUMNS, rows)
+    provenance = replace(HERE, torch=torch)
+    return Run("beliefs/x", "here", "", "", provenance, 1.0, 1, artifacts=(table,))
+
+
+def differing() -> list[Run]:
+    older = (COPIES[0], "holds", "2 graphs", "")
+    return [judged(PRINTS, COPIES), judged(PRINTS, older, torch="2.9.1+cu128"), judged(PRINTS)]
+
+
+def test_the_verdicts_of_each_version_stand_side_by_side() -> None:
+    prints, copies = verdicts.beliefs(differing())
+    assert prints.verdicts == dict.fromkeys(["PyTorch 2.13", "PyTorch 2.9"], PRINTS[1])
+    assert copies.verdicts == {"PyTorch 2.13": "does not hold", "PyTorch 2.9": "holds"}
+    assert copies.differs and not prints.differs
+
+
+def test_versions_are_ordered_as_numbers_and_a_gpu_comes_last() -> None:
+    on_a_gpu = (*PRINTS[:3], "NVIDIA H200, PyTorch 2.11.0")
+    runs = [judged(PRINTS, on_a_gpu), *differing()]
+    places = verdicts.places(verdicts.beliefs(runs))
+    assert places == ["PyTorch 2.9", "PyTorch 2.13", "NVIDIA H200, PyTorch 2.11.0"]
+
+
+def test_what_was_seen_is_said_again_only_where_the_verdict_differs() -> None:
+    beliefs = verdicts.beliefs(differing())
+    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    assert html.count("tclab-differs") == 2  # one belief, on two versions
+    same, other = html.split("<tr>")[-2:]
+    assert same.count("2 graphs") == 1
+    assert "PyTorch 2.9: 2 graphs" in other and "PyTorch 2.13: 1 graph" in other
+
+
+def test_a_version_that_did_not_judge_a_belief_has_a_dash() -> None:
+    beliefs = verdicts.beliefs([judged(PRINTS, COPIES), judged(PRINTS, torch="2.11.0")])
+    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    assert html.split("<tr>")[-1].count("tclab-none") == 1
+
+
+def test_a_run_without_verdicts_is_an_error_with_its_cause() -> None:
+    with pytest.raises(PageError, match="shows no table of verdicts"):
+        verdicts.beliefs([replace(judged(PRINTS), artifacts=())])
+    with pytest.raises(PageError, match="shows no table of verdicts"):
+        wrong = Table("T", "verdicts", ("belief",), ((PRINTS[0],),))
+        verdicts.beliefs([replace(judged(PRINTS), artifacts=(wrong,))])
+
+
+def on_a_page(tmp_path: Path, text: str) -> str:
+    (tmp_path / "page.md").write_text(text)
+    block = Block(Page("page.md", "page.html"), 3)
+    book = SimpleNamespace(root=tmp_path)
+    return verdicts.of_snippet(block, book, "beliefs/x", [judged(PRINTS)])  # type: ignore[arg-type]
+
+
+def test_a_belief_leads_to_its_heading(tmp_path: Path) -> None:
+    html = on_a_page(tmp_path, "# Title\n\n### A `print` breaks the graph\n")
+    assert 'href="#a-print-breaks-the-graph"' in html and "run by this build" in html
+
+
+def test_a_belief_without_a_heading_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(PageError, match="no heading for the belief 'A `print` breaks the graph'"):
+        on_a_page(tmp_path, "# Title\n\n### A `print` breaks it\n")
+
+
+# --------------------------------------------------------------------------- what is kept
+
+
+@pytest.mark.parametrize("environment", ["cpu-torch2.11", "cpu-torch2.15"])
+@pytest.mark.parametrize("snippet", JUDGING, ids=lambda s: s.name)
+def test_each_belief_was_judged_on_other_versions_by_this_very_snippet(snippet, environment) -> None:
+    if snippet.name in ONCE:
+        assert recordings.status(ROOT, environment, snippet).state == "never"
+        return
+    status = recordings.status(ROOT, environment, snippet)
+    assert status.fresh, (status.state, status.why, f"tclab record {environment} {snippet.name}")
+    run = status.run()
+    assert environment == f"cpu-torch{'.'.join(run.provenance.torch.split('.')[:2])}"
+    assert not run.provenance.gpu and verdicts.beliefs([run])
+
+
+def test_threads_are_twenty_public_ones_each_with_a_page() -> None:
+    assert len(THREADS) == 20 == len({thread["source"] for thread in THREADS})
+    for thread in THREADS:
+        assert thread.keys() == {"query", "page", "source"}
+        assert thread["source"].startswith("https://") and len(thread["query"].split()) > 1
+        assert (ROOT / "docs" / f"{thread['page']}.md").is_file(), thread
