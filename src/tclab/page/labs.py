@@ -149,10 +149,10 @@ def _writes(cell: Cell, exercise: Exercise) -> bool:
 
 
 def _steps(exercise: Exercise) -> str:
-    """What the check asks of an answer, step by step."""
+    """What the check asks of an answer, step by step; folded, for some of it is half an answer."""
     items = "".join(tag("li", esc(step.says)) for step in exercise.steps)
-    name = tag("code", esc(exercise.name))
-    return tag("div", tag("p", f"The check asks whether {name}") + tag("ul", items))
+    asked = f"The check asks whether {tag('code', esc(exercise.name))}"
+    return tag("details", tag("summary", asked) + tag("ul", items))
 
 
 def _folded(title: str, cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
