@@ -151,7 +151,7 @@ def _writes(cell: Cell, exercise: Exercise) -> bool:
 def _steps(exercise: Exercise) -> str:
     """What the check asks of an answer, step by step; folded, for some of it is half an answer."""
     items = "".join(tag("li", esc(step.says)) for step in exercise.steps)
-    asked = f"The check asks whether {tag('code', esc(exercise.name))}"
+    asked = f"What the check asks of {tag('code', esc(exercise.name))}"
     return tag("details", tag("summary", asked) + tag("ul", items))
 
 
