@@ -58,6 +58,8 @@ tclab.show(
 assert lines[0]["graph_code"] == lines[1]["graph_code"] > 0
 # claim: inductors-ir-is-not
 assert lines[0]["ir_post_fusion"] > 0 == lines[1]["ir_post_fusion"]
+# claim: generated-code-is
+assert lines[1]["output_code"] > 0
 # claim: the-minifier-is-blind-to-a-hit
 assert not found_at_a_hit
 # claim: without-caches-it-sees
