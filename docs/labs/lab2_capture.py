@@ -42,6 +42,9 @@ assert not any("cond" in node.target for node in graph.nodes)
 plain = tclab.capture(forward, backend="eager")(x, two, False, False)
 # claim: a-branch-not-taken-is-not-there
 assert len(plain.graphs[0]) == 2 * 2 + 1
+both = tclab.capture(forward, backend="eager").over([(x, two, g, True) for g in (True, False)])
+# claim: another-value-compiles-again
+assert len(both.graphs) == 2 and "gated" in both.recompiles.recompiles[0].reasons[0]
 
 # %% [markdown]
 # [The loop was unrolled: each turn left its own
@@ -129,7 +132,7 @@ assert len(by_line["scores = (x / size**0.5).softmax(-1)"]) == 2
 #
 # Write `nodes_of(fn, x, line)`: the names of the nodes that one line of source made, when `fn(x)`
 # is captured. `line` is the line's text without the spaces around it. It may stand in a function
-# that `fn` calls.
+# that `fn` calls: that function's nodes are then of its own lines, not of the line with the call.
 
 # %% tags=["exercise"]
 def nodes_of(fn, x, line):
@@ -200,6 +203,7 @@ assert seen == ["called"] and "append" not in str(watched.graphs[0].code)
 #
 # [The graph holds only the branch that was
 # taken](claim:labs/lab2_capture#a-branch-not-taken-is-not-there), so it cannot serve the other
-# value: a guard fails, and the function is compiled again. Lab 3 is about that.
+# value: [the guard on `gated` fails, and the function is compiled
+# again.](claim:labs/lab2_capture#another-value-compiles-again) Lab 3 is about that.
 #
 # </details>

@@ -111,6 +111,23 @@ assert [kernel.category for kernel in mended.kernels] == ["pointwise"]
 # rest](claim:labs/lab4_code#a-product-does-not-fuse). [Element by element it is one
 # kernel.](claim:labs/lab4_code#element-by-element-fuses)
 #
+# A break divides `gate`, too. *Predict first:* how many kernels, and which operations in each?
+
+# %% tags=["try"]
+def gate_in_two(x, bias):
+    y = x + bias
+    torch._dynamo.graph_break()
+    return torch.nn.functional.gelu(y) * x
+
+
+in_two = tclab.capture(gate_in_two, target="h200")(x, bias)
+print("\n".join(kernel.kernel_name for kernel in in_two.kernels))
+# claim: a-break-stops-a-fusion
+assert len(in_two.kernels) == 2
+
+# %% [markdown]
+# [Two kernels](claim:labs/lab4_code#a-break-stops-a-fusion): no graph holds all three operations.
+#
 # ## A line of Python in the machine code
 #
 # A capture links its stages: `capture.chains()[0]` has a pane for each, from Python to SASS. A
@@ -206,13 +223,14 @@ assert "FADD" in added
 # <details><summary>What stops a fusion?</summary>
 #
 # [A call into a library stands between two kernels](claim:labs/lab4_code#a-product-does-not-fuse),
-# and so does a graph break.
+# and so does a graph break: [with one in its midst, `gate` has two
+# kernels.](claim:labs/lab4_code#a-break-stops-a-fusion)
 #
 # </details>
 #
 # <details><summary>Can two uses of a tensor cost one load?</summary>
 #
-# [Within a kernel, yes](claim:labs/lab4_code#x-is-loaded-once): what was loaded stays in a
-# register.
+# Within a kernel, yes: [that of `gate` uses `x` twice and loads it
+# once.](claim:labs/lab4_code#x-is-loaded-once)
 #
 # </details>

@@ -230,8 +230,8 @@ assert sweep[2][1] / 2 > 2 * sweep[4096][1] / 4096
 #
 # <details><summary>Why take turns, and not one function after the other?</summary>
 #
-# The clock of a processor, its temperature and its other users change over seconds. [In turns, two
-# functions that are equally fast on a slowing machine come out nearer to 1 than one after the
+# A machine may grow slower while you measure. [In turns, two functions that are equally fast on
+# such a machine come out nearer to 1 than one after the
 # other.](claim:labs/lab5_benchmarks#turns-are-fair)
 #
 # </details>

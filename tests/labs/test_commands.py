@@ -16,7 +16,7 @@ from tclab.labs import source
 from tclab.labs.capstone import check as capstone
 from tclab.labs.capstone import findings
 from tclab.labs.progress import FILE, Progress
-from tclab.model import Break, Breaks, Report, SourceLine
+from tclab.model import Break, Breaks, Recompile, Recompiles, Report, SourceLine
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = source.find(ROOT)
@@ -169,9 +169,23 @@ def test_a_break_is_mended_or_explained():
     assert findings.breaks(broken("y.item()"), {"item": "one number a batch"}).held
 
 
+def test_a_model_of_another_name_is_asked_for_before_anything_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("m.py").write_text("class Tagger:\n    pass\n")
+    monkeypatch.delattr(capstone.schedule, "run")
+    with pytest.raises(LabError, match="none of model, Model") as caught:
+        capstone.judge("m.py", Plan(snippets.project_root()))
+    assert caught.value.next_step.endswith("tclab lab check capstone m.py:NAME")
+
+
 def test_recompiles_are_bounded_where_the_second_pass_compiles_nothing():
-    assert findings.recompiles(Report(), 0).held
-    assert not findings.recompiles(Report(), 2).held
+    growing = Recompile("0/1", "forward", ("tensor 'x' size mismatch",))
+    counter = Recompile("0/3", "forward", ("self.steps == 3",))
+    report = Report(recompiles=Recompiles(recompiles=(growing,)))
+    assert findings.recompiles(report, [], []).held
+    again = findings.recompiles(report, ["a graph", "another"], [counter])
+    assert not again.held
+    assert "compiled 2 graphs again: self.steps == 3" in again.answer
 
 
 def test_results_are_judged_by_what_is_allowed():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -10,6 +11,9 @@ from mkdocs_jupyter import convert
 
 from tclab.labs import source
 from tclab.page import book, labs, proofs, state
+from tclab.render.escape import esc
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SMALL = '''\
 # %% [markdown]
@@ -113,6 +117,17 @@ def problems_of(project, text: str):
         return proofs.problems(project(text))
     except book.Problems as error:
         return error.problems
+
+
+def test_below_each_exercise_stands_what_the_check_asks():
+    lab = source.get(ROOT, 2)
+    asked = labs._asked(lab)
+    for cell in (cell for cell in lab.cells if cell.solved):
+        raw = "".join(str(made["source"]) for made in labs._code(cell, [], asked))
+        steps = [step.says for each in asked if labs._writes(cell, each) for step in each.steps]
+        assert len(steps) >= 3
+        assert all(esc(says) in raw for says in steps)
+        assert raw.index(esc(steps[0])) < raw.index("One solution")
 
 
 def test_cells_know_their_lines():

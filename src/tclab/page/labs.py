@@ -7,9 +7,10 @@ host for two of them.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from tclab import render
-from tclab.labs import handout
+from tclab.labs import handout, judge
 from tclab.labs.cells import CELL, PRINTED
+from tclab.labs.exercise import Exercise
 from tclab.labs.source import Cell, Lab
 from tclab.model import Artifact, Run, Text
 from tclab.page import downloads, fragments, proofs, state
@@ -97,13 +99,13 @@ def notebook(lab: Lab, book: Book) -> dict[str, Any]:
     run = book.shown(lab.snippet.name, lab.snippet.file)[0]
     place = lab.snippet.file
     page = state.build().page(place, url(lab))
-    outputs = _outputs(run, page)
+    outputs, asked = _outputs(run, page), _asked(lab)
     cells: list[dict[str, Any]] = []
     for number, cell in enumerate(lab.cells):
         if cell.kind == "markdown":
             cells.append(_markdown(_prose(cell, place, page, book)))
         else:
-            cells += _code(cell, outputs.get(number, []))
+            cells += _code(cell, outputs.get(number, []), asked)
         if number == 0:
             cells.append(_raw(_bar(lab, run, page)))
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -120,16 +122,37 @@ def _prose(cell: Cell, place: str, page: Page, book: Book) -> str:
     return linked
 
 
-def _code(cell: Cell, outputs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _code(
+    cell: Cell, outputs: list[dict[str, Any]], exercises: Sequence[Exercise]
+) -> Iterator[dict[str, Any]]:
     """A code cell; what solves it stands in a fold, below what the reader gets."""
     done = _cell("code", handout.solution(cell), outputs) | {"id": f"c{cell.line}"}
     if cell.solved:
         yield _cell("code", handout.stub(cell), [])
+        yield from (_raw(_steps(each)) for each in exercises if _writes(cell, each))
         yield from _folded("One solution", done)
     elif "solved" in cell.tags:
         yield from _folded("What came of it here", done)
     else:
         yield done
+
+
+def _asked(lab: Lab) -> Sequence[Exercise]:
+    """The lab's exercises; none where nothing judges it, as for the labs of the tests."""
+    judged = importlib.util.find_spec(f"tclab.labs.exercises.{lab.name}")
+    return judge.load(lab.name) if judged else ()
+
+
+def _writes(cell: Cell, exercise: Exercise) -> bool:
+    """Whether the cell is where this exercise is solved."""
+    return bool(re.search(rf"^(def|class) {exercise.name}\b", cell.text, re.MULTILINE))
+
+
+def _steps(exercise: Exercise) -> str:
+    """What the check asks of an answer, step by step; folded, for some of it is half an answer."""
+    items = "".join(tag("li", esc(step.says)) for step in exercise.steps)
+    asked = f"What the check asks of {tag('code', esc(exercise.name))}"
+    return tag("details", tag("summary", asked) + tag("ul", items))
 
 
 def _folded(title: str, cell: dict[str, Any]) -> Iterator[dict[str, Any]]:

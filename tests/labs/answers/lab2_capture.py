@@ -10,7 +10,13 @@ def predict_ops(depth, gated, residual):
     return count + 1
 
 
-# %% predict_ops right: run and counted
+# %% predict_ops right: the names of the operations
+def predict_ops(depth, gated, residual):
+    turn = ["matmul", "relu"] + ["sigmoid", "mul"] * bool(gated) + ["add"] * bool(residual)
+    return len(turn * depth + ["mean"])
+
+
+# %% predict_ops wrong predicts: compiled and counted
 def predict_ops(depth, gated, residual):
     weights = [torch.zeros(3, 3)] * depth
     c = tclab.capture(forward, backend="eager")(torch.zeros(2, 3), weights, gated, residual)
@@ -76,13 +82,14 @@ def count_ops(fn, x):
     return 2
 
 
-# %% nodes_of right: the stack trace of FX
+# %% nodes_of right: the last frame of FX's stack trace
 def nodes_of(fn, x, line):
     names = []
 
     def backend(graph, inputs):
         for node in graph.graph.nodes:
-            if node.op.startswith("call_") and line in (node.stack_trace or ""):
+            last = (node.stack_trace or "").rpartition("File ")[2].splitlines()[1:]
+            if node.op.startswith("call_") and line in map(str.strip, last):
                 names.append(node.name)
         return graph.forward
 
@@ -95,6 +102,21 @@ def nodes_of(fn, x, line):
 def nodes_of(fn, x, line):
     nodes = tclab.capture(fn, backend="eager")(x).graphs[0].nodes
     return {n.name for n in nodes if n.op not in ("placeholder", "output") and n.source and line in n.source.code}
+
+
+# %% nodes_of wrong innermost: every frame of the stack trace
+def nodes_of(fn, x, line):
+    names = []
+
+    def backend(graph, inputs):
+        for node in graph.graph.nodes:
+            if node.op.startswith("call_") and line in (node.stack_trace or ""):
+                names.append(node.name)
+        return graph.forward
+
+    torch.compiler.reset()
+    torch.compile(fn, backend=backend)(x)
+    return names
 
 
 # %% nodes_of wrong all: the first one

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ from tclab.render import standalone
 from tclab.render.escape import tag
 
 SECONDS, MEMORY = 600.0, 8192
+
+#: What a reader's model may be called without saying so.
+NAMES = ("model", "Model", "make_model")
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ def judge(spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent 
         "capstone", path.name, answers.content(path), path.resolve().parent, (), seconds
     )
     answers.check_syntax(answer)
-    snippet = _snippet(path, answer.text, name, seconds)
+    snippet = _snippet(path, answer.text, name or _named(answer.text, where), seconds)
     runs = schedule.run(
         [snippet], plan, on_event=on_event, environment="check", force=True, keep=lambda run: None
     )
@@ -58,6 +62,19 @@ def judge(spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent 
     if isinstance(findings, Table) and isinstance(times, Table) and isinstance(report, Report):
         return Judged(findings, times, report, run)
     raise LabError(where, "the process showed no findings", "let the file end by itself")
+
+
+def _named(text: str, where: str) -> str:
+    """The name of the model, where the reader gave none."""
+    top = ast.parse(text).body
+    there = {getattr(node, "name", "") for node in top}
+    targets = (t for node in top if isinstance(node, ast.Assign) for t in node.targets)
+    there |= {target.id for target in targets if isinstance(target, ast.Name)}
+    for name in NAMES:
+        if name in there:
+            return name
+    step = f"give the name of yours: tclab lab check capstone {where}:NAME"
+    raise LabError(where, f"none of {', '.join(NAMES)} is in it", step)
 
 
 def _snippet(path: Path, text: str, name: str, seconds: float) -> Snippet:

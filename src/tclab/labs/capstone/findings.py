@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 
-from tclab.model import Report, Table
+from tclab.model import Recompile, Report, Table
 
 #: A speed-up of less than this is within what two runs differ by.
 WORTH = 1.05
@@ -61,14 +61,14 @@ def breaks(report: Report, explained: Mapping[str, str]) -> Finding:
     return Finding(question, True, "; ".join(told) or "none")
 
 
-def recompiles(report: Report, again: int) -> Finding:
-    """The same calls, made a second time, compile nothing."""
+def recompiles(report: Report, again: Sized, why: Iterable[Recompile]) -> Finding:
+    """The same calls, made a second time, compile nothing; `again` and `why` are of that pass."""
     question = "Recompiles: bounded?"
     made = len(report.recompiles)
     if again:
-        reason = next((r.reasons[0] for r in report.recompiles if r.reasons), "")
-        answer = f"the same calls, made once more, compiled {again} times again: {reason}"
-        return Finding(question, False, f"{answer}. Next: tclab.show(capture.recompiles)")
+        reason = next((f": {each.reasons[0]}" for each in why if each.reasons), "")
+        answer = f"the same calls, made once more, compiled {len(again)} graphs again{reason}"
+        return Finding(question, False, f"{answer}. Next: the mends of lab 3")
     return Finding(question, True, f"{made} over the example calls, none when they are made again")
 
 
@@ -108,6 +108,6 @@ def times_table(timing: Timing) -> Table:
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """Question, whether it holds, answer."""
+    """Question, whether it is settled, answer."""
     rows = tuple((f.question, "yes" if f.held else "not yet", f.answer) for f in findings)
-    return Table("Findings", "findings", ("question", "holds", "what was seen"), rows)
+    return Table("Findings", "findings", ("question", "settled", "what was seen"), rows)

@@ -9,13 +9,12 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tclab import display, explain
 from tclab.engine.worker.protocol import JobFile
-from tclab.errors import LabError
 from tclab.explain import load, subject
 from tclab.explain.inputs import Call
 from tclab.labs.capstone import findings
@@ -23,14 +22,16 @@ from tclab.labs.capstone.findings import Timing
 from tclab.labs.capstone.run_order import ORDER
 from tclab.model import Report
 
+if TYPE_CHECKING:
+    from tclab import Capture
+
 _ROUNDS = 15
-_NAMES = ("model", "Model", "make_model")
 
 
 def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     """Look at the model of the reader's file, and show what was found."""
     order = json.loads(job["source"].rsplit(ORDER, 1)[1])
-    name = order["name"] or _named(tree, job["file"])
+    name = order["name"]
     os.chdir(os.path.dirname(order["path"]))  # files are named from there, and read from there
     report = explain.explain_named(f"{order['path']}:{name}")
     with load.loaded(order["path"]) as module:
@@ -42,32 +43,15 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     display.show(report, name="report")
 
 
-def _named(tree: ast.Module, file: str) -> str:
-    """The name of the model, where the reader gave none."""
-    there = {getattr(node, "name", "") for node in tree.body}
-    there |= {
-        t.id
-        for n in tree.body
-        if isinstance(n, ast.Assign)
-        for t in n.targets
-        if isinstance(t, ast.Name)
-    }
-    for name in _NAMES:
-        if name in there:
-            return name
-    step = f"call yours model, or say which: tclab lab check capstone {file}:NAME"
-    raise LabError(file, f"there is none of {', '.join(_NAMES)}", step)
-
-
 def _findings(
     report: Report, found: subject.Subject, explained: dict[str, str]
 ) -> tuple[list[findings.Finding], Timing]:
     calls = list(found.calls())
-    timing, again = _timed(found.callable, calls)
+    timing, second_pass = _timed(found.callable, calls)
     errors = _errors(found.callable, calls)
     return [
         findings.breaks(report, explained),
-        findings.recompiles(report, again),
+        findings.recompiles(report, second_pass.graphs, second_pass.recompiles),
         findings.correct(*errors),
         findings.speed(timing),
     ], timing
@@ -76,8 +60,8 @@ def _findings(
 # --------------------------------------------------------------------------- times
 
 
-def _timed(fn: Callable[..., Any], calls: list[Call]) -> tuple[Timing, int]:
-    """Both ways in turns, over all example calls; how often the second pass compiled again."""
+def _timed(fn: Callable[..., Any], calls: list[Call]) -> tuple[Timing, Capture]:
+    """Both ways in turns, over all example calls; what the second pass compiled again."""
     import tclab
 
     torch.compiler.reset()
@@ -91,7 +75,7 @@ def _timed(fn: Callable[..., Any], calls: list[Call]) -> tuple[Timing, int]:
         eager_times.append(_seconds(fn, calls))
         compiled_times.append(_seconds(compiled, calls))
     words = f"{len(calls)} example call{'s' * (len(calls) > 1)}"
-    return Timing(_spread(eager_times), _spread(compiled_times), first, words), len(capture.graphs)
+    return Timing(_spread(eager_times), _spread(compiled_times), first, words), capture
 
 
 def _seconds(fn: Callable[..., Any], calls: list[Call]) -> float:

@@ -42,8 +42,7 @@ def _(answer: Answer, draw: Draw) -> str:
     "accepts rounding where the result is near zero",
     "What is allowed where the expected value is 0.00001, and its neighbours are about 1?",
     "Relative to a value near zero nothing is small. Allow an absolute difference, too, of the "
-    "size "
-    "that rounding has at the tensor's own scale (atol).",
+    "size that rounding has at the tensor's own scale (atol).",
 )
 def _(answer: Answer, draw: Draw) -> str:
     import torch
@@ -103,13 +102,38 @@ def _(answer: Answer, draw: Draw) -> str:
     "too-loose",
     "refuses one element that is 3 % off",
     "Which wrong result would your function still accept?",
-    "A float32 result that is 3 % off is wrong. Tolerances of 1e-3 and more hide mistakes.",
+    "A float32 result that is 3 % off is wrong: tolerances of 1e-3 and more hide mistakes. In "
+    "bfloat16 3 % are four steps: allow two.",
 )
 def _(answer: Answer, draw: Draw) -> str:
-    x = draw.tensor(64, 64)
+    import torch
+
+    texts = []
+    for dtype in (torch.float32, torch.bfloat16):
+        x = draw.tensor(64, 64, dtype=dtype)
+        text = f"it accepted a tensor of {dtype} with one element 3 % off"
+        texts.append(all_of((not answer(_one_off(x), x), text)))
+    return next(filter(None, texts), "")
+
+
+def _one_off(x: Any) -> Any:
+    """The same, but for the largest element, which is 3 % off."""
     wrong = x.clone()
     wrong.view(-1)[x.abs().argmax()] *= 1.03
-    return all_of((not answer(wrong, x), "it accepted a tensor with one element 3 % off"))
+    return wrong
+
+
+@close_enough.step(
+    "small",
+    "refuses it among small values, too",
+    "All values are about 0.000001: which of your two tolerances decides there?",
+    "A fixed atol accepts anything that is smaller than itself. Let it grow with the tensor's own "
+    "scale: a small part of expected.abs().max().",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    x = draw.tensor(64, 64) * 1e-6
+    text = "among values of about 1e-6 it accepted an element that is 3 % off"
+    return all_of((answer(x.clone(), x), "it refused a copy"), (not answer(_one_off(x), x), text))
 
 
 @close_enough.step(

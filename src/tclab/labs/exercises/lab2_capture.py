@@ -77,9 +77,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "branches",
     "counts the branch that is taken, and no `if`",
     "Who decides the `if`: the compiled code, or Python while it traces?",
-    "`gated` and `residual` are Python values. Only what the taken branch computes becomes "
-    "nodes: two "
-    "for the gate, one for the residual.",
+    "`gated` and `residual` are Python values. Only what the taken branch computes becomes nodes: "
+    "two for the gate, one for the residual.",
 )
 def _(answer: Answer, draw: Draw) -> str:
     depth = draw.integer(1, 3)
@@ -96,6 +95,20 @@ def _(answer: Answer, draw: Draw) -> str:
 )
 def _(answer: Answer, draw: Draw) -> str:
     return _wrong(answer, draw.integer(7, 9), gated=True, residual=True)
+
+
+@predict_ops.step(
+    "predicts",
+    "compiles nothing",
+    "How would you know the number if the network did not fit on your machine?",
+    "Work it out from depth, gated and residual: no torch.compile, no tclab.capture.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    import tclab
+
+    with tclab.capture() as compiled:
+        answer(draw.integer(2, 3), True, True)
+    return all_of((not compiled.graphs, "it compiled the network and counted"))
 
 
 # --------------------------------------------------------------------------- count_ops
@@ -206,7 +219,7 @@ def _of(answer: Answer, draw: Draw, code: str, line: str, number: int) -> str:
 @nodes_of.step(
     "all",
     "gives every node of a line",
-    "How many nodes can one line make?",
+    "Does your function find any node? How many can one line make?",
     "Go through all nodes of the graph, and keep each whose line it is.",
 )
 def _(answer: Answer, draw: Draw) -> str:
@@ -242,6 +255,16 @@ def _(answer: Answer, draw: Draw) -> str:
 )
 def _(answer: Answer, draw: Draw) -> str:
     return _of(answer, draw, _HELPER, "return y * y.sigmoid()", 2)
+
+
+@nodes_of.step(
+    "innermost",
+    "gives a line with a call its own nodes alone",
+    "A node of a function that is called: which line is it written on?",
+    "Of the frames of a node's stack, the last is the line that made it; node.source is that one.",
+)
+def _(answer: Answer, draw: Draw) -> str:
+    return _of(answer, draw, _HELPER, "return gate(x.sin()).cos()", 2)
 
 
 EXERCISES = [predict_ops, count_ops, nodes_of]

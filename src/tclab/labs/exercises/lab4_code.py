@@ -219,8 +219,7 @@ def _said(answer: Answer, line: str) -> set[str]:
     "finds the instruction that a line became",
     "Which pane of the chain is the machine code? What do its lines link to?",
     "Go through the lines of the pane whose stage is 'sass', and keep those whose python_lines "
-    "hold the "
-    "line's number.",
+    "hold the line's number.",
 )
 def _(answer: Answer, draw: Draw) -> str:
     said = _said(answer, "grown = torch.exp(shifted)")
