@@ -6,13 +6,11 @@ an error.
 
 import contextlib
 import io
-import logging
 
 import torch
 
 import tclab
 
-logging.disable(logging.ERROR)
 seen = []
 
 

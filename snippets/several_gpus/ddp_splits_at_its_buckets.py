@@ -6,8 +6,6 @@ the last column: how far the gradients are from those of one process with both b
 """
 # tclab: timeout=120
 
-import logging
-
 import torch
 from _two import in_two
 from torch import nn
@@ -15,7 +13,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 import tclab
 
-logging.disable(logging.WARNING)
 LAYERS, SIZE = 4, 512  # one layer's weights are 1 MiB of float32
 
 

@@ -104,7 +104,7 @@ def of_all(block: Block, book: Book) -> str:
             links[belief.text] = block.on.link(f"{page}#{_slug(belief.text)}")
     if not judged:
         raise PageError(block.place, "no page shows verdicts", 'call verdicts("topic/snippet")')
-    return _summary(judged) + table(judged, links, "Every belief")
+    return _summary(judged) + table(judged, links, "Every belief", seen=False)
 
 
 def headings(page: Path) -> set[str]:
@@ -118,18 +118,20 @@ def _slug(heading: str) -> str:
     return str(slugify(heading.replace("`", ""), "-"))
 
 
-def table(judged: Sequence[Belief], links: dict[str, str], label: str) -> str:
+def table(
+    judged: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True
+) -> str:
     """A row a belief: a verdict for each place, and what was seen, once where all saw the same."""
     columns = places(judged)
     rows = [
         [
             tag("a", parts.prose(belief.text), href=links[belief.text]),
             *(_cell(belief, place) for place in columns),
-            _seen(belief, columns),
+            *([_seen(belief, columns)] if seen else []),
         ]
         for belief in judged
     ]
-    return parts.table(["belief", *columns, "seen"], rows, label=label)
+    return parts.table(["belief", *columns, *(["seen"] if seen else [])], rows, label=label)
 
 
 def _cell(belief: Belief, place: str) -> str:
