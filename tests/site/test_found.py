@@ -21,6 +21,10 @@ MISSES = 1 / 20  # of all queries: 38 of 40 must be found
 READY = "document.querySelector('.md-search-result__meta').textContent.trim()"
 
 
+def page_of(row: dict[str, str]) -> str:
+    return f"{row['page'].removesuffix('.html')}.html"
+
+
 def first_pages(tab: Any, query: str) -> list[str]:
     """The pages of the first results, in their order, each once."""
     field = tab.locator("input.md-search__input")
@@ -48,7 +52,7 @@ def test_words_of_threads_lead_to_the_right_page(tab, address: str) -> None:
     lost = {
         row["query"]: (row["page"], found[row["query"]])
         for row in THREADS
-        if row["page"] not in found[row["query"]]
+        if page_of(row) not in found[row["query"]]
     }
     assert len(lost) <= len(THREADS) * MISSES, lost
     assert opened.problems == []
@@ -57,5 +61,5 @@ def test_words_of_threads_lead_to_the_right_page(tab, address: str) -> None:
 def test_each_query_has_a_page_and_a_source(site: Path) -> None:
     assert len(THREADS) >= 20
     for row in THREADS:
-        assert (site / row["page"]).is_file(), row
+        assert (site / page_of(row)).is_file(), row
         assert row["query"].strip() and row["source"].startswith("https://"), row

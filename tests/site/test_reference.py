@@ -128,7 +128,7 @@ def test_the_installed_names_are_the_listed_ones(site: Path) -> None:
     groups = json.loads(
         (site / "search" / "names.js").read_text("utf-8").split("=", 1)[1].rstrip(";\n")
     )
-    built = {g["prefix"].rstrip("-"): {name for name, _ in g["entries"]} for g in groups}
+    built = {g["prefix"].rstrip("-"): {entry[0] for entry in g["entries"]} for g in groups}
     newest = versions.minor(_torch())
     for table, wanted in listed[newest].items():
         assert built[table] == wanted, f"make names ({table})"
@@ -146,9 +146,11 @@ def _torch() -> str:
 def test_names_are_a_script(tmp_path: Path) -> None:
     page = Page("docs/a.md", "a.html")
     page.groups.append(Group("graph-breaks", "Graph breaks", "", (Entry("GB1", "</x>", "y"),)))
-    names.write(tmp_path, [page])
+    chapters = Concordance({"_orig_mod": [("a.html#b", "A")]}, {"_orig_mod"}, {"E: x": ("c.html", "C")})
+    names.write(tmp_path, [page], chapters)
     text = (tmp_path / "names.js").read_text("utf-8")
     assert text.startswith("window.tclabNames=[") and text.endswith("];\n")
+    assert '["_orig_mod","A","a.html#b"]' in text and '["C","E: x","c.html"]' in text
     assert '"prefix":"graph-breaks-"' in text and '["GB1","</x>"]' in text
 
 

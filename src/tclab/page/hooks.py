@@ -203,7 +203,7 @@ def on_post_build(config: MkDocsConfig) -> None:
     by_url = {page.url: page for page in build.pages.values()}
     words = [by_url[url] for url in build.order if url in by_url]
     search.complete(Path(config.site_dir, "search", "search_index.json"), words)
-    names.write(Path(config.site_dir, "search"), words)
+    names.write(Path(config.site_dir, "search"), words, build.concordance())
     twins.write(Path(config.site_dir), build.book, listed(build.listed), about(config))
     for line in changed_names(words, build):
         log.info(line)

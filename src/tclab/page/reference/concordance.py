@@ -13,7 +13,7 @@ from pathlib import Path
 
 from markdown.extensions.toc import slugify, unique
 
-from tclab.model import Breaks, Graph, Guards, Run, Table
+from tclab.model import Breaks, Graph, Guards, Run, Table, Text
 from tclab.page.book import Book
 from tclab.page.prose import fences, uses
 
@@ -30,6 +30,12 @@ _MARKUP = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
 #: Where a plain word is a name: `TORCH_LOGS="fusion,schedule"`, `backend="eager"`, `config.cse`
 _PLAIN = re.compile(r"""(?:TORCH_LOGS=|backend=|mode=|config\.)["']?([+\w,.-]+)""")
 
+#: A message of an error or a warning, as a run's table or text has it.
+_MESSAGE = re.compile(
+    r"^.*?\b\w*(?:Error|Exception|Warning|Unsupported)\b[^:\n]{0,40}: (?=.{20}).*$", re.MULTILINE
+)
+_CAMEL = re.compile(r"[a-z][A-Z]")
+
 Place = tuple[str, str]  # address from the site's root, words
 
 
@@ -38,6 +44,8 @@ class Concordance:
     """Name → the places that show it, in the order of the book."""
 
     places: dict[str, list[Place]] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)  # those that prose names
+    messages: dict[str, Place] = field(default_factory=dict)  # of errors that runs showed
 
     def note(self, names: Iterable[str], place: Place) -> None:
         """Keep `place` for each name, of which a heading counts once."""
@@ -56,12 +64,16 @@ def concordance(book: Book, order: Iterable[str]) -> Concordance:
     for url in order:
         path = book.docs / f"{url.removesuffix('.html')}.md"
         if path.is_file() and not url.startswith(REFERENCE):
-            for names, place in _on_page(path, url, book):
+            for names, place, snippet in _on_page(path, url, book):
                 made.note(names, place)
+                made.named |= set() if snippet else names
+                for message in _messages(snippet, book):
+                    made.messages.setdefault(message, place)
     return made
 
 
-def _on_page(path: Path, url: str, book: Book) -> Iterator[tuple[set[str], Place]]:
+def _on_page(path: Path, url: str, book: Book) -> Iterator[tuple[set[str], Place, str]]:
+    """What each line names, under which heading, and the snippet that it uses, or ''."""
     text = path.read_text(encoding="utf-8")
     blocks = {fence.line: fence for fence in fences.find(text, str(path))}
     inside = {n for fence in blocks.values() for n in range(fence.line, fence.end + 1)}
@@ -72,10 +84,10 @@ def _on_page(path: Path, url: str, book: Book) -> Iterator[tuple[set[str], Place
             words = _MARKUP.sub(lambda m: m[1] or "", heading[1])
             place = (f"{url}#{unique(slugify(words, '-'), taken)}", words)
         elif number not in inside:
-            yield {n for code in _CODE.findall(line) for n in names_in(code)}, place
+            yield {n for code in _CODE.findall(line) for n in names_in(code)}, place, ""
         elif number in blocks and blocks[number].executed:
             for use in uses.in_fence(blocks[number], str(path)):
-                yield _shown_by(use.snippet, book), place
+                yield _shown_by(use.snippet, book), place, use.snippet
 
 
 def names_in(code: str) -> Iterator[str]:
@@ -87,7 +99,12 @@ def names_in(code: str) -> Iterator[str]:
     for dotted in _NAME.findall(code):
         pieces = dotted.split(".")
         ends = (".".join(pieces[start:]) for start in range(len(pieces)))
-        yield from (end for end in ends if not end.isalpha() or end.isupper())
+        yield from (end for end in ends if is_name(end))
+
+
+def is_name(word: str) -> bool:
+    """Whether a word cannot be a plain one: `recompile_limit`, `aten.mm`, `OptimizedModule`."""
+    return not word.isalpha() or word.isupper() or bool(_CAMEL.search(word))
 
 
 def _shown_by(snippet: str, book: Book) -> set[str]:
@@ -111,6 +128,17 @@ def _reported(run: Run) -> Iterator[str]:
         elif isinstance(artifact, Table):
             cells = (cell for row in artifact.rows for cell in row if isinstance(cell, str))
             yield from (word for cell in cells for word in re.findall(r"\bGB\d{4}\b", cell))
+
+
+def _messages(snippet: str, book: Book) -> Iterator[str]:
+    """The messages of errors and warnings that a snippet's runs showed."""
+    for run in book.runs.get(snippet, ()):
+        for artifact in run.artifacts:
+            texts = [artifact.text] if isinstance(artifact, Text) else []
+            if isinstance(artifact, Table):
+                texts = [cell for row in artifact.rows for cell in row if isinstance(cell, str)]
+            for text in texts:
+                yield from (" ".join(match[0].split()) for match in _MESSAGE.finditer(text))
 
 
 def links(names: Iterable[str], made: Concordance, up: str) -> dict[str, list[Place]]:

@@ -11,12 +11,18 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tclab.page.blocks import Page
+from tclab.page.reference.concordance import Concordance
 from tclab.render import identifier
 
 
-def write(folder: Path, pages: Iterable[Page]) -> None:
+#: Of a message so many characters are kept.
+_LONGEST = 200
+
+
+def write(folder: Path, pages: Iterable[Page], chapters: Concordance) -> None:
     """Write `names.js` into the folder of the search index: a script, so that it loads over file://."""
     groups = [group for page in pages for group in _groups(page)]
+    groups += [_named(chapters), _messages(chapters)]
     text = json.dumps(groups, separators=(",", ":"), ensure_ascii=False)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "names.js").write_text(f"window.tclabNames={text};\n", encoding="utf-8")
@@ -27,3 +33,19 @@ def _groups(page: Page) -> Iterable[dict[str, object]]:
         entries = [(entry.name, entry.text) for entry in group.entries]
         prefix = f"{identifier(group.table)}-"
         yield {"url": page.url, "title": group.title, "prefix": prefix, "entries": entries}
+
+
+def _named(chapters: Concordance) -> dict[str, object]:
+    """What the prose of the chapters names, with the heading: found by the exact name."""
+    known = ((name, chapters.shown(name)[0]) for name in sorted(chapters.named) if len(name) > 3)
+    entries = [(name, heading, url) for name, (url, heading) in known]
+    return {"url": "", "title": "In the book", "prefix": "", "exact": True, "entries": entries}
+
+
+def _messages(chapters: Concordance) -> dict[str, object]:
+    """The messages that runs showed: found by most of their words."""
+    entries = [
+        (heading, message[:_LONGEST], url)
+        for message, (url, heading) in sorted(chapters.messages.items())
+    ]
+    return {"url": "", "title": "Shown in the book", "prefix": "", "entries": entries}

@@ -2,7 +2,7 @@
    for when somebody searches, and their results stand above those of the prose. */
 (function () {
   "use strict";
-  var MOST = 3;
+  var MOST = 4;
   var names = null, asked = false, list = null;
 
   function base() { return JSON.parse(document.getElementById("__config").textContent).base; }
@@ -24,7 +24,8 @@
         all.push({
           name: entry[0], low: entry[0].toLowerCase(), text: entry[1], title: group.title,
           full: group.title.toLowerCase() + "." + entry[0].toLowerCase(),
-          url: group.url + "#" + group.prefix + anchor(entry[0]), words: null
+          url: entry[2] || group.url + "#" + group.prefix + anchor(entry[0]),
+          exact: Boolean(group.exact), words: null
         });
       });
     });
@@ -38,6 +39,7 @@
 
   // How well an entry fits: its name, or most words of its message. 0: not at all.
   function fit(entry, query) {
+    if (entry.exact) return query.pieces.indexOf(entry.low) >= 0 ? 850 : 0;
     if (entry.low === query.whole || entry.full === query.whole) return 1000;
     if (query.pieces.indexOf(entry.low) >= 0) return 900;
     if (query.pieces.some(function (piece) { return ends(entry, piece); })) return 800 - entry.low.length;
@@ -60,12 +62,16 @@
   }
 
   function read(text) {
-    var whole = text.trim().toLowerCase().replace(/^torch\.ops\.|\.default$/g, "");
-    var pieces = whole.match(/[\w.]+/g) || [];
+    var plain = text.trim().replace(/^torch\.ops\.|\.default$/g, "");
+    var pieces = plain.match(/[\w.]*\w/g) || [];
     var single = pieces.length === 1;
     // In a sentence only what cannot be a plain word is a name.
-    var named = pieces.filter(function (piece) { return single || /[_\d]|\w\.\w/.test(piece); });
-    return { whole: whole, single: single, pieces: named, words: Array.from(new Set(wordsOf(whole))) };
+    var named = pieces.filter(function (piece) { return single || /\w_\w|^_|\d|[a-z][A-Z]|\w\.\w+\.\w/.test(piece); });
+    var rest = plain.split(/\s+/).filter(function (word) { return !/\w\.\w/.test(word); }).join(" ");
+    return {
+      whole: plain.toLowerCase(), single: single, words: Array.from(new Set(wordsOf(rest))),
+      pieces: named.map(function (piece) { return piece.toLowerCase(); })
+    };
   }
 
   function best(text) {
