@@ -93,5 +93,9 @@ assert dumped == "AccuracyError"
 assert launcher.name == "minifier_launcher.py" and before
 # claim: one-operation-is-left
 assert operations == ["aten.relu.default"] and not minified
+# claim: it-names-the-version
+assert f"# torch version: {torch.__version__}" in repro
+# claim: and-sets-the-option
+assert "inject_relu_bug_TESTING_ONLY = 'accuracy'" in repro
 # claim: the-repro-fails-alone
 assert alone == "AccuracyError"

@@ -36,6 +36,7 @@ FILES = {
     "builtins": f"{RIGHT}import builtins\nbuiltins.max = lambda *_, **__: None\n",
     "forged": FORGED,
     "right": RIGHT,
+    "in a try cell": f'# %% tags=["try"]\n{RIGHT}',
 }
 
 
@@ -119,6 +120,13 @@ def test_what_judges_must_not_be_replaced(judged, name, part):
 def test_an_exercise_that_was_not_begun(judged, name):
     (verdict,) = judged[name].verdicts
     assert verdict.state == "untouched"
+
+
+def test_an_answer_in_a_cell_that_only_tries_is_pointed_at(judged):
+    (verdict,) = judged["in a try cell"].verdicts
+    line = handout.script(LAB).count("\n") + 4
+    assert verdict.state == "absent"
+    assert verdict.why.startswith(f"lab1_backends.py:{line} defines it in a cell tagged try")
 
 
 # --------------------------------------------------------------------------- without running

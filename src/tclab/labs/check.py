@@ -11,7 +11,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,10 +20,10 @@ from tclab.engine import schedule
 from tclab.engine.events import OnEvent, silent
 from tclab.engine.plan import Plan
 from tclab.errors import LabError
-from tclab.labs import handout, verdict
+from tclab.labs import handout, tried, verdict
 from tclab.labs.exercise import Exercise
 from tclab.labs.judge import VERDICT, Order, load
-from tclab.labs.source import PERCENT, Cell, Lab, cells
+from tclab.labs.source import PERCENT, Lab, cells
 from tclab.labs.verdict import Verdict
 from tclab.model import Failure, Run, Snippet, Text
 
@@ -184,23 +184,12 @@ def _snippet(number: int, answer: Answer, order: Order) -> Snippet:
         path=answer.folder / answer.place,
         title=answer.place,
         caption="",
-        source=f"{to_run(answer.text)}\n{order.line()}",
+        source=f"{tried.to_run(answer.text)}\n{order.line()}",
         timeout=answer.seconds,
         memory=MEMORY,
         place=answer.place,
         runner="tclab.labs.judge.run",
     )
-
-
-def to_run(text: str) -> str:
-    """The text with the cells blanked that only try things out; its lines keep their numbers."""
-    lines = text.split("\n")
-    tried = {n for cell in cells(text) if {"try", "setup"} & set(cell.tags) for n in _lines(cell)}
-    return "\n".join("" if n in tried else line for n, line in enumerate(lines, 1))
-
-
-def _lines(cell: Cell) -> Iterable[int]:
-    return range(cell.line + 1, cell.line + 2 + cell.text.count("\n"))
 
 
 def _files() -> set[tuple[str, int]]:
@@ -214,7 +203,7 @@ def _files() -> set[tuple[str, int]]:
 def _checked(answer: Answer, order: Order, run: Run, damaged: bool) -> Checked:
     texts = [a.text for a in run.artifacts if isinstance(a, Text) and a.name.startswith(VERDICT)]
     every = (_verdict(text, order.token) for text in texts)
-    heard = {v.exercise: _in_cells(v, answer) for v in every if v}
+    heard = {v.exercise: _misplaced(_in_cells(v, answer), answer) for v in every if v}
     exercises = load(answer.lab, answer.only)
     if damaged:
         cause = "while it ran, files of tclab's own checker were changed or removed"
@@ -229,6 +218,16 @@ def _verdict(text: str, token: str) -> Verdict | None:
         return verdict.decode(text, token)
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _misplaced(judged: Verdict, answer: Answer) -> Verdict:
+    """The verdict on what was not found, where it stands in a cell that a check leaves out."""
+    line = tried.line_of(judged.exercise, answer.text)
+    if not line or judged.state not in ("untouched", "absent"):
+        return judged
+    at = at_line(answer, line)
+    why = f"{at} defines it in a cell tagged try, which a check leaves out; put # %% above it"
+    return dataclasses.replace(judged, state="absent", why=why)
 
 
 def _in_cells(judged: Verdict, answer: Answer) -> Verdict:

@@ -264,6 +264,7 @@ def _(answer: Answer, draw: Draw) -> str:
     return all_of(
         ("MUFU" in said, f"rsqrt becomes MUFU.RSQ, and it said {sorted(said)}"),
         ("LDG" not in said, "the loads are not from the last line"),
+        ("STG" in said, f"the result is stored by the last line, and it said {sorted(said)}"),
     )
 
 
