@@ -31,9 +31,8 @@ _MARKUP = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
 _PLAIN = re.compile(r"""(?:TORCH_LOGS=|backend=|mode=|config\.)["']?([+\w,.-]+)""")
 
 #: A message of an error or a warning, as a run's table or text has it.
-_MESSAGE = re.compile(
-    r"^.*?\b\w*(?:Error|Exception|Warning|Unsupported)\b[^:\n]{0,40}: (?=.{20}).*$", re.MULTILINE
-)
+_ERROR = r"\w*(?:Error|Exception|Warning|Unsupported|Failed|Hit)\b"
+_MESSAGE = re.compile(rf"^.*?\b{_ERROR}[^:\n]{{0,40}}: (?=.{{20}}).*$", re.MULTILINE)
 _CAMEL = re.compile(r"[a-z][A-Z]")
 
 Place = tuple[str, str]  # address from the site's root, words
@@ -41,21 +40,22 @@ Place = tuple[str, str]  # address from the site's root, words
 
 @dataclass
 class Concordance:
-    """Name → the places that show it, in the order of the book."""
+    """Name → the places that show it and how often, in the order of the book."""
 
-    places: dict[str, list[Place]] = field(default_factory=dict)
+    places: dict[str, dict[Place, int]] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)  # those that prose names
     messages: dict[str, Place] = field(default_factory=dict)  # of errors that runs showed
 
     def note(self, names: Iterable[str], place: Place) -> None:
-        """Keep `place` for each name, of which a heading counts once."""
+        """Count `place` for each name."""
         for name in names:
-            known = self.places.setdefault(name, [])
-            if len(known) < MOST and place not in known:
-                known.append(place)
+            known = self.places.setdefault(name, {})
+            known[place] = known.get(place, 0) + 1
 
     def shown(self, name: str) -> list[Place]:
-        return self.places.get(name, [])
+        """The places that show it most; of equals the first."""
+        known = self.places.get(name, {})
+        return sorted(known, key=lambda place: -known[place])[:MOST]
 
 
 def concordance(book: Book, order: Iterable[str]) -> Concordance:
@@ -66,9 +66,12 @@ def concordance(book: Book, order: Iterable[str]) -> Concordance:
         if path.is_file() and not url.startswith(REFERENCE):
             for names, place, snippet in _on_page(path, url, book):
                 made.note(names, place)
-                made.named |= set() if snippet else names
+                made.named |= set(filter(_is_error, names)) if snippet else names
                 for message in _messages(snippet, book):
                     made.messages.setdefault(message, place)
+                    kinds = set(names_in(_kind(message)))
+                    made.note(kinds - names, place)
+                    made.named |= kinds
     return made
 
 
@@ -117,6 +120,7 @@ def _shown_by(snippet: str, book: Book) -> set[str]:
 
 def _reported(run: Run) -> Iterator[str]:
     """Ids of breaks, kinds of guards, operators: what the run's artifacts name."""
+    yield from names_in(run.raised.partition(":")[0])
     for artifact in run.artifacts:
         if isinstance(artifact, Breaks):
             yield from (each.gb_id for each in artifact if each.gb_id)
@@ -131,14 +135,25 @@ def _reported(run: Run) -> Iterator[str]:
 
 
 def _messages(snippet: str, book: Book) -> Iterator[str]:
-    """The messages of errors and warnings that a snippet's runs showed."""
+    """The messages of errors and warnings that a snippet's runs showed, or ended with."""
     for run in book.runs.get(snippet, ()):
+        yield from run.raised.splitlines()[:1]
         for artifact in run.artifacts:
             texts = [artifact.text] if isinstance(artifact, Text) else []
             if isinstance(artifact, Table):
                 texts = [cell for row in artifact.rows for cell in row if isinstance(cell, str)]
             for text in texts:
                 yield from (" ".join(match[0].split()) for match in _MESSAGE.finditer(text))
+
+
+def _is_error(name: str) -> bool:
+    return re.fullmatch(_ERROR, name) is not None
+
+
+def _kind(message: str) -> str:
+    """The name of the error that a message begins with; '' where it begins otherwise."""
+    head = message.partition(":")[0]
+    return head if _NAME.fullmatch(head) else ""
 
 
 def links(names: Iterable[str], made: Concordance, up: str) -> dict[str, list[Place]]:

@@ -39,26 +39,31 @@
 
   // How well an entry fits: its name, or most words of its message. 0: not at all.
   function fit(entry, query) {
-    if (entry.exact) return query.pieces.indexOf(entry.low) >= 0 ? 850 : 0;
+    if (entry.exact) return query.pieces.some(function (piece) { return last(piece, entry.low); }) ? 850 : 0;
     if (entry.low === query.whole || entry.full === query.whole) return 1000;
-    if (query.pieces.indexOf(entry.low) >= 0) return 900;
-    if (query.pieces.some(function (piece) { return ends(entry, piece); })) return 800 - entry.low.length;
+    var said = query.words.length >= 3 ? message(entry, query) : 0;
+    if (query.pieces.indexOf(entry.low) >= 0) return Math.max(said, 900);
+    if (query.pieces.some(function (piece) { return ends(entry, piece); })) return Math.max(said, 800 - entry.low.length);
     if (query.single && query.whole.length > 2) {
       var at = entry.low.indexOf(query.whole);
       if (at >= 0) return (at ? 400 : 600) - entry.low.length;
     }
-    return query.words.length >= 3 ? message(entry, query) : 0;
+    return said;
   }
 
   function ends(entry, piece) {
     return entry.full === piece || entry.full.slice(-piece.length - 1) === "." + piece;
   }
 
+  function last(piece, name) { return piece === name || piece.slice(-name.length - 1) === "." + name; }
+
+  // All words of a sentence say more than one name in it.
   function message(entry, query) {
     entry.words = entry.words || new Set(wordsOf(entry.name + " " + entry.text));
     var there = query.words.filter(function (word) { return entry.words.has(word); }).length;
     var share = there / query.words.length;
-    return share >= 0.75 ? 200 * share - entry.words.size / 100 : 0;
+    if (share < 0.75) return 0;
+    return (share === 1 ? 950 : 200 * share) - entry.words.size / 100;
   }
 
   function read(text) {
