@@ -96,7 +96,7 @@
     var text = document.createElement("p");
     row.className = "md-search-result__item";
     link.className = "md-search-result__link";
-    link.href = base() + "/" + entry.url;
+    link.href = new URL(base() + "/" + entry.url, location.href).href;
     article.className = "md-search-result__article md-typeset";
     head.textContent = entry.name;
     text.textContent = entry.title + (entry.text ? ": " + entry.text : "");
