@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tclab.page.blocks import Page
-from tclab.page.site import search
+from tclab.page.site import names, search
 from tclab.render import Keyword
 
 LIMIT = 600_000  # bytes: every page loads it
@@ -27,22 +27,30 @@ def test_the_index_stays_small(site: Path) -> None:
     assert 100_000 < (site / "search/search_index.json").stat().st_size <= LIMIT
 
 
+def code_words(site: Path) -> list[tuple[str, str, str, str]]:
+    """(stage, word, line, address) of each word of code that the search finds."""
+    text = (site / "search/names.js").read_text(encoding="utf-8")
+    groups = json.loads(text.removeprefix("window.tclabNames=").rstrip().removesuffix(";"))
+    return [(group["title"], *entry) for group in groups if "code" in group
+            for entry in group["entries"]]  # fmt: skip
+
+
 def test_listings_are_left_out_and_their_words_kept(site: Path) -> None:
-    docs = index(site)
-    words = {entry["title"] for entry in docs}
-    assert {"FFMA (SASS)", "LDG.E.128 (SASS)", "ld.global.v4.b32 (PTX)", "tt.load (TTIR)"} <= words
-    assert any(title.startswith("triton_per_fused__softmax") for title in words)
-    text = "".join(entry["text"] for entry in docs)
+    words = {(word, stage) for stage, word, _, _ in code_words(site)}
+    assert {("FFMA", "SASS"), ("LDG.E.128", "SASS"), ("tt.load", "TTIR")} <= words
+    assert ("ld.global.v4.b32", "PTX") in words
+    assert any(word.startswith("triton_per_fused__softmax") for word, _ in words)
+    text = "".join(entry["text"] for entry in index(site))
     assert ".headerflags" not in text and "source_filename" not in text  # of SASS, of LLVM IR
 
 
 def test_a_word_leads_to_the_line_it_shows(site: Path) -> None:
     """The anchor is on the page, or on the file that the page loads when it is opened."""
     seen = 0
-    for entry in index(site):
-        if not entry["title"].endswith("(SASS)"):
+    for stage, *entry in code_words(site):
+        if stage != "SASS":
             continue
-        page, anchor = entry["location"].split("#")
+        page, anchor = entry[-1].split("#")
         html = (site / page).read_text(encoding="utf-8")
         line = re.sub(r"-L\d+$", "", anchor)
         aside = site / page.removesuffix(".html") / f"{line}.html"
@@ -68,22 +76,12 @@ def test_an_excluded_element_is_left_out_whole() -> None:
     assert "<p>after &amp; more</p>" in pruned
 
 
-def test_a_word_is_listed_once_a_page_and_on_few_pages(tmp_path: Path) -> None:
-    path = tmp_path / "search_index.json"
-    path.write_text(json.dumps({"config": {}, "docs": [{"location": "p0.html"}]}))
-    words = [Keyword(f"k-L{n}", "FADD", "SASS", "FADD <R1>") for n in (7, 8)]
+def test_a_word_is_listed_once_a_page_and_on_few_pages() -> None:
+    keywords = [Keyword(f"k-L{n}", "FADD", "SASS", "FADD <R1>") for n in (7, 8)]
     urls = [f"p{n}.html" for n in range(9)]
-    search.complete(path, [Page(f"docs/{url}", url, keywords=words) for url in urls])
-    first, *added = json.loads(path.read_text())["docs"]
-    assert first == {"location": "p0.html"}
-    wanted = [f"{url}#k-L7" for url in urls[: search.MOST_PAGES]]
-    assert [entry["location"] for entry in added] == wanted
-    assert added[0]["text"] == "<code>FADD &lt;R1&gt;</code>"
-
-
-def test_no_index_is_no_error(tmp_path: Path) -> None:
-    search.complete(tmp_path / "search_index.json", [])
-    assert not list(tmp_path.iterdir())
+    (group,) = names.words(Page(f"docs/{url}", url, keywords=keywords) for url in urls)
+    wanted = [("FADD", "FADD <R1>", f"{url}#k-L7") for url in urls[: names.MOST_PAGES]]
+    assert (group["title"], group["entries"]) == ("SASS", wanted)
 
 
 # --------------------------------------------------------------------------- in a browser

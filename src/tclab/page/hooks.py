@@ -196,13 +196,12 @@ on_page_context = CombinedEvent(_show_prose_only, _show_all)
 
 @event_priority(-50)  # after the search plugin has written its index, before the offline plugin
 def on_post_build(config: MkDocsConfig) -> None:
-    """Complete the search index; hold the promise that this process never imports torch."""
+    """Write the names that the search finds; hold the promise that torch is never imported here."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
     build = state.build()
     by_url = {page.url: page for page in build.pages.values()}
     words = [by_url[url] for url in build.order if url in by_url]
-    search.complete(Path(config.site_dir, "search", "search_index.json"), words)
     names.write(Path(config.site_dir, "search"), words, build.concordance())
     twins.write(Path(config.site_dir), build.book, listed(build.listed), about(config))
     for line in changed_names(words, build):

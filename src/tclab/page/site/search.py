@@ -1,4 +1,4 @@
-"""The search index: prose as Material reads it, and of code only opcodes and kernel names.
+"""The search index: prose as Material reads it, without code, whose words are in `names`.
 
 Material's parser forgets that it is inside an excluded element once another of the same tag
 ends there, and so indexes whole listings. Here they are cut out before it looks.
@@ -6,25 +6,12 @@ ends there, and so indexes whole listings. Here they are cut out before it looks
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
-from pathlib import Path
-
-from tclab.page.blocks import Page
-from tclab.render.escape import esc, tag
-from tclab.render.opcodes import Keyword
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 
-#: More pages with the same instruction say nothing new, and the index is loaded with each page.
-MOST_PAGES = 2
-
 #: What mkdocs-jupyter puts around the code of a notebook's cell.
 _CELL = "highlight-ipynb"
-
-Entry = dict[str, str]
 
 
 class _Pruner(HTMLParser):
@@ -73,35 +60,3 @@ def prose(html: str) -> str:
     pruner.feed(html)
     pruner.close()
     return "".join(pruner.kept)
-
-
-def complete(path: Path, pages: Iterable[Page]) -> None:
-    """Write the words of the pages' code behind the prose of the index at `path`.
-
-    A word leads to at most MOST_PAGES pages, the first that have it.
-    """
-    if not path.is_file():
-        return
-    index = json.loads(path.read_text(encoding="utf-8"))
-    seen: Counter[str] = Counter()
-    for page in pages:
-        for word, entry in entries(page.url, page.keywords):
-            seen[word] += 1
-            if seen[word] <= MOST_PAGES:
-                index["docs"].append(entry)
-    text = json.dumps(index, separators=(",", ":"), ensure_ascii=False)
-    path.write_text(text, encoding="utf-8")
-
-
-def entries(url: str, keywords: Iterable[Keyword]) -> Iterator[tuple[str, Entry]]:
-    """(word, entry of the index) for each word of a page, where it first stands."""
-    first: dict[str, Keyword] = {}
-    for keyword in keywords:
-        first.setdefault(keyword.word, keyword)
-    for word, keyword in first.items():
-        entry = {
-            "location": f"{url}#{keyword.anchor}",
-            "title": f"{esc(word)} ({esc(keyword.stage)})",
-            "text": tag("code", esc(keyword.line)),
-        }
-        yield word, entry

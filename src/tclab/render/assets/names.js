@@ -1,4 +1,4 @@
-/* Names in the site's search: operators, settings, logs, breaks. They are a file of their own, asked
+/* Names in the site's search: operators, settings, logs, breaks, instructions, kernels. They are a file of their own, asked
    for when somebody searches, and their results stand above those of the prose. */
 (function () {
   "use strict";
@@ -25,7 +25,7 @@
           name: entry[0], low: entry[0].toLowerCase(), text: entry[1], title: group.title,
           full: group.title.toLowerCase() + "." + entry[0].toLowerCase(),
           url: entry[2] || group.url + "#" + group.prefix + anchor(entry[0]),
-          exact: Boolean(group.exact), words: null
+          exact: Boolean(group.exact), code: Boolean(group.code), words: null
         });
       });
     });
@@ -39,9 +39,10 @@
 
   // How well an entry fits: its name, or most words of its message. 0: not at all.
   function fit(entry, query) {
+    if (entry.code && entry.low === query.whole) return 860;  // below what is named so and explained
     if (entry.exact) return query.pieces.some(function (piece) { return last(piece, entry.low); }) ? 850 : 0;
     if (entry.low === query.whole || entry.full === query.whole) return 1000;
-    var said = query.words.length >= 3 ? message(entry, query) : 0;
+    var said = query.words.length >= 3 && !entry.code ? message(entry, query) : 0;
     if (query.pieces.indexOf(entry.low) >= 0) return Math.max(said, 900);
     if (query.pieces.some(function (piece) { return ends(entry, piece); })) return Math.max(said, 800 - entry.low.length);
     if (query.single && query.whole.length > 2) {
@@ -88,6 +89,12 @@
     return fits.slice(0, MOST).map(function (pair) { return pair[1]; });
   }
 
+  function code(line) {
+    var shown = document.createElement("code");
+    shown.textContent = line;
+    return shown;
+  }
+
   function item(entry) {
     var row = document.createElement("li");
     var link = document.createElement("a");
@@ -98,8 +105,9 @@
     link.className = "md-search-result__link";
     link.href = new URL(base() + "/" + entry.url, location.href).href;
     article.className = "md-search-result__article md-typeset";
-    head.textContent = entry.name;
-    text.textContent = entry.title + (entry.text ? ": " + entry.text : "");
+    head.textContent = entry.name + (entry.code ? " (" + entry.title + ")" : "");
+    if (entry.code) text.append(code(entry.text));
+    else text.textContent = entry.title + (entry.text ? ": " + entry.text : "");
     article.append(head, text);
     link.append(article);
     row.append(link);
