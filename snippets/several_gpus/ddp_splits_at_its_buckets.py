@@ -46,7 +46,19 @@ def step(rank, megabytes, split):
         parallel = DistributedDataParallel(model, bucket_cap_mb=megabytes)
         torch.compile(parallel, backend="aot_eager")(batch(rank)).square().mean().backward()
     gradients = torch.cat([p.grad.flatten() for p in model.parameters()])
-    return len(c.graphs), len(c.forward), len(c.backward), gradients
+    places = [line for found in c.breaks.breaks for line in found.stack]
+    here = sum(line.file.endswith("ddp_splits_at_its_buckets.py") for line in places)
+    return len(c.graphs), len(c.forward), len(c.backward), gradients, len(places), here
+
+
+def too_small(rank):
+    """What is said of buckets smaller than the first, which is 1 MiB."""
+    torch._dynamo.config.optimize_ddp = True
+    parallel = DistributedDataParallel(net(), bucket_cap_mb=0.5)
+    try:
+        torch.compile(parallel, backend="aot_eager")(batch(rank))
+    except Exception as error:
+        return str(error)
 
 
 WAYS = {
@@ -55,6 +67,7 @@ WAYS = {
     "1 MiB, optimize_ddp = False": (1, False),
 }
 first, second = in_two(lambda rank: {name: step(rank, *way) for name, way in WAYS.items()})
+refused, _ = in_two(too_small)
 model = net()
 sum(model(batch(rank)).square().mean() / 2 for rank in (0, 1)).backward()
 alone = torch.cat([p.grad.flatten() for p in model.parameters()])
@@ -78,6 +91,10 @@ assert small[1:] == (LAYERS, LAYERS)
 assert large[1:] == (2, 2)
 # claim: without-the-cut-there-is-one
 assert whole[1:] == (1, 1)
+# claim: breaks-are-in-the-wrapper-alone
+assert all(places and not here for *_, places, here in first.values())
+# claim: buckets-below-the-first-are-refused
+assert "First bucket should be smaller" in (refused or "")
 # claim: both-ranks-have-the-same-gradients
 assert all(torch.equal(first[name][3], second[name][3]) for name in WAYS)
 # claim: they-are-those-of-one-process

@@ -87,7 +87,8 @@ TOKENS = """() => {
         kinds.set(token.className, [getComputedStyle(token).color, behind(token)]);
     }
     for (const text of document.querySelectorAll(
-        ".tclab-stamp, .tclab-unit, .tclab-none, summary, .md-nav__link, th, .tclab-type, .md-typeset a")) {
+        ".tclab-stamp, .tclab-unit, .tclab-none, summary, .md-nav__link, th, .tclab-type, "
+        + ".md-typeset a")) {
         const key = text.tagName + "." + text.getAttribute("class");
         if (!kinds.has(key)) kinds.set(key, [getComputedStyle(text).color, behind(text)]);
     }
@@ -160,7 +161,8 @@ def test_the_first_tab_leads_into_the_text(tab, address: str) -> None:
 def test_links_in_text_are_underlined(tab, address: str) -> None:
     opened = tab()
     opened.goto(f"{address}/pipeline/dynamo.html", wait_until="load")
-    plain = opened.evaluate("""() => Array.from(document.querySelectorAll("article p a, article li a"))
+    plain = opened.evaluate("""() =>
+        Array.from(document.querySelectorAll("article p a, article li a"))
         .filter((a) => a.textContent.trim() && !a.matches(".headerlink, .tclab-downloads a")
             && !getComputedStyle(a).textDecorationLine.includes("underline"))
         .map((a) => a.outerHTML.slice(0, 100))""")

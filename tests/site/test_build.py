@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from tclab import machine, snippets
-from tclab.store import recordings
-from tclab.store import keys
+from tclab.store import keys, recordings
 from tclab.store.live import Store
 
 HOSTILE = '''"""Hostile output."""

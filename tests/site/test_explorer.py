@@ -219,7 +219,9 @@ def test_machine_code_that_cannot_be_had_leads_to_its_text(tab: Any, address: st
     page.locator(".tclab-chooser").get_by_text("PTX").click()
     page.locator(".tclab-chooser").get_by_text("SASS").click()
     page.locator(".tclab-chooser").get_by_text("SASS").click()
-    page.wait_for_selector(".tclab-pane[data-stage=sass] t-l:not(.tclab-noise)")  # the next time it is there
+    page.wait_for_selector(
+        ".tclab-pane[data-stage=sass] t-l:not(.tclab-noise)"
+    )  # the next time it is there
 
 
 # --------------------------------------------------------------------- the way to other functions
@@ -283,7 +285,7 @@ MOST_OF_A_PAGE = 170_000
 def test_a_page_is_light(tab: Any, address: str, page: str) -> None:
     shown = tab(viewport={"width": 1440, "height": 900})
     answers: list[Any] = []
-    shown.on("response", lambda answer: answers.append(answer))
+    shown.on("response", lambda answer: answers.append(answer))  # noqa: PLW0108 - playwright wants a function
     shown.goto(f"{address}/explorer/{page}.html", wait_until="networkidle")
     own = [a for a in answers if "/explorer/" in a.url or "/tclab/" in a.url or "/code/" in a.url]
     assert sum(len(gzip.compress(answer.body(), 6)) for answer in own) <= MOST_OF_A_PAGE
@@ -306,6 +308,8 @@ def test_one_sum_on_two_gpus_is_shown_side_by_side(opened) -> None:
     sass.locator("> summary").click()
     assert sass.locator(".tclab-sides").inner_text().split() == ["H200", "A100"]
     removed, added = sass.locator("del").first, sass.locator("ins").first
-    assert removed.bounding_box()["x"] + removed.bounding_box()["width"] <= added.bounding_box()["x"]
+    assert (
+        removed.bounding_box()["x"] + removed.bounding_box()["width"] <= added.bounding_box()["x"]
+    )
     tab.set_viewport_size({"width": 390, "height": 844})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -58,10 +58,11 @@ def test_a_site_with_an_address_has_canonical_links_and_a_sitemap(written) -> No
     assert f'<link rel="canonical" href="{ADDRESS}index.html">' in html or (
         f'<link rel="canonical" href="{ADDRESS}">' in html
     )
-    assert '<meta name="description" content="After this page you can say hello. It is short.">' in (
-        html
+    assert (
+        '<meta name="description" content="After this page you can say hello. It is short.">'
+        in (html)
     )
-    tree = ElementTree.parse(written.root / "site" / "sitemap.xml")
+    tree = ET.parse(written.root / "site" / "sitemap.xml")
     found = [each.text for each in tree.iter() if each.tag.endswith("}loc")]
     assert found and all(str(each).startswith(ADDRESS) for each in found)
     assert f"]({ADDRESS}index.html.md): After" in (written.root / "site/llms.txt").read_text()
@@ -97,7 +98,10 @@ def test_every_page_of_the_site_has_a_twin_and_a_line(site: Path) -> None:
     [
         ("# T\n\nA *b* `c` [d](e.md).\n\nMore.", "A b c d."),
         ("# T\n\n| a |\n", ""),
-        ("# T\n\n" + "A sentence of words. " * 20, "A sentence of words. " * 8 + "A sentence of words."),
+        (
+            "# T\n\n" + "A sentence of words. " * 20,
+            "A sentence of words. " * 8 + "A sentence of words.",
+        ),
     ],
 )
 def test_the_first_paragraph_describes_a_page(markdown: str, told: str) -> None:

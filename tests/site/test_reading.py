@@ -1,4 +1,4 @@
-"""What a reader of a page sees first, what comes when it is opened, and what paper and phones get."""
+"""What a reader of a page sees first, what comes when it is opened, what paper and phones get."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from tclab.snippets import read
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}
 TRITON = "pipeline/triton.html"
-SASS = "triton-softmax-for-a-gpu-that-is-not-here-here-sass-triton-per-fused-softmax-prepare-softmax-online-0"
+SASS = (
+    "triton-softmax-for-a-gpu-that-is-not-here-here-sass-"
+    "triton-per-fused-softmax-prepare-softmax-online-0"
+)
 
 SUBJECT = '''"""Title.
 
@@ -85,7 +88,9 @@ def test_the_focus_is_what_the_compiler_gets(tmp_path: Path) -> None:
 
 def test_what_is_put_aside_is_a_page_of_its_own() -> None:
     page = Page("docs/a/b.md", "a/b.html")
-    held = '<tclab-later data-ids="k" data-title="&lt;SASS&gt;"><pre id="k-L1">x</pre></tclab-later>'
+    held = (
+        '<tclab-later data-ids="k" data-title="&lt;SASS&gt;"><pre id="k-L1">x</pre></tclab-later>'
+    )
     html = later.put_aside(page, f"<p>{held}</p>")
     assert html == (
         '<p><p class="tclab-later" data-ids="k">'
@@ -98,8 +103,10 @@ def test_what_is_put_aside_is_a_page_of_its_own() -> None:
 
 
 def test_a_snippet_is_stamped_once_and_named_once(project) -> None:
-    project.write("docs/index.md", '# Home\n\n## Say hello\n\nText.\n\n```python exec="1" html="1"\n'
-                  'from tclab.page import snippet\nsnippet("start/hello")\n```\n')  # fmt: skip
+    fence = (
+        '```python exec="1" html="1"\nfrom tclab.page import snippet\nsnippet("start/hello")\n```'
+    )
+    project.write("docs/index.md", f"# Home\n\n## Say hello\n\nText.\n\n{fence}\n")
     assert project.build().returncode == 0
     html = project.html()
     assert html.count('class="tclab-stamp') == 1
@@ -271,8 +278,10 @@ def test_on_paper_tabs_are_one_and_folds_stay_folded(tab, address: str) -> None:
         assert not folded.is_visible()
     for answer in page.locator("details.question > :not(summary)").all():
         assert answer.is_visible()
-    cut = page.evaluate("""() => Array.from(document.querySelectorAll("pre > code, .tclab-scroll"))
-        .filter((e) => e.checkVisibility() && getComputedStyle(e).overflowY !== "visible").length""")
+    cut = page.evaluate("""() =>
+        Array.from(document.querySelectorAll("pre > code, .tclab-scroll"))
+        .filter((e) => e.checkVisibility())
+        .filter((e) => getComputedStyle(e).overflowY !== "visible").length""")
     assert cut == 0
 
 

@@ -146,7 +146,9 @@ def _torch() -> str:
 def test_names_are_a_script(tmp_path: Path) -> None:
     page = Page("docs/a.md", "a.html")
     page.groups.append(Group("graph-breaks", "Graph breaks", "", (Entry("GB1", "</x>", "y"),)))
-    chapters = Concordance({"_orig_mod": {("a.html#b", "A"): 1}}, {"_orig_mod"}, {"E: x": ("c.html", "C")})
+    chapters = Concordance(
+        {"_orig_mod": {("a.html#b", "A"): 1}}, {"_orig_mod"}, {"E: x": ("c.html", "C")}
+    )
     names.write(tmp_path, [page], chapters)
     text = (tmp_path / "names.js").read_text("utf-8")
     assert text.startswith("window.tclabNames=[") and text.endswith("];\n")

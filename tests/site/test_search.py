@@ -57,8 +57,11 @@ def test_a_word_leads_to_the_line_it_shows(site: Path) -> None:
         if aside.exists():
             html = aside.read_text(encoding="utf-8")
         # A chain's machine code has no elements before the script has made them.
-        assert f"id={anchor}" in html or f'id="{anchor}"' in html or f"id={line}" in html or (
-            f'id="{line}"' in html and "tclab-away" in html
+        assert (
+            f"id={anchor}" in html
+            or f'id="{anchor}"' in html
+            or f"id={line}" in html
+            or (f'id="{line}"' in html and "tclab-away" in html)
         ), entry
         seen += 1
     assert seen > 100

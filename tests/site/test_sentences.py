@@ -22,12 +22,12 @@ if n == 5:
     assert n == 5
 '''
 
-BLOCK = '''
+BLOCK = """
 ```python exec="1" html="1"
 from tclab.page import snippet
 snippet("start/hello")
 ```
-'''
+"""
 
 
 @pytest.fixture
@@ -47,8 +47,8 @@ def test_a_sentence_leads_to_its_assert(page) -> None:
     done = project.build("--strict")
     assert done.returncode == 0, done.stdout
     html = project.html()
-    said = 'Before. <span class="tclab-sentence">There are <code>n[0]</code> <strong>two</strong>.</span>'
-    assert said in html
+    words = "There are <code>n[0]</code> <strong>two</strong>."
+    assert f'Before. <span class="tclab-sentence">{words}</span>' in html
     assert 'href="#src-start-hello-L9"' in html
     assert 'id="src-start-hello-L9"' in html
     assert "assert n == 2" in html
@@ -82,7 +82,10 @@ def test_a_claim_of_some_versions_says_so(page) -> None:
 @pytest.mark.parametrize(
     ("text", "causes"),
     [
-        ("[A.](claim:start/hello#two) [B.](claim:start/hello#three)", ["no claim 'three'", "it makes: two"]),
+        (
+            "[A.](claim:start/hello#two) [B.](claim:start/hello#three)",
+            ["no claim 'three'", "it makes: two"],
+        ),
         ("[Never.](claim:start/hello#never)", ["never was not reached", "hello.py:14"]),
         ("[Gone.](claim:start/gone#two)", ["no snippet 'start/gone'"]),
         ("[Odd.](claim:two)", ["cannot read the binding 'two'"]),

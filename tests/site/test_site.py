@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import os
 import re
-import shutil
 from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path

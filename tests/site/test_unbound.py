@@ -58,7 +58,10 @@ def test_prose_is_what_a_reader_reads_as_sentences() -> None:
         ("It has 512 results of 524,288.", ["512", "524,288"]),
         ("It took [](value:a/b#table/row/column).", []),
         ("[It made 12 graphs](claim:a/b#c).", []),
-        ("Sizes 0 and 1, PyTorch 2.11, [PEP 523](https://x.org/0523), `x = 300`, 2.11 or newer.", []),
+        (
+            "Sizes 0 and 1, PyTorch 2.11, [PEP 523](https://x.org/0523), `x = 300`, 2.11 or newer.",
+            [],
+        ),
         ("12. The twelfth item.", []),
         ("For an H200, with sm_90 and float64.", []),
     ],

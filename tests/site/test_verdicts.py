@@ -70,8 +70,8 @@ def test_a_version_that_did_not_judge_a_belief_has_a_dash() -> None:
 def test_a_run_without_verdicts_is_an_error_with_its_cause() -> None:
     with pytest.raises(PageError, match="shows no table of verdicts"):
         verdicts.beliefs([replace(judged(PRINTS), artifacts=())])
+    wrong = Table("T", "verdicts", ("belief",), ((PRINTS[0],),))
     with pytest.raises(PageError, match="shows no table of verdicts"):
-        wrong = Table("T", "verdicts", ("belief",), ((PRINTS[0],),))
         verdicts.beliefs([replace(judged(PRINTS), artifacts=(wrong,))])
 
 
@@ -97,7 +97,9 @@ def test_a_belief_without_a_heading_is_an_error(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("environment", ["cpu-torch2.11", "cpu-torch2.15"])
 @pytest.mark.parametrize("snippet", JUDGING, ids=lambda s: s.name)
-def test_each_belief_was_judged_on_other_versions_by_this_very_snippet(snippet, environment) -> None:
+def test_each_belief_was_judged_on_other_versions_by_this_very_snippet(
+    snippet, environment
+) -> None:
     if snippet.name in ONCE:
         assert recordings.status(ROOT, environment, snippet).state == "never"
         return

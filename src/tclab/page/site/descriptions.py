@@ -12,7 +12,7 @@ _PARAGRAPH = re.compile(r"\n\n([A-Z*`\[][^\n]*)\n")
 
 
 def first(markdown: str) -> str:
-    """The first paragraph of a page as plain text, whole sentences of it; '' where there is none."""
+    """The first paragraph of a page as plain text, in whole sentences; '' where there is none."""
     found = _PARAGRAPH.search(f"\n\n{markdown}\n")
     plain = re.sub(r"[`*]", "", _LINK.sub(r"\1", found[1])) if found else ""
     while len(plain) > LONGEST and ". " in plain:

@@ -140,7 +140,11 @@ def _shown(artifact: Artifact) -> list[str]:
 def _table(table: Table) -> Iterator[str]:
     head = [name or " " for name in table.columns]
     for row in (head, ["---"] * len(head), *cells(table)):
-        yield f"| {' | '.join(' '.join(cell.split()).replace('|', chr(92) + '|') for cell in row)} |"
+        yield f"| {' | '.join(map(_cell, row))} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def _fenced(text: str, language: str) -> Iterator[str]:

@@ -118,9 +118,7 @@ def _slug(heading: str) -> str:
     return str(slugify(heading.replace("`", ""), "-"))
 
 
-def table(
-    judged: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True
-) -> str:
+def table(judged: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True) -> str:
     """A row a belief: a verdict for each place, and what was seen, once where all saw the same."""
     columns = places(judged)
     rows = [
