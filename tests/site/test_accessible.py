@@ -125,6 +125,13 @@ def pale_tokens(opened: Any) -> dict[str, float]:
 # --------------------------------------------------------------------------- all the rest
 
 
+#: The rows of a table are alike: the first stand for thousands, for which axe takes minutes.
+FIRST_ROWS = """() => {
+    for (const body of document.querySelectorAll("tbody"))
+        Array.from(body.rows).slice(50).forEach((row) => row.remove());
+}"""
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize("screen", SCREENS)
 @pytest.mark.parametrize("page", PAGES)
@@ -135,6 +142,7 @@ def test_a_page_can_be_read_by_all(tab, address: str, page: str, screen: str) ->
     opened = tab(**SCREENS[screen])
     opened.goto(f"{address}/{page}", wait_until="load")
     opened.wait_for_function("document.documentElement.classList.contains('js')")
+    opened.evaluate(FIRST_ROWS)
     violations: list[dict[str, Any]] = Axe().run(opened, options=OPTIONS).response["violations"]
     # A chain is the viewer's own.
     wrong = {
