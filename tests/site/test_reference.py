@@ -110,7 +110,7 @@ def test_names_are_written_as_changes_and_read_back(tmp_path: Path) -> None:
 
 def test_a_build_says_what_came_and_went_and_where_it_is_named() -> None:
     listed = {"2.13": known(ops="a b", logs="l"), "2.15": known(ops="z")}
-    group = Group("ops", "Operators", "2.14", (Entry("b", "", ""), Entry("new", "", "")))
+    group = Group("ops", "Operators", "2.14", (Entry("b", ""), Entry("new", "")))
     where = Concordance({"a": {("pipeline/irs.html#x", "X"): 1}})
     assert list(changed.report([group], listed, where)) == [
         "ops: 1 names new in 2.14, against 2.13",
@@ -118,7 +118,7 @@ def test_a_build_says_what_came_and_went_and_where_it_is_named() -> None:
         "ops: 1 names gone in 2.14, against 2.13",
         "    a  named in pipeline/irs.html#x",
     ]
-    same = Group("ops", "Operators", "2.13", (Entry("a", "", ""), Entry("b", "", "")))
+    same = Group("ops", "Operators", "2.13", (Entry("a", ""), Entry("b", "")))
     assert list(changed.report([same], listed, where)) == []
 
 
@@ -145,7 +145,7 @@ def _torch() -> str:
 
 def test_names_are_a_script(tmp_path: Path) -> None:
     page = Page("docs/a.md", "a.html")
-    page.groups.append(Group("graph-breaks", "Graph breaks", "", (Entry("GB1", "</x>", "y"),)))
+    page.groups.append(Group("graph-breaks", "Graph breaks", "", (Entry("GB1", "</x>"),)))
     chapters = Concordance(
         {"_orig_mod": {("a.html#b", "A"): 1}}, {"_orig_mod"}, {"E: x": ("c.html", "C")}
     )

@@ -72,7 +72,11 @@ def _pages(root: Path, wanted: str | None) -> list[str]:
 def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
     """``page: sentence`` for each sentence of prose without a binding."""
     for page in pages:
-        yield from (f"{page}: {s}" for s in _prose(root, page) if "](claim:" not in s)
+        yield from (f"{page}: {s}" for s in _without_binding(_prose(root, page)))
+
+
+def _without_binding(sentences: Sequence[str]) -> list[str]:
+    return [s for s in sentences if "](claim:" not in s]
 
 
 def _prose(root: Path, page: str) -> Sequence[str]:
@@ -102,8 +106,8 @@ def _counts(root: Path, page: str, opened: book.Book) -> list[int]:
     bindings = [s for s in opened.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
     held = sum(bool(_held(opened, *ref)) for ref in needed)
-    unbound = sum(1 for _ in _unbound(root, [page]))
-    return [len(_prose(root, page)), unbound, len(bindings), len(needed), held]
+    prose = _prose(root, page)
+    return [len(prose), len(_without_binding(prose)), len(bindings), len(needed), held]
 
 
 def _cells(row: Sequence[int]) -> list[str]:

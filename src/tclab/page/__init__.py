@@ -93,7 +93,7 @@ def instructions(stage: str) -> None:
 
 def versions() -> None:
     """What each version of PyTorch added to the reference, and what it dropped."""
-    blocks.current().emit(changed.html(state.build().book))
+    blocks.current().emit(changed.html(state.build().known_names))
 
 
 def overview() -> None:

@@ -25,7 +25,7 @@ from tclab.errors import TclabError
 from tclab.page import book, downloads, engine, fragments, labs, progress, proofs, state
 from tclab.page.blocks import Page
 from tclab.page.prose import references
-from tclab.page.reference import changed, versions
+from tclab.page.reference import changed
 from tclab.page.site import chapters, crumbs, descriptions, foot, names, search, theme, twins
 
 log = logging.getLogger("mkdocs.plugins.tclab")
@@ -212,8 +212,7 @@ def on_post_build(config: MkDocsConfig) -> None:
 def changed_names(pages: list[Page], build: state.Build) -> Iterator[str]:
     """What came and went in the installed PyTorch, against the lists of `docs/reference/names/`."""
     groups = [group for page in pages for group in page.groups]
-    known = versions.read(build.book.docs / versions.FOLDER)
-    return changed.report(groups, known, build.concordance())
+    return changed.report(groups, build.known_names, build.concordance())
 
 
 def listed(pages: list[Any]) -> list[twins.Listed]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
 from tclab.page.blocks import Page
 from tclab.page.book import Book
+from tclab.page.reference import versions
 from tclab.page.reference.concordance import Concordance, concordance
 
 
@@ -45,6 +47,11 @@ class Build:
             order = self.order or [f"{page.removesuffix('.md')}.html" for page in every]
             self._concordance = concordance(self.book, order)
         return self._concordance
+
+    @cached_property
+    def known_names(self) -> versions.Known:
+        """The names that each version of PyTorch has; read once a build."""
+        return versions.read(self.book.docs / versions.FOLDER)
 
     def uncounted(self) -> list[TclabError]:
         """Pages of which some executable fence did not run."""

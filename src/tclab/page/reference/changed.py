@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from tclab.model import slug
-from tclab.page.book import Book
 from tclab.page.reference import versions
 from tclab.page.reference.concordance import Concordance
 from tclab.page.reference.groups import Group
-from tclab.page.reference.versions import Change, Names
+from tclab.page.reference.versions import Change, Known
 from tclab.render import parts
 from tclab.render.escape import esc, tag
 
@@ -17,15 +16,14 @@ from tclab.render.escape import esc, tag
 MOST = 20
 
 
-def html(book: Book) -> str:
+def html(known: Known) -> str:
     """A fold for each version but the oldest: what it added and dropped, table by table."""
-    known = versions.read(book.docs / versions.FOLDER)
     pairs = list(zip(known, list(known)[1:]))
     folds = [_version(before, version, known) for before, version in reversed(pairs)]
     return "\n".join(folds) or parts.note("One version is listed: nothing to compare.")
 
 
-def _version(before: str, version: str, known: dict[str, dict[str, frozenset[str]]]) -> str:
+def _version(before: str, version: str, known: Known) -> str:
     made = versions.changes(known[before], known[version])
     rows = [(esc(change.table), _names(change.added), _names(change.dropped)) for change in made]
     table = parts.table(("names of", f"new in {version}", f"not in it, but in {before}"), rows,
@@ -42,8 +40,7 @@ def _names(names: Iterable[str]) -> str:
 # --------------------------------------------------------------------------- in a build
 
 
-def report(groups: Iterable[Group], known: dict[str, dict[str, frozenset[str]]],
-           where: Concordance) -> Iterator[str]:  # fmt: skip
+def report(groups: Iterable[Group], known: Known, where: Concordance) -> Iterator[str]:
     """Lines that say which installed names differ from the list of their version, or of the
     newest one before it, and which chapter names those.
     """
@@ -62,7 +59,7 @@ def _by_version(groups: Iterable[Group]) -> dict[str, dict[str, frozenset[str]]]
     return made
 
 
-def _compared_with(version: str, known: Names | dict[str, dict[str, frozenset[str]]]) -> str:
+def _compared_with(version: str, known: Known) -> str:
     """The version itself if its names are kept, else the newest before it."""
     older = [v for v in known if versions.order(v) <= versions.order(version)]
     return max(older, key=versions.order, default="")

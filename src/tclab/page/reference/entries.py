@@ -37,10 +37,10 @@ def html(block: Block, runs: Sequence[Run], name: str, compared: bool) -> str:
 
 def _extra(block: Block, table: Table, run: Run) -> rendered.Extra:
     build = state.build()
-    known = versions.read(build.book.docs / versions.FOLDER)
     named = frozenset(row[0] for row in cells(table))
     links = concordance.links(named, build.concordance(), block.on.link(""))
-    return rendered.Extra(versions.told(table.name, named, known), links, run.provenance.torch_git)
+    there = versions.told(table.name, named, build.known_names)
+    return rendered.Extra(there, links, run.provenance.torch_git)
 
 
 def group(table: Table, run: Run, compared: bool) -> Group:
@@ -54,7 +54,7 @@ def _entries(table: Table) -> Iterator[Entry]:
         words = " · ".join(text for text in rest if text != "–" and not _is_place(text))
         text = " ".join(words.split())
         cut = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-        yield Entry(name, cut, rendered.anchor(table, name))
+        yield Entry(name, cut)
 
 
 def _is_place(text: str) -> bool:

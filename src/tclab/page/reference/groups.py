@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Entry:
-    """A row of a reference table: what the search finds, and where."""
+    """A row of a reference table: what the search finds."""
 
     name: str
     text: str
-    anchor: str
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,7 @@ def html(block: Block, stage: str) -> str:
 
 
 def _group(table: Table) -> Group:
-    made = (
-        Entry(str(name), f"{told or ''} {forms}", rendered.anchor(table, str(name)))
-        for name, told, forms in table.rows
-    )
+    made = (Entry(str(name), f"{told or ''} {forms}") for name, told, forms in table.rows)
     return Group(table.name, table.title, "", tuple(made))
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 FOLDER = "reference/names"
 
 Names = Mapping[str, frozenset[str]]  # table → names
+Known = Mapping[str, Names]  # version → its names
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,17 @@ def order(version: str) -> tuple[int, ...]:
 def read(folder: Path) -> dict[str, dict[str, frozenset[str]]]:
     """Version → table → its names, oldest version first."""
     known: dict[str, dict[str, frozenset[str]]] = {}
-    last: dict[str, frozenset[str]] = {}
+    last: dict[str, set[str]] = {}
     for path in sorted(folder.glob("*.txt"), key=lambda path: order(path.stem)):
         for line in path.read_text(encoding="utf-8").splitlines():
             table, sign, name = line.split(" ", 2)
-            here = last.get(table, frozenset())
-            last[table] = here | {name} if sign == "+" else here - {name}
-        known[path.stem] = dict(last)
+            here = last.setdefault(table, set())
+            (here.add if sign == "+" else here.discard)(name)
+        known[path.stem] = {table: frozenset(names) for table, names in last.items()}
     return known
 
 
-def write(folder: Path, known: Mapping[str, Names]) -> None:
+def write(folder: Path, known: Known) -> None:
     """Write every version's file anew, as what it changes."""
     folder.mkdir(parents=True, exist_ok=True)
     last: Names = {}
@@ -77,7 +78,7 @@ def changes(before: Names, after: Names) -> list[Change]:
     return made
 
 
-def told(table: str, names: frozenset[str], known: Mapping[str, Names]) -> dict[str, str]:
+def told(table: str, names: frozenset[str], known: Known) -> dict[str, str]:
     """For each name that not every known version has, those that do: ``2.12–2.14``."""
     versions = sorted(known, key=order)
     having = {name: [v for v in versions if name in known[v].get(table, ())] for name in names}

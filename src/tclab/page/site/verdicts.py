@@ -16,6 +16,7 @@ from tclab.errors import PageError
 from tclab.model import Run, Table
 from tclab.page.blocks import Block
 from tclab.page.book import Book
+from tclab.page.reference import versions
 from tclab.render import parts
 from tclab.render.escape import tag
 
@@ -66,15 +67,15 @@ def _rows(run: Run) -> Iterator[tuple[str, str, str, str]]:
 
 def version(run: Run) -> str:
     """``PyTorch 2.13`` of a run on a CPU; with the GPU's name where it has one."""
-    number = ".".join(re.findall(r"\d+", run.provenance.torch)[:2])
+    number = versions.minor(run.provenance.torch)
     return f"PyTorch {number}" + (f", {run.provenance.gpu}" if run.provenance.gpu else "")
 
 
 def places(judged: Iterable[Belief]) -> list[str]:
     """Where beliefs were judged: CPUs by their PyTorch's version as numbers, then the rest."""
 
-    def key(place: str) -> tuple[bool, list[int], str]:
-        return "," in place, [int(part) for part in re.findall(r"\d+", place)], place
+    def key(place: str) -> tuple[bool, tuple[int, ...], str]:
+        return "," in place, versions.order(place), place
 
     return sorted({place for belief in judged for place in belief.verdicts}, key=key)
 
