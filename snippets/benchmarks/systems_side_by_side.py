@@ -78,6 +78,6 @@ gain = {row[:2]: row[3] for row in rows}
 assert max(row[4] for row in rows) < 0.03
 # claim: both-compilers-fuse-the-chain
 assert all(gain["pointwise chain, 256 MiB", s] > 2 for s in ("torch.compile", "JAX/XLA"))
-# claim: cuda-graphs-lead-at-eight-rows
 few = "8 feed-forward blocks, 8 rows"
+# claim: cuda-graphs-lead-at-eight-rows
 assert gain[few, "torch.compile, CUDA graphs"] > gain[few, "torch.compile"]
