@@ -11,9 +11,9 @@ HERE = Path(__file__).resolve().parent
 MODES = ("default", "reduce-overhead", "max-autotune")
 
 
-def recorded() -> Book:
-    """The rows: in the project's records, or beside this file where it was downloaded."""
-    places = [HERE, HERE.parents[1] / "records" / "h200-torch2.11"]
+def recorded(folder: str = "") -> Book:
+    """The rows: in a folder of the project's records, or of this one where it was downloaded."""
+    places = [HERE / folder, HERE.parents[1] / "records" / "h200-torch2.11" / folder]
     paths = [path for place in places for path in sorted(place.glob("*-suite*.jsonl"))]
     return read(paths[0])
 

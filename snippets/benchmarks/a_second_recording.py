@@ -1,0 +1,58 @@
+"""The same suite on another machine of the same kind: do the times agree?
+
+Two medians agree if they differ by no more than the two spreads together, of which each counts as
+3 % at least. Compared is every row that both recordings have a time of.
+"""
+# tclab: reads=records/h200-torch2.11/*.jsonl,records/h200-torch2.11/again/*.jsonl
+
+import statistics
+
+from _recorded import recorded, where
+from _tables import table
+
+import tclab
+from tclab.bench.tell import agree
+
+first, second = recorded(), recorded("again")
+pairs = [(row, second.rows[row.key]) for row in first if row.key in second.rows]
+pairs = [(a, b) for a, b in pairs if a.us and b.us]
+caption = f"{where(first)}; again {second.environment['date']}"
+
+
+def share(some):
+    """How many agree, in percent."""
+    return 100 * sum(agree(a, b) for a, b in some) / len(some)
+
+
+groups = {"all": pairs, "steady in both": [p for p in pairs if not any(r.unstable for r in p)]}
+groups |= {"unstable in one": [p for p in pairs if any(r.unstable for r in p)]}
+for phase in ("ceiling", "kernel", "inference"):
+    for mode in ("eager", "default", "reduce-overhead", "triton"):
+        own = [(a, b) for a, b in pairs if (a.phase, a.mode) == (phase, mode)]
+        groups |= {f"{phase}, {mode}": own} if own else {}
+lines = []
+for name, some in groups.items():
+    apart = statistics.median(abs(b.us / a.us - 1) for a, b in some)
+    lines.append((name, len(some), share(some), 100 * apart))
+columns = {"rows": "", "number": "", "agree": "% .1f", "apart, median": "% .1f"}
+tclab.show(table("Agreement by mode", columns, lines, name="agreement", caption=caption))
+
+lines = [
+    (a.case, a.mode, a.us, b.us, b.us / a.us, 100 * max(a.spread, b.spread))
+    for a, b in sorted(pairs, key=lambda p: -abs(p[1].us / p[0].us - 1))
+    if not agree(a, b)
+]
+columns = {"case": "", "mode": "", "first": "µs .1f", "again": "µs .1f", "again / first": " .2f"}
+columns |= {"larger spread": "% .1f"}
+tclab.show(table("Rows that do not agree", columns, lines, name="apart", caption=caption))
+
+# claim: most-agree
+assert share(pairs) > 85
+# claim: not-all-do
+assert share(pairs) < 95
+graphs = [(a, b) for a, b in pairs if (a.phase, a.mode) == ("inference", "reduce-overhead")]
+# claim: models-with-cuda-graphs-agree
+assert share(graphs) > 95
+eager = [(a, b) for a, b in pairs if (a.phase, a.mode) == ("inference", "eager")]
+# claim: eager-models-do-so-less
+assert share(eager) < share(graphs) - 10

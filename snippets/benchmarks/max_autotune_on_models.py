@@ -1,0 +1,46 @@
+"""max-autotune beside reduce-overhead: both replay a CUDA graph, and one has chosen its kernels.
+
+Times of reduce-overhead are of the first recording. Those of max-autotune come from it and from a
+second machine of the same kind; in both the model was right first. An autotuned model takes the
+longest to compile, so only some were measured.
+"""
+# tclab: reads=records/h200-torch2.11/*.jsonl,records/h200-torch2.11/autotuned/*.jsonl
+
+from _recorded import recorded, where
+from _tables import table
+
+import tclab
+from tclab.bench.statistics import geomean
+
+first, second = recorded(), recorded("autotuned")
+rows = {
+    row.key: row
+    for book in (second, first)
+    for row in book
+    if row.mode == "max-autotune" and row.phase == "inference" and row.ok
+}
+lines = []
+for (case, _), tuned in sorted(rows.items()):
+    graphs = first.rows.get((case, "reduce-overhead"))
+    if graphs and graphs.ok and graphs.facts["graphs"]:
+        quotient = graphs.us / tuned.us
+        spread = 100 * max(graphs.spread, tuned.spread)
+        seconds = graphs.paid_seconds, tuned.paid_seconds
+        lines.append((case.partition("/")[2], graphs.us, tuned.us, quotient, spread, *seconds))
+caption = f"{where(first)}; {second.environment['date']}"
+columns = {"model": "", "reduce-overhead": "µs .0f", "max-autotune": "µs .0f", "gain": "× .2f"}
+columns |= {"spread": "% .1f", "seconds": "s .0f", "autotuned": "s .0f"}
+lines.sort(key=lambda line: -line[3])
+title = "max-autotune beside reduce-overhead"
+tclab.show(table(title, columns, lines, name="models", caption=caption))
+gains = [line[3] for line in lines]
+figures = [("models", len(gains)), ("mean", geomean(gains))]
+figures += [("faster by 5 %", sum(gain > 1.05 for gain in gains))]
+figures += [("slower by 5 %", sum(gain < 0.95 for gain in gains))]
+figures += [("compile", geomean(line[6] / line[5] for line in lines))]
+tclab.show(table("In short", {"": "", "number": " .3g"}, figures, name="short", caption=caption))
+
+# claim: it-is-hardly-faster-than-cuda-graphs
+assert len(gains) >= 12 and abs(geomean(gains) - 1) < 0.1
+# claim: its-compile-takes-longer
+assert geomean(line[6] / line[5] for line in lines) > 1.5

@@ -1,0 +1,43 @@
+"""An encoder over texts of 64 to 4096 tokens: each length compiled for itself, or with a symbol.
+
+Six layers of width 512, four texts, bfloat16. `dynamic` is `torch.compile(dynamic=True)`; the
+others are compiled for the length. Each was measured in a process of its own.
+"""
+# tclab: reads=records/h200-torch2.11/*.jsonl
+
+from _recorded import by_case, recorded, speed, where
+from _tables import table
+
+import tclab
+
+MODES = ("default", "dynamic", "reduce-overhead")
+book = recorded()
+cases, caption = by_case(book, "length"), where(book)
+lengths = {int(name.rpartition("@")[2]): rows for name, rows in cases.items()}
+lengths = dict(sorted(lengths.items()))
+lines = []
+for length, rows in lengths.items():
+    gains = [speed(rows, mode) for mode in MODES]
+    spread = 100 * max(rows[mode].spread for mode in ("eager", *MODES[:2]))
+    lines.append((length, rows["eager"].us, *gains, spread, 100 * rows["reduce-overhead"].spread))
+columns = {"tokens": "", "eager": "µs .0f", **dict.fromkeys(MODES, "× .2f")}
+columns |= {"spread": "% .1f", "with CUDA graphs": "% .1f"}
+tclab.show(table("Gain over length", columns, lines, name="gains", caption=caption))
+first = [(length, *(rows[m].facts["first_s"] for m in MODES)) for length, rows in lengths.items()]
+columns = {"tokens": "", **dict.fromkeys(MODES, "s .1f")}
+tclab.show(table("Seconds of the first call", columns, first, name="first", caption=caption))
+series = {mode: [rows[mode].us for rows in lengths.values()] for mode in ("eager", *MODES)}
+axes = {"x_label": "tokens a text", "y_label": "µs for one forward", "log_x": True, "log_y": True}
+title = "Time over length"
+tclab.show(tclab.Chart(title, name="times", x=lengths, series=series, caption=caption, **axes))
+
+least, most = min(lengths), max(lengths)
+# claim: graphs-gain-on-short-texts
+assert speed(lengths[least], "reduce-overhead") > 4
+# claim: nothing-is-gained-on-long-ones
+assert all(abs(speed(lengths[most], mode) - 1) < 0.05 for mode in MODES)
+# claim: a-symbol-costs-nothing-on-long-ones
+assert abs(lengths[most]["dynamic"].us / lengths[most]["default"].us - 1) < 0.05
+# claim: graphs-alone-are-steady
+assert sum(rows["dynamic"].unstable or rows["eager"].unstable for rows in lengths.values()) >= 3
+assert not any(rows["reduce-overhead"].unstable for rows in lengths.values())
