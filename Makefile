@@ -93,7 +93,8 @@ lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
-check: lint test site ## lint, types, tests, strict build: what CI runs
+# The site first: its snippets that take times then run with no test beside them.
+check: lint site test ## lint, types, strict build, tests: what CI runs
 
 list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 	$(BIN)/tclab list
