@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from tclab import terminal
-from tclab.cli import interrupts, report_file, steps
-from tclab.cli.summary import print_summary, print_warnings
-from tclab.cli.watch import watch
+from tclab.cli import report_file
+from tclab.cli.explaining import interrupts, steps
+from tclab.cli.explaining.summary import print_summary, print_warnings
+from tclab.cli.explaining.watch import watch
 from tclab.errors import BadRequest, TclabError
 from tclab.explain import Held, Report, ahead, explain_named
 from tclab.explain.watch.attempt import Request
