@@ -104,6 +104,14 @@ def chosen(every: Iterable[Step], patterns: Iterable[str]) -> list[Step]:
     return [s for s in every if not patterns or any(p in s[0].name for p in patterns)]
 
 
+def in_modes(every: Iterable[Step], modes: Collection[str]) -> list[Step]:
+    """The steps with eager and these modes alone; all of them where none is named."""
+    if not modes:
+        return list(every)
+    kept = ((case, tuple(m for m in own if m == EAGER or m in modes)) for case, own in every)
+    return [step for step in kept if len(step[1]) > 1 or EAGER in modes]
+
+
 def dear_last(every: Iterable[Step]) -> list[Step]:
     """The same in the same order, but what autotunes after all else: it takes the longest."""
     return sorted(every, key=lambda step: AUTOTUNE in step[1])
