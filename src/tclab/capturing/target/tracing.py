@@ -156,10 +156,20 @@ def on_cpu(module: fx.GraphModule) -> fx.GraphModule:
 
 
 def copied(module: fx.GraphModule) -> fx.GraphModule:
-    """The same graph over the same parameters; what is done to it leaves `module` alone."""
+    """The same graph over the same parameters; what is done to it leaves `module` alone.
+
+    Dynamo's marks come along: by them AOTAutograd knows parameters, which cost nothing to save.
+    """
     copy = fx.GraphModule(module, _copy(module.graph))
     copy.meta = dict(module.meta)
+    _mark(copy, module, "_param_name_to_source")
     return copy
+
+
+def _mark(copy: object, of: object, name: str) -> None:
+    """Dynamo's note on from where it has a graph or an input, where it made one."""
+    if hasattr(of, name):
+        setattr(copy, name, getattr(of, name))
 
 
 def _copy(graph: fx.Graph) -> fx.Graph:
@@ -167,6 +177,8 @@ def _copy(graph: fx.Graph) -> fx.Graph:
     values: dict[fx.Node, fx.Node] = {}
     output = copy.graph_copy(graph, values)
     copy.output(output)
+    for node, own in values.items():
+        _mark(own, node, "_dynamo_source")
     return copy
 
 
