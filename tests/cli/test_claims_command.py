@@ -16,7 +16,9 @@ from tclab.page import snippet
 snippet("start/sums")
 ```
 
-[One and one is two.](claim:start/sums#two) Nobody proves this.
+[One and one is two.](claim:start/sums#two) The table shows this.
+
+Nobody proves this.
 [Two again](claim:start/sums#two) is in a sentence. Nor is this proven.
 """
 
@@ -53,9 +55,9 @@ def test_sentences_are_counted_by_page_and_in_all(tclab):
     status, lines = tclab("claims")
     assert status == 0
     rows = cells(lines)
-    assert rows["docs/index.md"] == ["4", "2", "50%", "2", "1", "1"]
-    assert rows["docs/more/other.md"] == ["1", "1", "0%", "0", "0", "0"]
-    assert rows["all"] == ["5", "3", "40%", "2", "1", "1"]
+    assert rows["docs/index.md"] == ["5", "2", "1", "2", "60%", "2", "1", "1"]
+    assert rows["docs/more/other.md"] == ["1", "0", "0", "1", "0%", "0", "0", "0"]
+    assert rows["all"] == ["6", "2", "1", "3", "50%", "2", "1", "1"]
     _, lines = tclab("claims", "index", "--unbound")
     assert lines == ["docs/index.md: Nobody proves this.", "docs/index.md: Nor is this proven."]
 

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tclab.cli import summary as printed
+from tclab.cli.explaining import summary as printed
 from tclab.model import Annotated, Break, Breaks, Chain, Kernel, Report, SourceLine, Table
 from tclab.render import text as rendered
 from tclab.render.report import counts as words

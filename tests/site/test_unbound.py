@@ -50,6 +50,48 @@ def test_prose_is_what_a_reader_reads_as_sentences() -> None:
     ]
 
 
+BLOCK = '```python exec="1" html="1"\n{}\n```\n'
+SHOWN = """Far from it.
+
+- Two lines
+- right before.
+
+{0}
+
+Right after.
+On its second line.
+
+Not any more.
+
+## Heading
+
+{1}
+
+After code alone.
+
+```sh
+tclab list
+```
+
+After a command.
+"""
+
+
+def test_the_paragraphs_beside_an_output_stand_on_it() -> None:
+    text = SHOWN.format(BLOCK.format('snippet("a/b")'), BLOCK.format('code("a/b")'))
+    told = list(unbound.told(text, "page.md"))
+    assert [one.text for one in told if one.shown] == [
+        *("Two lines", "right before.", "Right after.", "On its second line.")
+    ]
+    assert not any(one.bound for one in told) and len(told) == 8
+
+
+def test_a_heading_and_another_block_end_what_an_output_shows() -> None:
+    block = BLOCK.format('show("a/b", "table")')
+    text = f"Over a heading.\n\n## Heading\n\n{block}\n{block}\n## Next\n\nUnder a heading.\n"
+    assert [one.shown for one in unbound.told(text, "page.md")] == [False, False]
+
+
 @pytest.mark.parametrize(
     ("text", "numbers"),
     [

@@ -18,18 +18,25 @@ from tclab.errors import BadRequest
 if TYPE_CHECKING:  # the pages need the site's packages, which the other commands do without
     from tclab.page import book
     from tclab.page.prose import sentences
+    from tclab.page.prose.unbound import Told
+
+
+#: Of a page: its sentences, how many are bound, shown only, neither, and the share of the first
+#: two; its bindings, the claims they need, and how many of those held.
+COLUMNS = ("sentences", "bound", "shown", "neither", "share", "bindings", "claims", "held here")
 
 
 @click.command(epilog=EXIT_STATUS, short_help="Sentences and the asserts that prove them.")
 @click.argument("page", required=False, metavar="[PAGE]")
-@click.option("--unbound", is_flag=True, help="List the sentences that no claim carries.")
+@click.option("--unbound", is_flag=True, help="List the sentences that nothing carries.")
 @click.pass_context
 def claims(context: click.Context, page: str | None, unbound: bool) -> None:
     """Show the sentences that are bound to claims, page by page, and where each claim held.
 
     A claim is an assert with a name in a snippet (# claim: name above it); a page binds a
     sentence to it: [The sentence.](claim:topic/snippet#name). Runs that are stale or were
-    not made do not count: tclab run makes them.
+    not made do not count: tclab run makes them. What stands right before or right after the
+    output of a run is shown by it; the share is of sentences that are bound or shown.
 
     PAGE is a Markdown file of docs/, or any part of its path; all pages without it.
 
@@ -70,28 +77,24 @@ def _pages(root: Path, wanted: str | None) -> list[str]:
 
 
 def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
-    """``page: sentence`` for each sentence of prose without a binding."""
+    """``page: sentence`` for each sentence of prose that neither claim nor output carries."""
     for page in pages:
-        yield from (f"{page}: {s}" for s in _without_binding(_prose(root, page)))
+        yield from (f"{page}: {s.text}" for s in _prose(root, page) if not s.proven)
 
 
-def _without_binding(sentences: Sequence[str]) -> list[str]:
-    return [s for s in sentences if "](claim:" not in s]
-
-
-def _prose(root: Path, page: str) -> Sequence[str]:
+def _prose(root: Path, page: str) -> Sequence[Told]:
     """The sentences of a page; none of a lab, whose prose stands between cells of code."""
-    from tclab.page.prose.unbound import prose
+    from tclab.page.prose.unbound import told
 
     text = (root / page).read_text(encoding="utf-8") if page.endswith(".md") else ""
-    return list(prose(text, page))
+    return list(told(text, page))
 
 
 def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:
     """A row a page, and one of all where there are several."""
     table = Table(box=None, pad_edge=False)
     table.add_column("page", overflow="fold")
-    for name in ("sentences", "unbound", "bound", "bindings", "claims", "held here"):
+    for name in COLUMNS:
         table.add_column(name, justify="right")
     counts = [_counts(root, page, opened) for page in pages]
     for page, row in zip(pages, counts, strict=True):
@@ -102,18 +105,21 @@ def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:
 
 
 def _counts(root: Path, page: str, opened: book.Book) -> list[int]:
-    """Sentences, unbound ones, bindings, the claims they need, those that held here."""
+    """As `COLUMNS`, without the share."""
     bindings = [s for s in opened.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
     held = sum(bool(_held(opened, *ref)) for ref in needed)
     prose = _prose(root, page)
-    return [len(prose), len(_without_binding(prose)), len(bindings), len(needed), held]
+    bound = sum(s.bound for s in prose)
+    proven = sum(s.proven for s in prose)
+    kinds = [len(prose), bound, proven - bound, len(prose) - proven]
+    return [*kinds, len(bindings), len(needed), held]
 
 
 def _cells(row: Sequence[int]) -> list[str]:
-    sentences, unbound, *rest = row
-    share = f"{1 - unbound / sentences:.0%}" if sentences else "–"
-    return [str(sentences), str(unbound), share, *map(str, rest)]
+    sentences, bound, shown, neither, *rest = row
+    share = f"{1 - neither / sentences:.0%}" if sentences else "–"
+    return [str(sentences), str(bound), str(shown), str(neither), share, *map(str, rest)]
 
 
 def _sentences(opened: book.Book, rows: Sequence[sentences.Sentence]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tclab.page.prose import fences
 
@@ -18,6 +19,8 @@ _LOOKED_UP = "## Where it lives"
 _ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 _BOUND = re.compile(r"\[[^\[\]]*\]\(claim:[^()\s]*\)")
 _CODE_OR_ADDRESS = re.compile(r"`[^`]*`|\]\([^()\s]*\)")
+#: What a block calls to put a run's output on the page; `code` alone shows what was asked.
+_SHOWS = re.compile(r"\b(?:snippet|show|stdout|entries|verdicts)\(")
 #: Numbers that a run could have made: with a unit, or too large to be a manner of speaking.
 _NUMBER = re.compile(
     r"(?<![\w.,#/])(?:\d[\d.,]*\s?(?:[nµm]?s|seconds?|minutes?|[KMGT]?i?B(?:/s)?|bytes?|%|×|times)(?!\w)"
@@ -29,13 +32,37 @@ _NAMED = re.compile(
 )
 
 
-def prose(text: str, page: str) -> Iterator[str]:
-    """Every sentence of a page outside fences, headings, tables, HTML and metadata, as written;
-    of *Where it lives* none.
+@dataclass(frozen=True)
+class Told:
+    """One sentence as written. `shown`: its paragraph stands directly on the output of a run."""
+
+    text: str
+    shown: bool = False
+
+    @property
+    def bound(self) -> bool:
+        """Whether a claim carries it, or a part of it."""
+        return "](claim:" in self.text
+
+    @property
+    def proven(self) -> bool:
+        """Whether its reader has an assert or an output right there."""
+        return self.bound or self.shown
+
+
+def told(text: str, page: str) -> Iterator[Told]:
+    """Every sentence of a page outside fences, headings, tables, HTML and metadata; of
+    *Where it lives* none.
     """
-    for _, line in _lines(text, page):
+    shown = _beside_outputs(text, page)
+    for number, line in _lines(text, page):
         parted = _END_IN_LINK.sub(r"\1\n", _ITEM.sub("", line))
-        yield from (part for part in _END.split(parted) if part)
+        yield from (Told(part, number in shown) for part in _END.split(parted) if part)
+
+
+def prose(text: str, page: str) -> Iterator[str]:
+    """The sentences of `told`, as written."""
+    yield from (sentence.text for sentence in told(text, page))
 
 
 def typed_numbers(text: str, page: str) -> Iterator[tuple[int, str]]:
@@ -58,3 +85,21 @@ def _lines(text: str, page: str) -> Iterator[tuple[int, str]]:
         skipped = number < first or number in fenced or looked_up
         if not skipped and line.strip() and not line.startswith(_NOT_PROSE):
             yield number, line.strip()
+
+
+def _beside_outputs(text: str, page: str) -> set[int]:
+    """Lines of the paragraphs right before and right after each output, empty lines between."""
+    lines = ["", *text.split("\n"), ""]
+    outputs = [f for f in fences.find(text, page) if f.executed and _SHOWS.search(f.code)]
+    beside = (_paragraph(lines, at, way) for f in outputs for at, way in ((f.line, -1), (f.end, 1)))
+    return {number for paragraph in beside for number in paragraph}
+
+
+def _paragraph(lines: list[str], at: int, way: int) -> Iterator[int]:
+    """The lines of the paragraph next to line `at`, up (-1) or down (1). None: another fence."""
+    at += way
+    while 0 < at < len(lines) - 1 and not lines[at].strip():
+        at += way
+    while 0 < at < len(lines) - 1 and lines[at].strip() and "```" not in lines[at]:
+        yield at
+        at += way
