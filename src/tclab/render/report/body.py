@@ -136,13 +136,13 @@ def _candidates(shown: Report, options: Options) -> str:
     if not shown.candidates.rows:
         return ""
     told = tag("p", esc(_CANDIDATES.format(target=shown.target)))
-    rows: list[tuple[object, ...]] = []
+    rows: list[tuple[str | int | float | bool | None, ...]] = []
     before: tuple[object, object] = ("", "")
     for name, rule, *rest in shown.candidates.rows:
         same = (name, rule) == before
         rows.append(("", "", *rest) if same else (name, rule, *rest))
         before = (name, rule)
-    once = replace(shown.candidates, rows=rows)
+    once = replace(shown.candidates, rows=tuple(rows))
     return told + _own(table.html(once, options.under("candidate")))
 
 
