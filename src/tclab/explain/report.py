@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclab import machine
 from tclab.explain import summary
-from tclab.model import Chain, Report, decode, encode
+from tclab.model import Chain, Report, Table, decode, encode
 from tclab.render.report import kernels
 from tclab.scrub import scrub, scrub_data
 
@@ -38,6 +38,7 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
         fault=fault,
         summary=summary.table(capture, len(calls)),
         kernels=kernels.table(kernels.rows(chains) or kernels.of_kernels(capture.kernels)),
+        candidates=_candidates(capture) if refusal is None else Table(),
         sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,
         recompiles=capture.recompiles,
@@ -59,6 +60,12 @@ def _timed(capture: Capture) -> tuple[str, ...]:
     choice = questions[0].partition(":")[0]
     fix = f"--assume {choice}=no or --assume {choice}=yes shows one way. "
     return (head + "all others are exact either way; " + fix + "; ".join(questions),)
+
+
+def _candidates(capture: Capture) -> Table:
+    """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
+    compiled = getattr(capture, "compile_candidates", None)
+    return compiled() if compiled else Table()
 
 
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:

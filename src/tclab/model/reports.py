@@ -36,6 +36,7 @@ class Report(Artifact):
     fault: str = ""
     summary: Table = field(default_factory=Table)
     kernels: Table = field(default_factory=Table)
+    candidates: Table = field(default_factory=Table)
     sources: tuple[Annotated, ...] = ()
     breaks: Breaks = field(default_factory=Breaks)
     recompiles: Recompiles = field(default_factory=Recompiles)

@@ -74,11 +74,9 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
     if cubin := binary.asm.get("cubin"):
         sass, ptx_lines = disassemble(cubin)
         listings["sass"] = _listing(name, "sass", sass)
-    candidates = tuple(_config(c) for c in configs)
-    facts = _choice(candidates, launched and _config(launched))
-    if cubin:
-        used = resources(cubin)
-        facts |= used | _at_launch(used, binary.metadata)
+    candidates = tuple(config_text(c) for c in configs)
+    facts = _choice(candidates, launched and config_text(launched))
+    facts |= taken(binary)
     return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
 
 
@@ -114,7 +112,8 @@ def _choice(candidates: tuple[str, ...], launched: str | None) -> dict[str, str]
     return facts
 
 
-def _config(config: Any) -> str:
+def config_text(config: Any) -> str:
+    """``XBLOCK=256, num_warps=4, num_stages=1``."""
     values = dict(config.kwargs) | {"num_warps": config.num_warps, "num_stages": config.num_stages}
     return ", ".join(f"{k}={v}" for k, v in values.items())
 
@@ -165,6 +164,14 @@ def resources(cubin: bytes) -> dict[str, str]:
         "LOCAL": "spilled bytes",
     }
     return {names[key]: value for key, value in found.items()}
+
+
+def taken(binary: Any) -> dict[str, str]:
+    """What a kernel that Triton compiled takes of a multiprocessor; nothing without a binary."""
+    if not (cubin := binary.asm.get("cubin")):
+        return {}
+    used = resources(cubin)
+    return used | _at_launch(used, binary.metadata)
 
 
 def _at_launch(used: Mapping[str, str], metadata: Any) -> dict[str, str]:

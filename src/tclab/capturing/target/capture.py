@@ -17,7 +17,7 @@ import torch
 from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import fresh
 from tclab.capturing.listen import listen
-from tclab.capturing.machine_code import triton
+from tclab.capturing.machine_code import candidates, triton
 from tclab.capturing.read.units import Unit
 from tclab.capturing.result import Capture
 from tclab.capturing.target import (
@@ -36,6 +36,7 @@ from tclab.capturing.target.timing.both_ways import BothWays, Variant, Wrappers
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
+from tclab.model import Table
 from tclab.targets import Target, TargetError, get
 
 #: Arguments of one call, and those by name.
@@ -86,6 +87,16 @@ class TargetCapture(Capture):
                 "look at the stages; code after its graph was not reached",
             )
         return self.results[-1]
+
+    def compile_candidates(self) -> Table:
+        """What the GPU would choose among: every configuration of the kernels that have several,
+        compiled, with its registers, shared memory and occupancy.
+        """
+        sources: dict[str, str] = {}
+        for unit in self.units:
+            sources |= unit.output.triton_sources()
+        with stand_in.standing_in(self.target):
+            return candidates.table(sources)
 
     def _compile_units(self) -> None:
         with stand_in.standing_in(self.target):

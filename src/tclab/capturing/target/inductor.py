@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NoReturn
@@ -115,7 +116,9 @@ def _on_cpu(module: fx.GraphModule) -> Compiled:
 
     def run(*args: Any) -> Any:
         try:
-            return module(*args)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "flex_attention called without torch.compile")
+                return module(*args)
         except NotImplementedError as error:
             raise NoResult from error
 

@@ -87,6 +87,7 @@ NAMES = (
     Private("torch._inductor.config", "compile_threads", "no worker processes"),
     Private("torch.utils._pytree", "tree_map_only", "tensors within arguments"),
     Private(_CODECACHE, "PyCodeCache.load_by_key_path", "stop before running"),
+    Private(_CODECACHE, "PyCodeCache.load", "a template's kernel"),
     Private(_PATTERNS, "init_once_fakemode", "lazily made patterns"),
     Private(_PATTERNS, "check_and_add_duplicate_pattern", "lazily made patterns"),
     Private(_PATTERNS, "PatternMatcherPass", "lazily made patterns"),

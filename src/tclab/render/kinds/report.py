@@ -29,6 +29,7 @@ def _parts(shown: Report) -> Iterator[str]:
     yield columns.join(*_head(shown))
     yield table.text(shown.summary)
     yield table.text(kernels.compact(shown.kernels))
+    yield table.text(shown.candidates) if shown.candidates.rows else ""
     yield from map(annotated.text, shown.sources)
     yield breaks.text(shown.breaks) if len(shown.breaks) else ""
     yield recompiles.text(shown.recompiles) if len(shown.recompiles) else ""

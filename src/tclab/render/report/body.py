@@ -90,6 +90,7 @@ def _sections(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]
 
 def _titled(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]:
     yield "kernels", "Kernels", _kernels(shown, options)
+    yield "candidates", "What the GPU would choose among", _candidates(shown, options)
     yield "source", "Your source", _sources(shown, options)
     yield "breaks", "Graph breaks", _breaks(shown, options)
     if shown.recompiles.recompiles:
@@ -120,6 +121,29 @@ def _kernels(shown: Report, options: Options) -> str:
             row[at] = _linked(name, found, options) or row[at]
     html = parts.table(compact.columns, cells, label="Kernels", right=table.numeric(compact))
     return _own(html, "explain-kernels")
+
+
+_CANDIDATES = (
+    "These kernels have several configurations, by the rule named: a function of "
+    "torch._inductor.runtime.triton_heuristics, with the sizes it was told. The GPU would time "
+    "them and keep one; the stages below are those of the first. Registers are those of a thread, "
+    "shared memory that of a block in bytes; occupancy follows from the limits of {target}."
+)
+
+
+def _candidates(shown: Report, options: Options) -> str:
+    """The candidates of each kernel, one under the other: its name and rule stand once."""
+    if not shown.candidates.rows:
+        return ""
+    told = tag("p", esc(_CANDIDATES.format(target=shown.target)))
+    rows: list[tuple[str | int | float | bool | None, ...]] = []
+    before: tuple[object, object] = ("", "")
+    for name, rule, *rest in shown.candidates.rows:
+        same = (name, rule) == before
+        rows.append(("", "", *rest) if same else (name, rule, *rest))
+        before = (name, rule)
+    once = replace(shown.candidates, rows=tuple(rows))
+    return told + _own(table.html(once, options.under("candidate")))
 
 
 def _linked(column: str, row: kernels.Row, options: Options) -> str:

@@ -1,0 +1,87 @@
+"""A target's capture down to SASS beside Inductor's own compile of the same model for this CPU.
+
+``PYTHONPATH=src python -m benchmarks.target_against_cpu [--target h200] [--runs 1] [NAME…]`` takes
+the models of `whole_models`, each side in a process of its own with empty caches, after its
+imports, in turns:
+
+- *cpu*: the first call of ``torch.compile(model)``, without gradients;
+- *target*: ``capture(model, target=…)`` and every stage of every kernel down to SASS.
+
+Printed of each model: the fastest seconds of each side, and the one by the other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from benchmarks.whole_models import MODELS
+
+
+def cpu(name: str, _target: str) -> float:
+    """Seconds of the first call, compiled for this CPU."""
+    import torch
+
+    model, args = MODELS[name]()
+    start = time.perf_counter()
+    with torch.no_grad():
+        torch.compile(model)(*args)
+    return time.perf_counter() - start
+
+
+def target(name: str, gpu: str) -> float:
+    """Seconds of a capture for `gpu`, down to machine code."""
+    import tclab
+
+    model, args = MODELS[name]()
+    capture = tclab.capture  # its import is not counted
+    start = time.perf_counter()
+    kernels = capture(model, target=gpu)(*args).compile_kernels()
+    seconds = time.perf_counter() - start
+    if not kernels or not all("sass" in kernel.stages for kernel in kernels):
+        raise SystemExit(f"{name}: not all kernels reached SASS")
+    return seconds
+
+
+SIDES = {"cpu": cpu, "target": target}
+
+
+def cold(side: str, name: str, gpu: str) -> float:
+    """One side in a process of its own, with empty caches."""
+    with tempfile.TemporaryDirectory() as folder:
+        env = os.environ | {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
+                            "TRITON_CACHE_DIR": f"{folder}/triton"}  # fmt: skip
+        words = [sys.executable, "-m", "benchmarks.target_against_cpu", "--side", side]
+        done = subprocess.run(
+            [*words, "--target", gpu, name], env=env, capture_output=True, text=True, check=False
+        )
+    if done.returncode:
+        raise SystemExit(f"{side} {name} failed:\n{done.stderr[-2000:]}")
+    return float(json.loads(done.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", default=[], help=", ".join(MODELS))
+    parser.add_argument("--target", default="h200")
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    words = parser.parse_args()
+    if words.side:
+        print(json.dumps(SIDES[words.side](words.names[0], words.target)))
+        return
+    for name in words.names or MODELS:
+        turns = [{s: cold(s, name, words.target) for s in SIDES} for _ in range(words.runs)]
+        best = {side: min(turn[side] for turn in turns) for side in SIDES}
+        ratio = best["target"] / best["cpu"]
+        seconds = ", ".join(f"{side} {taken:.1f} s" for side, taken in best.items())
+        print(f"{name:12} {seconds}; target / cpu {ratio:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
