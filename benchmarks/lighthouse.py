@@ -1,8 +1,9 @@
 """Lighthouse over every page of the built site, in the system's Chromium.
 
 The site is served from this machine, compressed as any host would. On a desktop each page is
-measured once, on a phone (Lighthouse's own: slow network, a quarter of the processor) five times,
-of which the median counts. Measured pages are kept until the page changes.
+measured once; on a phone (Lighthouse's own: slow network, a quarter of the processor) one page of
+each kind five times, of which the median counts. Measured pages are kept until the page changes: a
+run that was stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -30,6 +31,14 @@ VERSION = "12.8.2"
 FOLDER = WORK / "lighthouse"
 SITE = ROOT / "site"
 PHONE_RUNS = 5
+
+#: One page of each kind, the heaviest of it where one is.
+KINDS = (
+    "index.html", "first-steps.html", "explain.html", "pipeline/triton.html",
+    "practice/find-out.html", "explorer/index.html", "explorer/transformer-block.html",
+    "labs/lab4_code.html", "targets.html", "benchmarks/models.html", "beliefs/graphs.html",
+    "reference/operators.html", "reference/settings.html", "contributing.html",
+)  # fmt: skip
 
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
 AUDITS = {
@@ -80,9 +89,10 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def pages() -> list[str]:
-    """The site's pages, from those of docs/."""
+    """The site's pages, from those of docs/ and its labs."""
     docs = ROOT / "docs"
-    return sorted(p.relative_to(docs).with_suffix(".html").as_posix() for p in docs.rglob("*.md"))
+    sources = [*docs.rglob("*.md"), *docs.glob("labs/lab*.py")]
+    return sorted(p.relative_to(docs).with_suffix(".html").as_posix() for p in sources)
 
 
 def digest(page: str) -> str:
@@ -155,6 +165,7 @@ def figures(parts: Parts) -> Iterator[Figure]:
     with served(SITE) as address:
         for page in pages():
             desktop[page] = _kept(parts, page, "desktop", f"{address}/{page}", 1)
+        for page in KINDS:
             phone[page] = _kept(parts, page, "phone", f"{address}/{page}", PHONE_RUNS)
     yield from _worst(desktop, phone)
 
@@ -199,10 +210,11 @@ def _table(desktop: dict[str, Scores], phone: dict[str, Scores]) -> list[list[st
             "performance, phone", "layout shift", "blocking, desktop", "compressed"]  # fmt: skip
     rows = []
     for page, one in desktop.items():
-        other = phone[page]
+        other = phone.get(page, one)
         least = [f"{min(one[name], other[name]):.0f}" for name in CATEGORIES[1:]]
+        on_phone = f"{other['performance']:.0f}" if page in phone else "–"
         rows.append([
-            page, *least, f"{one['performance']:.0f}", f"{other['performance']:.0f}",
+            page, *least, f"{one['performance']:.0f}", on_phone,
             f"{max(one['cls'], other['cls']):.3f}", f"{one['tbt']:.0f} ms",
             f"{max(one['bytes'], other['bytes']) / 1e3:.0f} kB",
         ])  # fmt: skip

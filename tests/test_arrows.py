@@ -41,6 +41,7 @@ THIRD_PARTY: dict[str, set[str]] = {
         *("mkdocs", "markdown_exec", "markdown", "pymdownx"),
         *("pygments", "jinja2", "yaml", "rich"),
     },
+    "tclab.page.site.cards": {"PIL", "matplotlib"},  # draws with Pillow and Matplotlib's font
     "tclab.terminal": {"rich"},
     "tclab.cli": {"click", "rich"},
     "tclab.explain": {"torch"},

@@ -89,11 +89,11 @@ for caller, name in calls:
     first.setdefault(name, caller)
 
 
-def tree(caller, depth=0):
-    """Lines of who calls whom, below `caller`: each name once, in the order of first calls."""
+def tree(caller):
+    """Who is called below `caller`: each name once, in the order of first calls."""
     for name in (name for name, by in first.items() if by == caller):
-        yield f"{'    ' * depth}{name.removeprefix('torch.')}  {where[name]}"
-        yield from tree(name, depth + 1)
+        yield name, caller, named[name], where[name]
+        yield from tree(name)
 
 
 callers = {name: [c for c, called in calls if called == name and c] for name in first}
@@ -103,7 +103,8 @@ rows = [
 ]
 columns = ("function or class", "chapter", "at", "called by, in this run")
 tclab.show(tclab.Table("Where each stage lives", "source-map", columns, rows))
-tclab.show("\n".join(tree(None)), title="Who calls whom", name="calls")
+columns = ("function or class", "first called by", "chapter", "at")
+tclab.show(tclab.Table("Who calls whom", "calls", columns, list(tree(None))))
 
 # claim: dynamo-calls-the-backend
 assert "torch._dynamo.output_graph.OutputGraph.call_user_compiler" in first

@@ -313,3 +313,26 @@ def test_one_sum_on_two_gpus_is_shown_side_by_side(opened) -> None:
     )
     tab.set_viewport_size({"width": 390, "height": 844})
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_pointing_at_an_instruction_leads_to_its_entry(opened) -> None:
+    tab = opened("softmax")
+    opcode = tab.locator('[data-stage="sass"] .tclab-op').nth(3)
+    name = opcode.inner_text().split(".")[0]
+    opcode.hover()
+    link = tab.locator(".tclab-tip a")
+    link.wait_for(state="visible")
+    assert link.inner_text() == f"{name} in the reference"
+    link.hover()  # the way from the instruction to the link does not lose it
+    link.click()
+    tab.wait_for_url(f"**/reference/instructions.html#sass-{name}")
+    assert tab.locator(f"#sass-{name} td").first.inner_text() == name
+
+
+def test_a_kept_instruction_has_a_link_below_the_code(opened) -> None:
+    tab = opened("softmax")
+    line = tab.locator('[data-stage="sass"] t-l:has(.tclab-op)').nth(3)
+    line.evaluate("line => line.click()")  # as the keyboard and a finger do: no pointer is near
+    name = line.locator(".tclab-op").inner_text().split(".")[0]
+    link = tab.locator(".tclab-said a")
+    assert link.get_attribute("href").endswith(f"reference/instructions.html#sass-{name}")

@@ -7,8 +7,9 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from PIL import Image
 
-from tclab.page.site import descriptions, foot, twins
+from tclab.page.site import cards, descriptions, foot, twins
 
 _FENCED = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 
@@ -119,3 +120,29 @@ def test_a_lost_reader_is_led_to_each_section() -> None:
         ("/index.html", "Home"),
         ("/pipeline/the-call.html", "Pipeline"),
     ]
+
+
+def test_a_site_with_an_address_has_a_picture_for_each_page(written) -> None:
+    assert written.build("--strict", SITE_URL=ADDRESS).returncode == 0
+    card = written.root / "site" / cards.path_of("index.html")
+    with Image.open(card) as image:
+        assert image.size == cards.SIZE and len(image.getcolors()) > 2  # paper, and letters on it
+    assert f'<meta property="og:image" content="{ADDRESS}{cards.path_of("index.html")}">' in (
+        written.html()
+    )
+
+
+def test_a_site_without_an_address_has_no_pictures(written) -> None:
+    assert written.build("--strict").returncode == 0
+    assert "og:image" not in written.html()
+    assert not (written.root / "site/assets/cards").exists()
+
+
+def test_a_card_is_the_same_each_time_and_holds_any_title(tmp_path: Path) -> None:
+    title = "A title of two hundred letters " * 7
+    drawn = []
+    for name in ("a", "b"):
+        cards.write(tmp_path / name, "x/y.html", "The lab", title, "About <it> & more. " * 20)
+        drawn.append((tmp_path / name / "assets/cards/x-y.png").read_bytes())
+    assert drawn[0] == drawn[1]
+    assert "&lt;it&gt;" in cards.head("x.html", ADDRESS, "The lab", "T", "<it>")

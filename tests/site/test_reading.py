@@ -330,3 +330,15 @@ def test_the_readme_s_picture_is_of_the_chain_that_home_shows() -> None:
 
     assert comment == digest(ROOT)
     assert (ROOT / path).stat().st_size < 300_000
+
+
+@pytest.mark.browser
+def test_on_a_phone_a_row_of_many_columns_is_a_block(tab: Any, address: str) -> None:
+    page = tab(viewport={"width": 390, "height": 844})
+    page.goto(f"{address}/practice/find-out.html", wait_until="load")
+    cells = page.locator(".tclab-prose tbody tr").first.locator("td")
+    boxes = [cell.bounding_box() for cell in cells.all()]
+    tops = [box["y"] for box in boxes]
+    assert len(boxes) == 4 and tops == sorted(set(tops))
+    assert all(box["x"] + box["width"] <= 390 for box in boxes)
+    assert cells.nth(1).get_attribute("data-head") == "Ask"

@@ -15,7 +15,7 @@ from tclab.page.reference import changed, versions
 from tclab.page.reference.concordance import Concordance, names_in
 from tclab.page.reference.groups import Entry, Group
 from tclab.page.site import names
-from tclab.render import entries
+from tclab.render import calls, entries
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 300_000  # bytes of a page, compressed
@@ -213,3 +213,47 @@ def test_a_name_is_found_and_leads_to_its_row(tab, address: str, site: Path, how
     assert "torch._dynamo.config" in first.inner_text()
     opened.goto(first.get_attribute("href"))
     assert "capture_scalar_outputs" in opened.locator("tr:target").inner_text()
+
+
+# --------------------------------------------------------------------------- a long table
+
+HELD = "box => box.querySelectorAll('tbody[hidden] tr').length"
+
+
+@pytest.mark.browser
+def test_a_long_table_starts_with_its_first_rows(tab: Any, address: str) -> None:
+    page = tab()
+    page.goto(f"{address}/reference/operators.html", wait_until="load")
+    box = page.locator(".tclab-entries").first
+    assert box.evaluate(HELD) > 3000
+    button = box.locator("button")
+    assert "Show all" in button.inner_text()
+    button.click()
+    assert box.evaluate(HELD) == 0 and button.count() == 0
+    assert box.locator("tbody tr").count() > 3000
+
+
+@pytest.mark.browser
+def test_a_link_to_a_row_that_is_held_back_brings_it(tab: Any, address: str) -> None:
+    page = tab()
+    page.goto(f"{address}/reference/operators.html", wait_until="load")
+    row = page.locator(".tclab-entries tbody[hidden] tr").nth(2000)
+    ident = row.get_attribute("id")
+    page.evaluate("id => { location.hash = id; }", ident)
+    page.wait_for_selector(f"#{ident}:target", state="visible")
+    assert page.locator(".tclab-entries").first.evaluate(HELD) == 0
+
+
+def test_who_calls_whom_is_drawn_below_each_caller() -> None:
+    drawn = calls.svg(
+        [
+            calls.Called("torch.a.f", None, "Dynamo", "torch/a.py:1"),
+            calls.Called("torch.b.Graph.run", 0, "Inductor", "torch/b/<c>.py:22"),
+        ],
+        "Who",
+        "b" * 40,
+    )
+    assert drawn.count("<circle") == 2 and drawn.count("<path") == 1
+    assert ">f</text>" in drawn and ">Graph.run</text>" in drawn
+    assert f"/blob/{'b' * 40}/torch/a.py#L1" in drawn
+    assert "<c>" not in drawn

@@ -153,3 +153,14 @@ def test_the_search_works_without_a_server(tab, site: Path) -> None:
     line = opened.locator(":target")
     assert "LDG.E.128" in line.inner_text()
     assert opened.locator("a", has_text="Back").get_attribute("href")
+
+
+@pytest.mark.browser
+def test_the_index_is_asked_for_when_somebody_searches(tab: Any, address: str) -> None:
+    page = tab()
+    page.goto(f"{address}/explain.html", wait_until="load")
+    assert not [url for url in page.asked if "search_index" in url]
+    with page.expect_request("**/search_index.json"):
+        page.keyboard.press("/")
+    page.keyboard.type("graph break")
+    page.wait_for_selector(".md-search-result__item")

@@ -16,12 +16,14 @@ from collections.abc import Sequence
 
 from tclab.model import Run, Snippet
 from tclab.page import blocks, outputs, overviews, state
+from tclab.page.reference import calls as called
 from tclab.page.reference import changed, machine_code
 from tclab.page.reference import entries as reference
 from tclab.page.site import verdicts as judged
 
 __all__ = [
     "beliefs",
+    "calls",
     "code",
     "entries",
     "instructions",
@@ -83,6 +85,12 @@ def entries(name: str, table: str, versions: bool = True) -> None:
     """
     block, _, runs = _find(name)
     block.emit(reference.html(block, runs, table, versions))
+
+
+def calls(name: str, table: str) -> None:
+    """A drawing of who calls whom: of a table (function, caller, stage, place) in calling order."""
+    block, _, runs = _find(name)
+    block.emit(called.html(block, runs[0], table))
 
 
 def instructions(stage: str) -> None:

@@ -26,7 +26,18 @@ from tclab.page import book, downloads, engine, fragments, labs, progress, proof
 from tclab.page.blocks import Page
 from tclab.page.prose import references
 from tclab.page.reference import changed
-from tclab.page.site import chapters, crumbs, descriptions, foot, names, search, theme, twins
+from tclab.page.site import (
+    cards,
+    chapters,
+    crumbs,
+    descriptions,
+    foot,
+    names,
+    search,
+    tables,
+    theme,
+    twins,
+)
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -60,6 +71,7 @@ def on_shutdown() -> None:
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Route markdown-exec through this package; link the assets of the outputs."""
     engine.install()
+    config.markdown_extensions.append(tables.Tables())
     config.extra_css.extend(f"{_ASSETS}/{name}" for name in render.STYLES)
     config.extra_javascript.extend(f"{_ASSETS}/{name}" for name in render.SCRIPTS)
     return config
@@ -186,9 +198,18 @@ def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> s
     return foot.not_found(output, listed(state.build().listed), config.site_url or "/")
 
 
-def on_post_page(output: str, **_: Any) -> str:
-    """Name what Material's templates leave without a name."""
-    return theme.named(output)
+def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
+    """Name what Material's templates leave without a name; let the search index wait.
+
+    A site with an address has a picture for each page.
+    """
+    if config.site_url:
+        told = (str(config.site_name), str(page.title), page.meta.get("description", ""))
+        cards.write(Path(config.site_dir), page.url, *told)
+        output = output.replace(
+            "</head>", cards.head(page.url, config.site_url, *told) + "</head>", 1
+        )
+    return theme.light(theme.named(output))
 
 
 on_page_context = CombinedEvent(_show_prose_only, _show_all)

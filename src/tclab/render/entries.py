@@ -1,6 +1,8 @@
 """A table as a reference: each row is an entry with a name, an id, and where the book shows it.
 
-Without JavaScript it is a plain table. With it there is a field above that filters the rows.
+Without JavaScript it is a plain table. With it there is a field above that filters the rows. The
+widths of its columns are known from its texts, so that a browser need not lay out thousands of rows
+to find them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 
 #: A place in the source of PyTorch: ``torch/_decomp/decompositions.py:219``.
 _PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
+#: Characters of a column: its widest cells wrap, its narrowest still holds a word.
+_NARROWEST, _WIDEST = 9, 34
+#: Characters of a long word, which a column holds on any screen.
+_WORD = 14
+#: Names up to this length stay in one piece.
+_SHORT = 16
 _BREAKS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
 
 Link = tuple[str, str]  # address, words
@@ -47,8 +55,40 @@ def html(table: Table, extra: Extra) -> str:
     rows = [_row(table, row, head, extra) for row in cells(table)]
     names = "".join(tag("th", esc(name), scope="col") for name in head)
     body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    inner = parts.scroll(tag("table", body, class_="tclab-table"), table.title, search=False)
+    drawn = tag("table", body, class_="tclab-table", style=_columns(head, table, extra))
+    inner = parts.scroll(drawn, table.title, search=False)
     return tag("div", inner, class_="tclab-entries", data_label=table.title)
+
+
+def _columns(head: Sequence[str], table: Table, extra: Extra) -> str:
+    """The columns' widths and their least sum, as a style.
+
+    Words fit always, nine of ten cells where there is room, within bounds.
+    """
+    texts = dict(zip(table.columns, zip(*cells(table))))
+    texts["in PyTorch"] = tuple(extra.versions.values())
+    texts["shown in"] = tuple(words for links in extra.shown.values() for _, words in links)
+    widths = [_width(name, texts.get(name, ())) for name in head]
+    least = [round(_least(width), 1) for width in widths]
+    tracks = " ".join(f"minmax({em}em,{width}fr)" for em, width in zip(least, widths, strict=True))
+    return f"--cols:{tracks};--least:{sum(least):.1f}em"
+
+
+def _least(width: int) -> float:
+    """Em that a column of so many characters needs, its padding included."""
+    return 0.6 * min(width, _WORD) + 0.3 * max(width - _WORD, 0) + 1.6
+
+
+def _width(name: str, texts: Sequence[str]) -> int:
+    """Characters that a column gets, after its heading and the longest line of each text."""
+    lengths = sorted(max(map(len, _shown(text).split("\n"))) for text in texts if text != "–")
+    most = lengths[len(lengths) * 9 // 10] if lengths else 0
+    return min(_WIDEST, max(_NARROWEST, len(name), most))
+
+
+def _shown(text: str) -> str:
+    """What is seen of a cell: of a place its file and line."""
+    return text.rsplit("/", 1)[-1] if _PLACE.fullmatch(text) else text
 
 
 def _row(table: Table, row: Sequence[str], head: Sequence[str], extra: Extra) -> str:
@@ -59,9 +99,14 @@ def _row(table: Table, row: Sequence[str], head: Sequence[str], extra: Extra) ->
     if "shown in" in head:
         links = (tag("a", esc(words), href=href) for href, words in extra.shown.get(name, ()))
         told.append("<br>".join(links))
-    first = tag("code", _BREAKS.sub(r"\1<wbr>", parts.breakable(name)))
+    first = tag("code", _name(name))
     body = "".join(f"<td>{cell}" for cell in (first, *told))  # its end tag may be left out
     return f'<tr id="{anchor(table, name)}">{body}</tr>'
+
+
+def _name(name: str) -> str:
+    """A name that may be broken where its parts end, if it is long."""
+    return _BREAKS.sub(r"\1<wbr>", parts.breakable(name)) if len(name) > _SHORT else esc(name)
 
 
 def _cell(text: str, git: str) -> str:

@@ -11,7 +11,7 @@ from tclab.errors import PageError
 from tclab.page.prose import fences
 
 #: Functions of `tclab.page` whose first argument is a snippet's name.
-FUNCTIONS = ("snippet", "code", "show", "stdout", "entries", "verdicts")
+FUNCTIONS = ("snippet", "code", "show", "stdout", "entries", "calls", "verdicts")
 
 
 @dataclass(frozen=True)

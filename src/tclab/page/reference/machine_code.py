@@ -27,18 +27,30 @@ class _Seen:
 
 def html(block: Block, stage: str) -> str:
     """A table of the opcodes of `stage` on the pages of the book."""
-    seen = _seen(state.build().book, stage)
+    book = state.build().book
+    seen = _seen(book, stage)
+    opcodes = _table(seen, stage)
+    up = block.on.link("")
+    shown = {
+        opcode: [_link(up, page) for page in list(each.pages)[:2]] for opcode, each in seen.items()
+    }
+    block.on.groups.append(_group(opcodes))
+    return rendered.html(opcodes, rendered.Extra(shown=shown))
+
+
+def table(book: Book, stage: str) -> Table:
+    """The same as data: opcode, what it does, with which modifiers it occurs."""
+    return _table(_seen(book, stage), stage)
+
+
+def _table(seen: dict[str, _Seen], stage: str) -> Table:
     about = instructions.reference()[stage]["opcodes"]
     rows = tuple(
         (opcode, about.get(opcode), ", ".join(sorted(each.forms)))
         for opcode, each in sorted(seen.items())
     )
     columns = ("instruction", "what it does", "as it occurs here")
-    table = Table(_TITLES[stage], stage, columns, rows)
-    up = block.on.link("")
-    shown = {opcode: [_link(up, page) for page in list(seen[opcode].pages)[:2]] for opcode in seen}
-    block.on.groups.append(_group(table))
-    return rendered.html(table, rendered.Extra(shown=shown))
+    return Table(_TITLES[stage], stage, columns, rows)
 
 
 def _group(table: Table) -> Group:

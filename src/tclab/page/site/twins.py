@@ -20,6 +20,7 @@ from tclab.page import fragments, proofs
 from tclab.page.book import Book
 from tclab.page.prose import fences, uses
 from tclab.page.prose.sentences import sentences, values
+from tclab.page.reference import machine_code
 from tclab.render.kinds.table import cells
 
 #: Longer outputs are cut: the page has all of it.
@@ -102,6 +103,9 @@ def _outputs(fence: fences.Fence, name: str, book: Book) -> list[str]:
 
 def _output(call: ast.Call, book: Book) -> Iterator[str]:
     function = call.func.id if isinstance(call.func, ast.Name) else ""
+    if function == "instructions":
+        yield from (*_shown(machine_code.table(book, ast.literal_eval(call.args[0]))), "")
+        return
     if function not in uses.FUNCTIONS or not call.args:
         return
     snippet = book.all[ast.literal_eval(call.args[0])]
@@ -113,7 +117,7 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
 
 def _wanted(call: ast.Call, function: str) -> list[str] | None:
     """The names of the artifacts that a call shows; None: all of them."""
-    named = call.args[1:] if function in ("show", "entries") else []
+    named = call.args[1:] if function in ("show", "entries", "calls") else []
     if not named:
         return None
     value = ast.literal_eval(named[0])

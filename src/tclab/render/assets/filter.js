@@ -22,6 +22,40 @@
     label.append(field);
     box.prepend(label, count);
     tell(rows.length);
+    var later = holdBack();
+
+    // Of a long table the first rows are laid out at once. The browser finds a word, or the target of
+    // a link, in the others too, and says so.
+    function holdBack() {
+      if (rows.length <= 2 * AT_ONCE || wantedRow()) return null;
+      var held = document.createElement("tbody");
+      var button = document.createElement("button");
+      held.setAttribute("hidden", "until-found");
+      held.append.apply(held, rows.slice(AT_ONCE));
+      body.after(held);
+      button.type = "button";
+      button.className = "tclab-more";
+      button.textContent = "Show all " + rows.length.toLocaleString("en") + " rows";
+      button.addEventListener("click", bring);
+      box.append(button);
+      held.addEventListener("beforematch", bring);
+      box.addEventListener("scroll", bring, true);
+      window.addEventListener("beforeprint", bring);
+      return held;
+    }
+
+    function bring() {
+      if (!later) return;
+      box.querySelector(".tclab-more").remove();
+      body.append.apply(body, Array.from(later.rows));
+      later.remove();
+      later = null;
+    }
+
+    function wantedRow() {
+      var id = location.hash.slice(1);
+      return id && rows.filter(function (row) { return row.id === id; })[0];
+    }
 
     function tell(number) {
       count.textContent = number.toLocaleString("en") + " of " + rows.length.toLocaleString("en");
@@ -29,6 +63,7 @@
 
     // Taking thousands of rows out takes a while: it is done before the first letter.
     function enter() {
+      bring();
       texts = texts || rows.map(function (row) { return row.textContent.toLowerCase(); });
       apply();
     }
@@ -54,9 +89,10 @@
 
     // The target of a link may be a row that is filtered out.
     function free() {
-      var id = location.hash.slice(1);
-      var target = id && rows.filter(function (row) { return row.id === id; })[0];
-      if (!target || target.isConnected) return;
+      var target = wantedRow();
+      if (!target) return;
+      bring();
+      if (target.isConnected) return;
       field.value = "";
       body.replaceChildren.apply(body, rows);
       left = [];

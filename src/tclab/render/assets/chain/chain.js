@@ -212,16 +212,20 @@ class Chain {
       .map((label) => label.querySelector("strong").textContent + " " + label.querySelector("output").textContent);
     const pane = this.pane(line);
     const linked = this.index.linked(line) ? "Linked lines: " + counts.join(", ") : "No link is known";
-    const known = this.instruction(line);
-    this.said.textContent = `${pane.name}, line ${pane.number(line)}. ${linked}.${known && " " + known}`;
+    const known = this.data.help[pane.stage];
+    const opcode = this.opcode(line);
+    const told = explain(known, opcode);
+    this.said.textContent = `${pane.name}, line ${pane.number(line)}. ${linked}.${told && " " + told}`;
+    const entry = told && entryLink(pane.stage, known, opcode);
+    if (entry) this.said.append(" ", entry);
   }
 
-  // What the instruction of a line does, where that is known.
-  instruction(line) {
+  // The instruction of a line, where it is one that may be told of.
+  opcode(line) {
     const pane = this.pane(line);
-    const opcode = pane.elements && HELPED.has(pane.stage)
-      && pieces(pane.stage, pane.texts()[line - pane.start].trimEnd()).find(([name]) => name === "k");
-    return opcode ? explain(this.data.help[pane.stage], opcode[1]) : "";
+    if (!pane.elements || !HELPED.has(pane.stage)) return "";
+    const text = pane.texts()[line - pane.start].trimEnd();
+    return (pieces(pane.stage, text).find(([name]) => name === "k") || ["", ""])[1];
   }
 
   // Brings the first linked line of each column to its middle, or that which the reader has gone on

@@ -49,7 +49,19 @@ function explain(known, opcode) {
   return [known[name], ...said.filter(([, text]) => text).map(([m, text]) => "." + m + ": " + text)].join(" ");
 }
 
-// One small box for all that is told on hover.
+// A link to the entry of an instruction in the site's reference; none in a report that stands alone.
+function entryLink(stage, known, opcode) {
+  const config = document.getElementById("__config");
+  const name = opcode.split(".")[0];
+  if (!config || !known || !known[name]) return null;
+  const link = document.createElement("a");
+  link.href = `${JSON.parse(config.textContent).base}/reference/instructions.html#${stage}-${name}`;
+  link.textContent = `${name} in the reference`;
+  return link;
+}
+
+// One small box for all that is told on hover. One with a link stands above what it tells of and lets
+// the pointer in; it comes a moment later, so that a pointer on its way up does not run into it.
 class Tip {
   constructor(root) {
     this.box = document.createElement("div");
@@ -59,14 +71,20 @@ class Tip {
     root.append(this.box);
   }
 
-  show(element, text) {
+  show(element, text, link) {
     if (!text) { this.hide(); return; }
-    this.box.textContent = text;
+    this.box.replaceChildren(text);
+    this.box.classList.toggle("tclab-entered", Boolean(link));
+    if (link) this.box.append(" ", link);
     this.box.hidden = false;
-    const at = element.getBoundingClientRect();
-    const own = this.box.getBoundingClientRect();
-    const below = at.bottom + 4 + own.height < innerHeight;
-    this.box.style.top = (below ? at.bottom + 4 : at.top - own.height - 4) + "px";
+    this.place(element.getBoundingClientRect(), this.box.getBoundingClientRect(), Boolean(link));
+  }
+
+  // Nothing is between a box with a link and its instruction: the pointer would lose it there.
+  place(at, own, above) {
+    const gap = above ? 0 : 4;
+    const isBelow = at.bottom + gap + own.height < innerHeight && !(above && at.top > own.height);
+    this.box.style.top = (isBelow ? at.bottom + gap : at.top - own.height - gap) + "px";
     this.box.style.left = Math.max(4, Math.min(at.left, innerWidth - own.width - 8)) + "px";
   }
 

@@ -70,13 +70,15 @@ Object.assign(Chain.prototype, {
   },
 
   point(event) {
-    if (event.pointerType === "touch") return;
+    if (event.pointerType === "touch" || event.target.closest(".tclab-tip")) return;
     const line = this.line(event.target);
     this.preview(line);
     const of = event.target.closest(".tclab-op, .tclab-type");
     if (!of) this.tip.hide();
     else if (of.matches(".tclab-op")) {
-      this.tip.show(of, explain(this.data.help[this.pane(line).stage], of.textContent));
+      const { stage } = this.pane(line);
+      const known = this.data.help[stage];
+      this.tip.show(of, explain(known, of.textContent), entryLink(stage, known, of.textContent));
     } else this.tip.show(of, this.all ? "" : of.parentElement.textContent);
   },
 

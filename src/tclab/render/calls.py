@@ -1,0 +1,95 @@
+"""Who calls whom as a drawing: a tree from top to bottom, a line a function, drawn as SVG.
+
+Depth is distance from the left, so that it is as legible on a phone as on a wide screen, and of any
+number of functions. The letters keep their size; where there is no room, places give way to names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tclab.render.escape import esc, one_line, tag
+from tclab.render.options import commit_url
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_ROW, _STEP, _LEFT = 24, 13, 8  # pixels: a line, a level of calls, the margin
+_SERIES = 8  # colours in tclab.css
+
+
+@dataclass(frozen=True)
+class Called:
+    """A function, its caller's number in the list (None: nobody named), its stage, its place."""
+
+    name: str
+    caller: int | None
+    stage: str
+    at: str
+
+
+def svg(calls: Sequence[Called], title: str, torch_git: str = "") -> str:
+    """The drawing; each function leads to its line in PyTorch's repository."""
+    depths = _depths(calls)
+    stages = list(dict.fromkeys(call.stage for call in calls))
+    rows = [
+        _row(call, number, depths[number], stages.index(call.stage), torch_git)
+        for number, call in enumerate(calls)
+    ]
+    edges = tag("g", "".join(_edges(calls, depths)), class_="tclab-edges", aria_hidden="true")
+    return tag(
+        "svg",
+        edges + "".join(rows),
+        xmlns="http://www.w3.org/2000/svg",
+        class_="tclab-calls",
+        role="group",
+        aria_label=one_line(f"{title}: {len(calls)} functions"),
+        width="100%",
+        height=str(len(calls) * _ROW + _LEFT),
+    )
+
+
+def _depths(calls: Sequence[Called]) -> list[int]:
+    """How many named functions are above each; a caller stands above whom it calls."""
+    depths: list[int] = []
+    for call in calls:
+        depths.append(0 if call.caller is None else depths[call.caller] + 1)
+    return depths
+
+
+def _x(depth: int) -> int:
+    return _LEFT + depth * _STEP
+
+
+def _y(number: int) -> int:
+    return number * _ROW + _ROW // 2 + 2
+
+
+def _edges(calls: Sequence[Called], depths: Sequence[int]) -> Iterator[str]:
+    """From each caller down and to the right."""
+    for number, call in enumerate(calls):
+        if call.caller is not None:
+            down = f"M{_x(depths[call.caller])} {_y(call.caller) + 5}V{_y(number)}"
+            yield f'<path d="{down}H{_x(depths[number]) - 5}"/>'
+
+
+def _row(call: Called, number: int, depth: int, stage: int, git: str) -> str:
+    x, y = _x(depth), _y(number)
+    path, _, line = call.at.rpartition(":")
+    url = commit_url(git, path, int(line))
+    colour = f"fill:var(--tclab-series-{stage % _SERIES})"
+    drawn = (
+        tag("title", esc(f"{call.name}\n{call.at}\n{call.stage}"))
+        + f'<circle cx="{x}" cy="{y}" r="5" style="{colour}"/>'
+        + f'<text x="{x + 10}" y="{y + 4}">{esc(short(call.name))}</text>'
+        + f'<text x="100%" dx="-8" y="{y + 4}" class="tclab-type">'
+        + f"{esc(call.stage)} · {esc(call.at.rsplit('/', 1)[-1])}</text>"
+    )
+    return tag("a" if url else "g", drawn, href=url or None)
+
+
+def short(name: str) -> str:
+    """The class and the method, or the function: ``OutputGraph.call_user_compiler``."""
+    *_, before, last = name.split(".")
+    return f"{before}.{last}" if before[:1].isupper() else last
