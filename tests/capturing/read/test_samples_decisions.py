@@ -81,7 +81,7 @@ def test_what_was_saved_recomputed_and_banned(version):
         ("primals_1", "input", 256),
         ("primals_2", "input", 512),
         ("mm", "recomputed", 128),
-        ("relu", "forward only", 128),
+        ("relu", "saved", 128),
         ("detach", "saved", 128),
         ("sum_1", "forward only", 16),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
@@ -40,8 +41,15 @@ def _partition(index: int, cut: dict[str, CutValue], forward: Graph, backward: G
         for node in forward.nodes
         if node.name in cut
     ]
+    kept = {value.storage for value in values if value.fate == "saved"}
+    values = [_kept_as_a_view(value) if value.storage in kept else value for value in values]
     name = f"partition-{index}" if index else "partition"
     return Partition("What is kept for the backward", name, tuple(values), forward.compile_id)
+
+
+def _kept_as_a_view(value: PartedValue) -> PartedValue:
+    """What only a view of is handed on is saved all the same: they are one storage."""
+    return replace(value, fate="saved") if value.fate == "forward only" else value
 
 
 def _fate(node: Node, backward: Graph) -> str:
