@@ -40,40 +40,43 @@ def four_graphs(x):
     return two_steps(x)
 
 
-def microseconds(fn, x, repeats=60):
-    """Median, 20th and 80th percentile of one call."""
-    for _ in range(5):
-        fn(x)
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        fn(x)
-        times.append((time.perf_counter() - start) * 1e6)
-    cut = statistics.quantiles(times, n=5)
-    return statistics.median(times), cut[0], cut[3]
+def microseconds(fns, x, rounds):
+    """Of one call of each function, called in turns: the fastest, the median, the 80th percentile.
+
+    What else the machine does only makes a call slower, so the fastest says what the code needs.
+    """
+    times = [[] for _ in fns]
+    for _ in range(rounds):
+        for fn, kept in zip(fns, times):
+            start = time.perf_counter()
+            fn(x)
+            kept.append((time.perf_counter() - start) * 1e6)
+    return [(min(kept), statistics.median(kept), statistics.quantiles(kept, n=5)[3])
+            for kept in times]  # fmt: skip
 
 
 torch.set_grad_enabled(False)
-rows, median = [], {}
-for name, size in (("small", 256), ("large", 4_194_304)):
-    x = torch.randn(size)
-    for fn, graphs in ((one_graph, 1), (two_graphs, 2), (four_graphs, 4), (one_graph, None)):
-        compiled = torch.compile(fn, dynamic=False) if graphs else fn
+rows, fastest = [], {}
+ways = {1: one_graph, 2: two_graphs, 4: four_graphs, None: one_graph}
+for name, size, rounds in (("small", 256, 400), ("large", 4_194_304, 20)):
+    x, fns = torch.randn(size), []
+    for graphs, fn in ways.items():
+        fns.append(torch.compile(fn, dynamic=False) if graphs else fn)
         with tclab.capture() as c:
-            torch.testing.assert_close(compiled(x), one_graph(x))
+            torch.testing.assert_close(fns[-1](x), one_graph(x))
         assert len(c.graphs) == (graphs or 0)
-        times = microseconds(compiled, x)
-        median[name, graphs] = times[0]
+    for graphs, times in zip(ways, microseconds(fns, x, rounds)):
+        fastest[name, graphs] = times[0]
         rows.append((f"{name}, {graphs or 'eager'}", size, graphs, *times))
 
 # claim: more-calls-cost-on-a-small-tensor
-assert median["small", 4] > 1.5 * median["small", 1], median
+assert fastest["small", 4] > 1.5 * fastest["small", 1], fastest
 # claim: more-traffic-costs-on-a-large-one
-assert median["large", 4] > 1.5 * median["large", 1], median
-gap = {name: median[name, 4] - median[name, 1] for name in ("small", "large")}
+assert fastest["large", 4] > 1.5 * fastest["large", 1], fastest
+gap = {name: fastest[name, 4] - fastest[name, 1] for name in ("small", "large")}
 # claim: traffic-costs-more-than-calls
 assert gap["large"] > 5 * gap["small"], gap
 
-columns = ("tensor, graphs", "elements", "graphs", "median", "20 %", "80 %")
+columns = ("tensor, graphs", "elements", "graphs", "fastest", "median", "80 %")
 tclab.show(tclab.Table("One call", "price", columns, rows, units=("", "", "", "µs", "µs", "µs"),
                        formats=("", ",d", "", ",.1f", ",.1f", ",.1f")))  # fmt: skip

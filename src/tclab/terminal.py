@@ -161,6 +161,8 @@ def _line(event: events.Event) -> str:
         return f"{name} {result(event.run)} {event.run.seconds:.1f} s"
     if isinstance(event, events.Skipped):
         return f"{name} {styled('needs ' + ', '.join(sorted(event.missing)))}"
+    if isinstance(event, events.Again) and event.run and event.run.failure:
+        return f"{name} is measured again: {escape(event.run.failure.message)}"
     if isinstance(event, events.Waiting):
         return f"{name} waits: another build is running it"
     if isinstance(event, events.Reused):

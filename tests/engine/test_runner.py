@@ -227,6 +227,34 @@ def test_snippets_run_side_by_side_and_timed_ones_alone(lab):
     assert not overlap(timed, y)
 
 
+@pytest.mark.parametrize(
+    ("header", "holds_from", "ok", "runs"),
+    [("alone=true", 2, True, 2), ("alone=true", 3, False, 2), ("", 2, False, 1)],
+)
+def test_what_takes_times_is_measured_once_more(lab, header, holds_from, ok, runs):
+    log = lab.root / "runs.log"
+    code = f"""
+    from pathlib import Path
+    log = Path({str(log)!r})
+    log.open("a").write("ran\\n")
+    # claim: quick-enough
+    assert log.read_text().count("ran") >= {holds_from}
+    """
+    run = lab.run(lab.write("t/timed", code, header))["t/timed"]
+    assert (run.ok, times(log)) == (ok, runs)
+    again = lab.heard(events.Again)
+    assert [event.run.failure.message.split()[0] for event in again] == ["quick-enough"] * (
+        runs - 1
+    )
+    assert len(lab.heard(events.Finished)) == 1
+
+
+def test_what_fails_otherwise_is_not_measured_again(lab):
+    snippet, log = counting(lab, extra="raise RuntimeError('no')")
+    assert not lab.run(lab.write(snippet.name, snippet.source, "alone=true"))[snippet.name].ok
+    assert times(log) == 1
+
+
 def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
     return max(a[0], b[0]) < min(a[1], b[1])
 

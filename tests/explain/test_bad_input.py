@@ -239,8 +239,28 @@ def _listen_to_ctrl_c():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def test_an_interrupted_run_writes_nothing(write, folder):
-    write("slow.py", "import time\ndef f(x):\n    print('here', flush=True)\n    time.sleep(60)\n")
+SLOW = """\
+import time
+
+def f(x):
+    print('here', flush=True)
+    time.sleep(60)
+"""
+TURNS_IT_INTO_ITS_OWN = """\
+import time
+
+def f(x):
+    try:
+        print('here', flush=True)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise RuntimeError("the compiler failed") from None
+"""
+
+
+@pytest.mark.parametrize("source", [SLOW, TURNS_IT_INTO_ITS_OWN])
+def test_an_interrupted_run_writes_nothing(write, folder, source):
+    write("slow.py", source)
     words = ["explain", "slow.py:f", "-i", "f32[2]", "-o", "slow.html"]
     env = os.environ | {"PYTHONPATH": str(SRC)}
     pipe = subprocess.PIPE

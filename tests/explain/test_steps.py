@@ -8,7 +8,7 @@ import sys
 from rich.console import Console
 
 from tclab import terminal
-from tclab.cli import steps as shown
+from tclab.cli.explaining import steps as shown
 from tclab.explain import explain_named
 
 

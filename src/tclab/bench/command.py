@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--suite", action="append", default=[], help=f"{names}; may be repeated")
     out.add_argument("--out", type=Path, default=Path("bench"), metavar="DIR", help="for the rows")
     out.add_argument("--only", action="append", default=[], metavar="TEXT", help="in a case's name")
+    out.add_argument("--mode", action="append", default=[], metavar="MODE", help="beside eager")
     out.add_argument("--budget", type=float, default=1e9, metavar="SECONDS", help="stop before")
     out.add_argument("--jobs", type=int, metavar="N", help="compiles at a time; default: cores − 1")
     out.add_argument("--wave", type=int, default=36, metavar="N", help="processes kept warm")
@@ -116,9 +117,9 @@ def _steps(asked: argparse.Namespace, device: str) -> list[Step]:
     scale = asked.scale or ("gpu" if device == "cuda" else "cpu")
     names = asked.suite or ["cpu" if device == "cpu" else "kernels"]
     steps = [step for name in names for step in suites.steps(name, scale)]
-    steps = suites.chosen(suites.dear_last(steps), asked.only)
+    steps = suites.chosen(suites.dear_last(suites.in_modes(steps, asked.mode)), asked.only)
     if not steps:
-        raise BadRequest("--only", "no case has that in its name", "see --list")
+        raise BadRequest("--only, --mode", "no case has that name and such a mode", "see --list")
     return steps
 
 

@@ -18,7 +18,7 @@ from tclab.cli import selection
 from tclab.cli.bench import bench
 from tclab.cli.claims import claims
 from tclab.cli.diff import diff
-from tclab.cli.explain import explain
+from tclab.cli.explaining import explain
 from tclab.cli.lab import lab
 from tclab.cli.list import list_
 from tclab.cli.project import EXIT_STATUS, Project

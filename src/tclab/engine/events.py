@@ -66,6 +66,13 @@ class Finished(Event):
 
 
 @dataclass(frozen=True)
+class Again(Event):
+    """An assert of a snippet that takes times did not hold in `run`: it is measured once more."""
+
+    run: Run | None = None
+
+
+@dataclass(frozen=True)
 class StoreTrouble(Event):
     """A run could not be kept. The runner raises StoreError when all are done."""
 

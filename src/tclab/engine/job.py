@@ -39,6 +39,7 @@ class Job:
     environment: str
     solo: bool = False
     waited: bool = False  # another build had the lock
+    measured: int = 0  # how often it was run and is to be run again
     lock: Lock | None = None
     number: int = 0
     folder: Path = field(default_factory=Path)
@@ -115,6 +116,14 @@ class Job:
         )
         shutil.rmtree(self.folder, ignore_errors=True)
         return run
+
+    def may_measure_again(self, run: Run) -> bool:
+        """A measurement that an assert of its own rejects is taken once more.
+
+        What takes times wants the machine to itself, and no engine can promise that.
+        """
+        rejected = run.failure is not None and run.failure.cause == "assertion"
+        return self.snippet.alone and rejected and not self.measured
 
     def lost(self, log: str) -> Run:
         """The run of a snippet under which the engine's process died."""

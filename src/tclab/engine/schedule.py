@@ -16,7 +16,7 @@ from tclab.engine.events import OnEvent
 from tclab.engine.job import Job
 from tclab.engine.plan import Plan
 from tclab.engine.pool import Lost, Pool
-from tclab.engine.worker.protocol import Report
+from tclab.engine.worker.protocol import Ended, Report
 from tclab.errors import StoreError, TclabError
 from tclab.model import Run, Snippet
 from tclab.store import keys
@@ -207,8 +207,17 @@ class _Work:
         elif report["event"] == "started":
             self.on_event(events.Started(self.running[report["job"]].name))
         else:
-            job = self.running.pop(report["job"])
-            self._finish(job, job.collect(report))
+            self._ended(self.running.pop(report["job"]), report)
+
+    def _ended(self, job: Job, report: Ended) -> None:
+        run = job.collect(report)
+        if job.may_measure_again(run):
+            job.measured += 1
+            job.release()
+            self.todo.append(job)
+            self.on_event(events.Again(job.name, run=run))
+        else:
+            self._finish(job, run)
 
     def _finish(self, job: Job, run: Run) -> None:
         self.done[run.snippet] = run

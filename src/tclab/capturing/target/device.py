@@ -5,11 +5,14 @@ in their places.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 from tclab.targets import Target
+
+#: What is said where something would run on the target.
+CANNOT_RUN = "code for a target cannot run here"
 
 
 def properties(target: Target) -> SimpleNamespace:
@@ -124,6 +127,14 @@ class Driver:
         from triton.backends.nvidia.driver import ty_to_cpp
 
         return ty_to_cpp(ty)
+
+    def get_current_stream(self, device: int | None = None) -> NoReturn:
+        """Asked for right before a kernel is launched, as by an operator that calls one."""
+        raise NotImplementedError(CANNOT_RUN)
+
+    def get_benchmarker(self) -> NoReturn:
+        """Asked for right before kernels are timed."""
+        raise NotImplementedError(CANNOT_RUN)
 
     @staticmethod
     def is_active() -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tclab import user_lines
-from tclab.capturing.target import gaps, refusals
+from tclab.capturing.target import device, gaps, refusals
 from tclab.errors import TclabError
 from tclab.targets import TargetError
 
@@ -57,7 +57,7 @@ _NO_DEVICE = (
     "not linked with support for cuda",
     "from the 'CUDA' backend",
     "CUDA driver version is insufficient",
-    "code for a target cannot run here",
+    device.CANNOT_RUN,
 )
 
 

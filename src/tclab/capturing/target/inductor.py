@@ -12,7 +12,7 @@ import torch
 from torch import fx
 
 from tclab.capturing.fresh import function_of
-from tclab.capturing.target import choices, constants, errors, tracing
+from tclab.capturing.target import choices, constants, device, errors, tracing
 from tclab.capturing.target.timing.both_ways import BothWays, Wrappers
 
 Compiled = Callable[..., Any]  # what runs in the place of a graph
@@ -36,12 +36,28 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
         module.runner = runner  # type: ignore[attr-defined]
         return module
 
-    with mock.patch.object(PyCodeCache, "load_by_key_path", keep):
+    with (
+        mock.patch.object(PyCodeCache, "load_by_key_path", keep),
+        mock.patch.object(PyCodeCache, "load", _template),
+    ):
         yield
 
 
+def _template(source: str, extra: str = "", **options: object) -> types.ModuleType:
+    """The module of a template's kernel (FlexAttention's), which Inductor would time; the graph's
+    output code has it again. Of it only the file's place and key are asked.
+    """
+    from torch._inductor.codecache import PyCodeCache
+
+    key, path = PyCodeCache.write(source, extra)
+    module = types.ModuleType("tclab_target_template")
+    module.__file__ = path
+    module.key = key  # type: ignore[attr-defined]
+    return module
+
+
 def _no_device(*args: object) -> NoReturn:
-    raise RuntimeError("code for a target cannot run here")
+    raise RuntimeError(device.CANNOT_RUN)
 
 
 def _no_graphs(functions: list[object]) -> None:

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from tclab import terminal
 from tclab.cli import report_file
-from tclab.cli.summary import print_summary, print_warnings
+from tclab.cli.explaining.summary import print_summary, print_warnings
 from tclab.errors import BadRequest
 from tclab.explain import Report
 from tclab.explain.watch import loop

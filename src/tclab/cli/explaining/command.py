@@ -10,9 +10,10 @@ from pathlib import Path
 import click
 
 from tclab import terminal
-from tclab.cli import report_file, steps
-from tclab.cli.summary import print_summary, print_warnings
-from tclab.cli.watch import watch
+from tclab.cli import report_file
+from tclab.cli.explaining import interrupts, steps
+from tclab.cli.explaining.summary import print_summary, print_warnings
+from tclab.cli.explaining.watch import watch
 from tclab.errors import BadRequest, TclabError
 from tclab.explain import Held, Report, ahead, explain_named
 from tclab.explain.watch.attempt import Request
@@ -152,15 +153,18 @@ def explain(
 @contextmanager
 def _ending(context: click.Context, kept: Held) -> Iterator[None]:
     """Say what went wrong in the block, then what others warned of; end with the status for it."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        terminal.error("interrupted; no report was written")
-        context.exit(130)
-    except TclabError as problem:
-        terminal.error(problem)
-        print_warnings(kept.texts)
-        context.exit(2 if isinstance(problem, (BadRequest, TargetError)) else 1)
+    with interrupts.remembered() as interrupted:
+        try:
+            yield
+        except (KeyboardInterrupt, Exception) as problem:
+            if isinstance(problem, KeyboardInterrupt) or interrupted:
+                terminal.error("interrupted; no report was written")
+                context.exit(130)
+            if not isinstance(problem, TclabError):
+                raise
+            terminal.error(problem)
+            print_warnings(kept.texts)
+            context.exit(2 if isinstance(problem, (BadRequest, TargetError)) else 1)
 
 
 def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
