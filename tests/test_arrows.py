@@ -72,11 +72,15 @@ KNOWS: dict[str, set[str]] = {
     "tclab.capturing.fresh": {"tclab.capturing.torch_private"},
     "tclab.capturing.listen": {"tclab.capturing.torch_private"},
     "tclab.capturing.backward": {"tclab.capturing.torch_private"},
+    "tclab.capturing.observe": {"tclab.capturing.read", "tclab.capturing.fresh"},
     "tclab.capturing.target": {
         *("tclab.capturing.result", "tclab.capturing.fresh", "tclab.capturing.listen"),
         *("tclab.capturing.backward", "tclab.targets"),
     },
-    "tclab.capturing": {"tclab.capturing.target"},  # request, and what the room offers
+    "tclab.capturing": {
+        "tclab.capturing.target",
+        "tclab.capturing.observe",
+    },  # request, and what the room offers
     # running, keeping, showing
     "tclab.store": {"tclab.model", "tclab.snippets"},
     "tclab.engine.worker": {"tclab.display", "tclab.machine", "tclab.capturing.torch_private"},

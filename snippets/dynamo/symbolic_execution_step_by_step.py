@@ -1,14 +1,11 @@
 """Dynamo executes your bytecode, with stand-ins for values.
 
-Each row is one instruction of `f`, and what was on Python's value stack when Dynamo came to
-it. No tensor is on that stack. A tensor argument is a `TensorVariable`: it knows a
+Each card is one instruction of `f`: Python's value stack when Dynamo came to it, and what it
+added to the graph. No tensor is on that stack. A tensor argument is a `TensorVariable`: it knows a
 dtype and a shape, and which graph node makes it. A Python number is a `ConstantVariable`:
 its value is known, so arithmetic on it happens right here and leaves no node. (CPython itself
 would compute `3 - 1` before Dynamo saw it; through a variable it does not.)
 """
-
-import logging
-import re
 
 import torch
 
@@ -21,45 +18,21 @@ def f(x):
     return x * n + 1
 
 
-class Rows(logging.Handler):
-    """Keeps the lines that `TORCH_LOGS=trace_bytecode` prints."""
+walk = tclab.steps(f, torch.randn(8))
+graph = tclab.capture(f, backend="eager")(torch.randn(8)).graphs[0]
+minus, times, plus = (step for step in walk if step.name == "BINARY_OP")
 
-    def __init__(self):
-        super().__init__()
-        self.rows = []
-
-    def emit(self, record):
-        if found := re.match(r"TRACE (\S+) (.*?) (\[.*\])$", record.getMessage()):
-            self.rows.append(found.groups())
-
-
-handler = Rows()
-torch._logging.set_logs(trace_bytecode=True)
-log = logging.getLogger("torch._dynamo.symbolic_convert.__trace_bytecode")
-log.propagate = False
-log.addHandler(handler)
-c = tclab.capture(f, backend="eager")(torch.randn(8))
-log.removeHandler(handler)
-
-steps = [row for row in handler.rows if row[0] != "RESUME"]
-binary = [stack for name, _, stack in steps if name == "BINARY_OP"]
-assert len(binary) == 3  # k - 1, x * n, … + 1
 # claim: an-argument-is-lazy
-assert "LazyVariableTracker(unrealized" in binary[1] and "Lazy" not in binary[2]
-names = [n.name for n in c.graphs[0].nodes]
+assert "LazyVariableTracker(unrealized" in times.stack[0] and "Lazy" not in plus.stack[0]
 # claim: known-numbers-leave-no-node
-assert "Tensor" not in binary[0] and names == ["l_x_", "mul", "add", "output"]
+assert not any("Tensor" in value for value in minus.stack) and minus.nodes == ()
 # claim: a-tensor-makes-a-node
-assert "TensorVariable" in binary[2] and len(c.graphs[0]) == 2
+assert times.nodes[-1:] == ("mul",) and plus.nodes == ("add",) and len(graph) == 2
+# claim: an-argument-is-an-input-once-it-is-used
+assert times.nodes == ("l_x_", "mul")
+stacks = [value for step in walk for value in step.stack]
 # claim: no-tensor-on-the-stack
-assert not any("Tensor(" in stack or "tensor(" in stack for _, _, stack in steps)
+assert stacks and not any("Tensor(" in value or "tensor(" in value for value in stacks)
 
-tclab.show(
-    tclab.Table(
-        title="Instruction by instruction",
-        columns=("instruction", "argument", "stack before it"),
-        rows=steps,
-    ),
-    name="steps",
-)
-tclab.show(c.graphs[0], name="graph")
+tclab.show(walk)
+tclab.show(graph, name="graph")

@@ -40,8 +40,8 @@ shapes = {gpu: [re.findall(r"_?numel = (\d+)", k.code) for k in sums[gpu]] for g
 assert len(sums["a100"]) == 1 and 240 >= 2 * GPUS["a100"].sm_count
 # claim: too-few-for-the-others
 assert len(sums["h200"]) == len(sums["l40s"]) == 2 and 240 < 2 * GPUS["h200"].sm_count
-if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13):
-    # claim: a-b200-does-not-split, torch >= 2.13
+if tuple(map(int, torch.__version__.split(".")[:2])) == (2, 13):
+    # claim: a-b200-does-not-split, torch == 2.13
     assert len(sums["b200"]) == 1
     assert GPUS["b200"].sm_count == max(t.sm_count for t in GPUS.values())
 tclab.show(tclab.Table(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tclab.model import Chart, Diff, Graph, Kernel, Listing, Table, Text
 
 if TYPE_CHECKING:
-    from tclab.capturing import Capture, capture
+    from tclab.capturing import Capture, capture, memory, replay, steps
     from tclab.display import show
 
 __all__ = [
@@ -20,12 +20,16 @@ __all__ = [
     "Table",
     "Text",
     "capture",
+    "memory",
+    "replay",
     "show",
+    "steps",
 ]
 __version__ = "0.1.0"
 
-# Imported on first use: the first two import torch, which the site generator must not.
-_LAZY = {"capture": "tclab.capturing", "Capture": "tclab.capturing", "show": "tclab.display"}
+# Imported on first use: all but `show` import torch, which the site generator must not.
+_CAPTURING = ("Capture", "capture", "memory", "replay", "steps")
+_LAZY = {"show": "tclab.display", **dict.fromkeys(_CAPTURING, "tclab.capturing")}
 
 
 def __getattr__(name: str) -> Any:

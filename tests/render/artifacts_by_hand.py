@@ -9,25 +9,36 @@ from typing import Any
 from tclab.model import (
     Annotated,
     Artifact,
+    Attempt,
     Break,
     Breaks,
+    CachedCall,
     Chain,
     Chart,
     Diff,
     Graph,
     Guard,
     Guards,
+    Instruction,
     Kernel,
     LineNote,
     Listing,
+    Memory,
+    MemoryPhase,
+    MemoryRun,
+    Moment,
     Node,
+    PartedValue,
+    Partition,
     Provenance,
     Recompile,
     Recompiles,
+    Replay,
     Report,
     Run,
     Snippet,
     SourceLine,
+    Steps,
     Symbol,
     Symbols,
     Table,
@@ -144,9 +155,40 @@ REPORT = Report(
     provenance=MADE, warnings=("torch/x.py:1: UserWarning: no",),
 )  # fmt: skip
 
+REPLAY = Replay(
+    "Call by call", "replay",
+    (CachedCall("x[8]", (), "0/0"),
+     CachedCall("x[16]", (Attempt("0/0", "size mismatch: expected 8, actual 16"),), "0/1"),
+     CachedCall("x[8]", (Attempt("0/1", "not 8"), Attempt("0/0"))),
+     CachedCall("x[1]", (Attempt("0/0", "expected 8"),))),
+)  # fmt: skip
+PARTITION = Partition(
+    "What is kept", "partition",
+    (PartedValue("w", "", "input", 4096, 0, "", ("8",), "f32"),
+     PartedValue("mm", "aten.mm", "saved", 2048, 1, "not in recomputable allowlist", ("8",), "f32",
+                 line(5)),
+     PartedValue("t", "aten.t", "saved", 4096, 0),
+     PartedValue("add", "aten.add", "recomputed", 2048, 2, location=line(6)),
+     PartedValue("relu", "aten.relu", "forward only", 2048, 3, location=line(7))),
+    "0/0",
+)  # fmt: skip
+HELD = (MemoryPhase("forward", (Moment(4096, "aten::mm"), Moment(6144, "aten::add"))),
+        MemoryPhase("backward", (Moment(2048, "MmBackward0"), Moment(0))))  # fmt: skip
+LESS = (MemoryPhase("forward", (Moment(4096, "compiled graph"),)), MemoryPhase("backward"))
+MEMORY = Memory(
+    "Memory held", "memory", (MemoryRun("eager", HELD), MemoryRun("compiled", LESS)), "Of f."
+)
+STEPS = Steps(
+    "Dynamo", "steps",
+    (Instruction("LOAD_FAST", "x", (), (), line(5)),
+     Instruction("BINARY_OP", "@", ("TensorVariable()", "Lazy(w)"), ("mm",), line(5)),
+     Instruction("RETURN_VALUE", "", ("TensorVariable()",))),
+)  # fmt: skip
+
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
-    TABLE, CHART, BARS, SPANS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED,
+    TABLE, CHART, BARS, SPANS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED, REPLAY, PARTITION, MEMORY,
+    STEPS,
 )  # fmt: skip
 
 RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")
@@ -164,7 +206,15 @@ def nasty(value: Any, text: str) -> Any:
             for i, (k, v) in enumerate(value.items())
         }
     if is_dataclass(value) and not isinstance(value, type):
-        kept = {"op", "style", "formats", "language", "name", "x" if value.kind == "chart" else ""}
+        kept = {
+            "op",
+            "style",
+            "fate",
+            "formats",
+            "language",
+            "name",
+            "x" if value.kind == "chart" else "",
+        }
         changed = {
             f.name: nasty(getattr(value, f.name), text)
             for f in fields(value)

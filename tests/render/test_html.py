@@ -214,7 +214,7 @@ for artifact in examples.ARTIFACTS:
 render.run_text(examples.RUN)
 late = [m for m in ("torch", "pygments", "igraph", "matplotlib", "numpy") if m in sys.modules]
 for artifact in examples.ARTIFACTS:
-    if artifact.kind != "chart":
+    if artifact.kind not in ("chart", "memory"):
         render.html(artifact, prefix="p", view="table")
 late += [m for m in ("torch", "matplotlib.figure", "igraph") if m in sys.modules]
 render.run(examples.RUN, prefix="r")

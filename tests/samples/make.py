@@ -26,6 +26,7 @@ from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
+from tests.samples import decisions
 from tests.samples.hear import Heard, chrome, keep
 from tests.samples.log import FILE, SAMPLES
 
@@ -64,6 +65,7 @@ def make(folder: Path) -> str:
         on_cpu(folder, heard)
         in_dynamo(folder, heard)
         on_target(folder, heard)
+        save(folder / "decisions.json", decisions.sampled(functions()))
     save(folder / "unscrubbed.txt", "".join(heard.unscrubbed()))
     save(folder / "made_by.json", json.dumps(stamp(heard), indent=2) + "\n")
     return ".".join(torch.__version__.split(".")[:2])

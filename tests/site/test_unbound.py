@@ -86,6 +86,11 @@ def test_the_paragraphs_beside_an_output_stand_on_it() -> None:
     assert not any(one.bound for one in told) and len(told) == 8
 
 
+def test_a_number_from_a_run_is_shown() -> None:
+    text = "It took [](value:a/b#times/first/time). Nobody knows why.\n"
+    assert [one.shown for one in unbound.told(text, "page.md")] == [True, False]
+
+
 def test_a_heading_and_another_block_end_what_an_output_shows() -> None:
     block = BLOCK.format('show("a/b", "table")')
     text = f"Over a heading.\n\n## Heading\n\n{block}\n{block}\n## Next\n\nUnder a heading.\n"

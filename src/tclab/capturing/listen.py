@@ -9,7 +9,13 @@ from contextlib import ExitStack, contextmanager
 from types import CodeType
 from typing import Any
 
-from tclab.capturing.torch_private import compiler, cpp_commands, launches, origins
+from tclab.capturing.torch_private import (
+    compiler,
+    cpp_commands,
+    launches,
+    origins,
+    partitions,
+)
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 
@@ -34,6 +40,7 @@ def listen() -> Iterator[Trace]:
             stack.enter_context(compiler.log_tap(name, _Log(trace, name)))
         stack.enter_context(compiler.bytecode_hook(bytecode))
         stack.enter_context(origins.noting(trace))
+        stack.enter_context(partitions.noting(trace))
         stack.enter_context(launches.noting(trace))
         stack.enter_context(cpp_commands.noting(trace))
         yield trace

@@ -14,6 +14,7 @@ from tclab.capturing.read import breaks as _breaks
 from tclab.capturing.read import bytecode as _bytecode
 from tclab.capturing.read import graphs as _graphs
 from tclab.capturing.read import guards as _guards
+from tclab.capturing.read import partition as _partition
 from tclab.capturing.read import recompiles as _recompiles
 from tclab.capturing.read import times as _times
 from tclab.capturing.read import units as _units
@@ -30,6 +31,7 @@ from tclab.model import (
     Guards,
     Kernel,
     Listing,
+    Partition,
     Recompiles,
     Symbols,
     Table,
@@ -122,6 +124,11 @@ class Capture:
     def backward(self) -> tuple[Graph, ...]:
         """AOTAutograd's backward graphs."""
         return _graphs.graphs(self.trace, "backward")
+
+    @cached_property
+    def partitions(self) -> tuple[Partition, ...]:
+        """What the partitioner saved, had recomputed and banned, one for each backward graph."""
+        return _partition.partitions(self.trace, self.forward, self.backward)
 
     @cached_property
     def post_grad(self) -> tuple[Graph, ...]:

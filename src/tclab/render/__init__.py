@@ -53,7 +53,7 @@ _ASSETS = Path(__file__).parent / "assets"
 #: What the outputs of a page need, each made of the files named.
 _SECTIONS = ("index", "code", "memory", "pane", "column", "chain", "layout", "listen", "start")
 STYLES = {
-    "tclab.css": ("tclab.css", "report.css", "entries.css"),
+    "tclab.css": ("tclab.css", "report.css", "entries.css", "decisions.css"),
     "chain.css": ("chain.css", "diff.css"),
 }
 SCRIPTS = {

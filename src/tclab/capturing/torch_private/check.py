@@ -21,6 +21,8 @@ from tclab.capturing.torch_private import (
     device_guards,
     launches,
     origins,
+    partitions,
+    stepping,
     targets,
     vector_isa,
 )
@@ -33,6 +35,8 @@ def names() -> tuple[Private, ...]:
     tables: list[Iterable[Private]] = [
         compiler.NAMES,
         origins.NAMES,
+        partitions.NAMES,
+        stepping.NAMES,
         cpp_commands.NAMES,
         vector_isa.NAMES,
     ]

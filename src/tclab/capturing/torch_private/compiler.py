@@ -197,6 +197,19 @@ def is_cached(code: CodeType) -> bool:
     return bool(_debug_get_cache_entry_list(code))
 
 
+def entries(code: CodeType) -> list[Any]:
+    """The cache entries of a code object, in the order in which a call tries them."""
+    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
+
+    return list(_debug_get_cache_entry_list(code))
+
+
+def failed_guard(entry: Any, values: dict[str, object]) -> str:
+    """The first guard of an entry that local `values` do not satisfy, as PyTorch says it, or ''."""
+    answer = entry.guard_manager.check_verbose(values)
+    return "" if answer.result else "\n".join(answer.verbose_code_parts)
+
+
 def forget(code: CodeType) -> None:
     """Drop Dynamo's cache entries and verdict for one code object."""
     from torch._dynamo.eval_frame import reset_code

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any, TypedDict
 
 from tclab.capturing.trace.events import EventName
-from tclab.capturing.trace.notes import BodyNote, GraphNote, KernelNote
+from tclab.capturing.trace.notes import BodyNote, CutNote, GraphNote, KernelNote, StepNote
 
 
 class _Place(TypedDict):
@@ -79,3 +79,5 @@ LAUNCHED: EventName[Any] = EventName("launched")
 GRAPH: EventName[GraphNote] = EventName("links_graph")
 BODY: EventName[BodyNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
+CUT: EventName[CutNote] = EventName("links_cut")
+STEP: EventName[StepNote] = EventName("step")

@@ -42,6 +42,36 @@ class GraphNote:
 
 
 @dataclass(frozen=True)
+class CutValue:
+    """A value of the joint graph when the partitioner had cut it: bytes of its storage, the
+    storage's number, and why it was banned from being computed again, or ''.
+    """
+
+    name: str
+    bytes: int
+    storage: int
+    banned: str
+
+
+@dataclass(frozen=True)
+class CutNote:
+    """The tensors of a joint graph that was cut."""
+
+    values: tuple[CutValue, ...]
+
+
+@dataclass(frozen=True)
+class StepNote:
+    """A line of the log ``trace_bytecode``; where Dynamo was, and the graph's nodes by then."""
+
+    text: str
+    file: str
+    line: int
+    function: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class GroupNote:
     """Scheduler nodes that were fused: their names, the bytes of memory they read and write
     together (None where a size has no value yet), and the buffers that two of them share.

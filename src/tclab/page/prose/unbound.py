@@ -34,7 +34,9 @@ _NAMED = re.compile(
 
 @dataclass(frozen=True)
 class Told:
-    """One sentence as written. `shown`: its paragraph stands directly on the output of a run."""
+    """One sentence as written. `shown`: its paragraph stands directly on the output of a run, or
+    it holds a number that is inserted from one.
+    """
 
     text: str
     shown: bool = False
@@ -57,7 +59,8 @@ def told(text: str, page: str) -> Iterator[Told]:
     shown = _beside_outputs(text, page)
     for number, line in _lines(text, page):
         parted = _END_IN_LINK.sub(r"\1\n", _ITEM.sub("", line))
-        yield from (Told(part, number in shown) for part in _END.split(parted) if part)
+        for part in filter(None, _END.split(parted)):
+            yield Told(part, number in shown or "](value:" in part)
 
 
 def prose(text: str, page: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
+from tclab.render.decisions import memory, partition, replay, steps
 from tclab.render.kinds import (
     annotated,
     breaks,
@@ -38,8 +39,12 @@ RENDERERS: dict[str, ModuleType] = {
     "guards": guards,
     "kernel": kernel,
     "listing": listing,
+    "memory": memory,
+    "partition": partition,
     "recompiles": recompiles,
+    "replay": replay,
     "report": report,
+    "steps": steps,
     "symbols": symbols,
     "table": table,
     "text": plain,

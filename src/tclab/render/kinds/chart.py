@@ -14,18 +14,20 @@ from tclab.render.escape import esc, one_line, tag
 from tclab.render.kinds import table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from tclab.render.options import Options
 
 #: Colours of series in the style sheet: ``--tclab-series-0`` and so on, then from the first.
 SERIES = 6
 _MARKERS = "osD^vP"
-_INK, _GRID = "#010203", "#010204"
+INK, _GRID = "#010203", "#010204"
 _SIZE = (7.2, 3.8)  # inches at 72 dots
 _SPAN = 0.27  # inches, of one span's height
 _KINDS = {"bar": "Bar chart", "span": "Timeline"}
 
 
-def _sentinel(series: int) -> str:
+def colour(series: int) -> str:
     """The colour a series is drawn in, before the page's own takes its place."""
     return f"#0203{series % SERIES:02x}"
 
@@ -59,17 +61,17 @@ def _positions(artifact: Chart) -> tuple[list[float], bool]:
 
 
 def _plot(axes: Any, artifact: Chart, xs: list[float]) -> None:
-    number = max(1, len(artifact.series))
-    width = 0.8 / number
+    count = max(1, len(artifact.series))
+    width = 0.8 / count
     for i, ys in enumerate(artifact.series.values()):
-        colour = _sentinel(i)
+        ink = colour(i)
         values = [math.nan if y is None else float(y) for y in ys]
         if artifact.style == "bar":
-            places = [x + (i - (number - 1) / 2) * width for x in xs]
-            axes.bar(places, values, width * 0.92, color=colour)
+            places = [x + (i - (count - 1) / 2) * width for x in xs]
+            axes.bar(places, values, width * 0.92, color=ink)
         else:
             marker = _MARKERS[i % len(_MARKERS)]
-            axes.plot(xs, values, color=colour, marker=marker, markersize=4.5, linewidth=1.8)
+            axes.plot(xs, values, color=ink, marker=marker, markersize=4.5, linewidth=1.8)
 
 
 def _spans(axes: Any, artifact: Chart) -> None:
@@ -78,11 +80,11 @@ def _spans(axes: Any, artifact: Chart) -> None:
         [math.nan if y is None else y for y in ys] for ys in artifact.series.values()
     )
     places = range(len(artifact.x))
-    axes.barh(places, lengths, 0.72, left=begins, color=_sentinel(0))
+    axes.barh(places, lengths, 0.72, left=begins, color=colour(0))
     axes.set_yticks(places, [one_line(table.cell(x)) for x in artifact.x])
     axes.set_ylim(len(artifact.x) - 0.4, -0.6)
     axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(_number)
+    axes.xaxis.set_major_formatter(number)
 
 
 def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> None:
@@ -92,8 +94,8 @@ def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> Non
         axes.set_yscale("log")
     elif artifact.style == "bar":
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    axes.yaxis.set_major_formatter(_number)
-    axes.xaxis.set_major_formatter(_number)
+    axes.yaxis.set_major_formatter(number)
+    axes.xaxis.set_major_formatter(number)
     if categories or len(xs) <= 14:
         labels = [one_line(table.cell(x)) for x in artifact.x]
         axes.set_xticks(xs, labels, minor=False)
@@ -102,21 +104,28 @@ def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> Non
         axes.tick_params(axis="x", labelrotation=30 if slanted else 0)
 
 
-def _number(value: float, _: int = 0) -> str:
+def number(value: float, _: int = 0) -> str:
     """A tick's label: plain digits, no powers to be typeset."""
     return format(value, ",.6g") if 1e-4 <= abs(value) < 1e7 or not value else format(value, ".3g")
 
 
-def _dress(axes: Any, artifact: Chart) -> None:
+def _dressed(axes: Any, artifact: Chart) -> None:
+    _fill(axes, artifact)
     spans = artifact.style == "span"
-    axes.set_xlabel(one_line(artifact.y_label if spans else artifact.x_label), color=_INK)
-    axes.set_ylabel("" if spans else one_line(artifact.y_label), color=_INK)
-    axes.tick_params(colors=_INK, which="both", length=3)
-    axes.grid(True, axis="x" if spans else "y", color=_GRID, linewidth=0.8)
+    across, up = one_line(artifact.x_label), one_line(artifact.y_label)
+    dress(axes, up if spans else across, "" if spans else up, "x" if spans else "y")
+
+
+def dress(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
+    """Labels, ticks and a grid, in the page's colours."""
+    axes.set_xlabel(x_label, color=INK)
+    axes.set_ylabel(y_label, color=INK)
+    axes.tick_params(colors=INK, which="both", length=3)
+    axes.grid(True, axis=grid, color=_GRID, linewidth=0.8)
     axes.set_axisbelow(True)
     for side, spine in axes.spines.items():
         spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(_INK)
+        spine.set_color(INK)
 
 
 def _size(artifact: Chart) -> tuple[float, float]:
@@ -133,8 +142,8 @@ def _fill(axes: Any, artifact: Chart) -> None:
     _scale(axes, artifact, xs, categories)
 
 
-def _draw(artifact: Chart, salt: str) -> str:
-    """The chart as Matplotlib writes it."""
+def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> str:
+    """A figure of this size in inches, as Matplotlib writes it; `fill` draws on its axes."""
     import io
 
     import matplotlib as mpl
@@ -146,10 +155,9 @@ def _draw(artifact: Chart, salt: str) -> str:
     out = io.StringIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a glyph its own font lacks: the page's font is used
-        figure = Figure(figsize=_size(artifact), dpi=72, layout="tight")
+        figure = Figure(figsize=size, dpi=72, layout="tight")
         axes = figure.add_subplot()
-        _fill(axes, artifact)
-        _dress(axes, artifact)
+        fill(axes)
         nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.patch.set_visible(False)
         axes.patch.set_visible(False)
@@ -159,15 +167,32 @@ def _draw(artifact: Chart, salt: str) -> str:
 
 
 def _recolour(svg: str) -> str:
-    svg = svg.replace(_INK, "currentColor").replace(_GRID, "var(--tclab-grid)")
+    svg = svg.replace(INK, "currentColor").replace(_GRID, "var(--tclab-grid)")
     for i in range(SERIES):
-        svg = svg.replace(_sentinel(i), f"var(--tclab-series-{i})")
+        svg = svg.replace(colour(i), f"var(--tclab-series-{i})")
     return svg
 
 
 def picture(artifact: Chart, options: Options) -> str:
-    """The SVG to stand in a page: ids of its own, the page's colours and fonts."""
-    svg = _draw(artifact, options.prefix or "tclab")
+    """The chart as an SVG to stand in a page."""
+
+    def fill(axes: Any) -> None:
+        _dressed(axes, artifact)
+
+    return drawn(fill, _size(artifact), options, artifact.title or "Chart", describe(artifact))
+
+
+def drawn(
+    fill: Callable[[Any], None],
+    size: tuple[float, float],
+    options: Options,
+    title: str,
+    description: str,
+) -> str:
+    """What `fill` draws on Matplotlib's axes, as an SVG to stand in a page: ids of its own, the
+    page's colours and fonts. `size` is in inches; the texts are for a screen reader.
+    """
+    svg = _draw(fill, size, options.prefix or "tclab")
     inner = svg[svg.index("<g id=") if "<g id=" in svg else svg.index(">") : svg.rindex("</svg>")]
     box = re.search(r'viewBox="([\d. ]+)"', svg)
     own = options.id("svg")
@@ -178,20 +203,20 @@ def picture(artifact: Chart, options: Options) -> str:
     inner = re.sub(r"url\(#", f"url(#{own}-", inner)
     inner = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", inner)
     inner = _recolour(inner).replace("`", "&#96;").replace("~", "&#126;")
-    title = tag("title", esc(one_line(artifact.title or "Chart")))
-    title += tag("desc", esc(one_line(describe(artifact))))
+    told = tag("title", esc(one_line(title))) + tag("desc", esc(one_line(description)))
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="tclab-chart" role="img"'
-        f' viewBox="{box[1] if box else ""}" aria-label="{esc(one_line(artifact.title))}">'
-        f"{title}{inner.strip()}</svg>"
+        f' viewBox="{box[1] if box else ""}" aria-label="{esc(one_line(title))}">'
+        f"{told}{inner.strip()}</svg>"
     )
 
 
-def _legend(artifact: Chart) -> str:
+def legend(labels: Iterable[str]) -> str:
+    """The colours of series by their labels, in the order they were drawn."""
     items = "".join(
         f'<li><span class="tclab-swatch" style="--c:var(--tclab-series-{i % SERIES})"></span>'
         f"{esc(label)}</li>"
-        for i, label in enumerate(artifact.series)
+        for i, label in enumerate(labels)
     )
     return tag("ul", items, class_="tclab-legend")
 
@@ -200,11 +225,11 @@ def html(artifact: Chart, options: Options) -> str:
     """Legend, picture, caption, and the data folded."""
     if not artifact.x or not artifact.series:
         return parts.note("No data.")
-    drawn = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
+    shown = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
     caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
     numbers = parts.fold("The data as a table", table.html(data(artifact), options))
-    legend = "" if artifact.style == "span" else _legend(artifact)
-    return legend + drawn + caption + numbers
+    named = "" if artifact.style == "span" else legend(artifact.series)
+    return named + shown + caption + numbers
 
 
 def text(artifact: Chart) -> str:

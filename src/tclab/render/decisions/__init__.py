@@ -1,0 +1,1 @@
+"""What was decided one by one: a module a kind, as in `tclab.render.kinds`."""

@@ -1,0 +1,66 @@
+"""A replay: each call with the cache entries it tried, in order, and how it ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tclab.render import columns, parts
+from tclab.render.escape import esc, tag
+
+if TYPE_CHECKING:
+    from tclab.model import Attempt, CachedCall, Replay
+    from tclab.render.options import Options
+
+
+def _ending(call: CachedCall) -> tuple[str, str]:
+    """How a call ended: a word for the style sheet, and the words."""
+    if call.hit:
+        return "hit", f"hit {call.hit}"
+    if call.made:
+        return "made", f"compiled: {call.made}"
+    return "eager", "runs without compiled code"
+
+
+def summary(replay: Replay) -> str:
+    """How many calls hit, and how many were compiled."""
+    hits, made = sum(bool(c.hit) for c in replay), sum(bool(c.made) for c in replay)
+    said = f"{parts.count(len(replay.calls), 'call')}: {parts.count(hits, 'hit')}, {made} compiled"
+    rest = len(replay.calls) - hits - made
+    return said + (f", {rest} without compiled code." if rest else ".")
+
+
+def _attempt(attempt: Attempt) -> str:
+    entry = tag("strong", esc(attempt.entry))
+    if not attempt.failed:
+        return tag("li", f"{entry} all guards hold", class_="tclab-try tclab-try-hit")
+    return tag("li", f"{entry} {parts.code(attempt.failed)}", class_="tclab-try tclab-try-failed")
+
+
+def _call(number: int, call: CachedCall) -> str:
+    word, told = _ending(call)
+    tried = "".join(map(_attempt, call.attempts))
+    end = "" if call.hit else tag("li", esc(told), class_=f"tclab-try tclab-try-{word}")
+    head = tag("p", f"<span>{number}</span> {parts.code(call.call)}", class_="tclab-call")
+    return tag("li", head + tag("ol", tried + end))
+
+
+def html(artifact: Replay, options: Options) -> str:
+    """A row a call: what it tried, from left to right."""
+    if not artifact.calls:
+        return parts.note("No calls.")
+    rows = "".join(_call(i, call) for i, call in enumerate(artifact, 1))
+    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    return said + tag("ol", rows, class_="tclab-replay", id=options.id("calls"))
+
+
+def text(artifact: Replay) -> str:
+    """The same, for a terminal: a row an entry tried."""
+    rows = []
+    for call in artifact:
+        tried = [(a.entry, a.failed or "all guards hold: hit") for a in call.attempts]
+        tried += [] if call.hit else [(call.made or "–", _ending(call)[1])]
+        rows += [(call.call if i == 0 else "", *each) for i, each in enumerate(tried)]
+    names = ("call", "entry", "guard that failed")
+    return columns.join(
+        columns.heading(artifact.title, summary(artifact)), columns.table(names, rows)
+    )
