@@ -4,7 +4,7 @@
 #   make site TORCH=2.15.0       the same against another PyTorch, in a venv of its own
 #   make site SITE_URL=https://… with canonical addresses and a sitemap
 #
-# Needs: Python >= 3.10 with venv, pip, gcc/g++, git and make. Everything else is
+# Needs: Python >= 3.10 with venv, pip and its headers, gcc/g++, git and make. Everything else is
 # installed into .venv*/; nothing outside this folder is touched.
 
 SHELL := /bin/bash
@@ -134,6 +134,10 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { \
 	  echo "$(PYTHON) is older than Python 3.10." >&2; \
 	  echo "  next: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 2; }
+	@$(PYTHON) -c 'import os, sys, sysconfig as s; \
+	  sys.exit(not os.path.isfile(s.get_path("include") + "/Python.h"))' || { \
+	  echo "$(PYTHON) has no Python.h, which the code that PyTorch compiles includes." >&2; \
+	  echo "  next: install its headers (Debian, Ubuntu: apt-get install python3-dev)" >&2; exit 2; }
 	@$(LOCK) $(MAKE) --no-print-directory .install
 
 .PHONY: .install

@@ -54,6 +54,8 @@ def test_needs(lab, monkeypatch, tmp_path):
     (tmp_path / "g++").chmod(0o755)
     monkeypatch.setattr(machine, "triton_version", lambda: "3.7.1")
     assert machine.missing_needs(snippet) == {"cuda"}
+    monkeypatch.setattr(machine.sysconfig, "get_path", lambda _: str(tmp_path))  # no Python.h
+    assert machine.missing_needs(snippet) == {"cuda", "cxx"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-# tclab: needs=cxx timeout=180 alone=true
+# tclab: needs=cxx timeout=180 alone=true memory=16384
 
 # %% [markdown]
 # # Lab 5 · Benchmarks

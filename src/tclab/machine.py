@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -167,10 +168,21 @@ def has_cuda() -> bool:
     return bool(torch_facts().get("cuda") and gpu_and_driver()[0])
 
 
+#: Errors of a machine without what compiling C++ needs: a part of the text, and what to do.
+CXX_STEPS = {
+    "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
+    "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
+    "Python.h: No such file": "install Python's headers (Debian: apt-get install python3-dev)",
+}
+
+
 def has_cxx() -> bool:
-    """There is a C++ compiler that Inductor would find."""
+    """There is a C++ compiler that Inductor would find, and Python's header that it includes."""
     named = os.environ.get("CXX", "").split()
-    return any(shutil.which(name) for name in (*named[:1], "g++", "gcc", "clang++"))
+    header = Path(sysconfig.get_path("include"), "Python.h")
+    return header.is_file() and any(
+        shutil.which(name) for name in (*named[:1], "g++", "gcc", "clang++")
+    )
 
 
 def missing_needs(snippet: Snippet) -> set[str]:

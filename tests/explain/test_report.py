@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tclab.cli.explaining import summary as printed
-from tclab.model import Annotated, Break, Breaks, Kernel, Report, Table
+from tclab.model import Annotated, Break, Breaks, Chain, Kernel, Report, SourceLine, Table
 from tclab.render import text as rendered
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
@@ -242,6 +242,26 @@ def test_a_kernel_of_several_groups_moves_what_they_move():
     made = Kernel(facts={"bytes moved": "1,024 + 8", "spilled bytes": "0"}, kernel_name="k")
     (row,) = kernels.of_kernels([made])
     assert (row.bytes, row.spilled, row.registers) == (1032, 0, None)
+
+
+def test_what_layer_after_layer_calls_is_told_once():
+    def called(line: int, **more: str) -> Kernel:
+        place = (SourceLine("m.py", line, "y = w(x)"),)
+        return Kernel(
+            kernel_name="extern_kernels.mm", category="extern", stage="wrapper",
+            source_lines=place, facts={"bytes moved": "8", "calls": "1", **more},
+        )  # fmt: skip
+
+    layer = Kernel(kernel_name="triton_0", stage="kernel", facts={"calls": "2"})
+    chain = Chain(panes=(layer, called(3), called(4), called(3)))
+    rows = kernels.rows([chain, chain])
+    assert [(row.name, row.times, row.bytes) for row in rows[:3]] == [
+        ("triton_0", 2, None), ("extern_kernels.mm", 2, 16), ("extern_kernels.mm", 1, 8),
+    ]  # fmt: skip
+    assert [row.pane for row in rows[:3]] == ["kernel", "wrapper", "wrapper-2"]
+    assert [row.graph for row in rows] == [0, 0, 0, 1, 1, 1]
+    assert "times" in kernels.compact(kernels.table(rows)).columns
+    assert "times" not in kernels.compact(kernels.table(rows[2:3])).columns
 
 
 # --------------------------------------------------------------------------- in words

@@ -11,6 +11,7 @@ DEFAULT = "default"
 GRAPHS = "reduce-overhead"
 AUTOTUNE = "max-autotune"
 DESCENT = "coordinate-descent"
+DYNAMIC = "dynamic"
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,14 @@ BATCHES: dict[str, tuple[int, ...]] = {
 }
 
 
+#: Tokens a text, of the sweep over lengths, by scale.
+LENGTHS: dict[str, tuple[int, ...]] = {
+    "gpu": (64, 256, 1024, 4096),
+    "cpu": (16, 128),
+    "tiny": (8,),
+}
+
+
 @dataclass(frozen=True)
 class Model:
     """`large` is the large batch of inference, `train` that of training (0: it is not trained)."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from tclab.bench.case import AUTOTUNE, DEFAULT, EAGER, GRAPHS, Case
-from tclab.bench.catalog import BATCHES, CEILINGS, KERNELS, MODELS, Model
+from tclab.bench.case import AUTOTUNE, DEFAULT, DYNAMIC, EAGER, GRAPHS, Case
+from tclab.bench.catalog import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, Model
 from tclab.bench.wave import Step
 from tclab.errors import BadRequest
 
@@ -52,9 +52,10 @@ def _kernel_cases(scale: str) -> Iterator[Case]:
 
 
 def _sweeps(scale: str) -> Iterator[Step]:
-    """One model at every batch."""
+    """One model at every batch, and one at every length of its texts."""
     cases = [_batch(batch, scale) for batch in BATCHES[scale]]
     yield from ((case, _PLAIN) for case in cases)
+    yield from ((case, case.modes) for case in (_length(n, scale) for n in LENGTHS[scale]))
     yield from ((case, (EAGER, AUTOTUNE)) for case in cases)
 
 
@@ -64,6 +65,14 @@ def _batch(batch: int, scale: str) -> Case:
         size |= {"width": 64, "layers": 2}
     name, modes = f"sweep/feed_forward@{batch}", (*_PLAIN, AUTOTUNE)
     return Case(name, "torch_models:feed_forward", "sweep", modes, size)
+
+
+def _length(tokens: int, scale: str) -> Case:
+    size: dict[str, int | str] = {"batch": 4, "tokens": tokens}
+    if scale != "gpu":
+        size["tiny"] = 1
+    modes = (*_PLAIN, DYNAMIC)
+    return Case(f"length/transformer@{tokens}", "torch_models:lengths", "length", modes, size)
 
 
 def _models(scale: str) -> Iterator[Step]:

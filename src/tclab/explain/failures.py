@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tclab import machine
 from tclab.errors import ExplainError, TclabError
 from tclab.explain import fixes
 from tclab.explain.inputs import Call, describe
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
 NO_GRAD = "nothing the function returned requires grad"
 _LEAVE = "leave --backward out"
-_HINTS = {
-    "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
-    "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
+_HINTS = machine.CXX_STEPS | {
     "FailOnRecompileLimitHit": "see the recompile reasons with fewer calls in example_inputs()",
 }
 

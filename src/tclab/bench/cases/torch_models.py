@@ -252,6 +252,12 @@ def transformer(device: str, *, batch: int, tiny: int = 0) -> Subject:
     return _language(device, Transformer, batch, tiny, step=False)
 
 
+def lengths(device: str, *, batch: int, tokens: int, tiny: int = 0) -> Subject:
+    """The same model over texts of a length, for sweeps over it."""
+    model, _ = _tokens(device, Transformer, batch, tiny)
+    return models.inference(model, _random(device, ("int", (batch, tokens))), device)
+
+
 def transformer_training(device: str, *, batch: int, tiny: int = 0) -> Subject:
     """A step of predicting the token."""
     return _language(device, Transformer, batch, tiny, step=True)

@@ -8,14 +8,15 @@ from typing import Any
 
 import torch
 
-from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, EAGER, GRAPHS
+from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS
 from tclab.bench.measured.subject import Compile, Subject, eager
 
-#: What `torch.compile` is given beside ``dynamic=False``: each size is compiled for itself.
+#: What `torch.compile` is given: but for one mode, each size is compiled for itself.
 OPTIONS: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     GRAPHS: {"mode": GRAPHS},
     AUTOTUNE: {"mode": AUTOTUNE},
+    DYNAMIC: {"dynamic": True},
     DESCENT: {"options": {"coordinate_descent_tuning": True}},
 }
 
@@ -24,7 +25,7 @@ def compiler(mode: str) -> Compile:
     """How a mode compiles a function."""
     if mode == EAGER:
         return eager
-    return functools.partial(torch.compile, dynamic=False, **OPTIONS[mode])
+    return functools.partial(torch.compile, **{"dynamic": False, **OPTIONS[mode]})
 
 
 def callable_of(subject: Subject, mode: str, arguments: tuple[Any, ...]) -> Callable[..., Any]:

@@ -26,7 +26,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from tclab import claims, display
+from tclab import claims, display, machine
 from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Noted, Returned, Stopped
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
@@ -201,9 +201,7 @@ def is_a(error: BaseException, name: str) -> bool:
 
 
 #: Errors of a machine that lacks something: a part of the text, and what to do.
-_HINTS = {
-    "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
-    "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
+_HINTS = machine.CXX_STEPS | {
     "Cannot find a working triton": "pip install the Triton that pairs with this PyTorch",
     "No module named 'triton'": "pip install the Triton that pairs with this PyTorch",
     "Found no NVIDIA driver": "add needs=cuda to its '# tclab:' line",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -10,21 +10,28 @@ from tclab.model import Chain, Kernel, SourceLine, Table
 
 _STAGES = ("kernel", "cpp", "wrapper")
 COLUMNS = (
-    "kernel", "lines", "bytes moved", "registers", "spilled bytes", "instructions", "kind", "graph",
+    "kernel", "lines", "bytes moved", "registers", "spilled bytes", "instructions", "times", "kind",
+    "graph",
 )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Row:
-    """One kernel, or one call into a library, of one graph.
+    """One kernel of one graph, or one call into a library and those that are the same call.
 
     `bytes` are what it reads and writes in memory; `registers` those of a thread, `spilled` the
     bytes of them that went to memory. None where it is not known, or where there is no such thing.
     """
 
     graph: int
-    ordinal: int  # which pane of its stage, from 1
+    ordinal: int  # which pane of its stage, from 1; of several, the first
     kernel: Kernel
+    alike: int = 1  # how many panes this is
+
+    @property
+    def times(self) -> int:
+        """How often it is launched or called in one run of its graph."""
+        return self.alike * int(self.kernel.facts.get("calls", "1"))
 
     @property
     def name(self) -> str:
@@ -53,7 +60,8 @@ class Row:
 
     @property
     def bytes(self) -> int | None:
-        return self._number("bytes moved")
+        each = self._number("bytes moved")
+        return None if each is None else each * self.alike
 
     @property
     def registers(self) -> int | None:
@@ -76,8 +84,18 @@ class Row:
 
 
 def rows(chains: Sequence[Chain]) -> list[Row]:
-    """Every kernel and library call, graph by graph."""
-    return [row for number, chain in enumerate(chains) for row in _of(number, chain)]
+    """Every kernel and library call, graph by graph; what layer after layer calls alike, once."""
+    return _told_once(row for number, chain in enumerate(chains) for row in _of(number, chain))
+
+
+def _told_once(each: Iterable[Row]) -> list[Row]:
+    """Library calls of one graph with the same name, lines, operators and bytes are one row."""
+    told: dict[object, Row] = {}
+    for row in each:
+        what = (row.name, row.lines, row.kernel.origins, row.bytes, row.kind)
+        key = (row.graph, what if row.kernel.category == "extern" else row.pane)
+        told[key] = replace(told[key], alike=told[key].alike + 1) if key in told else row
+    return list(told.values())
 
 
 def _of(number: int, chain: Chain) -> Iterator[Row]:
@@ -97,16 +115,16 @@ def table(found: Sequence[Row]) -> Table:
     """The rows as a table."""
     body = tuple(
         (row.name, places(row.lines), row.bytes, row.registers, row.spilled, row.instructions,
-         row.kind, row.graph if row.graph >= 0 else None)
+         row.times, row.kind, row.graph if row.graph >= 0 else None)
         for row in found
     )  # fmt: skip
-    formats = ("", "", ",d", "d", ",d", ",d", "", "d")
+    formats = ("", "", ",d", "d", ",d", ",d", ",d", "", "d")
     return Table("Kernels", "kernels", COLUMNS, body, formats=formats)
 
 
 def compact(found: Table, without: Container[str] = ()) -> Table:
     """The table without the columns that say nothing: empty ones, spills where there are none,
-    the graph where there is one; and `without` those that are named.
+    times where each is once, the graph where there is one; and `without` those that are named.
     """
     kept = [
         i
@@ -124,6 +142,8 @@ def compact(found: Table, without: Container[str] = ()) -> Table:
 def _says(name: str, values: Sequence[object]) -> bool:
     if name == "graph":
         return len(set(values)) > 1
+    if name == "times":
+        return any(value != 1 for value in values)
     return any(values) if name == "spilled bytes" else any(v is not None for v in values)
 
 

@@ -2,15 +2,23 @@
 
 const CHUNK = 50; // lines that are laid out together, when they come into view
 
-// Machine code that is not in the page: a file of it calls tclabCode with all of one stage. A
+// Code that is not in the page's text: a file of it calls tclabCode with all of one stage. A
 // script, not a request for data, so that it also works over file://.
 const delivered = new Map();
 const awaited = new Map();
 window.tclabCode = (name, parts) => { delivered.set(name, parts); };
 
-function machineCode(name, address) {
+// In a page that stands alone: gzip, in base64, in an element of the page.
+async function unpacked(id) {
+  const text = document.getElementById(id).textContent;
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+function codeAway(name, address) {
   if (!awaited.has(name)) {
-    awaited.set(name, new Promise((resolve, reject) => {
+    awaited.set(name, address[0] === "#" ? unpacked(name) : new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = address;
       script.onload = () => resolve(delivered.get(name));
@@ -47,7 +55,9 @@ class Pane {
     this.name = this.summary.querySelector("strong").textContent;
     this.away = element.querySelector(".tclab-away");
     this.pre = element.querySelector(".tclab-lines");
-    this.machine = Boolean(this.away || (this.pre && this.pre.matches(".tclab-bare")));
+    this.marked = Boolean(this.away && this.away.matches("[data-marked]"));
+    const bare = this.pre && this.pre.matches(".tclab-bare");
+    this.machine = Boolean(bare || (this.away && !this.marked));
     this.elements = null;
     this.chunks = [];
     this.lit = [];
@@ -113,12 +123,13 @@ class Pane {
     if (!this.away || this.pre) { this.lines(); return; }
     const { code, part, src } = this.away.dataset;
     try {
-      const parts = await machineCode(code, src);
+      const parts = await codeAway(code, src);
       if (this.pre) return;
       this.pre = document.createElement("pre");
-      this.pre.className = "tclab-lines";
+      this.pre.className = this.marked ? "highlight tclab-lines" : "tclab-lines";
       this.pre.style.cssText = this.away.style.cssText;
-      this.build(...parts[Number(part)]);
+      if (this.marked) this.pre.innerHTML = parts[Number(part)];
+      else this.build(...parts[Number(part)]);
       this.away.replaceWith(this.pre);
       this.adopt();
     } catch (_) {

@@ -36,6 +36,16 @@ addEventListener("load", () => setTimeout(() => {
   });
 }));
 
+// What a fold holds compressed is put there when it is opened.
+document.addEventListener("toggle", (event) => {
+  if (!event.target.matches("details[open]")) return;
+  for (const held of event.target.querySelectorAll("[data-packed]")) {
+    const name = held.dataset.packed;
+    delete held.dataset.packed;
+    unpacked(name).then((parts) => { held.outerHTML = parts[0]; });
+  }
+}, true);
+
 addEventListener("hashchange", visit);
 if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
 else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
