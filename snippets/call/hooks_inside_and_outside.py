@@ -3,7 +3,8 @@
 A forward hook doubles the result. Where the call of the module is compiled, the hook is traced with
 it and its product is one more operation of the graph. Where only `forward` is compiled, the hook
 runs in Python after the graph. A hook on the wrapper belongs to the wrapper: the module inside
-knows nothing of it.
+knows nothing of it. The last table adds the hook after the first call, to the module that was
+compiled or to a layer in it.
 """
 
 import torch
@@ -63,6 +64,28 @@ assert outside[0] == 3 and outside[1] and not outside[2]
 
 columns = ("hook, and what is compiled", "operations in the graph", "doubled", "by m itself, too")
 tclab.show(tclab.Table("Where a forward hook runs", "hooks", columns, rows))
+
+
+def later(way, where):
+    """Graphs before and after a hook is added to one of its modules, and whether it was called."""
+    torch._dynamo.reset()
+    counter, module = CompileCounter(), Block()
+    ready = torch.compile(module, backend=counter) if way == "torch.compile(m)" else module
+    if way == "m.compile()":
+        module.compile(backend=counter)
+    plain, before = ready(x), counter.frame_count
+    module.get_submodule(where).register_forward_hook(double)
+    called = not torch.equal(ready(x), plain)
+    return before, counter.frame_count, called
+
+
+late = [(way, where or "m", *later(way, where)) for way in ways[:2] for where in ("", "lin")]
+# claim: a-later-hook-on-a-layer-is-ignored
+assert [row[2:] for row in late if row[1] == "lin"] == [(1, 1, False)] * 2
+# claim: one-on-the-compiled-module-compiles-again
+assert [row[2:] for row in late if row[1] == "m"] == [(1, 2, True)] * 2
+columns = ("compiled with", "hook added to", "graphs before", "graphs after", "called")
+tclab.show(tclab.Table("A hook added after the first call", "later", columns, late))
 
 sums = []
 

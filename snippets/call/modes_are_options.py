@@ -53,11 +53,11 @@ assert changed == options
 assert options["default"] == {}
 # claim: reduce-overhead-is-cuda-graphs
 assert options["reduce-overhead"] == {"triton.cudagraphs": True}
+without = {"max_autotune": True, "coordinate_descent_tuning": True}
 # claim: max-autotune-is-tuning-and-cuda-graphs
-assert options["max-autotune"] == {
-    **options["max-autotune-no-cudagraphs"],
-    "triton.cudagraphs": True,
-}
+assert options["max-autotune"] == {**without, "triton.cudagraphs": True}
+# claim: one-mode-leaves-cuda-graphs-out
+assert options["max-autotune-no-cudagraphs"] == without
 
 every = list(dict.fromkeys(name for chosen in options.values() for name in chosen))
 tclab.show(tclab.Table(

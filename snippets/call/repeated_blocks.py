@@ -38,11 +38,12 @@ class Net(torch.nn.Module):
         return x
 
 
-def graphs(block, way):
+def graphs(block, way, gradients=False):
     """Dynamo's graphs, and the names of the parameters, of a net compiled in one way."""
+    torch._dynamo.reset()
     torch.manual_seed(0)
     net, x = Net(block), torch.randn(2, 4)
-    with torch.no_grad(), tclab.capture() as c:
+    with torch.set_grad_enabled(gradients), tclab.capture() as c:
         expected = net(x)
         if way == "each":
             for each in net.blocks:
@@ -55,12 +56,16 @@ def graphs(block, way):
 whole, _ = graphs(Block, "whole")
 each, names = graphs(Block, "each")
 region, _ = graphs(Region, "whole")
-layers = {name: c.graphs[0].code.count("layer_norm(") for name, c in
-          (("whole", whole), ("each", each), ("region", region))}  # fmt: skip
+training, _ = graphs(Block, "each", gradients=True)
+nets = {"whole": whole, "each": each, "training": training, "region": region}
+layers = {name: c.graphs[0].code.count("layer_norm(") for name, c in nets.items()}
 # claim: the-whole-holds-every-block
 assert len(whole.graphs) == 1 and layers["whole"] == N
 # claim: six-blocks-share-one-entry
 assert len(each.graphs) == 1 and len(each.recompiles.recompiles) == 0 and layers["each"] == 1
+# claim: with-gradients-the-first-differs
+assert len(training.graphs) == 2 and len(training.recompiles.recompiles) == 1
+assert "requires_grad" in "".join(training.recompiles.recompiles[0].reasons)
 # claim: names-stay-with-compile-in-place
 assert names[0] == "blocks.0.norm.weight"
 # claim: a-region-is-called
@@ -72,6 +77,7 @@ rows = [
     for what, name, c in (
         ("the whole", "whole", whole),
         ("each block, block.compile()", "each", each),
+        ("each block, with gradients", "training", training),
         ("the whole, blocks as regions", "region", region),
     )
 ]

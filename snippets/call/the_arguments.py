@@ -24,7 +24,7 @@ def outcome(**arguments):
     counter = CompileCounter()
     try:
         compiled = torch.compile(f, **{"backend": counter, **arguments})
-    except RuntimeError as error:
+    except (RuntimeError, torch._dynamo.exc.InvalidBackend) as error:
         return "torch.compile", 0, str(error).split(", known options")[0]
     try:
         for size in (8, 16, 24):
@@ -40,6 +40,7 @@ CASES = {
     "dynamic=False": {"dynamic": False},
     "fullgraph=True": {"fullgraph": True},
     "disable=True": {"disable": True},
+    'backend="inducer"': {"backend": "inducer"},
     'mode="fast"': {"backend": "inductor", "mode": "fast"},
     'options={"max_tune": True}': {"backend": "inductor", "options": {"max_tune": True}},
     "mode and options": {
@@ -60,6 +61,8 @@ assert ends["dynamic=False"] == ("", 6, "")
 assert ends["fullgraph=True"][0] == "the first call"
 # claim: disable-compiles-nothing
 assert ends["disable=True"] == ("", 0, "")
+# claim: an-unknown-backend-is-refused-at-once
+assert ends['backend="inducer"'][0] == "torch.compile" and "inducer" in ends['backend="inducer"'][2]
 # claim: an-unknown-mode-is-refused-at-once
 assert ends['mode="fast"'][0] == "torch.compile" and "fast" in ends['mode="fast"'][2]
 # claim: an-unknown-option-is-refused-at-once

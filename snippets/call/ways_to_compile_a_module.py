@@ -52,7 +52,7 @@ def graphs(module, way):
     with torch.no_grad():
         for _ in range(2):
             torch.testing.assert_close(ready(x), module(x))
-    return counter.frame_count
+    return counter.frame_count, counter.op_count
 
 
 MODULES = {
@@ -64,24 +64,30 @@ MODULES = {
     ),
     "nn.Sequential of two of your own": torch.nn.Sequential(Block(), Block()),
 }
-made = {name: [graphs(m, way) for way in (wrap, install, replace)] for name, m in MODULES.items()}
+counts = {name: [graphs(m, way) for way in (wrap, install, replace)] for name, m in MODULES.items()}
+made = {name: [graphs for graphs, _ in ways] for name, ways in counts.items()}
+operations = {name: [number for _, number in ways] for name, ways in counts.items()}
 
 # claim: three-ways-for-a-class-of-your-own
 assert made["a class of your own"] == [1, 1, 1]
+assert operations["a class of your own"] == [3, 3, 3]
 # claim: submodules-are-in-the-same-graph
 assert made["one that holds two of them"] == [1, 1, 1]
+assert operations["one that holds two of them"] == [6, 6, 6]
 # claim: wrapping-works-for-all
-assert all(counts[0] == 1 for counts in made.values())
+assert all(graphs[0] == 1 for graphs in made.values())
 bare = made["nn.Linear"][1], made["nn.Sequential of nn.Linear, nn.ReLU"][1]
+held = counts["nn.Sequential of two of your own"][1]
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
     # claim: a-bare-layer-is-not-compiled, torch < 2.14
     assert bare == (0, 0)
+    # claim: what-it-holds-of-your-own-is, torch < 2.14
+    assert held == (1, 3)  # one block's operations: both share the entry
 else:
     # claim: a-bare-layer-is-compiled-later, torch >= 2.14
     assert bare == (1, 1)
-held = made["nn.Sequential of two of your own"]
-# claim: what-it-holds-of-your-own-is
-assert held[0] == 1 and held[1] >= 1
+    # claim: it-is-compiled-whole-later, torch >= 2.14
+    assert held == (1, 6)
 
 columns = ("module", "torch.compile(m)", "m.compile()", "m.forward = torch.compile(m.forward)")
-tclab.show(tclab.Table("Graphs made", "graphs", columns, [(n, *c) for n, c in made.items()]))
+tclab.show(tclab.Table("Graphs made", "graphs", columns, [(n, *g) for n, g in made.items()]))

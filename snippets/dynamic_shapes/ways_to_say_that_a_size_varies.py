@@ -43,13 +43,15 @@ def graphs(fn, options, mark):
         mark(x, 0)
     try:
         c = tclab.capture(fn, backend="eager", **options).over([(x,) for x in inputs])
-    except ConstraintViolationError:
+    except ConstraintViolationError as error:
+        errors[fn.__name__] = str(error)
         return "error"
     for x, result in zip(inputs, c.results):
         torch.testing.assert_close(result, fn(x))
     return f"{len(c.graphs)}, and it breaks" if c.breaks else str(len(c.graphs))
 
 
+errors = {}
 made = {
     fn.__name__: {way: graphs(fn, *how) for way, how in WAYS.items()}
     for fn in (does_not_care, asks, counts)
@@ -67,6 +69,9 @@ assert asking["dynamic=True"] == asking["maybe_mark_dynamic"] == "2"
 assert counting["default"] == counting["dynamic=True"] == counting["maybe_mark_dynamic"] == "4"
 # claim: mark-dynamic-makes-it-an-error
 assert asking["mark_dynamic"] == counting["mark_dynamic"] == "error"
+# claim: the-error-names-the-line
+assert all("L['x'].size()[0]" in error for error in errors.values())
+assert "if x.shape[0] == 8" in errors["asks"] and "range(x.shape[0])" in errors["counts"]
 # claim: an-unbacked-size-cannot-be-asked
 assert "breaks" in asking["mark_unbacked"] and "breaks" in counting["mark_unbacked"]
 
