@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _ROW, _STEP, _LEFT = 24, 13, 8  # pixels: a line, a level of calls, the margin
-_SERIES = 8  # colours in tclab.css
+_SERIES = 6  # colours in tclab.css
 
 
 @dataclass(frozen=True)
