@@ -162,8 +162,8 @@ assert measured["eager"][0] < measured["inductor"][0]
 
 # %% [markdown]
 # [The first call takes many times as long as a later
-# one.](claim:labs/lab1_backends#the-first-call-compiles) [The further a backend goes, the more the
-# first call pays for.](claim:labs/lab1_backends#more-is-done-more-is-paid)
+# one.](claim:labs/lab1_backends#the-first-call-compiles) [That of `inductor` takes longer than that
+# of `eager`, which writes no code.](claim:labs/lab1_backends#more-is-done-more-is-paid)
 #
 # ## Exercise 3: where the seconds of the first call go
 #

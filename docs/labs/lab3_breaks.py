@@ -218,16 +218,16 @@ assert once == 1
 #
 # <details><summary>A function gives the right results. Why look for breaks at all?</summary>
 #
-# A break is no error: [the function above was right with two
-# pieces](claim:labs/lab3_breaks#item-breaks). It costs what the compiler cannot do across it. The
+# A break is no error: [the function above was cut](claim:labs/lab3_breaks#item-breaks), and nothing
+# was raised. It costs what the compiler cannot do across it. The
 # chapter on graph breaks measures the price.
 #
 # </details>
 #
 # <details><summary>Which Python values make a new compile, and which do not?</summary>
 #
-# [An int of a module does](claim:labs/lab3_breaks#a-counter-recompiles); [a tensor's values never
-# do](claim:labs/lab3_breaks#a-tensor-counts-in-one-graph).
+# [An int of a module does](claim:labs/lab3_breaks#a-counter-recompiles); [the values of a tensor do
+# not, as long as they stay in it](claim:labs/lab3_breaks#a-tensor-counts-in-one-graph).
 #
 # </details>
 #

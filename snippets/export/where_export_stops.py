@@ -59,7 +59,9 @@ def exported(fn, x):
     with contextlib.redirect_stdout(printed):
         result = program(x)
     effects = len(printed.getvalue().splitlines()) + len(seen) - before
-    return ("right" if torch.equal(result, fn(x)) else "wrong"), effects
+    other = x + 1  # a number that was read while exporting would show here
+    right = torch.equal(result, fn(x)) and torch.equal(program(other), fn(other))
+    return ("right" if right else "wrong"), effects
 
 
 FUNCTIONS = (plain, branches_on_data, cond, reads_an_item, prints, appends)

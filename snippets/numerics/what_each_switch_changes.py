@@ -87,16 +87,24 @@ tclab.show(
 )
 none, casts, fallback, contract = parts.values()
 
+
+def same_bits(switch, cause):
+    """Whether a result is the same with a switch as with none."""
+    n = CAUSES.index(cause)
+    return torch.equal(results[switch][n], results["none"][n])
+
+
+
 # claim: order-roundings-algorithm-and-random-differ
 assert all(none[cause] > 0 for cause in ("order", "roundings", "algorithm", "random"))
 # claim: no-multiply-add-on-a-cpu
 assert none["multiply-add"] == 0
 # claim: they-change-nothing-else
-assert all(casts[cause] == none[cause] for cause in CAUSES if cause != "roundings")
+assert all(same_bits("emulate_precision_casts", cause) for cause in CAUSES if cause != "roundings")
 # claim: the-fallback-restores-the-random-numbers
 assert fallback["random"] == 0 and none["random"] > 0.3
 # claim: and-nothing-else
-assert all(fallback[cause] == none[cause] for cause in CAUSES if cause != "random")
+assert all(same_bits("fallback_random", cause) for cause in CAUSES if cause != "random")
 # claim: contraction-is-allowed-by-a-switch
 assert contract["multiply-add"] > 0.1
 # claim: no-switch-restores-the-order-or-the-algorithm
@@ -112,4 +120,4 @@ if RELEASE >= (2, 13):
     # claim: and-eagers-error, torch >= 2.13
     assert by_cause["roundings"][2] == by_cause["roundings"][0]
 # claim: roundings-of-bfloat16-are-the-largest
-assert by_cause["roundings"][0] > 1000 * max(by_cause[c][0] for c in ("order", "algorithm"))
+assert by_cause["roundings"][0] > 1000 * max(by_cause[c][0] for c in by_cause if c != "roundings")

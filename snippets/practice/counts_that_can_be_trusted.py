@@ -80,6 +80,7 @@ assert [row[5] for row in rows.values()] == [row[0] for row in rows.values()]
 assert rows["methods"][7] < rows["methods"][1] and rows["functions"][7] == rows["functions"][1]
 # claim: explain-says-minus-one
 assert rows["given_up"][4] == 1 and rows["given_up"][8] == -1
+assert all(row[8] == row[6] - 1 for row in rows.values())
 # claim: explain-knows-no-backward
 assert not any("backward" in name for name in vars(explained["methods"]))
 # claim: a-capture-keeps-what-was-compiled

@@ -62,6 +62,7 @@ generated = [kernel.kernel_name for kernel in c.kernels if kernel.category != "e
 
 # claim: a-compiled-region-is-an-event
 assert sum(e.count for key, e in marked.items() if "Torch-Compiled Region" in key) == CALLS
+assert "Torch-Compiled Region: 0/0" in marked
 # claim: so-is-the-look-at-the-guards
 assert sum(e.count for key, e in marked.items() if "Cache Lookup" in key) == CALLS
 # claim: a-library-call-has-its-operator

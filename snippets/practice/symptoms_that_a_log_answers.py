@@ -62,11 +62,13 @@ SYMPTOMS = {
     "A branch is taken by a tensor": ("graph_breaks", "x.sum() > 0", called, data_decides, 2),
     "It compiles for each batch size": ("dynamic", "create_symbol", called, row_sums, 2, 3),
 }
-found, graphs = {}, {}
+found, graphs, texts = {}, {}, {}
+_, unasked = logged("", called, a_break_in_a_loop, 2)
 for symptom, (logs, marker, job, *args) in SYMPTOMS.items():
     _, records = logged(logs, job, *args)
     lines = [line.strip() for _, message in records for line in message.splitlines()]
     found[symptom] = next((line for line in lines if marker in line), "nothing")
+    texts[symptom] = "\n".join(lines)
     graphs[symptom] = sum(name == "graph_code" for name, _ in records)
 
 tclab.show(
@@ -82,6 +84,7 @@ tclab.show(
 assert "0/0: self.number == 0" in found["It compiles at every step"]
 # claim: the-limit-is-a-warning
 assert "hit config.recompile_limit (8)" in found["It was fast, now it is slow"]
+assert "self.number ==" in texts["It was fast, now it is slow"]
 # claim: the-line-of-the-break
 assert (
     f"answers.py:{a_break.__code__.co_firstlineno + 2}"
@@ -89,6 +92,8 @@ assert (
 )
 # claim: a-function-given-up
 assert "Skipping" in found["It is compiled, and as slow as before"]
+# claim: unasked-it-is-not-said
+assert not unasked
 # claim: of-which-there-is-no-graph
 assert graphs["It is compiled, and as slow as before"] == 0
 # claim: the-branch-is-quoted

@@ -7,6 +7,7 @@ are asked for at once; below each is what it alone wrote, without tracebacks.
 
 import torch
 from _child import logged
+from torch._logging._internal import help_message
 
 import tclab
 
@@ -22,6 +23,11 @@ def program(backend="inductor"):
     for rows in (8, 12):
         x, w = torch.randn(rows, 16), torch.randn(16, 16, requires_grad=True)
         compiled(x, w).sum().backward()
+
+
+def asks_inside():
+    torch._logging.set_logs(graph_breaks=True)
+    program("aot_eager")
 
 
 QUESTIONS = {
@@ -42,10 +48,20 @@ QUESTIONS = {
 SHOWN = 40
 _, records = logged(",".join(QUESTIONS), program)
 _, quiet = logged("", program, "aot_eager")
-try:
-    mistyped = logged("graph_brakes", program, "aot_eager")
-except RuntimeError as error:
-    mistyped = str(error)
+_, set_inside = logged("", asks_inside)
+_, set_twice = logged("recompiles", asks_inside)
+
+
+def failure(logs, **variables):
+    """How a process ends that reads such variables."""
+    try:
+        return logged(logs, program, "aot_eager", **variables)
+    except RuntimeError as error:
+        return str(error)
+
+
+left_out = [name for name in QUESTIONS if f"  {name} " not in help_message(verbose=False)]
+mistyped, empty = failure("graph_brakes"), failure("", TORCH_LOGS="")
 texts = dict.fromkeys(QUESTIONS, "")
 for name, message in records:
     said, _, _ = message.partition("\nUser code traceback:")
@@ -66,13 +82,22 @@ for name, text in texts.items():
     tclab.show("\n".join(lines[:SHOWN] + rest), title=f"TORCH_LOGS={name}", name=name)
 
 # claim: a-wrong-name-is-an-error
-assert "Invalid log settings: graph_brakes" in mistyped
+assert "Invalid log settings: graph_brakes" in mistyped and "aot_joint_graph" in mistyped
+# claim: an-empty-one-is-an-error
+assert "get_log_level_pairs" in empty
+# claim: help-leaves-names-out
+assert len(left_out) > len(QUESTIONS) / 2
+assert all(name in help_message(verbose=True) for name in QUESTIONS if name != "dynamic")
+# claim: the-variable-wins
+assert "graph_breaks" in dict(set_inside) and {name for name, _ in set_twice} >= {"recompiles"}
+assert "graph_breaks" not in dict(set_twice)
 # claim: silent-unless-asked
 assert not quiet
 # claim: recompiles-names-the-guard
 assert "size mismatch at index 0. expected 8, actual 12" in texts["recompiles"]
 # claim: graph-breaks-names-the-call-and-the-line
-assert "`print`" in texts["graph_breaks"] and "question.py:16" in texts["graph_breaks"]
+assert f"question.py:{step.__code__.co_firstlineno + 2}\n" in texts["graph_breaks"]
+assert "`print`" in texts["graph_breaks"]
 # claim: graph-code-is-of-torch
 assert "torch.relu(" in texts["graph_code"] and "torch.ops.aten" not in texts["graph_code"]
 # claim: bytecode-before-and-after
@@ -89,10 +114,12 @@ assert "tangents_1" in texts["aot_joint_graph"]
 assert "Forward graph" in texts["aot_graphs"] and "Backward graph" in texts["aot_graphs"]
 # claim: post-grad-is-what-is-lowered
 assert "torch.ops.aten.mm.default" in texts["post_grad_graphs"]
+assert "AFTER POST GRAD" in texts["post_grad_graphs"]
+assert "= torch.ops.aten.relu.default(" in texts["post_grad_graphs"]
 # claim: a-fused-node-names-its-parts
-assert "FusedSchedulerNode" in texts["ir_post_fusion"]
+assert "op1_op2: FusedSchedulerNode(" in texts["ir_post_fusion"]
 # claim: fusion-names-the-pair
-assert "fusing op1 with op2" in texts["fusion"]
+assert "fusing op1 with op2" in texts["fusion"] and "fusion (1/10)" in texts["fusion"]
 # claim: output-code-is-the-whole-file
 assert "def call(" in texts["output_code"] and 'extern "C"' in texts["output_code"]
 # claim: kernel-code-is-the-kernels
