@@ -15,7 +15,7 @@ Span = tuple[float, float, str]
 
 _MEMORY = "[memory]"
 # ## Call CompiledFxGraph fgmci4gcjrsbxj64o6drop3rhh7s7vfha5njs3vigyekuh4rbdbr ##
-_COMPILED = re.compile(r"^## Call CompiledFxGraph \w+ ##$")
+_COMPILED_GRAPH = re.compile(r"^## Call CompiledFxGraph \w+ ##$")
 # autograd::engine::evaluate_function: SoftmaxBackward0
 _BACKWARD = "autograd::engine::evaluate_function: "
 MARK = "tclab: "  #: before the name of a phase
@@ -54,4 +54,6 @@ def _spans(events: Sequence[ProfilerEvent], category: str) -> Iterator[Span]:
 def _during(time: float, operations: Sequence[Span]) -> str:
     """The innermost operation that ran then, or ''. Of those around a moment, the last begun."""
     around = [name for begin, end, name in operations if begin <= time <= end]
-    return _COMPILED.sub("compiled graph", around[-1].removeprefix(_BACKWARD)) if around else ""
+    return (
+        _COMPILED_GRAPH.sub("compiled graph", around[-1].removeprefix(_BACKWARD)) if around else ""
+    )
