@@ -7,12 +7,14 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from mkdocs.utils import meta
 from PIL import Image
 
 from tclab.page.site import cards, descriptions, foot, twins
 
 _FENCED = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 ADDRESS = "https://example.org/lab/"
 
 PAGE = """---
@@ -146,3 +148,11 @@ def test_a_card_is_the_same_each_time_and_holds_any_title(tmp_path: Path) -> Non
         drawn.append((tmp_path / name / "assets/cards/x-y.png").read_bytes())
     assert drawn[0] == drawn[1]
     assert "&lt;it&gt;" in cards.head("x.html", ADDRESS, "The lab", "T", "<it>")
+
+
+def test_what_a_page_says_of_itself_can_be_read() -> None:
+    """A colon in an unquoted description makes MkDocs drop all of it, without a word."""
+    pages = [p for p in DOCS.rglob("*.md") if p.read_text(encoding="utf-8").startswith("---\n")]
+    unread = [p.name for p in pages if not meta.get_data(p.read_text(encoding="utf-8"))[1]]
+    assert len(pages) > 20
+    assert not unread
