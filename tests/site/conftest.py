@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,20 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
 ]  # fmt: skip
+
+#: A page of each kind, seen in every way. Of the others each is seen in half of the ways that need
+#: a browser for long, turn and turn about: all of them in all ways would take half of CI's time.
+ONE_OF_EACH_KIND = (
+    *("index.html", "targets.html", "pipeline/guards.html", "explorer/relu.html"),
+    *("practice/find-out.html", "beliefs/kernels.html", "reference/operators.html"),
+    *("benchmarks/models.html", "labs/lab4_code.html"),
+)
+
+
+def in_turn(pages: Sequence[str], ways: int, way: int) -> list[str]:
+    """The pages whose turn it is to be seen in this of so many ways, and one of each kind."""
+    return [p for i, p in enumerate(pages) if i % ways == way or p in ONE_OF_EACH_KIND]
+
 
 NAV = """nav:
   - Home: index.md

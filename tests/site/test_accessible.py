@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tclab import render
+from tests.site.conftest import in_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -137,8 +138,10 @@ LAID_OUT = """() => {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("screen", SCREENS)
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    ("screen", "page"),
+    [(s, p) for way, s in enumerate(SCREENS) for p in in_turn(PAGES, len(SCREENS), way)],
+)
 def test_a_page_can_be_read_by_all(tab, address: str, page: str, screen: str) -> None:
     """Names, roles, labels, contrast, the size of targets, links told by more than colour."""
     from axe_playwright_python.sync_playwright import Axe

@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+from tclab.errors import PageError
+from tclab.page.prose import sentences
+
 SNIPPET = '''"""Count."""
 
 import tclab
@@ -110,3 +113,14 @@ def test_all_false_sentences_are_listed_in_one_pass(page) -> None:
     assert "docs/index.md:3: no longer true: “It is two.”" in output
     assert "docs/index.md:5: no longer true: “So it stays.”" in output
     assert "snippets/start/hello.py:9" in output
+
+
+def test_a_row_and_a_column_may_have_spaces() -> None:
+    (taken,) = sentences.values("[](value:start/hello#times/by hand, compiled/a call)", "p.md")
+    assert (taken.row, taken.column) == ("by hand, compiled", "a call")
+
+
+@pytest.mark.parametrize("link", ["[](value:a/b#c d)", "[It is.](claim:a/b#c d)"])
+def test_a_binding_with_a_space_is_not_passed_over(link) -> None:
+    with pytest.raises(PageError, match="cannot read"):
+        sentences.values(link, "p.md") or sentences.sentences(link, "p.md")

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.site.conftest import in_turn
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(
@@ -137,7 +139,7 @@ NO_CONTROLS = """() => document.querySelectorAll(".tclab-filter, .tclab-entries 
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", in_turn(PAGES, 2, 0))
 def test_everything_is_readable_without_javascript(tab, address: str, page: str) -> None:
     """With scripts off the same words are on the page, and each tab's panel can be reached."""
     with_scripts, without = tab(), tab(java_script_enabled=False)
@@ -166,7 +168,7 @@ WRONG_ON_PAPER = """() => {
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", in_turn(PAGES, 2, 1))
 def test_on_paper_is_what_was_on_the_screen(tab, address: str, page: str) -> None:
     """Of tabs the chosen one, of folds the summary; answers to questions in full."""
     opened = tab(java_script_enabled=False)

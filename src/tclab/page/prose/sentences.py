@@ -18,12 +18,12 @@ from tclab.errors import PageError
 from tclab.labs import source as labs
 from tclab.page.prose import fences
 
-_CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()\s]*)\)")
+_CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
 _REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")
-_VALUE = re.compile(r"\[\]\(value:(?P<ref>[^()\s]*)\)")
+_VALUE = re.compile(r"\[\]\(value:(?P<ref>[^()]*)\)")
 _VALUE_REF = re.compile(
     r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)(?:@(?P<environment>[\w.-]+))?"
-    r"#(?P<artifact>[\w-]+)/(?P<row>[\w.-]+)/(?P<column>[\w.-]+)"
+    r"#(?P<artifact>[\w-]+)/(?P<row>[^/()\n]+)/(?P<column>[^/()\n]+)"
 )
 
 
