@@ -54,13 +54,18 @@ def _remember(copy: CodeType) -> CodeType:
 
 
 def _matters(code: CodeType) -> bool:
-    """Code with cache entries, or that Dynamo may have given up on. Not our own copies, which
-    no function runs any more; nor other code of PyTorch's, which is skipped whatever its past.
+    """Code with cache entries, or that Dynamo may have given up on: that of others, and the frame
+    that Dynamo puts around each of PyTorch's modules. Not our own copies, which no function runs
+    any more; nor other code of PyTorch's, which is skipped whatever its past.
     """
     if (copy := _COPIES.get(id(code))) is not None and copy() is code:
         return False
     torch_folder = os.path.dirname(torch.__file__) + os.sep
-    return compiler.is_cached(code) or not code.co_filename.startswith(torch_folder)
+    return (
+        compiler.is_cached(code)
+        or not code.co_filename.startswith(torch_folder)
+        or code.co_filename == compiler.frames_around_modules()
+    )
 
 
 def copy_code(code: CodeType) -> CodeType:

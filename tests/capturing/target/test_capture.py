@@ -132,6 +132,16 @@ def test_a_recurrent_network_has_no_kernel_and_one_break() -> None:
     assert "LSTM" in c.breaks.breaks[0].reason
 
 
+def test_a_module_that_breaks_leaves_the_next_one_alone() -> None:
+    """Dynamo puts one frame around all of PyTorch's modules, and gives it up for the LSTM."""
+    linear = nn.Linear(8, 8)
+    graphs = [
+        len(tclab.capture(module, target="h200")(torch.randn(5, 3, 8)).graphs)
+        for module in (linear, nn.LSTM(8, 16), linear)
+    ]
+    assert graphs[0] == graphs[2] == 1
+
+
 def test_a_depthwise_convolution_in_channels_last_stays_there() -> None:
     """Convolution.cpp: use_cudnn_depthwise; cuDNN has every one in that format."""
     x = torch.randn(1, 8, 16, 16).to(memory_format=torch.channels_last)

@@ -17,8 +17,8 @@ COLUMNS = (
 
 Row = tuple[str | int | float | None, ...]
 
-# @triton_heuristics.pointwise(
-#     size_hints={'x': 4096},
+# @triton_heuristics.persistent_reduction(
+#     size_hints={'x': 4096, 'r0_': 1024},
 _RULE = re.compile(r"@triton_heuristics\.(\w+)\(\s*(?:size_hints=(\{[^}]*\}))?")
 #     reduction_hint=ReductionHint.INNER,
 _HINT = re.compile(r"reduction_hint=(ReductionHint\.\w+)")

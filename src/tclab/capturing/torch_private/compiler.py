@@ -21,6 +21,7 @@ NAMES = (
     Private("torch._dynamo.convert_frame", "register_bytecode_hook", "bytecode"),
     Private("torch._dynamo.convert_frame", "input_codes.seen", "code Dynamo has met"),
     Private("torch._dynamo.eval_frame", "reset_code", "forget one code object"),
+    Private("torch._dynamo.external_utils", "wrap_inline", "the frame around a module"),
     Private("torch._dynamo.eval_frame", "_debug_get_cache_entry_list", "what is compiled"),
     Private("torch._dynamo.eval_frame", "OptimizedModule", "a compiled module"),
     Private("torch.utils._traceback", "shorten_filename", "files in comments of guards"),
@@ -188,6 +189,13 @@ def known_codes() -> list[CodeType]:
     from torch._dynamo.convert_frame import input_codes
 
     return [code for ref in list(input_codes.seen) if (code := ref()) is not None]
+
+
+def frames_around_modules() -> str:
+    """The file of the frame that Dynamo puts around a module of PyTorch's: one for all of them."""
+    from torch._dynamo.external_utils import wrap_inline
+
+    return wrap_inline.__code__.co_filename
 
 
 def is_cached(code: CodeType) -> bool:

@@ -10,12 +10,13 @@ from html.parser import HTMLParser
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 
-#: What mkdocs-jupyter puts around the code of a notebook's cell.
-_CELL = "highlight-ipynb"
+#: What mkdocs-jupyter puts around the code of a notebook's cell; and a drawing of calls, whose words
+#: are in the table below it.
+_CLASSES = ("highlight-ipynb", "tclab-calls")
 
 
 class _Pruner(HTMLParser):
-    """Collects a page's HTML but for what is marked `data-search-exclude`, and cells."""
+    """Collects a page's HTML but for what is marked `data-search-exclude`, cells and drawings."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -51,7 +52,9 @@ class _Pruner(HTMLParser):
 
 
 def _is_left_out(attribute: str, value: str) -> bool:
-    return attribute == "data-search-exclude" or (attribute == "class" and _CELL in value)
+    return attribute == "data-search-exclude" or (
+        attribute == "class" and any(name in value for name in _CLASSES)
+    )
 
 
 def prose(html: str) -> str:
