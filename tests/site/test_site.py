@@ -134,7 +134,8 @@ UNREACHED_PANELS = """() => {
 
 
 #: What only a script can serve: the field above a table and its count.
-NO_CONTROLS = """() => document.querySelectorAll(".tclab-filter, .tclab-more, .tclab-entries > output")
+NO_CONTROLS = """() => document
+    .querySelectorAll(".tclab-filter, .tclab-more, .tclab-entries > output")
     .forEach((control) => control.remove())"""
 
 

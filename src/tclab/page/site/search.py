@@ -10,8 +10,8 @@ from html.parser import HTMLParser
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 
-#: What mkdocs-jupyter puts around the code of a notebook's cell; and a drawing of calls, whose words
-#: are in the table below it.
+#: What mkdocs-jupyter puts around the code of a notebook's cell; and a drawing of calls, whose
+#: words are in the table below it.
 _CLASSES = ("highlight-ipynb", "tclab-calls")
 
 
