@@ -20,6 +20,9 @@ MISSES = 1 / 20  # of all queries: 38 of 40 must be found
 
 READY = "document.querySelector('.md-search-result__meta').textContent.trim()"
 
+LINKS = "document.querySelectorAll('.md-search-result__link')"
+NONE = "No matching documents"
+
 
 def page_of(row: dict[str, str]) -> str:
     return f"{row['page'].removesuffix('.html')}.html"
@@ -35,6 +38,7 @@ def first_pages(tab: Any, query: str) -> list[str]:
     field.fill(query)
     field.press("End")
     tab.wait_for_function(f"{READY} !== {before!r}")
+    tab.wait_for_function(f"{READY} === {NONE!r} || {LINKS}.length > 0")  # they come a frame later
     links = tab.locator(".md-search-result__link").evaluate_all(
         "found => found.map(link => new URL(link.href).pathname.slice(1))"
     )
