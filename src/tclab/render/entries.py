@@ -1,8 +1,9 @@
 """A table as a reference: each row is an entry with a name, an id, and where the book shows it.
 
-Without JavaScript it is a plain table. With it there is a field above that filters the rows. The
-widths of its columns are known from its texts, so that a browser need not lay out thousands of rows
-to find them.
+Without JavaScript it is a plain table. With it there is a field above that filters the rows, and of
+a long table all but the first rows are text, in `<noscript>`, until somebody is there. The widths of
+its columns are known from its texts, so that a browser need not lay out thousands of rows to find
+them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ _NARROWEST, _WIDEST = 9, 34
 _WORD = 14
 #: Names up to this length stay in one piece.
 _SHORT = 16
+#: Rows that are elements from the start, where there are more than twice as many.
+_AT_ONCE = 50
 _BREAKS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
 
 Link = tuple[str, str]  # address, words
@@ -53,11 +56,19 @@ def html(table: Table, extra: Extra) -> str:
     head += ["in PyTorch"] if any(extra.versions.values()) else []
     head += ["shown in"] if extra.shown else []
     rows = [_row(table, row, head, extra) for row in cells(table)]
-    names = "".join(tag("th", esc(name), scope="col") for name in head)
-    body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    drawn = tag("table", body, class_="tclab-table", style=_columns(head, table, extra))
+    style = _columns(head, table, extra)
+    first = len(rows) if len(rows) <= 2 * _AT_ONCE else _AT_ONCE
+    drawn = _table(head, rows[:first], style)
+    if rows[first:]:
+        drawn += tag("noscript", _table(head, rows[first:], style))
     inner = parts.scroll(drawn, table.title, search=False)
     return tag("div", inner, class_="tclab-entries", data_label=table.title)
+
+
+def _table(head: Sequence[str], rows: Sequence[str], style: str) -> str:
+    names = "".join(tag("th", esc(name), scope="col") for name in head)
+    body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return tag("table", body, class_="tclab-table", style=style)
 
 
 def _columns(head: Sequence[str], table: Table, extra: Extra) -> str:
