@@ -1,9 +1,9 @@
 """A table as a reference: each row is an entry with a name, an id, and where the book shows it.
 
-Without JavaScript it is a plain table. With it there is a field above that filters the rows, and of
-a long table all but the first rows are text, in `<noscript>`, until somebody is there. The widths of
-its columns are known from its texts, so that a browser need not lay out thousands of rows to find
-them.
+Without JavaScript it is a plain table. With it there is a field above that filters the rows, and
+of a long table all but the first rows are text, in `<noscript>`, until somebody is there. The
+widths of its columns are known from its texts, so that a browser need not lay out thousands of
+rows to find them.
 """
 
 from __future__ import annotations
