@@ -15,7 +15,7 @@ def drawn(rows: list[list[str]], **extra: object) -> str:
     return entries.html(table, entries.Extra(**extra))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("number, at_once", [(3, 3), (100, 100), (101, 50), (3000, 50)])
+@pytest.mark.parametrize(("number", "at_once"), [(3, 3), (100, 100), (101, 50), (3000, 50)])
 def test_a_long_table_is_text_after_its_first_rows(number: int, at_once: int) -> None:
     html = drawn([[f"option_{i}", "False"] for i in range(number)])
     first, _, rest = html.partition("<noscript>")
