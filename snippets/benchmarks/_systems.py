@@ -14,10 +14,7 @@ import torch.nn.functional as F
 
 #: What would run a system where it is installed.
 ELSEWHERE = {
-    "TensorRT": (
-        "torch_tensorrt",
-        "pip install torch-tensorrt; backend='tensorrt')",
-    ),
+    "TensorRT": ("torch_tensorrt", "pip install torch-tensorrt; backend='tensorrt'"),
     "PyTorch/XLA": ("torch_xla", "pip install torch_xla; backend='openxla'"),
     "TVM": ("tvm", "pip install apache-tvm; backend='tvm'"),
     "OpenVINO": ("openvino", "pip install openvino; backend='openvino'"),
