@@ -34,22 +34,22 @@ launch = first.rows["ceilings/launch@eager", "eager"].us
 def launched(row):
     """Whether launching sets the time: of a ceiling that takes less than two launches, of a kernel
     whose roof is below the cheapest compiled call, and of a model whose default mode gains a tenth
-    by a CUDA graph, which launches the same kernels at once.
+    by a CUDA graph, which launches the same kernels at once; None where there is no such graph.
     """
     if row.phase == "ceiling":
         return row.us < 2 * launch
     if row.phase == "kernel":
         return roof.least_us(kernels[row.case]["eager"]) < cheapest
     default, graphs = (first.rows.get((row.case, m)) for m in ("default", "reduce-overhead"))
-    if row.mode == "reduce-overhead" or not (default and graphs and default.us and graphs.us):
-        return False
-    return graphs.us < 0.9 * default.us
+    if not (default and graphs and default.us and graphs.us and graphs.facts["graphs"]):
+        return None
+    return row.mode != "reduce-overhead" and graphs.us < 0.9 * default.us
 
 
 groups = {"all": pairs, "steady in both": [p for p in pairs if not any(r.unstable for r in p)]}
 groups |= {"unstable in one": [p for p in pairs if any(r.unstable for r in p)]}
-groups |= {"the GPU is busy": [p for p in pairs if not launched(p[0])]}
-groups |= {"the GPU waits for launches": [p for p in pairs if launched(p[0])]}
+KINDS = {"the GPU is busy": False, "the GPU waits for launches": True, "not told apart": None}
+groups |= {kind: [p for p in pairs if launched(p[0]) is value] for kind, value in KINDS.items()}
 for phase in ("ceiling", "kernel", "inference", "training"):
     for mode in ("eager", "default", "reduce-overhead", "triton"):
         own = [(a, b) for a, b in pairs if (a.phase, a.mode) == (phase, mode)]
