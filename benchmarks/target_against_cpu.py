@@ -1,10 +1,11 @@
 """A target's capture down to SASS beside Inductor's own compile of the same model for this CPU.
 
 ``PYTHONPATH=src python -m benchmarks.target_against_cpu [--target h200] [--runs 1] [NAME…]`` takes
-the models of `whole_models`, each side in a process of its own with empty caches, after its
-imports, in turns:
+the models of `whole_models`, or those of the corpus by their names there (``text/bert``,
+``training/resnet18``: timm and transformers as they ship), each side in a process of its own with
+empty caches, after its imports, in turns:
 
-- *cpu*: the first call of ``torch.compile(model)``, without gradients;
+- *cpu*: the first call of ``torch.compile(model)``, and its backward in training;
 - *target*: ``capture(model, target=…)`` and every stage of every kernel down to SASS.
 
 Printed of each model: the fastest seconds of each side, and the one by the other.
@@ -21,16 +22,29 @@ import tempfile
 import time
 
 from benchmarks.whole_models import MODELS
+from tclab.verify.corpus import Example
+
+
+def example(name: str) -> Example:
+    """The model and how it is compiled."""
+    from tclab.verify.corpus import examples
+
+    return Example(name, "", MODELS[name]) if name in MODELS else examples("models")[name]
 
 
 def cpu(name: str, _target: str) -> float:
     """Seconds of the first call, compiled for this CPU."""
     import torch
 
-    model, args = MODELS[name]()
+    from tclab.capturing.backward import run_backward
+
+    chosen = example(name)
+    model, args = chosen.make()
     start = time.perf_counter()
-    with torch.no_grad():
-        torch.compile(model)(*args)
+    with torch.set_grad_enabled(chosen.backward):
+        result = torch.compile(model, **chosen.options)(*args)
+        if chosen.backward:
+            run_backward(result)
     return time.perf_counter() - start
 
 
@@ -38,10 +52,11 @@ def target(name: str, gpu: str) -> float:
     """Seconds of a capture for `gpu`, down to machine code."""
     import tclab
 
-    model, args = MODELS[name]()
-    capture = tclab.capture  # its import is not counted
+    chosen = example(name)
+    model, args = chosen.make()
+    request = tclab.capture(model, target=gpu, backward=chosen.backward, **chosen.options)
     start = time.perf_counter()
-    kernels = capture(model, target=gpu)(*args).compile_kernels()
+    kernels = request(*args).compile_kernels()
     seconds = time.perf_counter() - start
     if not kernels or not all("sass" in kernel.stages for kernel in kernels):
         raise SystemExit(f"{name}: not all kernels reached SASS")
@@ -80,7 +95,7 @@ def main() -> None:
         best = {side: min(turn[side] for turn in turns) for side in SIDES}
         ratio = best["target"] / best["cpu"]
         seconds = ", ".join(f"{side} {taken:.1f} s" for side, taken in best.items())
-        print(f"{name:12} {seconds}; target / cpu {ratio:.2f}", flush=True)
+        print(f"{name:34} {seconds}; target / cpu {ratio:.2f}", flush=True)
 
 
 if __name__ == "__main__":

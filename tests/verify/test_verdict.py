@@ -48,7 +48,13 @@ def test_every_character_counts() -> None:
 
 def test_the_order_of_graphs_does_not_count() -> None:
     """A GPU compiles backward graphs when they are run, last first."""
-    assert counts(compare("f", side(FIRST, SECOND), side(SECOND, FIRST))) == (5, 0, 0, 0)
+    row = compare("f", side(FIRST, SECOND), side(SECOND, FIRST))
+    assert (counts(row), row["verdict"]) == ((5, 0, 0, 0), "identical")
+
+
+def test_what_stands_around_equal_kernels_is_looked_at() -> None:
+    row = compare("f", side(FIRST), side(FIRST + "call()\n"))
+    assert (counts(row), row["verdict"]) == ((2, 0, 0, 0), "same kernels")
 
 
 @pytest.mark.parametrize(("real", "way", "either"), [(FIRST, "first", 1), (SECOND, "second", 2)])

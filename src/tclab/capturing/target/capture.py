@@ -30,7 +30,7 @@ from tclab.capturing.target import (
     stand_in,
     tracing,
 )
-from tclab.capturing.target.errors import plain_errors
+from tclab.capturing.target.errors import mixes_devices, plain_errors
 from tclab.capturing.target.timing import alternatives, timed
 from tclab.capturing.target.timing.both_ways import BothWays, Variant, Wrappers
 from tclab.capturing.torch_private import check, compiler
@@ -123,15 +123,36 @@ def capture_for(
     check.require()
     check.require_targets()
     patches = _checked_options(options)
-    wrappers = Wrappers()
+    asked = _Asked(fn, device, calls, backward, options, patches, fixed)
+    try:
+        return _captured(asked, numbers_too=False)
+    except Exception as error:
+        if not mixes_devices(error):
+            raise
+    return _captured(asked, numbers_too=True)  # a GPU would not take it: all is on the target
+
+
+@dataclass(frozen=True)
+class _Asked:
+    fn: Callable[..., Any]
+    device: Target
+    calls: Sequence[Call]
+    backward: bool
+    options: inductor.Options
+    patches: inductor.Options
+    fixed: Mapping[str, str]
+
+
+def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
+    fn, options, wrappers = asked.fn, asked.options, Wrappers()
     results: list[object] = []
-    whole = backward or inductor.calls_backward(fn)
-    for_device = compiling_for(device, wrappers, whole)
+    whole = asked.backward or inductor.calls_backward(fn)
+    for_device = compiling_for(asked.device, wrappers, whole, numbers_too=numbers_too)
     with fresh(fn), compiler.observable(), listen() as trace, for_device:
-        both_ways = BothWays(trace, wrappers, fixed)
+        both_ways = BothWays(trace, wrappers, asked.fixed)
         compiled = torch.compile(
             fn,
-            backend=inductor.backend(patches, both_ways),
+            backend=inductor.backend(asked.patches, both_ways),
             dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )
@@ -142,22 +163,24 @@ def capture_for(
             plain_errors(),
             suppress(inductor.NoResult),
         ):
-            for args, kwargs in calls:
+            for args, kwargs in asked.calls:
                 results.append(compiled(*args, **kwargs))
-                if backward:
+                if asked.backward:
                     run_backward(results[-1])
     if refused and not wrappers:
         raise refused[0]
     known = Known(wrappers, tuple(made), tuple(both_ways.variants), tuple(refused))
-    return TargetCapture(trace, tuple(results), device, known)
+    return TargetCapture(trace, tuple(results), asked.device, known)
 
 
 @contextmanager
-def compiling_for(target: Target, wrappers: Wrappers, backward: bool) -> Iterator[None]:
+def compiling_for(
+    target: Target, wrappers: Wrappers, backward: bool, *, numbers_too: bool
+) -> Iterator[None]:
     """Everything that makes a compile one for the target."""
     with ExitStack() as stack:
         stack.enter_context(stand_in.standing_in(target))
-        stack.enter_context(tracing.on_target())
+        stack.enter_context(tracing.on_target(numbers_too=numbers_too))
         stack.enter_context(constants.folded_on_cpu())
         stack.enter_context(choices.decided(target))
         stack.enter_context(inductor.stop_after_code(wrappers))

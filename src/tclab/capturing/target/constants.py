@@ -39,8 +39,16 @@ _EXACT = {
 }  # fmt: skip
 
 
-class _OnCPU(TorchDispatchMode):
-    """Runs what was meant for the target on the CPU."""
+class _ValuesOnCPU(TorchDispatchMode):
+    """Computes on the CPU what was meant for the target."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        move = tracing.devices_to_cpu
+        return func(*move(args), **move(kwargs or {}))
+
+
+class _OnCPU(_ValuesOnCPU):
+    """The same, for operators with one right answer."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
@@ -51,23 +59,36 @@ class _OnCPU(TorchDispatchMode):
                 "last bit may differ there",
                 "pass the constant in as an argument",
             )
-        move = tracing.devices_to_cpu
-        return func(*move(args), **move(kwargs or {}))
+        return super().__torch_dispatch__(func, types, args, kwargs)
 
 
 @contextmanager
 def folded_on_cpu() -> Iterator[None]:
-    """For the length of the block, Inductor's folding of uniform values runs on the CPU."""
+    """For the length of the block, Inductor's folding of uniform values runs on the CPU, and so
+    does what tracing computes of a single number's value.
+    """
     from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder as Folder
     from torch._inductor.graph import GraphLowering
+    from torch.fx.experimental import proxy_tensor
 
     with ExitStack() as stack:
+        values = _values_on_cpu(proxy_tensor.unset_fake_temporarily)
+        stack.enter_context(mock.patch.object(proxy_tensor, "unset_fake_temporarily", values))
         own = _get_attr(GraphLowering.get_attr)
         stack.enter_context(mock.patch.object(GraphLowering, "get_attr", own))
         for name in ("__init__", "run"):
             patch = mock.patch.object(Folder, name, _within(getattr(Folder, name)))
             stack.enter_context(patch)
         yield
+
+
+def _values_on_cpu(original: Callable[[], Any]) -> Callable[[], Any]:
+    @contextmanager
+    def values() -> Iterator[Any]:
+        with original() as mode, _ValuesOnCPU():
+            yield mode
+
+    return values
 
 
 def _within(original: Callable[P, R]) -> Callable[P, R]:

@@ -41,14 +41,30 @@ def plain_errors() -> Iterator[None]:
 
 
 def _own(error: BaseException | None) -> TclabError | None:
+    return next((each for each in _chain(error) if isinstance(each, TclabError)), None)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it wraps."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        if isinstance(error, TclabError):
-            return error
+        yield error
         inner = getattr(error, "inner_exception", None)
         error = inner or error.__cause__ or error.__context__
-    return None
+
+
+#: What PyTorch says of an operation on tensors of two devices.
+_TWO_DEVICES = (
+    "Expected all tensors to be on the same device",
+    "found two different devices",
+    "FakeTensor is wrapped to wrong device",
+)
+
+
+def mixes_devices(error: BaseException) -> bool:
+    """Whether an operation failed because its tensors are not all on one device."""
+    return any(text in str(each) for each in _chain(error) for text in _TWO_DEVICES)
 
 
 _NO_DEVICE = (

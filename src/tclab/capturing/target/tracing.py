@@ -2,7 +2,9 @@
 
 Dynamo sees tensors of the target from the start, so `x.device`, decompositions, autograd and
 Inductor's passes take the way they take there. Functions that make tensors without saying
-where make them on the target, as under ``torch.set_default_device("cuda")``.
+where make them on the target, as under ``torch.set_default_device("cuda")``. A single number
+(``torch.tensor(8.0)``) stays on the CPU, as in a program for a GPU, where it takes part in
+operations with tensors of the GPU; `numbers_too` moves it as well.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _moving: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", default
 
 
 @contextmanager
-def on_target() -> Iterator[None]:
+def on_target(*, numbers_too: bool = False) -> Iterator[None]:
     """For the length of the block, what Dynamo traces is on the target."""
     from torch._dynamo.variables import builder
     from torch._subclasses.fake_tensor import FakeTensorMode
@@ -38,16 +40,16 @@ def on_target() -> Iterator[None]:
         ):
             patch = mock.patch.object(cls, name, wrap(getattr(cls, name)))
             stack.enter_context(patch)
-        stack.enter_context(factories_on_target())
+        stack.enter_context(factories_on_target(numbers_too=numbers_too))
         yield
 
 
 @contextmanager
-def factories_on_target() -> Iterator[None]:
+def factories_on_target(*, numbers_too: bool = False) -> Iterator[None]:
     """For the length of the block, tensors made without ``device=`` are made on the target."""
     from torch._dynamo.output_graph import SubgraphTracer
 
-    own = _create_proxy(SubgraphTracer.create_proxy)
+    own = _create_proxy(SubgraphTracer.create_proxy, numbers_too)
     with mock.patch.object(SubgraphTracer, "create_proxy", own):
         yield
 
@@ -112,7 +114,7 @@ def marked(value: Any) -> bool:
     return getattr(value, "_tclab_on_target", False)
 
 
-def _create_proxy(original: Any) -> Any:
+def _create_proxy(original: Any, numbers_too: bool) -> Any:
     from torch.utils._device import _device_constructors
 
     constructors = _device_constructors()
@@ -122,11 +124,28 @@ def _create_proxy(original: Any) -> Any:
     ) -> Any:
         if kind == "call_method" and target == "cuda":
             target, args, kwargs = "to", (args[0], DEVICE), {}
-        if kind == "call_function" and target in constructors and kwargs.get("device") is None:
+        makes = kind == "call_function" and target in constructors
+        moves = makes and (numbers_too or not _makes_number(target, args))
+        if moves and kwargs.get("device") is None:
             kwargs = {**kwargs, "device": DEVICE}
         return original(self, kind, target, args, kwargs, *rest, **options)
 
     return create_proxy
+
+
+_OF_DATA = (torch.tensor, torch.as_tensor, torch.scalar_tensor)
+_OF_SIZE = (torch.zeros, torch.ones, torch.full)
+_NUMBERS = (bool, int, float, complex, torch.SymBool, torch.SymInt, torch.SymFloat)
+
+
+def _makes_number(target: object, args: Any) -> bool:
+    """Whether a factory makes a tensor without dimensions, of a value that it is told."""
+    first = args[0] if args else None
+    if isinstance(first, fx.Proxy):
+        first = first.node.meta.get("example_value")
+    if target in _OF_DATA:
+        return isinstance(first, _NUMBERS)
+    return target in _OF_SIZE and isinstance(first, (tuple, list)) and not first
 
 
 # ------------------------------------------------------------------------------ back again

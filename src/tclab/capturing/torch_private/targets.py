@@ -47,6 +47,7 @@ NAMES = (
     Private("torch.utils._device", "_device_constructors", "functions that make tensors"),
     Private("torch.utils._python_dispatch", "TorchDispatchMode", "folding"),
     Private("torch.utils._python_dispatch", "_disable_current_modes", "constants"),
+    Private("torch.fx.experimental.proxy_tensor", "unset_fake_temporarily", "numbers' values"),
     Private("torch._inductor.graph", "GraphLowering.get_attr", "constants"),
     Private("torch._inductor.fx_passes.joint_graph", "UniformValueConstantFolder.run", "folding"),
     # choices, attention

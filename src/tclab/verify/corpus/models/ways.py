@@ -42,7 +42,7 @@ def _vit_autocast() -> Made:
 
 
 def _decoding_step() -> Made:
-    """One token of generation, with a static cache of keys and values."""
+    """One token of generation, with a static cache of keys and values where the tokens are."""
     model: Any = text.network("llama")
     cache: Any = importlib.import_module("transformers").StaticCache(
         config=model.config, max_cache_len=256
@@ -55,6 +55,8 @@ def _decoding_step() -> Made:
     def step(ids: torch.Tensor, *state: torch.Tensor) -> torch.Tensor:
         for (layer, name), tensor in zip(held, state):
             setattr(layer, name, tensor)
+        for layer in cache.layers:
+            layer.device = ids.device
         logits: torch.Tensor = model(input_ids=ids, past_key_values=cache).logits
         return logits
 
