@@ -41,6 +41,11 @@ def test_a_gpu_is_what_nvidia_smi_says(monkeypatch, tmp_path):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert machine.gpu_and_driver() == ("NVIDIA H200", "575.57")
+    assert machine.gpus() == 2
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    assert machine.gpus() == 1
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert machine.gpus() == 0
 
 
 def test_needs(lab, monkeypatch, tmp_path):

@@ -6,7 +6,7 @@ from torch._dynamo.backends.common import aot_autograd
 
 import tclab
 
-graphs = {}
+graphs, handed = {}, []
 
 
 def note(name, made=lambda forward: forward):
@@ -19,6 +19,18 @@ def note(name, made=lambda forward: forward):
     return compiler
 
 
+def boxed(forward):
+    """A function of one list, that notes how it is called."""
+    of_a_list = make_boxed_func(forward)
+
+    def run(*args):
+        handed.append([type(arg) for arg in args])
+        return of_a_list(*args)
+
+    run._boxed_call = True
+    return run
+
+
 def f(x, w):
     return torch.nn.functional.linear(x, w).relu().sum()
 
@@ -26,9 +38,7 @@ def f(x, w):
 x, w = torch.randn(8, 4), torch.randn(3, 4, requires_grad=True)
 torch.compile(f, backend=note("Dynamo"))(x, w)
 torch._dynamo.reset()
-below = aot_autograd(
-    fw_compiler=note("forward", make_boxed_func), bw_compiler=note("backward", make_boxed_func)
-)
+below = aot_autograd(fw_compiler=note("forward", boxed), bw_compiler=note("backward", boxed))
 torch.compile(f, backend=below)(x, w).backward()
 gradient, w.grad = w.grad, None
 f(x, w).backward()
@@ -52,5 +62,7 @@ assert all(op.startswith("aten.") for op in operations("forward") + operations("
 assert not any(op.startswith("aten.") for op in operations("Dynamo"))
 # claim: two-graphs-below
 assert {"forward", "backward"} <= set(graphs)
+# claim: inputs-come-as-one-list
+assert handed == [[list], [list]]
 # claim: the-gradient-is-right
 assert torch.allclose(gradient, w.grad)

@@ -1,13 +1,15 @@
 """The same suite on another machine of the same kind: do the times agree?
 
 Two medians agree if they differ by no more than the two spreads together, of which each counts as
-3 % at least. Compared is every row that both recordings have a time of.
+3 % at least. Compared is every row that both recordings have a time of. Rows are told apart by the
+first recording alone: whether the GPU is busy, or waits for Python, which launches its kernels.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl,records/h200-torch2.11/again/*.jsonl
 
 import statistics
 
-from _recorded import recorded, where
+from _recorded import by_case, recorded, where
+from _roof import Roof
 from _tables import table
 
 import tclab
@@ -24,9 +26,31 @@ def share(some):
     return 100 * sum(agree(a, b) for a, b in some) / len(some)
 
 
+roof, kernels = Roof(first), by_case(first, "kernel")
+cheapest = min(rows["default"].us for rows in kernels.values())
+launch = first.rows["ceilings/launch@eager", "eager"].us
+
+
+def launched(row):
+    """Whether launching sets the time: of a ceiling that takes less than two launches, of a kernel
+    whose roof is below the cheapest compiled call, and of a model whose default mode gains a tenth
+    by a CUDA graph, which launches the same kernels at once.
+    """
+    if row.phase == "ceiling":
+        return row.us < 2 * launch
+    if row.phase == "kernel":
+        return roof.least_us(kernels[row.case]["eager"]) < cheapest
+    default, graphs = (first.rows.get((row.case, m)) for m in ("default", "reduce-overhead"))
+    if row.mode == "reduce-overhead" or not (default and graphs and default.us and graphs.us):
+        return False
+    return graphs.us < 0.9 * default.us
+
+
 groups = {"all": pairs, "steady in both": [p for p in pairs if not any(r.unstable for r in p)]}
 groups |= {"unstable in one": [p for p in pairs if any(r.unstable for r in p)]}
-for phase in ("ceiling", "kernel", "inference"):
+groups |= {"the GPU is busy": [p for p in pairs if not launched(p[0])]}
+groups |= {"the GPU waits for launches": [p for p in pairs if launched(p[0])]}
+for phase in ("ceiling", "kernel", "inference", "training"):
     for mode in ("eager", "default", "reduce-overhead", "triton"):
         own = [(a, b) for a, b in pairs if (a.phase, a.mode) == (phase, mode)]
         groups |= {f"{phase}, {mode}": own} if own else {}
@@ -56,3 +80,8 @@ assert share(graphs) > 95
 eager = [(a, b) for a, b in pairs if (a.phase, a.mode) == ("inference", "eager")]
 # claim: eager-models-do-so-less
 assert share(eager) < share(graphs) - 10
+busy, waits = (groups[f"the GPU {what}"] for what in ("is busy", "waits for launches"))
+# claim: rows-of-a-busy-gpu-agree
+assert share(busy) >= 95
+# claim: rows-that-wait-for-launches-do-so-less
+assert share(waits) < share(busy) - 10

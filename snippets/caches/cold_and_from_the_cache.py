@@ -3,11 +3,15 @@
 A span is a phase from its begin to its end; what lies below it and within it is a part of it.
 """
 
+import getpass
+import os
 import tempfile
 from pathlib import Path
 
 import torch
 from _process import caches_on, in_a_process
+from torch._inductor.codecache import code_hash
+from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
 import tclab
 
@@ -21,6 +25,12 @@ def compiled(x, w):
         caches_on()
         result = torch.compile(f)(x, w)
     return c.times, c.timeline, (result - f(x, w)).abs().max().item()
+
+
+def captured(x, w):
+    with tclab.capture() as c:  # no graph is looked up; code may be found
+        torch.compile(f)(x, w)
+    return c.times
 
 
 KINDS = {
@@ -43,8 +53,10 @@ with tempfile.TemporaryDirectory() as folder:
     cold, first_timeline, off = in_a_process(compiled, folder, *args)
     files = [path for path in Path(folder).rglob("*") if path.is_file()]
     kinds = [(kind(path.relative_to(folder)), path.stat().st_size) for path in files]
+    wrappers = {path: path.read_text() for path in files if kind(path.relative_to(folder)) == ".py"}
     again, second_timeline, off_again = in_a_process(compiled, folder, *args)
     new = len([path for path in Path(folder).rglob("*") if path.is_file()]) - len(files)
+    no_graphs = {row[0] for row in in_a_process(captured, folder, *args).rows}
 
 tclab.show(
     tclab.Table(
@@ -81,6 +93,14 @@ tclab.show(
 
 # claim: graphs-and-compiled-objects-are-kept
 assert {"aotautograd", "fxgraph", ".py", ".cpp", ".so"} <= {name for name, _ in kinds}
+# claim: by-default-in-the-temporary-folder
+assert default_cache_dir() == os.path.join(
+    tempfile.gettempdir(), f"torchinductor_{getpass.getuser()}"
+)
+# claim: code-lies-under-its-hash
+assert wrappers and all(path.stem == code_hash(text.strip()) for path, text in wrappers.items())
+# claim: code-is-found-without-its-graph
+assert "Inductor: code generation" in no_graphs and "C++ compiler" not in no_graphs
 # claim: cold-runs-the-compiler
 assert phases["C++ compiler"][0] >= 1
 # claim: a-hit-runs-no-compiler

@@ -41,6 +41,7 @@ rows = [
     ("one more", "none", *written(CORES + 1, {})),
     ("one more", "cpp.threads=4", *written(CORES + 1, {"cpp.threads": 4})),
 ]
+few = tclab.capture(f, options={"cpp.threads": 4})(x[:64])
 default, more, asked = (row[2:] for row in rows)
 if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13):
     # claim: by-default-no-number, torch >= 2.13
@@ -49,6 +50,8 @@ if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13):
 assert more == (f"omp parallel num_threads({CORES + 1})", CORES + 1)
 # claim: the-option-is-written
 assert asked == ("omp parallel num_threads(4)", 4)
+# claim: few-elements-are-not-shared
+assert "#pragma omp" not in few.kernels[0].code
 
 torch.set_num_threads(2)
 torch._dynamo.reset()

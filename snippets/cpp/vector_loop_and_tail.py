@@ -33,18 +33,24 @@ body, tail = re.findall(r"loadu\(in_ptr0 \+ [^,]+, static_cast<int64_t>\((\d+)L?
 assert f"+=static_cast<int64_t>({lanes}L)" in kernel.code and int(body) == lanes
 # claim: the-tail-counts-what-is-left
 assert int(tail) == N % lanes and "C10_UNLIKELY" in kernel.code
+ways = r"C10_(LIKELY|UNLIKELY)\(.*?loadu\(in_ptr0 \+ [^,]+, static_cast<int64_t>\((\d+)L?\)\)"
+# claim: the-body-is-likely-the-tail-is-not
+assert re.findall(ways, kernel.code, re.DOTALL) == [("LIKELY", body), ("UNLIKELY", tail)]
 # claim: one-load-and-one-store-each
 assert kernel.code.count("in_ptr0 +") == 2 and kernel.code.count(".store(out_ptr0") == 2
 # claim: one-thread-was-asked-for
 assert "#pragma omp" not in kernel.code
-steps = []
+steps, sources = [], []
 for each in valid_vec_isa_list():
     options = {"cpp.threads": 1, "cpp.simdlen": each.bit_width()}
     code = tclab.capture(f, options=options)(x).kernels[0].code
+    sources.append(code)
     step = re.search(r"x0\+=static_cast<int64_t>\((\d+)L\)", code)[1]
     steps.append((str(each), each.nelements(torch.float32), int(step)))
 # claim: the-step-is-in-the-source
 assert steps and all(elements == step for _, elements, step in steps)
+# claim: one-type-for-every-register
+assert all("at::vec::Vectorized<float>::loadu(" in code for code in sources)
 
 tclab.show(kernel, name="kernel")
 rows = [

@@ -69,6 +69,8 @@ assert asking["dynamic=True"] == asking["maybe_mark_dynamic"] == "2"
 assert counting["default"] == counting["dynamic=True"] == counting["maybe_mark_dynamic"] == "4"
 # claim: mark-dynamic-makes-it-an-error
 assert asking["mark_dynamic"] == counting["mark_dynamic"] == "error"
+# claim: maybe-is-the-mark-without-the-error
+assert [row["maybe_mark_dynamic"] for row in made.values()] == ["1", "2", "4"]
 # claim: the-error-names-the-line
 assert all("L['x'].size()[0]" in error for error in errors.values())
 assert "if x.shape[0] == 8" in errors["asks"] and "range(x.shape[0])" in errors["counts"]

@@ -26,6 +26,8 @@ minus, times, plus = (step for step in walk if step.name == "BINARY_OP")
 assert "LazyVariableTracker(unrealized" in times.stack[0] and "Lazy" not in plus.stack[0]
 # claim: known-numbers-leave-no-node
 assert not any("Tensor" in value for value in minus.stack) and minus.nodes == ()
+# claim: a-constants-value-is-known
+assert [value for step in walk for value in step.stack if "int: 3" in value]
 # claim: a-tensor-makes-a-node
 assert times.nodes[-1:] == ("mul",) and plus.nodes == ("add",) and len(graph) == 2
 # claim: an-argument-is-an-input-once-it-is-used

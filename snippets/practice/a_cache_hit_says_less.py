@@ -6,6 +6,7 @@ with the minifier. Inductor's ReLU is made wrong on purpose, so that the minifie
 # tclab: needs=cxx
 
 import os
+import re
 import tempfile
 
 import torch
@@ -14,6 +15,7 @@ from _child import caches_on, logged
 import tclab
 
 LOGS = ("graph_code", "aot_graphs", "ir_post_fusion", "output_code")
+ANSWERS = "+torch._functorch._aot_autograd.autograd_cache,+torch._inductor.codecache"
 
 
 def f(x):
@@ -36,8 +38,14 @@ def program(folder, minify=False, disabled=False):
     return False
 
 
+def answers(records):
+    """What each graph cache said to a call, by its own log."""
+    said = " ".join(message for _, message in records)
+    return sorted(re.findall(r"(AOTAutograd|fx graph) cache (hit|miss) for key", said))
+
+
 with tempfile.TemporaryDirectory() as folder:
-    cold, hit = (logged(",".join(LOGS), program, folder)[1] for _ in range(2))
+    cold, hit = (logged(",".join((*LOGS, ANSWERS)), program, folder)[1] for _ in range(2))
     found_at_a_hit = logged("", program, folder, True)[0]
     found_without = logged("", program, folder, True, True)[0]
 
@@ -64,3 +72,6 @@ assert lines[1]["output_code"] > 0
 assert not found_at_a_hit
 # claim: without-caches-it-sees
 assert found_without
+# claim: the-caches-logs-say-hit-or-miss
+assert answers(cold) == [("AOTAutograd", "miss"), ("fx graph", "miss")]
+assert answers(hit) == [("AOTAutograd", "hit"), ("fx graph", "hit")]

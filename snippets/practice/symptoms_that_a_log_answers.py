@@ -46,6 +46,10 @@ def data_decides(x):
     return x + 1 if x.sum() > 0 else x - 1
 
 
+def size_decides(x):
+    return x.sin() if x.shape[0] > 2 else x.cos()
+
+
 def called(fn, *sizes):
     compiled = torch.compile(fn, backend="eager")
     for size in sizes:
@@ -61,6 +65,7 @@ SYMPTOMS = {
     ),
     "A branch is taken by a tensor": ("graph_breaks", "x.sum() > 0", called, data_decides, 2),
     "It compiles for each batch size": ("dynamic", "create_symbol", called, row_sums, 2, 3),
+    "A size is compared with a number": ("dynamic", "[guard added]", called, size_decides, 3, 4),
 }
 found, graphs, texts = {}, {}, {}
 _, unasked = logged("", called, a_break_in_a_loop, 2)
@@ -100,3 +105,5 @@ assert graphs["It is compiled, and as slow as before"] == 0
 assert "x + 1 if x.sum() > 0" in found["A branch is taken by a tensor"]
 # claim: the-source-of-the-symbol
 assert "for L['x'].size()[0]" in found["It compiles for each batch size"]
+# claim: the-line-that-asked
+assert "if x.shape[0] > 2" in found["A size is compared with a number"]

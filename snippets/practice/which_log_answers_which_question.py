@@ -5,8 +5,11 @@ are asked for at once; below each is what it alone wrote, without tracebacks.
 """
 # tclab: needs=cxx
 
+from inspect import getsource
+
 import torch
 from _child import logged
+from torch._dynamo.utils import counters
 from torch._logging._internal import help_message
 
 import tclab
@@ -23,6 +26,16 @@ def program(backend="inductor"):
     for rows in (8, 12):
         x, w = torch.randn(rows, 16), torch.randn(16, 16, requires_grad=True)
         compiled(x, w).sum().backward()
+    return counters["stats"]["unique_graphs"]
+
+
+def with_compiled_autograd():
+    """A step that is captured twice: the second adds to the gradient of the first."""
+    torch._dynamo.config.compiled_autograd = True
+    w = torch.ones(4, requires_grad=True)
+    compiled = torch.compile(lambda: w.sin().sum().backward(), backend="eager")
+    compiled(), compiled()
+    return counters["compiled_autograd"]["captures"]
 
 
 def asks_inside():
@@ -31,6 +44,7 @@ def asks_inside():
 
 
 QUESTIONS = {
+    "trace_source": "Which line is Dynamo at?",
     "recompiles": "Why did it compile again?",
     "graph_breaks": "Where is my function cut into pieces?",
     "graph_code": "What is in the graph?",
@@ -40,13 +54,16 @@ QUESTIONS = {
     "aot_joint_graph": "What is differentiated, and how?",
     "aot_graphs": "What runs forward, what backward?",
     "post_grad_graphs": "What is lowered, after all passes?",
+    "ir_pre_fusion": "What is handed to the scheduler?",
     "ir_post_fusion": "What became one kernel?",
     "fusion": "What was fused with what, round by round?",
     "output_code": "What code was generated?",
     "kernel_code": "What are the kernels alone?",
 }
 SHOWN = 40
-_, records = logged(",".join(QUESTIONS), program)
+graphs, records = logged(",".join(QUESTIONS), program)
+captures, captured = logged("compiled_autograd", with_compiled_autograd)
+_, verbose = logged("compiled_autograd_verbose", with_compiled_autograd)
 _, quiet = logged("", program, "aot_eager")
 _, set_inside = logged("", asks_inside)
 _, set_twice = logged("recompiles", asks_inside)
@@ -100,6 +117,10 @@ assert f"question.py:{step.__code__.co_firstlineno + 2}\n" in texts["graph_break
 assert "`print`" in texts["graph_breaks"]
 # claim: graph-code-is-of-torch
 assert "torch.relu(" in texts["graph_code"] and "torch.ops.aten" not in texts["graph_code"]
+# claim: each-graph-is-printed
+assert [name for name, _ in records].count("graph_code") == graphs == 4
+# claim: trace-source-has-each-line
+assert all(line in texts["trace_source"] for line in getsource(step).splitlines())
 # claim: bytecode-before-and-after
 assert {"ORIGINAL BYTECODE", "MODIFIED BYTECODE"} <= {
     " ".join(line.split()[:2]) for line in texts["bytecode"].splitlines()
@@ -116,6 +137,10 @@ assert "Forward graph" in texts["aot_graphs"] and "Backward graph" in texts["aot
 assert "torch.ops.aten.mm.default" in texts["post_grad_graphs"]
 assert "AFTER POST GRAD" in texts["post_grad_graphs"]
 assert "= torch.ops.aten.relu.default(" in texts["post_grad_graphs"]
+# claim: before-fusion-each-node-is-alone
+assert {"op1: SchedulerNode", "op2: SchedulerNode"} <= {
+    line.partition("(")[0] for line in texts["ir_pre_fusion"].splitlines()
+}
 # claim: a-fused-node-names-its-parts
 assert "op1_op2: FusedSchedulerNode(" in texts["ir_post_fusion"]
 # claim: fusion-names-the-pair
@@ -124,3 +149,8 @@ assert "fusing op1 with op2" in texts["fusion"] and "fusion (1/10)" in texts["fu
 assert "def call(" in texts["output_code"] and 'extern "C"' in texts["output_code"]
 # claim: kernel-code-is-the-kernels
 assert 'extern "C"' in texts["kernel_code"] and "def call(" not in texts["kernel_code"]
+# claim: each-captured-backward-is-printed
+assert [name for name, _ in captured] == ["compiled_autograd"] * captures and captures == 2
+# claim: the-new-node-is-named
+assert "new autograd node: torch::autograd::AccumulateGrad" in verbose[-3][1]
+assert not any("new autograd node" in message for _, message in captured)

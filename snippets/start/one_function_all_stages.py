@@ -37,6 +37,10 @@ assert "torch.ops.aten.sigmoid.default" in calls
 assert len(c.kernels) == 2
 # claim: with-vector-instructions
 assert all("at::vec::Vectorized" in kernel.code for kernel in c.kernels)
+counts = dict(c.overview.rows)
+# claim: graphs-breaks-guards-and-kernels-are-counted
+assert (counts["Dynamo graphs"], counts["graph breaks"], counts["generated kernels"]) == (1, 0, 2)
+assert counts["guards"] == len(c.guards[0]) > 0
 
 tclab.show(dynamo, name="dynamo")
 tclab.show(forward, name="forward")

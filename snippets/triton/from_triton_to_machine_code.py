@@ -43,6 +43,12 @@ assert len(re.findall(r"tt\.load", listings["ttir"].code)) == 2
 assert "tensor<1024xf32>" in listings["ttir"].code
 # claim: a-layout-gives-a-thread-four
 assert "sizePerThread = [4]" in listings["ttgir"].code
+# claim: threads-come-with-the-layout
+assert "thread" not in listings["ttir"].code.lower()
+assert len(re.findall(r"tt\.load", listings["ttgir"].code)) == 2
+# claim: then-one-threads-view
+assert all("tid.x" in listings[stage].code for stage in ("llir", "ptx"))
+assert not any("tid.x" in listings[stage].code for stage in ("ttir", "ttgir"))
 # claim: a-mask-guards-a-load
 assert re.search(r"@%p\d+ ld\.global\.v4", listings["ptx"].code)
 # claim: four-elements-are-one-load

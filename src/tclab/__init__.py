@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tclab.model import Chart, Diff, Graph, Kernel, Listing, Table, Text
 
 if TYPE_CHECKING:
-    from tclab.capturing import Capture, capture, memory, replay, steps
+    from tclab.capturing import Capture, capture, levels, memory, replay, steps
     from tclab.display import show
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Table",
     "Text",
     "capture",
+    "levels",
     "memory",
     "replay",
     "show",
@@ -28,7 +29,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 # Imported on first use: all but `show` import torch, which the site generator must not.
-_CAPTURING = ("Capture", "capture", "memory", "replay", "steps")
+_CAPTURING = ("Capture", "capture", "levels", "memory", "replay", "steps")
 _LAZY = {"show": "tclab.display", **dict.fromkeys(_CAPTURING, "tclab.capturing")}
 
 

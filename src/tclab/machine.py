@@ -147,25 +147,40 @@ def gpu_and_driver() -> tuple[str, str]:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None and visible.strip() in ("", "-1", "NoDevFiles"):
         return "", ""
-    return _nvidia_smi(shutil.which("nvidia-smi") or "")
+    return next(iter(_nvidia_smi(shutil.which("nvidia-smi") or "")), ("", ""))
+
+
+def gpus() -> int:
+    """How many NVIDIA GPUs a process that starts here sees."""
+    if not gpu_and_driver()[0]:
+        return 0
+    there = len(_nvidia_smi(shutil.which("nvidia-smi") or ""))
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return there if visible is None else min(there, len(visible.split(",")))
 
 
 @lru_cache(maxsize=2)
-def _nvidia_smi(command: str) -> tuple[str, str]:
+def _nvidia_smi(command: str) -> tuple[tuple[str, str], ...]:
+    """The name and the driver of each NVIDIA GPU of the machine."""
     if not command:
-        return "", ""
+        return ()
     query = [command, "--query-gpu=name,driver_version", "--format=csv,noheader"]
     try:
         out = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout
     except (OSError, subprocess.SubprocessError):
-        return "", ""
-    name, _, driver = (out.splitlines() or [""])[0].partition(",")
-    return name.strip(), driver.strip()
+        return ()
+    parts = (line.partition(",") for line in out.splitlines())
+    return tuple((name.strip(), driver.strip()) for name, _, driver in parts)
 
 
 def has_cuda() -> bool:
     """A GPU is visible and this PyTorch is built for CUDA."""
     return bool(torch_facts().get("cuda") and gpu_and_driver()[0])
+
+
+def has_two_gpus() -> bool:
+    """Two GPUs are visible, at least, and this PyTorch is built for CUDA."""
+    return has_cuda() and gpus() >= 2
 
 
 #: Errors of a machine without what compiling C++ needs: a part of the text, and what to do.
@@ -189,6 +204,7 @@ def missing_needs(snippet: Snippet) -> set[str]:
     """Which of the snippet's needs this machine lacks."""
     have = {
         "cuda": has_cuda,
+        "two_gpus": has_two_gpus,
         "triton": lambda: bool(triton_version()),
         "cxx": has_cxx,
     }

@@ -6,7 +6,7 @@ import pytest
 
 from tclab.bench import catalog, command, suites
 from tclab.bench.busy import _said
-from tclab.bench.case import AUTOTUNE, EAGER
+from tclab.bench.case import AUTOTUNE, DESCENT, EAGER
 from tclab.errors import BadRequest
 
 
@@ -29,8 +29,10 @@ def test_no_pair_of_case_and_mode_comes_twice(suite: str, scale: str) -> None:
 def test_every_step_has_eager_first_and_autotuning_comes_last() -> None:
     every = suites.steps("kernels", "gpu") + suites.steps("models", "gpu")
     assert {modes[0] for _, modes in every} == {EAGER}
-    autotuned = [AUTOTUNE in modes for _, modes in suites.dear_last(every)]
-    assert autotuned == sorted(autotuned)
+    tuned = [bool({AUTOTUNE, DESCENT} & {*modes}) for _, modes in suites.dear_last(every)]
+    assert tuned == sorted(tuned)
+    kernels = {case.name for case, modes in every if DESCENT in modes}
+    assert kernels == {case.name for case, _ in every if case.phase == "kernel"}
 
 
 def test_what_is_missing_brings_eager_along() -> None:

@@ -1,4 +1,4 @@
-"""`steps`, `replay` and `memory` on this PyTorch."""
+"""`steps`, `replay`, `memory`, `levels` and pairs of scheduler nodes on this PyTorch."""
 
 from __future__ import annotations
 
@@ -55,3 +55,34 @@ def test_memory_counts_what_is_held():
 
 def test_a_forward_without_a_backward_has_no_partition():
     assert tclab.capture(twice)(torch.ones(4)).partitions == ()
+
+
+def test_levels_of_a_module_and_of_what_was_traced_before():
+    module = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.SiLU())
+    aten, core, prims = tclab.levels(module, torch.ones(2, 4)).levels
+    assert "aten.silu" in aten.operators and "aten.silu" not in core.operators
+    assert any(operator.startswith("prims.") for operator in prims.operators)
+    (call,) = tclab.levels(twice, torch.ones(2)).levels[0].calls[-1:]
+    assert (call.operator, call.location.code) == ("aten.mul.Tensor", "return x.sin() * times")
+
+
+def test_what_cannot_be_traced_says_so():
+    with pytest.raises(CaptureError, match=r"tclab\.levels: .*cannot be traced"):
+        tclab.levels(lambda x: x + x.sum().item(), torch.ones(2))
+
+
+def test_pairs_of_a_graph_without_any():
+    (pairs,) = tclab.capture(twice)(torch.ones(4)).fusion_pairs
+    assert [node.name for node in pairs.nodes] == ["op0"] and pairs.pairs == ()
+
+
+def test_sums_in_two_directions_read_once_on_a_gpu():
+    """A mix-order reduction; what it asks of its parts is no question of its own."""
+    x = torch.ones(8192, 768)
+    pairs = tclab.capture(both, target="h200")(x).fusion_pairs[0]
+    assert [pair.saved for pair in pairs.of("fused")] == [x.nbytes]
+    assert len({(pair.first, pair.second) for pair in pairs.pairs}) == len(pairs.pairs)
+
+
+def both(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    return x.sum(0), x.sum(1)

@@ -16,11 +16,16 @@ from tclab.model import (
     Chain,
     Chart,
     Diff,
+    FusionPair,
+    FusionPairs,
     Graph,
     Guard,
     Guards,
     Instruction,
     Kernel,
+    Level,
+    LevelCall,
+    Levels,
     LineNote,
     Listing,
     Memory,
@@ -36,6 +41,7 @@ from tclab.model import (
     Replay,
     Report,
     Run,
+    ScheduledNode,
     Snippet,
     SourceLine,
     Steps,
@@ -184,11 +190,33 @@ STEPS = Steps(
      Instruction("BINARY_OP", "@", ("TensorVariable()", "Lazy(w)"), ("mm",), line(5)),
      Instruction("RETURN_VALUE", "", ("TensorVariable()",))),
 )  # fmt: skip
+FUSIONS = FusionPairs(
+    "Why fused, why not", "fusion-pairs",
+    (ScheduledNode("op0", ("amax",), (line(5),)), ScheduledNode("op1", ("exp", "sub"), (line(6),)),
+     ScheduledNode("op2", ("sum_1",)), ScheduledNode("op3", ("mm",), (line(7),))),
+    (FusionPair(("op0",), ("op1",), "fused", shared={"buf0": 4096}, before=12288, after=4096),
+     FusionPair(("op1",), ("op2",), "refused", "intermediate nodes", shared={"buf1": 2048}),
+     FusionPair(("op0",), ("op2",), "refused", "no shared data"),
+     FusionPair(("op1",), ("op3",), "refused", "no shared data"),
+     FusionPair(("op2",), ("op3",), "refused", "", "CppScheduling.can_fuse", {"buf2": 1024}),
+     FusionPair(("op0", "op1"), ("op3",), "possible", shared={"buf0": 4096}, round=2)),
+    (("op0", "op1", "op2"), ("op3",)), "0/0",
+)  # fmt: skip
+LEVELS = Levels(
+    "Level by level", "levels",
+    (Level("ATen", (LevelCall("mm", "aten.mm", "", ("8",), "float32", line(5)),
+                    LevelCall("silu", "aten.silu", "", ("8",), "float32", line(6)),
+                    LevelCall("alias", "aten.alias"))),
+     Level("Core ATen", (LevelCall("mm", "aten.mm", "mm"),
+                         LevelCall("sigmoid", "aten.sigmoid", "silu"),
+                         LevelCall("mul", "aten.mul.Tensor", "silu"))),
+     Level("Prims", (LevelCall("mm", "aten.mm", "mm"), LevelCall("mul", "prims.mul", "mul")))),
+)  # fmt: skip
 
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
     TABLE, CHART, BARS, SPANS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED, REPLAY, PARTITION, MEMORY,
-    STEPS,
+    STEPS, FUSIONS, LEVELS,
 )  # fmt: skip
 
 RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")

@@ -1,4 +1,5 @@
-"""Samples of what was decided one by one: instructions, guards that fail, cuts, memory.
+"""Samples of what was decided one by one: instructions, guards that fail, cuts, memory, pairs of
+scheduler nodes; and of calls level by level.
 
 Written by make.py as ``decisions.json``: what the readers get, before it is read.
 """
@@ -16,10 +17,11 @@ _READ = ("name", "cat", "ph", "ts", "dur")
 
 
 def sampled(fn: SimpleNamespace) -> str:
-    """JSON with `steps`, `guards`, `cut` and `memory`, of the functions of functions.py."""
+    """JSON with an entry a function of this module, of the functions of functions.py."""
     from tclab.scrub import scrub
 
     said = {"steps": _steps(fn), "guards": _guards(fn), "cut": _cut(fn), "memory": _memory(fn)}
+    said |= {"pairs": _pairs(fn), "levels": _levels(fn)}
     return scrub(json.dumps(said, indent=0)) + "\n"
 
 
@@ -81,3 +83,30 @@ def _read(events: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
             kept = {key: event[key] for key in _READ if key in event}
             args = {key: event["args"][key] for key in ("Bytes", "Ev Idx") if key in event["args"]}
             yield {**kept, "args": args}
+
+
+def _pairs(fn: SimpleNamespace) -> list[dict[str, Any]]:
+    """What the scheduler said and asked, and at last its nodes."""
+    import torch
+
+    import tclab
+    from tclab.capturing.read import fusion
+    from tclab.capturing.trace import names
+
+    trace = tclab.capture(fn.rows_and_columns)(torch.ones(32, 32)).trace
+    # Not the candidates, which are long and not read.
+    events = [e for e in trace.named(*fusion.EVENTS) if not e.payload.startswith(" ")]
+    said = [{"name": e.name, "data": e.data and asdict(e.data), "text": e.payload} for e in events]
+    (body,) = trace.named(names.BODY)
+    return [*said, {"name": names.BODY, "data": {**asdict(body.data), "marks": {}}, "text": ""}]
+
+
+def _levels(fn: SimpleNamespace) -> list[list[dict[str, Any]]]:
+    import torch
+
+    from tclab import user_lines
+    from tclab.capturing.torch_private import decomposing
+
+    args = torch.ones(4, 8), torch.ones(8, 8)
+    traced = decomposing.traced(fn.gate, args, user_lines.is_users)
+    return [[asdict(note) for note in level] for level in traced]

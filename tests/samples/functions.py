@@ -65,3 +65,11 @@ class Marked(torch.Tensor):
 
 def keeps_its_class(x):
     return x + 1
+
+
+def rows_and_columns(x):
+    return torch.softmax(x, -1), x.sum(0)
+
+
+def gate(x, w):
+    return torch.nn.functional.silu(x @ w) + 1

@@ -136,3 +136,18 @@ def test_a_snippet_that_needs_a_gpu_without_recording(project) -> None:
     project.page(CALL, 'snippet("start/gpu")')
     text = error_at(project.fails(CUDA_VISIBLE_DEVICES=""), "docs/index.md:6")
     assert "needs cuda" in text and "tclab record" in text
+
+
+def test_a_page_may_wait_for_a_recording_and_says_so(project) -> None:
+    source = '"""Needs two GPUs."""\n# tclab: needs=cuda,two_gpus\nimport tclab\n'
+    source += 'tclab.show("x")\n# claim: holds\nassert True\n'
+    project.write("snippets/start/gpus.py", source)
+    project.page(CALL, 'awaited("start/gpus")')
+    page = (project.root / "docs/index.md").read_text(encoding="utf-8")
+    project.write("docs/index.md", f"{page}\n[It holds.](claim:start/gpus#holds)\n")
+    done = project.build("--strict", CUDA_VISIBLE_DEVICES="")
+    assert done.returncode == 0, done.stdout
+    assert "Not recorded yet. It needs <code>cuda</code>, <code>two_gpus</code>" in project.html()
+    assert "It holds. (asserted, not yet recorded)</span>" in project.html()
+    project.page(CALL, 'awaited("start/gpus")', 'show("start/gpus")')
+    assert "no fresh recording" in project.fails(CUDA_VISIBLE_DEVICES="")

@@ -133,10 +133,13 @@ UNREACHED_PANELS = """() => {
 }"""
 
 
-#: What only a script can serve: the field above a table and its count.
-NO_CONTROLS = """() => document
-    .querySelectorAll(".tclab-filter, .tclab-more, .tclab-entries > output")
-    .forEach((control) => control.remove())"""
+#: Brings all rows of long tables; drops what only a script can serve, a field and its count.
+NO_CONTROLS = """() => {
+    document.querySelectorAll("button.tclab-more").forEach((button) => button.click());
+    document
+        .querySelectorAll(".tclab-filter, .tclab-more, .tclab-entries > output")
+        .forEach((control) => control.remove());
+}"""
 
 
 @pytest.mark.browser

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from tclab.bench.case import AUTOTUNE, DEFAULT, DYNAMIC, EAGER, GRAPHS, Case
+from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS, Case
 from tclab.bench.catalog import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, Model
 from tclab.bench.wave import Step
 from tclab.errors import BadRequest
 
 NAMES = ("ceilings", "kernels", "sweeps", "models", "cpu")
 _PLAIN = (EAGER, DEFAULT, GRAPHS)
+#: Modes that time candidates while they compile.
+_DEAR = (AUTOTUNE, DESCENT)
 #: How large things are: of a GPU, of a CPU, and of a test.
 SCALES = ("gpu", "cpu", "tiny")
 
@@ -39,15 +41,15 @@ def _ceilings(scale: str) -> Iterator[Step]:
 def _kernels(scale: str) -> Iterator[Step]:
     cases = list(_kernel_cases(scale))
     for case in cases:
-        yield case, tuple(mode for mode in case.modes if mode != AUTOTUNE)
-    for case in cases:
-        yield case, (EAGER, AUTOTUNE)
+        yield case, tuple(mode for mode in case.modes if mode not in _DEAR)
+    for mode in _DEAR:
+        yield from ((case, (EAGER, mode)) for case in cases)
 
 
 def _kernel_cases(scale: str) -> Iterator[Case]:
     for name, kernel in KERNELS.items():
         for label, size in kernel.sizes[scale].items():
-            modes = (*_PLAIN, *kernel.others, AUTOTUNE)
+            modes = (*_PLAIN, *kernel.others, *_DEAR)
             yield Case(f"kernels/{name}@{label}", f"kernels:{name}", "kernel", modes, size)
 
 
@@ -122,8 +124,8 @@ def in_modes(every: Iterable[Step], modes: Collection[str]) -> list[Step]:
 
 
 def dear_last(every: Iterable[Step]) -> list[Step]:
-    """The same in the same order, but what autotunes after all else: it takes the longest."""
-    return sorted(every, key=lambda step: AUTOTUNE in step[1])
+    """The same in the same order, but what times candidates last: it takes the longest."""
+    return sorted(every, key=lambda step: any(mode in step[1] for mode in _DEAR))
 
 
 def missing(every: Iterable[Step], rows: Collection[tuple[str, str]]) -> list[Step]:

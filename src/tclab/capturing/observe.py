@@ -1,4 +1,4 @@
-"""`steps`, `replay` and `memory`: one thing of a compile or of calls, watched closely."""
+"""`steps`, `replay`, `memory` and `levels`: one thing of a compile or a call, watched closely."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Any
 
 import torch
 
+from tclab import user_lines
 from tclab.capturing.fresh import fresh, function_of
+from tclab.capturing.read import levels as _levels
 from tclab.capturing.read import memory as _memory
 from tclab.capturing.read import replay as _replay
 from tclab.capturing.read import steps as _steps
-from tclab.capturing.torch_private import check, stepping
+from tclab.capturing.torch_private import check, decomposing, stepping
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
-from tclab.model import Memory, Replay, Steps
+from tclab.model import Levels, Memory, Replay, Steps
 
 #: The phases of one run, by name, in order.
 Phases = Mapping[str, Callable[[], object]]
@@ -31,6 +33,19 @@ def steps(fn: Callable[..., Any], *args: object) -> Steps:
     with fresh(fn), stepping.noting(trace):
         torch.compile(fn, backend="eager")(*args)
     return _steps.steps(trace)
+
+
+def levels(fn: Callable[..., Any], *args: object) -> Levels:
+    """``fn(*args)`` as calls of ATen, of Core ATen and of prims, each with the call above that it
+    was made from. `fn` is run, not compiled. CaptureError where it cannot be traced.
+    """
+    check.require()
+    try:
+        return _levels.levels(decomposing.traced(fn, args, user_lines.is_users))
+    except Exception as error:
+        cause = f"cannot be traced: {type(error).__name__}: {error!s:.200}"
+        step = "call it without tracing first; no .item() and no if on a tensor can be traced"
+        raise CaptureError("tclab.levels", cause, step) from error
 
 
 def replay(

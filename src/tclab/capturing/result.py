@@ -27,6 +27,7 @@ from tclab.model import (
     Breaks,
     Chain,
     Chart,
+    FusionPairs,
     Graph,
     Guards,
     Kernel,
@@ -154,6 +155,11 @@ class Capture:
     def fusion(self) -> Listing:
         """The scheduler's fusion decisions."""
         return _units.fusion(self.units)
+
+    @cached_property
+    def fusion_pairs(self) -> tuple[FusionPairs, ...]:
+        """What was decided on each pair of scheduler nodes, and why, one for each graph."""
+        return tuple(unit.pairs for unit in self.units if unit.pairs)
 
     @cached_property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -56,6 +56,14 @@ from tclab.model.decisions import (
     Replay,
     Steps,
 )
+from tclab.model.fusions import (
+    NOTHING_SHARED,
+    VERDICTS,
+    FusionPair,
+    FusionPairs,
+    ScheduledNode,
+)
+from tclab.model.levels import Level, LevelCall, Levels
 from tclab.model.reports import Report
 from tclab.model.runs import (
     CAUSES,
@@ -74,7 +82,9 @@ __all__ = [
     "KINDS",
     "LABELS",
     "NEEDS",
+    "NOTHING_SHARED",
     "STAGES",
+    "VERDICTS",
     "Annotated",
     "Artifact",
     "Attempt",
@@ -86,12 +96,17 @@ __all__ = [
     "Claim",
     "Diff",
     "Failure",
+    "FusionPair",
+    "FusionPairs",
     "Graph",
     "Guard",
     "Guards",
     "Instruction",
     "Json",
     "Kernel",
+    "Level",
+    "LevelCall",
+    "Levels",
     "LineNote",
     "Listing",
     "Memory",
@@ -107,6 +122,7 @@ __all__ = [
     "Replay",
     "Report",
     "Run",
+    "ScheduledNode",
     "Snippet",
     "SourceLine",
     "Steps",

@@ -58,7 +58,7 @@ class Snippet:
         return self.name.split("/", 1)[0]
 
 
-NEEDS = frozenset({"cuda", "triton", "cxx"})
+NEEDS = frozenset({"cuda", "two_gpus", "triton", "cxx"})
 
 
 @kind("provenance")

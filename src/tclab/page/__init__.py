@@ -22,6 +22,7 @@ from tclab.page.reference import entries as reference
 from tclab.page.site import verdicts as judged
 
 __all__ = [
+    "awaited",
     "beliefs",
     "calls",
     "code",
@@ -44,6 +45,18 @@ def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -
     """
     block, found, runs = _find(name)
     block.emit(outputs.whole(block, found, runs, fold, focus))
+
+
+def awaited(name: str, focus: Sequence[str] | None = None) -> None:
+    """As `snippet`, for one that needs a machine which has not recorded it yet: until then its
+    title, caption and code, and a note of what it waits for. Sentences bound to it say so, too.
+    """
+    block, book = blocks.current(), state.build().book
+    found = book.snippet(name, block.place)
+    if runs := book.runs.get(name, ()):
+        block.emit(outputs.whole(block, found, runs, fold=False, focus=focus))
+    else:
+        block.emit(outputs.without_runs(block, found, book.plan.live(found).why, focus))
 
 
 def code(

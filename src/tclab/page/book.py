@@ -170,9 +170,14 @@ def _recordings(book: Book) -> list[TclabError]:
         wrong = [status.problem for status in recorded if status.problem]
         problems += wrong
         book.runs[name] = () if wrong else tuple(status.run() for status in recorded)
-        if live.state == "lacking" and not recorded:
+        if live.state == "lacking" and not recorded and not _awaited(book, name):
             problems.append(no_run(live, _first_use(book, name)))
     return problems
+
+
+def _awaited(book: Book, name: str) -> bool:
+    """Whether all pages that use a snippet say themselves that no machine has run it."""
+    return {use.function for use in book.uses if use.snippet == name} == {"awaited"}
 
 
 def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:

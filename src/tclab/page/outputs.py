@@ -28,6 +28,21 @@ def whole(
     )
 
 
+def without_runs(
+    block: Block, snippet: Snippet, needs: Sequence[str], focus: Sequence[str] | None
+) -> str:
+    """Title, caption and source of a snippet that no machine here or recorded has run."""
+    lacking = ", ".join(tag("code", esc(need)) for need in needs)
+    said = f"Not recorded yet. It needs {lacking}, which the machine that built this page lacks."
+    note = tag("p", "Not run", class_="admonition-title") + tag("p", said)
+    ident = slug(snippet.name)
+    body = [_title(block, snippet, ident), caption_html(snippet)]
+    body += [tag("div", note, class_="admonition note"), source(block, snippet, None, False, focus)]
+    return tag(
+        "section", "\n".join(body), class_="tclab-snippet", id=ident, aria_label=snippet.title
+    )
+
+
 def _title(block: Block, snippet: Snippet, ident: str) -> str:
     """The snippet's title with a link to it; nothing where the heading above says the same."""
     if _same(snippet.title, block.heading):

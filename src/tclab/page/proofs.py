@@ -17,6 +17,9 @@ from tclab.render.kinds.table import cells
 _WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
           "<=": "up to PyTorch {}", "==": "PyTorch {}"}  # fmt: skip
 
+#: Of a sentence whose claim no machine has run: a page says so of the snippet (`awaited`).
+_NOT_RUN = "asserted, not yet recorded"
+
 
 def problems(book: Book) -> list[PageError]:
     """A problem for each bound sentence that the runs to be shown do not carry."""
@@ -86,7 +89,8 @@ def _shown(sentence: Sentence, url: str, book: Book) -> str:
     marks = [_mark(sentence, url, book, name, claim) for name, claim in sentence.claims]
     made = (_claim(book.snippet(n, str(sentence)), c, str(sentence)) for n, c in sentence.claims)
     versions = dict.fromkeys(note for claim in made if (note := only(claim)))
-    note = f" ({'; '.join(versions)})" if versions else ""
+    notes = [*versions, *(_NOT_RUN for name, _ in sentence.claims if not book.runs.get(name))]
+    note = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
     return f'<span class="tclab-sentence">{sentence.text}{note}</span>{"".join(marks)}'
 
 

@@ -43,6 +43,7 @@ def svg(calls: Sequence[Called], title: str, torch_git: str = "") -> str:
         edges + "".join(rows),
         xmlns="http://www.w3.org/2000/svg",
         class_="tclab-calls",
+        data_search_exclude="",  # its words are in the table below it
         role="group",
         aria_label=one_line(f"{title}: {len(calls)} functions"),
         width="100%",

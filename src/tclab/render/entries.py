@@ -1,8 +1,9 @@
 """A table as a reference: each row is an entry with a name, an id, and where the book shows it.
 
-Without JavaScript it is a plain table. With it there is a field above that filters the rows. The
-widths of its columns are known from its texts, so that a browser need not lay out thousands of rows
-to find them.
+Without JavaScript it is a plain table. With it there is a field above that filters the rows, and
+of a long table all but the first rows are text, in `<noscript>`, until somebody is there. The
+widths of its columns are known from its texts, so that a browser need not lay out thousands of
+rows to find them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tclab.render import parts
-from tclab.render.escape import esc, identifier, tag
+from tclab.render.escape import attributes, esc, identifier, tag
 from tclab.render.kinds.table import cells
 from tclab.render.options import commit_url
 
@@ -28,6 +29,8 @@ _NARROWEST, _WIDEST = 9, 34
 _WORD = 14
 #: Names up to this length stay in one piece.
 _SHORT = 16
+#: Rows that are elements from the start, where there are more than twice as many.
+_AT_ONCE = 50
 _BREAKS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
 
 Link = tuple[str, str]  # address, words
@@ -52,23 +55,33 @@ def html(table: Table, extra: Extra) -> str:
     head = [*table.columns]
     head += ["in PyTorch"] if any(extra.versions.values()) else []
     head += ["shown in"] if extra.shown else []
-    rows = [_row(table, row, head, extra) for row in cells(table)]
-    names = "".join(tag("th", esc(name), scope="col") for name in head)
-    body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    drawn = tag("table", body, class_="tclab-table", style=_columns(head, table, extra))
+    widths = _widths(head, table, extra)
+    rows = [_row(table, row, dict(zip(head, widths)), extra) for row in cells(table)]
+    style = _columns(widths)
+    first = len(rows) if len(rows) <= 2 * _AT_ONCE else _AT_ONCE
+    drawn = _table(head, rows[:first], style)
+    if rows[first:]:
+        drawn += tag("noscript", _table(head, rows[first:], style))
     inner = parts.scroll(drawn, table.title, search=False)
     return tag("div", inner, class_="tclab-entries", data_label=table.title)
 
 
-def _columns(head: Sequence[str], table: Table, extra: Extra) -> str:
-    """The columns' widths and their least sum, as a style.
+def _table(head: Sequence[str], rows: Sequence[str], style: str) -> str:
+    names = "".join(tag("th", esc(name), scope="col") for name in head)
+    body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    return tag("table", body, class_="tclab-table", style=style)
 
-    Words fit always, nine of ten cells where there is room, within bounds.
-    """
+
+def _widths(head: Sequence[str], table: Table, extra: Extra) -> list[int]:
+    """Characters of each column: words fit always, nine of ten cells where there is room."""
     texts = dict(zip(table.columns, zip(*cells(table))))
     texts["in PyTorch"] = tuple(extra.versions.values())
     texts["shown in"] = tuple(words for links in extra.shown.values() for _, words in links)
-    widths = [_width(name, texts.get(name, ())) for name in head]
+    return [_width(name, texts.get(name, ())) for name in head]
+
+
+def _columns(widths: Sequence[int]) -> str:
+    """The columns' widths and their least sum, as a style."""
     least = [round(_least(width), 1) for width in widths]
     tracks = " ".join(f"minmax({em}em,{width}fr)" for em, width in zip(least, widths, strict=True))
     return f"--cols:{tracks};--least:{sum(least):.1f}em"
@@ -91,17 +104,31 @@ def _shown(text: str) -> str:
     return text.rsplit("/", 1)[-1] if _PLACE.fullmatch(text) else text
 
 
-def _row(table: Table, row: Sequence[str], head: Sequence[str], extra: Extra) -> str:
+def _row(table: Table, row: Sequence[str], widths: Mapping[str, int], extra: Extra) -> str:
     name, *rest = row
     told = [_cell(text, extra.torch_git) for text in rest]
-    if "in PyTorch" in head:
+    links = extra.shown.get(name, ())
+    if "in PyTorch" in widths:
         told.append(esc(extra.versions.get(name, "")))
-    if "shown in" in head:
-        links = (tag("a", esc(words), href=href) for href, words in extra.shown.get(name, ()))
-        told.append("<br>".join(links))
+    if "shown in" in widths:
+        told.append("<br>".join(tag("a", esc(words), href=href) for href, words in links))
     first = tag("code", _name(name))
     body = "".join(f"<td>{cell}" for cell in (first, *told))  # its end tag may be left out
-    return f'<tr id="{anchor(table, name)}">{body}</tr>'
+    lines = _lines([*row, "\n".join(words for _, words in links)], widths)
+    height = attributes(style=f"--lines:{lines}" if lines > 1 else None)
+    return f'<tr id="{anchor(table, name)}"{height}>{body}</tr>'
+
+
+def _lines(texts: Sequence[str], widths: Mapping[str, int]) -> int:
+    """Lines of the highest cell, for a browser that has not laid the row out yet.
+
+    `texts` are those of the table and of the last column.
+    """
+    chars = (*(widths[name] for name in list(widths)[: len(texts) - 1]), list(widths.values())[-1])
+    return max(
+        sum(-(-max(len(line), 1) // width) for line in _shown(text).split("\n"))
+        for text, width in zip(texts, chars, strict=True)
+    )
 
 
 def _name(name: str) -> str:

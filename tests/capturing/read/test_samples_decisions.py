@@ -1,4 +1,4 @@
-"""Instructions, failed guards, cuts and memory, as five versions of PyTorch said them."""
+"""Instructions, failed guards, cuts, memory, pairs and levels, as five PyTorch said them."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from typing import Any
 
 import pytest
 
-from tclab.capturing.read import memory, partition, replay, steps
+from tclab.capturing.read import fusion, levels, memory, partition, replay, steps
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace import names
-from tclab.capturing.trace.events import Trace
-from tclab.capturing.trace.notes import CutNote, CutValue, StepNote
-from tclab.model import Graph, Node
+from tclab.capturing.trace.events import Event, Trace
+from tclab.capturing.trace.notes import (
+    AskedNote,
+    BodyNote,
+    CallNote,
+    CutNote,
+    CutValue,
+    FusedNote,
+    GroupNote,
+    StepNote,
+)
+from tclab.model import FusionPairs, Graph, Node, SourceLine
 from tests.samples.replay import VERSIONS, text
 
 each_version = pytest.mark.parametrize("version", VERSIONS)
@@ -127,3 +136,95 @@ def test_a_compiled_graph_is_called_so():
 
 def test_entries_go_by_their_own_number():
     assert compiler.entries(test_entries_go_by_their_own_number.__code__) == []
+
+
+SOFTMAX = SourceLine("functions.py", 71, "return torch.softmax(x, -1), x.sum(0)")
+
+
+def decided(version: str, graph: Graph | None) -> FusionPairs:
+    """What was decided on the pairs of a softmax along rows and a sum along columns."""
+    *several, last = said(version, "pairs")
+    events = [Event(e["name"], _note(e["data"]), e["text"], "0/0") for e in several]
+    origins = {op: tuple(map(tuple, marks)) for op, marks in last["data"]["origins"].items()}
+    groups = [GroupNote(tuple(g["ops"]), g["bytes"], ()) for g in last["data"]["groups"]]
+    pairs = fusion.pairs(events, BodyNote({}, origins, tuple(groups)), graph)
+    assert pairs is not None
+    return pairs
+
+
+def _note(data: dict[str, Any] | None) -> AskedNote | FusedNote | None:
+    if data is None:
+        return None
+    sides = {side: tuple(data[side]) for side in ("first", "second")}
+    if "may" not in data:
+        return FusedNote(**{**data, **sides})
+    return AskedNote(**{**data, **sides, "shared": tuple(map(tuple, data["shared"]))})
+
+
+@each_version
+def test_pairs_that_were_fused_and_what_it_saves(version):
+    pairs = decided(version, None)
+    rows, all_but_columns = 32 * 4, ("op0", "op1", "op2", "op3")
+    assert pairs.groups == (all_but_columns, ("op4",))
+    assert [(p.first, p.second, p.saved, p.round) for p in pairs.of("fused")] == [
+        (("op1",), ("op2",), 32 * rows, 1),  # what is between them is not read again
+        (("op0",), ("op1", "op2"), 32 * rows + 2 * rows, 2),  # the maxima are not written
+        (("op0", "op1", "op2"), ("op3",), 2 * (32 * rows + rows), 2),
+    ]
+    assert all(p.reason == "" for p in pairs.of("fused"))
+
+
+@each_version
+def test_pairs_that_were_refused_and_why(version):
+    pairs = decided(version, None)
+    between = pairs.pair("op1", "op3")
+    assert between.reason == "intermediate nodes between node1 & node2"
+    assert pairs.together(between) and between.shared == {"buf1": 32 * 32 * 4}
+    apart = [pair for pair in pairs.of("refused") if pair.reason == "no shared data"]
+    assert apart and all("op4" in pair.ops and not pair.shared for pair in apart)
+    assert len(apart) + 1 == len(pairs.of("refused"))
+    assert all(pairs.together(pair) for pair in pairs.of("possible"))
+    with pytest.raises(KeyError, match="op3 with op0 was not considered"):
+        pairs.pair("op3", "op0")
+
+
+@each_version
+def test_nodes_of_the_scheduler_are_those_of_the_graph(version):
+    nodes = tuple(
+        Node(name, "call_function", "aten.x", source=SOFTMAX) for name in ("amax", "exp", "sub")
+    )
+    known = {node.name: node for node in decided(version, Graph(nodes=nodes)).nodes}
+    assert (known["op0"].computes, known["op0"].locations) == (("amax",), (SOFTMAX,))
+    assert (set(known["op1"].computes), known["op1"].locations) == ({"exp", "sub"}, (SOFTMAX,))
+    assert (known["op4"].computes, known["op4"].locations) == (("sum_2",), ())
+
+
+def test_a_pair_that_would_make_a_circle_is_refused_after_all():
+    asked = AskedNote(("op0",), ("op1",), True, (("buf0", 4),))
+    why = Event("fusion", None, "cannot fuse op0 with op1: will create cycle")
+    body = BodyNote({}, {"op0": (), "op1": ()})
+    pairs = fusion.pairs([Event(names.ASKED, asked), why], body, None)
+    assert [(p.verdict, p.reason) for p in pairs.pairs] == [("refused", "will create cycle")]
+    again = fusion.pairs([why, Event(names.ASKED, asked)], body, None)
+    assert [(p.verdict, p.reason) for p in again.pairs] == [("possible", "")]
+    assert fusion.pairs([], None, None) is None
+
+
+def _call(data: dict[str, Any]) -> CallNote:
+    return CallNote(**{**data, "shape": data["shape"] and tuple(data["shape"])})
+
+
+@each_version
+def test_each_call_and_what_it_becomes(version):
+    traced = [list(map(_call, level)) for level in said(version, "levels")]
+    shown = levels.levels(traced)
+    aten, core, prims = shown.levels
+    assert aten.operators == ("aten.mm", "aten.silu", "aten.add.Tensor")
+    assert core.operators == ("aten.mm", "aten.sigmoid", "aten.mul.Tensor", "aten.add.Tensor")
+    assert [c.operator for c in shown.below("ATen", "silu")] == ["aten.sigmoid", "aten.mul.Tensor"]
+    assert [c.operator for c in shown.below("Core ATen", "mm")] == ["aten.mm"]
+    assert shown.below("Prims", "mm") == ()
+    assert {c.origin for c in prims.calls} == {c.name for c in core.calls}
+    types = {(call.location.line, call.shape, call.dtype) for call in aten.calls}
+    assert types == {(75, ("4", "8"), "f32")}
+    assert shown["Prims"].counts["prims.mul"] == 1

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from tclab.capturing.machine_code.positions import is_instruction, padding_lines
+from tclab.capturing.read.fusion import REFUSED
 from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.trace.notes import GroupNote
 from tclab.model import Kernel
-
-# cannot fuse op0 with op1: no shared data
-_REFUSED = re.compile(r"^cannot fuse (\w+) with (\w+): (.*)$", re.MULTILINE)
 
 
 def facts(kernel: Kernel, unit: Unit) -> dict[str, str]:
@@ -47,7 +44,7 @@ def _fused(group: GroupNote) -> str:
 
 def _refused(ops: set[str], fusion: Iterable[str]) -> dict[str, None]:
     """Each refusal once: a pair of groups is tried in every round."""
-    refusals = _REFUSED.findall("\n".join(fusion))
+    refusals = REFUSED.findall("\n".join(fusion))
     apart = (
         (a, b, why) for a, b, why in refusals if len({*a.split("_"), *b.split("_")} & ops) == 1
     )

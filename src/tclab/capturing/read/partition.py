@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tclab.capturing.trace import names
@@ -36,8 +36,9 @@ def _halves(
 
 
 def _partition(index: int, cut: dict[str, CutValue], forward: Graph, backward: Graph) -> Partition:
+    there = {node.name: node.op for node in backward.nodes}
     values = [
-        _value(node, cut[node.name], _fate(node, backward))
+        _value(node, cut[node.name], _fate(node, there))
         for node in forward.nodes
         if node.name in cut
     ]
@@ -52,10 +53,10 @@ def _kept_as_a_view(value: PartedValue) -> PartedValue:
     return replace(value, fate="saved") if value.fate == "forward only" else value
 
 
-def _fate(node: Node, backward: Graph) -> str:
+def _fate(node: Node, there: Mapping[str, str]) -> str:
+    """`there` are the backward's nodes: what each is, by its name."""
     if node.op == "placeholder":
         return "input"
-    there = {back.name: back.op for back in backward.nodes}
     if node.name not in there:
         return "forward only"
     return "saved" if there[node.name] == "placeholder" else "recomputed"

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tclab.capturing.read import fusion as _fusion
 from tclab.capturing.read import output_code
 from tclab.capturing.read.kernels import kernels_of
 from tclab.capturing.read.output_code import OutputCode, Record
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.notes import BodyNote, KernelNote
-from tclab.model import Graph, Kernel, Listing
+from tclab.model import FusionPairs, Graph, Kernel, Listing
 from tclab.scrub import scrub
 
 # # AOT ID: ['3_inference']
@@ -25,7 +26,7 @@ _KERNEL_PATH = re.compile(r"^# kernel path: .*\n", re.MULTILINE)
 _GRAPH = "inductor_post_grad_graph"
 #: What belongs to the graph whose post-grad graph came before it.
 _EVENTS = (
-    *("ir_pre_fusion", "ir_post_fusion", "fusion", "inductor_output_code"),
+    *("ir_pre_fusion", "ir_post_fusion", "inductor_output_code", *_fusion.EVENTS),
     *(names.KERNEL_NODES, names.BODY, names.KERNEL),
 )
 
@@ -64,6 +65,7 @@ class Unit:
     ir_pre_fusion: Listing | None = None
     ir: Listing | None = None
     fusion: tuple[str, ...] = ()
+    pairs: FusionPairs | None = None
     output: OutputCode = field(default_factory=OutputCode)
     wrapper: Listing | None = None
     kernels: tuple[Kernel, ...] = ()
@@ -120,7 +122,7 @@ class _Heard:
     graph: Graph | None
     pre_fusion: str = ""
     post_fusion: str = ""
-    fusion: list[str] = field(default_factory=list)
+    decisions: list[Event[Any]] = field(default_factory=list)  # of the scheduler
     code: str = ""
     record: Record = field(default_factory=dict)
     body: BodyNote | None = None
@@ -131,8 +133,8 @@ class _Heard:
             self.pre_fusion += event.payload.removeprefix("BEFORE FUSION\n")
         elif event.name == "ir_post_fusion":
             self.post_fusion += event.payload.removeprefix("AFTER FUSION\n")
-        elif event.name == "fusion":
-            self.fusion.append(event.payload)
+        elif event.name in _fusion.EVENTS:
+            self.decisions.append(event)
         elif event.name == "inductor_output_code":
             self.code = event.payload
         elif event.name == names.KERNEL_NODES:
@@ -148,7 +150,10 @@ class _Heard:
         unit = Unit(index, self.compile_id, aot_id[2] if aot_id else "")
         unit.ir_pre_fusion = _ir(unit, self.pre_fusion, unique, fused=False)
         unit.ir = _ir(unit, self.post_fusion, unique, fused=True)
-        unit.fusion, unit.body, unit.written = tuple(self.fusion), self.body, tuple(self.written)
+        unit.fusion = tuple(e.payload for e in self.decisions if e.name == "fusion")
+        unit.body, unit.written = self.body, tuple(self.written)
+        pairs = _fusion.pairs(self.decisions, self.body, self.graph, unit.where)
+        unit.pairs = pairs and replace(pairs, name=unique(pairs.name))
         if self.code:
             file = OutputCode.read(_own_ids(self.code, index), self.record, self.graph)
             unit.output, unit.wrapper = file, _wrapper(unit, file, unique)

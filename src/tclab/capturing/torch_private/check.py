@@ -18,6 +18,7 @@ from tclab.capturing.torch_private import (
     autotuners,
     compiler,
     cpp_commands,
+    decomposing,
     device_guards,
     launches,
     origins,
@@ -37,6 +38,7 @@ def names() -> tuple[Private, ...]:
         origins.NAMES,
         partitions.NAMES,
         stepping.NAMES,
+        decomposing.NAMES,
         cpp_commands.NAMES,
         vector_isa.NAMES,
     ]

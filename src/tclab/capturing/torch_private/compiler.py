@@ -200,9 +200,7 @@ def frames_around_modules() -> str:
 
 def is_cached(code: CodeType) -> bool:
     """Whether Dynamo holds compiled code for this code object."""
-    from torch._dynamo.eval_frame import _debug_get_cache_entry_list
-
-    return bool(_debug_get_cache_entry_list(code))
+    return bool(entries(code))
 
 
 def entries(code: CodeType) -> list[Any]:

@@ -17,7 +17,12 @@ from unittest import mock
 
 from torch import fx
 
-from tclab.capturing.torch_private import compiler, origins_graphs, origins_kernels
+from tclab.capturing.torch_private import (
+    compiler,
+    origins_fusion,
+    origins_graphs,
+    origins_kernels,
+)
 from tclab.capturing.torch_private.private import Private
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.notes import MARK, Collected
@@ -49,6 +54,11 @@ NAMES = (
         "bytes a kernel moves",
     ),
     Private("torch._inductor.debug", "log_ir_post_fusion", "the IR behind the log"),
+    Private("torch._inductor.scheduler", "Scheduler.can_fuse", "which pairs are considered"),
+    Private("torch._inductor.scheduler", "Scheduler.fuse_two_nodes", "which pairs are fused"),
+    Private("torch._inductor.scheduler", "Scheduler.dep_size_hint", "bytes that a pair shares"),
+    Private("torch._inductor.codegen.cpp", "CppScheduling.can_fuse_vertical", "who declined"),
+    Private("torch._inductor.codegen.cpp", "CppScheduling.can_fuse_horizontal", "who declined"),
     Private("torch._inductor.pattern_matcher", "LoweringPatternEntry.apply", "replaced nodes"),
     Private("torch._inductor.pattern_matcher", "GraphPatternEntry.apply", "replaced nodes"),
     Private("torch._inductor.pattern_matcher", "ReplacementPatternEntry.apply", "replaced nodes"),
@@ -87,7 +97,7 @@ def noting(trace: Trace) -> Iterator[None]:
 def _patches(notes: Collected) -> Iterator[tuple[object, str, Function]]:
     """Owner, name and replacement of each patch."""
     from torch._dynamo import output_graph
-    from torch._inductor import debug, ir, loop_body, pattern_matcher, utils
+    from torch._inductor import debug, ir, loop_body, pattern_matcher, scheduler, utils
     from torch._inductor.codegen import common, cpp, triton
 
     seams: tuple[tuple[object, str, Noted], ...] = (
@@ -101,6 +111,10 @@ def _patches(notes: Collected) -> Iterator[tuple[object, str, Function]]:
         (ir.IRNode, "__post_init__", origins_kernels.loops),
         (loop_body.LightTracer, "create_node", origins_kernels.body_node),
         (debug, "log_ir_post_fusion", origins_kernels.log_ir),
+        (scheduler.Scheduler, "can_fuse", origins_fusion.can_fuse),
+        (scheduler.Scheduler, "fuse_two_nodes", origins_fusion.fuse_two_nodes),
+        (cpp.CppScheduling, "can_fuse_vertical", origins_fusion.declines),
+        (cpp.CppScheduling, "can_fuse_horizontal", origins_fusion.declines),
         (utils.IndentedBuffer, "writeline", origins_kernels.writeline),
         (common.CSE, "generate", origins_kernels.generate),
         (triton.TritonScheduling, "define_kernel", origins_kernels.define_kernel),

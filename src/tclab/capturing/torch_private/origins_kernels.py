@@ -134,14 +134,14 @@ def _group(group: SchedulerNode) -> GroupNote:
         for buffer in dict.fromkeys(dep.name for dep in node.read_writes.reads_and_writes()):
             used.setdefault(buffer, []).append(node.get_name())
     shared = tuple(f"{buffer} ({', '.join(ops)})" for buffer, ops in used.items() if len(ops) > 1)
-    return GroupNote(tuple(node.get_name() for node in members), _bytes(group), shared)
+    return GroupNote(tuple(node.get_name() for node in members), moved(group), shared)
 
 
-def _bytes(group: SchedulerNode) -> int | None:
+def moved(group: SchedulerNode) -> int | None:
+    """Bytes of memory that a node reads and writes, each buffer once."""
     # Not the cached method: what Inductor asks for later must be computed by Inductor.
     try:
-        moved = group.get_read_write_buffers_sizes_impl(include_reads=True, include_writes=True)
-        return int(moved)
+        return int(group.get_read_write_buffers_sizes_impl(include_reads=True, include_writes=True))
     except Exception:  # a size that only the data decides has no hint, and versions differ in error
         return None
 

@@ -12,7 +12,15 @@ from types import CodeType
 from typing import Any, TypedDict
 
 from tclab.capturing.trace.events import EventName
-from tclab.capturing.trace.notes import BodyNote, CutNote, GraphNote, KernelNote, StepNote
+from tclab.capturing.trace.notes import (
+    AskedNote,
+    BodyNote,
+    CutNote,
+    FusedNote,
+    GraphNote,
+    KernelNote,
+    StepNote,
+)
 
 
 class _Place(TypedDict):
@@ -79,5 +87,7 @@ LAUNCHED: EventName[Any] = EventName("launched")
 GRAPH: EventName[GraphNote] = EventName("links_graph")
 BODY: EventName[BodyNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
+ASKED: EventName[AskedNote] = EventName("links_asked")
+FUSED: EventName[FusedNote] = EventName("links_fused")
 CUT: EventName[CutNote] = EventName("links_cut")
 STEP: EventName[StepNote] = EventName("step")

@@ -83,6 +83,46 @@ class GroupNote:
 
 
 @dataclass(frozen=True)
+class CallNote:
+    """A node of a traced level: `origin` is the node of the level above that was running when it
+    was made; `file` and `line` are the user's, of the first level only.
+    """
+
+    name: str
+    target: str  # an operator's own name, as aten.add.Tensor; '' for what is no operator
+    origin: str
+    shape: tuple[str, ...] | None
+    dtype: str
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class AskedNote:
+    """The scheduler asked whether two of its nodes may fuse, each given by the names in it.
+
+    `shared` are (buffer, bytes) that both read or write in the same order; `declined_by` is the
+    function of the code generator that said no, or ''.
+    """
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    may: bool
+    shared: tuple[tuple[str, int], ...]
+    declined_by: str = ""
+
+
+@dataclass(frozen=True)
+class FusedNote:
+    """Two scheduler nodes were fused: the bytes of memory that they move alone, and together."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
 class BodyNote:
     """The nodes of all loop bodies when the IR was logged: ``op: {line's name: marks}``."""
 

@@ -11,7 +11,7 @@ from tclab.errors import PageError
 from tclab.page.prose import fences
 
 #: Functions of `tclab.page` whose first argument is a snippet's name.
-FUNCTIONS = ("snippet", "code", "show", "stdout", "entries", "calls", "verdicts")
+FUNCTIONS = ("snippet", "awaited", "code", "show", "stdout", "entries", "calls", "verdicts")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Use:
     @property
     def lists_code(self) -> bool:
         """Whether it puts the snippet's source on the page."""
-        return self.function in ("snippet", "code")
+        return self.function in ("snippet", "awaited", "code")
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"

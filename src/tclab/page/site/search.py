@@ -10,13 +10,12 @@ from html.parser import HTMLParser
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 
-#: What mkdocs-jupyter puts around the code of a notebook's cell; and a drawing of calls, whose
-#: words are in the table below it.
-_CLASSES = ("highlight-ipynb", "tclab-calls")
+#: What mkdocs-jupyter puts around the code of a notebook's cell.
+_CELL = "highlight-ipynb"
 
 
 class _Pruner(HTMLParser):
-    """Collects a page's HTML but for what is marked `data-search-exclude`, cells and drawings."""
+    """Collects a page's HTML but for what is marked `data-search-exclude` and the cells."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=False)
@@ -52,9 +51,7 @@ class _Pruner(HTMLParser):
 
 
 def _is_left_out(attribute: str, value: str) -> bool:
-    return attribute == "data-search-exclude" or (
-        attribute == "class" and any(name in value for name in _CLASSES)
-    )
+    return attribute == "data-search-exclude" or (attribute == "class" and _CELL in value)
 
 
 def prose(html: str) -> str:

@@ -109,7 +109,7 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
     if function not in uses.FUNCTIONS or not call.args:
         return
     snippet = book.all[ast.literal_eval(call.args[0])]
-    if function in ("snippet", "code"):
+    if function in ("snippet", "awaited", "code"):
         yield from _fenced(snippet.source, "python")
     for run in book.runs.get(snippet.name, ()) if function != "code" else ():
         yield from _of_run(run, _wanted(call, function), function)
@@ -125,7 +125,7 @@ def _wanted(call: ast.Call, function: str) -> list[str] | None:
 
 
 def _of_run(run: Run, wanted: list[str] | None, function: str) -> Iterator[str]:
-    if function in ("snippet", "stdout") and run.stdout.strip():
+    if function in ("snippet", "awaited", "stdout") and run.stdout.strip():
         yield from _fenced(run.stdout, "text")
     for artifact in run.artifacts if function != "stdout" else ():
         if wanted is None or artifact.name in wanted:

@@ -4,9 +4,26 @@
   // So many rows are laid out while one types; the others follow when one scrolls or leaves the field.
   var AT_ONCE = 50;
 
+  // So many rows become elements while nothing else is to do.
+  var A_SLICE = 100;
+  // What tells that somebody is there, and not only a page that loads.
+  var SIGNS = ["pointermove", "pointerdown", "touchstart", "wheel", "scroll", "keydown"];
+  var whenIdle = window.requestIdleCallback || function (call) { setTimeout(call, 30); };
+
+  // The rows of a long table that are text yet, each as its HTML.
+  function asText(box) {
+    var rest = box.querySelector("noscript");
+    if (!rest) return [];
+    var html = rest.textContent;
+    rest.remove();
+    return html.slice(html.indexOf("<tbody>") + 7, html.lastIndexOf("</tbody>")).split(/(?=<tr )/);
+  }
+
   function build(box) {
     var body = box.querySelector("tbody");
-    var rows = Array.prototype.slice.call(body.rows);
+    var text = asText(box);
+    var total = body.rows.length + text.length;
+    var rows = null; // all of them, once they are elements
     var texts = null; // read when the field is used
     var label = document.createElement("label");
     var field = document.createElement("input");
@@ -21,56 +38,74 @@
     field.placeholder = "words of a row";
     label.append(field);
     box.prepend(label, count);
-    tell(rows.length);
-    var later = holdBack();
+    tell(total);
+    var later = text.length ? holdBack() : null;
+    if (later) free();
 
-    // Of a long table the first rows are laid out at once. The browser finds a word, or the target of
-    // a link, in the others too, and says so.
+    // Rows that are elements, but not laid out. The browser finds a word in them, and says so.
     function holdBack() {
-      if (rows.length <= 2 * AT_ONCE || wantedRow()) return null;
       var held = document.createElement("tbody");
       var button = document.createElement("button");
       held.setAttribute("hidden", "until-found");
-      held.append.apply(held, rows.slice(AT_ONCE));
       body.after(held);
       button.type = "button";
       button.className = "tclab-more";
-      button.textContent = "Show all " + rows.length.toLocaleString("en") + " rows";
+      button.textContent = "Show all " + total.toLocaleString("en") + " rows";
       button.addEventListener("click", bring);
       box.append(button);
       held.addEventListener("beforematch", bring);
       box.addEventListener("scroll", bring, true);
       window.addEventListener("beforeprint", bring);
+      SIGNS.forEach(function (sign) { window.addEventListener(sign, begin, { passive: true }); });
       return held;
+    }
+
+    function begin() {
+      SIGNS.forEach(function (sign) { window.removeEventListener(sign, begin); });
+      whenIdle(function slice() {
+        make(A_SLICE);
+        if (text.length) whenIdle(slice);
+      });
+    }
+
+    function make(number) {
+      if (text.length) later.insertAdjacentHTML("beforeend", text.splice(0, number).join(""));
     }
 
     function bring() {
       if (!later) return;
+      make(text.length);
       box.querySelector(".tclab-more").remove();
       body.append.apply(body, Array.from(later.rows));
       later.remove();
       later = null;
     }
 
-    function wantedRow() {
-      var id = location.hash.slice(1);
-      return id && rows.filter(function (row) { return row.id === id; })[0];
+    function all() {
+      bring();
+      rows = rows || Array.from(body.rows);
+      return rows;
+    }
+
+    function has(id) {
+      var start = '<tr id="' + id + '"';
+      return text.some(function (row) { return row.startsWith(start); })
+        || (rows || Array.from(box.querySelectorAll("tbody tr"))).some(function (row) { return row.id === id; });
     }
 
     function tell(number) {
-      count.textContent = number.toLocaleString("en") + " of " + rows.length.toLocaleString("en");
+      count.textContent = number.toLocaleString("en") + " of " + total.toLocaleString("en");
     }
 
     // Taking thousands of rows out takes a while: it is done before the first letter.
     function enter() {
-      bring();
-      texts = texts || rows.map(function (row) { return row.textContent.toLowerCase(); });
+      texts = texts || all().map(function (row) { return row.textContent.toLowerCase(); });
       apply();
     }
 
     function matching() {
       var words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
-      return rows.filter(function (_, i) {
+      return all().filter(function (_, i) {
         return words.every(function (word) { return texts[i].indexOf(word) >= 0; });
       });
     }
@@ -87,17 +122,17 @@
       left = [];
     }
 
-    // The target of a link may be a row that is filtered out.
+    // The target of a link may be a row that is filtered out, or no element yet.
     function free() {
-      var target = wantedRow();
-      if (!target) return;
-      bring();
-      if (target.isConnected) return;
+      var id = decodeURIComponent(location.hash.slice(1));
+      if (!id || !has(id)) return;
+      if (document.getElementById(id) && !later) return;
       field.value = "";
-      body.replaceChildren.apply(body, rows);
+      body.replaceChildren.apply(body, all());
       left = [];
-      tell(rows.length);
-      target.scrollIntoView({ block: "center" });
+      tell(total);
+      location.replace(location.hash); // now that it is there, it is the target
+      document.getElementById(id).scrollIntoView({ block: "center" });
     }
 
     field.addEventListener("focus", enter);

@@ -119,20 +119,38 @@
     if (button && navigator.clipboard) copy(button);
   }
 
+  // ------------------------------------------------------------------- what is wider than its box
+
+  // Asking for the width of what is far off lays it out: that is done while nothing else is to do.
+  var whenIdle = window.requestIdleCallback || function (call) { setTimeout(call, 30); };
+  var unmeasured = [];
+
+  function measure(boxes) {
+    if (!unmeasured.length && boxes.length) whenIdle(next);
+    unmeasured.push.apply(unmeasured, boxes);
+  }
+
+  function next() {
+    var box = unmeasured.shift();
+    if (box.scrollWidth > box.clientWidth) {
+      if (box.matches(".tclab-canvas")) centre(box);
+      else if (!box.hasAttribute("tabindex")) box.tabIndex = 0;
+    }
+    if (unmeasured.length) whenIdle(next);
+  }
+
   // Material takes listings from the keyboard on screens without a mouse: those that scroll come back.
   function keepReachable(changes) {
-    changes.forEach(function (change) {
-      var code = change.target;
-      if (!code.matches("pre > code") || code.hasAttribute("tabindex")) return;
-      if (code.scrollWidth > code.clientWidth) code.tabIndex = 0;
-    });
+    measure(changes.map(function (change) { return change.target; }).filter(function (code) {
+      return code.matches("pre > code") && !code.hasAttribute("tabindex");
+    }));
   }
 
   // Material's wide tables scroll, too, but it gives them no way in.
-  function reachTables() {
-    document.querySelectorAll(".md-typeset__scrollwrap:not([tabindex])").forEach(function (box) {
-      if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
-    });
+  function settle() {
+    measure(Array.from(document.querySelectorAll(
+      ".md-typeset__scrollwrap:not([tabindex]), .tclab-canvas"
+    )));
   }
 
   // ------------------------------------------------------------------------------- pictures
@@ -156,30 +174,25 @@
     });
   }
 
-  // A drawing wider than its box begins where its first row is: first all is measured, then moved.
-  function centre() {
-    var moves = [];
-    document.querySelectorAll(".tclab-canvas").forEach(function (box) {
-      if (box.scrollLeft || box.scrollWidth <= box.clientWidth) return;
-      var tops = Array.prototype.map.call(box.querySelectorAll(".tclab-node"), function (node) {
-        return node.getBoundingClientRect();
-      });
-      var first = tops.sort(function (a, b) { return a.top - b.top || a.left - b.left; })[0];
-      if (!first || !first.width) return;
-      var middle = first.left + first.width / 2 - box.getBoundingClientRect().left;
-      moves.push([box, Math.max(0, middle - box.clientWidth / 2)]);
+  // A drawing wider than its box begins where its first row is.
+  function centre(box) {
+    if (box.scrollLeft) return;
+    var tops = Array.prototype.map.call(box.querySelectorAll(".tclab-node"), function (node) {
+      return node.getBoundingClientRect();
     });
-    moves.forEach(function (move) { move[0].scrollLeft = move[1]; });
+    var first = tops.sort(function (a, b) { return a.top - b.top || a.left - b.left; })[0];
+    if (!first || !first.width) return;
+    var middle = first.left + first.width / 2 - box.getBoundingClientRect().left;
+    box.scrollLeft = Math.max(0, middle - box.clientWidth / 2);
   }
 
   // ------------------------------------------------------------------------------------ page
 
-  function start() { restore(); reveal(); offerCopies(); requestAnimationFrame(settle); }
-  function settle() { reachTables(); centre(); }
+  function start() { restore(); reveal(); offerCopies(); settle(); }
 
   document.addEventListener("click", clicked);
   document.addEventListener("toggle", toggled, true);
-  document.addEventListener("change", function (event) { remember(event); centre(); });
+  document.addEventListener("change", function (event) { remember(event); settle(); });
   window.addEventListener("hashchange", reveal);
   new MutationObserver(keepReachable).observe(document.documentElement, {
     attributes: true, attributeFilter: ["tabindex"], subtree: true

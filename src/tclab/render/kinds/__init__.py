@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
-from tclab.render.decisions import memory, partition, replay, steps
+from tclab.render.decisions import fusion, levels, memory, partition, replay, steps
 from tclab.render.kinds import (
     annotated,
     breaks,
@@ -35,9 +35,11 @@ RENDERERS: dict[str, ModuleType] = {
     "chain": chain,
     "chart": chart,
     "diff": diff,
+    "fusion-pairs": fusion,
     "graph": graph,
     "guards": guards,
     "kernel": kernel,
+    "levels": levels,
     "listing": listing,
     "memory": memory,
     "partition": partition,

@@ -72,4 +72,6 @@ ONE_OF_TWO = "one of two"
 def _only_open(unit: Unit) -> Unit:
     """The other way's unit, with what the first has not."""
     kernels = tuple(kernel for kernel in unit.kernels if ONE_OF_TWO in kernel.facts)
-    return replace(unit, kernels=kernels, ir=None, ir_pre_fusion=None, wrapper=None, fusion=())
+    return replace(
+        unit, kernels=kernels, ir=None, ir_pre_fusion=None, wrapper=None, fusion=(), pairs=None
+    )

@@ -1,0 +1,37 @@
+"""A table of entries: long ones are text after their first rows, each row knows its height."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tclab.model import Table
+from tclab.render import entries
+
+
+def drawn(rows: list[list[str]], **extra: object) -> str:
+    table = Table("Settings", "settings", columns=["name", "default"], rows=rows)
+    return entries.html(table, entries.Extra(**extra))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("number", "at_once"), [(3, 3), (100, 100), (101, 50), (3000, 50)])
+def test_a_long_table_is_text_after_its_first_rows(number: int, at_once: int) -> None:
+    html = drawn([[f"option_{i}", "False"] for i in range(number)])
+    first, _, rest = html.partition("<noscript>")
+    ids = [re.findall(r'<tr id="settings-option_(\d+)"', part) for part in (first, rest)]
+    assert len(ids[0]) == at_once
+    assert [*ids[0], *ids[1]] == [str(i) for i in range(number)]
+
+
+def lines(html: str) -> list[int]:
+    """The lines of each row, as its style says."""
+    rows = re.findall(r'<tr id="[^"]*"([^>]*)>', html)
+    return [int(style[1]) if (style := re.search(r"--lines:(\d+)", row)) else 1 for row in rows]
+
+
+def test_a_row_knows_how_many_lines_it_has() -> None:
+    short, log = ["a", "1"], ["b", "1\n2\n3"]
+    assert lines(drawn([short, log, ["c", "x" * 80]])) == [1, 3, 3]
+    links = {"a": [("x.html", "A page"), ("y.html", "another page")]}
+    assert lines(drawn([short], shown=links)) == [2]
