@@ -8,20 +8,25 @@ empty caches, after its imports, in turns:
 - *cpu*: the first call of ``torch.compile(model)``, and its backward in training;
 - *target*: ``capture(model, target=…)`` and every stage of every kernel down to SASS.
 
-Printed of each model: the fastest seconds of each side, and the one by the other.
+Printed of each model: the fastest seconds of each side, and the one by the other. `--out FILE`
+keeps them with what this machine is: ``--out records/target_against_cpu.json``.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+from typing import Any
 
 from benchmarks.whole_models import MODELS
+from tclab import machine
 from tclab.verify.corpus import Example
 
 
@@ -80,22 +85,35 @@ def cold(side: str, name: str, gpu: str) -> float:
     return float(json.loads(done.stdout.splitlines()[-1]))
 
 
+def compared(name: str, gpu: str, runs: int) -> dict[str, Any]:
+    """The fastest seconds of each side."""
+    turns = [{side: cold(side, name, gpu) for side in SIDES} for _ in range(runs)]
+    return {"model": name} | {side: round(min(t[side] for t in turns), 1) for side in SIDES}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=[], help=", ".join(MODELS))
     parser.add_argument("--target", default="h200")
     parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="a file for what was measured")
     parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
     words = parser.parse_args()
     if words.side:
         print(json.dumps(SIDES[words.side](words.names[0], words.target)))
         return
+    head = {
+        "target": words.target,
+        "runs": words.runs,
+        "machine": dataclasses.asdict(machine.here()),
+    }
+    rows = []
     for name in words.names or MODELS:
-        turns = [{s: cold(s, name, words.target) for s in SIDES} for _ in range(words.runs)]
-        best = {side: min(turn[side] for turn in turns) for side in SIDES}
-        ratio = best["target"] / best["cpu"]
-        seconds = ", ".join(f"{side} {taken:.1f} s" for side, taken in best.items())
-        print(f"{name:34} {seconds}; target / cpu {ratio:.2f}", flush=True)
+        rows.append(row := compared(name, words.target, words.runs))
+        seconds = f"cpu {row['cpu']} s, target {row['target']} s"
+        print(f"{name:34} {seconds}; target / cpu {row['target'] / row['cpu']:.2f}", flush=True)
+        if words.out:
+            words.out.write_text(json.dumps(head | {"models": rows}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -295,3 +295,18 @@ def test_the_command_is_there_without_torch():
 def test_objects_are_checked_as_files_are():
     with pytest.raises(Exception, match="do not fit"):
         explain(lambda x: x, [()])
+
+
+def test_weights_that_cannot_be_fetched_are_said_to_be_of_no_need(write, capsys):
+    write("m.py", "def network():\n    raise ConnectionError('no route to the weights')\n")
+    assert command.main(["explain", "m.py:network"]) == 1
+    err = capsys.readouterr().err
+    assert "no route to the weights" in err and "random weights have the same kernels" in err
+
+
+def test_an_operator_of_the_gpu_alone_is_told_what_it_lacks(write, capsys):
+    write("m.py", "import torch\ntorch.library.define('tclab_bad::blur', '(Tensor x) -> Tensor')\n"
+          "def f(x):\n    return torch.ops.tclab_bad.blur(x)\n")  # fmt: skip
+    assert command.main(["explain", "m.py:f", "-i", "f32[2]"]) == 1
+    err = capsys.readouterr().err
+    assert "m.py:4" in err and "torch.library.register_fake" in err

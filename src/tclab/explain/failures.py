@@ -45,10 +45,14 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
 def of_the_function(subject: Subject, error: BaseException) -> ExplainError:
     """The function raises by itself."""
     given = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
+    step = f"correct the line, or the inputs ({given})"
+    if isinstance(error, NotImplementedError) and "from the 'CPU' backend" in str(error):
+        step = "the operator has no kernel for the CPU: with torch.library.register_fake "
+        step += "--target shows what is around it"
     return ExplainError(
         place_of(error) or subject.place,
         f"{subject.title} raised: {said(error)}",
-        f"it raises without torch.compile too: correct the line, or the inputs ({given})",
+        f"it raises without torch.compile too: {step}",
     )
 
 

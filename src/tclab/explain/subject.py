@@ -14,6 +14,7 @@ from tclab.explain.inputs import Calls, MakeCalls, Spec
 from tclab.explain.load import named, place_of, said
 from tclab.explain.seeds import seeded
 
+_NOT_FETCHED = "make it without what is fetched or read there: random weights have the same kernels"
 _COMPILED = (
     "torch.compile was already applied; this is what is under it, compiled with default options."
 )
@@ -108,7 +109,8 @@ def _made(maker: Callable[[], Any], place: str) -> Any:
             return maker()
     except (Exception, SystemExit) as error:
         at = place_of(error) or place
-        raise ExplainError(at, f"{place} raised: {said(error)}", "correct the line") from error
+        step = _NOT_FETCHED if isinstance(error, OSError) else "correct the line"
+        raise ExplainError(at, f"{place} raised: {said(error)}", step) from error
 
 
 def _may_be_factory(function: Any, own_inputs: bool) -> bool:

@@ -62,7 +62,7 @@ def decided(target: Target) -> Iterator[None]:
         patch = stack.enter_context
         patch(attention.chosen_for(target))
         patch(padding.chosen_for(target))
-        patch(fallbacks.refused())
+        patch(fallbacks.answered())
         patch(mock.patch.object(GraphLowering, "run", _checked(GraphLowering.run)))
         for cls in _benchmarkers(benchmarking):
             for name in [n for n in vars(cls) if n.startswith("benchmark")]:

@@ -50,6 +50,6 @@ def gaps(shown: Report) -> Iterator[tuple[str, str]]:
     if shown.refusal:
         yield f"refused for {shown.target}: {refusal(shown)}", shown.refusal[2]
     for place, cause, step in shown.gaps:
-        yield f"a part is refused for {shown.target}: {place}: {cause}. The rest is shown.", step
+        yield f"a part is not known for {shown.target}: {place}: {cause}. The rest is shown.", step
     if shown.fault:
         yield shown.fault, "please report it, with the report"

@@ -1,0 +1,25 @@
+"""An operator without a meta kernel, for a GPU that is not there.
+
+PyTorch runs it on the GPU to learn what it returns. A target asks the CPU's kernel, shows the
+kernels around it, and says so.
+"""
+# tclab: needs=triton
+
+import torch
+
+import tclab
+
+
+def f(x):
+    reflectors, scales = torch.geqrf(torch.relu(x) + 1)
+    return reflectors * 2 + scales
+
+
+c = tclab.capture(f, target="h200")(torch.randn(8, 8))
+generated = [k.kernel_name for k in c.kernels if k.category != "extern"]
+# claim: the-kernels-around-it-are-shown
+assert generated == ["triton_poi_fused_add_relu_0", "triton_poi_fused_add_mul_1"]
+(gap,) = c.gaps
+# claim: it-is-named
+assert gap.place.startswith("aten.geqrf.default, ") and "no meta kernel" in gap.cause
+tclab.show(tclab.Table("What is not known", "gaps", ("where", "why"), [(gap.place, gap.cause)]))
