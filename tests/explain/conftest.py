@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 
 from tclab.explain import Report, explain_named
+from tests.chromium import launched
 
 BROKEN = """\
 import torch
@@ -111,19 +111,10 @@ def skipped(files: Path) -> Report:
     return _explained(files, "skipped.py:Net", backward=True)
 
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: set CHROMIUM to one, or apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with launched() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture

@@ -19,13 +19,10 @@ from typing import Any
 import psutil
 import pytest
 
+from tests.chromium import launched
+
 ROOT = Path(__file__).resolve().parents[2]
 HOOK = "src/tclab/page/mkdocs_hook.py"
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update",
-]  # fmt: skip
 
 #: A page of each kind, seen in every way. Of the others each is seen in half of the ways that need
 #: a browser for long, turn and turn about: all of them in all ways would take half of CI's time.
@@ -209,14 +206,8 @@ def address(site: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium: set CHROMIUM to one, or apt-get install chromium")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+    with launched() as started:
         yield started
-        started.close()
 
 
 @pytest.fixture
