@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections import Counter
 from html.parser import HTMLParser
@@ -75,6 +76,13 @@ def test_no_path_of_this_machine_and_no_traceback(site: Path, page: str) -> None
     html = read(site, page)
     for private in (str(ROOT), f"{Path.home()}/", "/tmp/", "site-packages/"):
         assert private not in html, private
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_level_of_headings_is_skipped(site: Path, page: str) -> None:
+    levels = [int(n) for n in re.findall(r"<h([1-6])[ >]", (site / page).read_text("utf-8"))]
+    assert levels[0] == 1
+    assert [(a, b) for a, b in itertools.pairwise(levels) if b > a + 1] == []
 
 
 def test_every_snippet_can_be_downloaded(site: Path) -> None:
