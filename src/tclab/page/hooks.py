@@ -148,14 +148,13 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
 
 def on_page_content(html: str, page: Any, **_: Any) -> str:
-    """A page with a chain or with entries is wide; a function of the explorer gets its way to the
-    others; of a lab the notebook stays. Below a page of Markdown stands how to run it.
+    """A function of the explorer gets its way to the others; of a lab the notebook stays. Below a
+    page of Markdown stands how to run it.
     """
-    wide = _WIDE if any(f'class="{name}"' in html for name in _BROAD) else ""
     if labs.is_lab(page):
-        return wide + crumbs.crumbs(page, html) + labs.slim(html)
+        return crumbs.crumbs(page, html) + labs.slim(html)
     book, path = state.build().book, f"docs/{page.file.src_uri}"
-    return wide + crumbs.crumbs(page, html) + html + foot.foot(book, path, page.url)
+    return crumbs.crumbs(page, html) + html + foot.foot(book, path, page.url)
 
 
 def first_line(path: Path, markdown: str) -> int:
@@ -201,15 +200,15 @@ def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> s
 def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
     """Name what Material's templates leave without a name; let the search index wait.
 
+    A page with a chain or with entries is wide, from its first paint on: its style is in its head.
     A site with an address has a picture for each page.
     """
+    head = _WIDE if any(f'class="{name}"' in output for name in _BROAD) else ""
     if config.site_url:
         told = (str(config.site_name), str(page.title), page.meta.get("description", ""))
         cards.write(Path(config.site_dir), page.url, *told)
-        output = output.replace(
-            "</head>", cards.head(page.url, config.site_url, *told) + "</head>", 1
-        )
-    return theme.light(theme.named(output))
+        head += cards.head(page.url, config.site_url, *told)
+    return theme.light(theme.named(output.replace("</head>", head + "</head>", 1)))
 
 
 on_page_context = CombinedEvent(_show_prose_only, _show_all)

@@ -42,6 +42,8 @@ NAMES = (
     ),
     Private(_FAKE, "run_fallback_kernel", "operators without a meta kernel"),
     Private("torch._subclasses.fake_impls", "run_fallback_kernel", "the same, by its other name"),
+    Private("torch.utils._mode_utils", "no_dispatch", "the same, run on the CPU"),
+    Private("torch.utils._pytree", "tree_unflatten", "the same, its arguments"),
     Private(_FAKE, "FakeTensorMode.dispatch", "constants"),
     Private("torch._subclasses.meta_utils", "MetaTensorDescriber.describe_tensor", "their device"),
     Private("torch.utils._device", "_device_constructors", "functions that make tensors"),
