@@ -251,6 +251,7 @@ def test_an_anchor_lands_right_where_code_is_not_laid_out(tab, address: str) -> 
 @browser
 def test_on_a_phone_wide_pictures_give_way_to_their_table(tab, address: str) -> None:
     page = opened(tab, f"{address}/pipeline/aotautograd.html", viewport=PHONE)
+    page.add_style_tag(content="* { content-visibility: visible !important }")  # far ones, too
     sizes = page.evaluate("""() => Array.from(document.querySelectorAll(".tclab-graph"))
         .filter((svg) => svg.checkVisibility())
         .map((svg) => [svg.classList.contains("tclab-wide"),

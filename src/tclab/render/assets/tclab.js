@@ -121,22 +121,24 @@
 
   // ------------------------------------------------------------------- what is wider than its box
 
-  // Asking for the width of what is far off lays it out: that is done while nothing else is to do.
+  // What is far off is not laid out: it is measured when it is near, while nothing else is to do.
   var whenIdle = window.requestIdleCallback || function (call) { setTimeout(call, 30); };
-  var unmeasured = [];
+  var near = new IntersectionObserver(function (entries) {
+    entries.forEach(function (entry) {
+      if (!entry.isIntersecting) return;
+      near.unobserve(entry.target);
+      whenIdle(function () { fit(entry.target); });
+    });
+  }, { rootMargin: "100% 0px" });
 
   function measure(boxes) {
-    if (!unmeasured.length && boxes.length) whenIdle(next);
-    unmeasured.push.apply(unmeasured, boxes);
+    boxes.forEach(function (box) { near.observe(box); });
   }
 
-  function next() {
-    var box = unmeasured.shift();
-    if (box.scrollWidth > box.clientWidth) {
-      if (box.matches(".tclab-canvas")) centre(box);
-      else if (!box.hasAttribute("tabindex")) box.tabIndex = 0;
-    }
-    if (unmeasured.length) whenIdle(next);
+  function fit(box) {
+    if (box.scrollWidth <= box.clientWidth) return;
+    if (box.matches(".tclab-canvas")) centre(box);
+    else if (!box.hasAttribute("tabindex")) box.tabIndex = 0;
   }
 
   // Material takes listings from the keyboard on screens without a mouse: those that scroll come back.
