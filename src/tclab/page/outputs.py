@@ -20,12 +20,8 @@ def whole(
     block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool, focus: Sequence[str] | None
 ) -> str:
     """Title, caption, source and every output, as one section with an anchor."""
-    ident = slug(snippet.name)
-    body = [_title(block, snippet, ident), caption_html(snippet)]
-    body += [source(block, snippet, None, fold, focus), *_outputs(block, snippet, runs)]
-    return tag(
-        "section", "\n".join(body), class_="tclab-snippet", id=ident, aria_label=snippet.title
-    )
+    code = source(block, snippet, None, fold, focus)
+    return _section(block, snippet, [code, *_outputs(block, snippet, runs)])
 
 
 def without_runs(
@@ -35,12 +31,15 @@ def without_runs(
     lacking = ", ".join(tag("code", esc(need)) for need in needs)
     said = f"Not recorded yet. It needs {lacking}, which the machine that built this page lacks."
     note = tag("p", "Not run", class_="admonition-title") + tag("p", said)
+    code = source(block, snippet, None, False, focus)
+    return _section(block, snippet, [tag("div", note, class_="admonition note"), code])
+
+
+def _section(block: Block, snippet: Snippet, below: Sequence[str]) -> str:
+    """Title and caption, and what is below them, with the snippet's anchor."""
     ident = slug(snippet.name)
-    body = [_title(block, snippet, ident), caption_html(snippet)]
-    body += [tag("div", note, class_="admonition note"), source(block, snippet, None, False, focus)]
-    return tag(
-        "section", "\n".join(body), class_="tclab-snippet", id=ident, aria_label=snippet.title
-    )
+    body = "\n".join([_title(block, snippet, ident), caption_html(snippet), *below])
+    return tag("section", body, class_="tclab-snippet", id=ident, aria_label=snippet.title)
 
 
 def _title(block: Block, snippet: Snippet, ident: str) -> str:

@@ -12,6 +12,8 @@ from tclab.page.prose import fences
 
 #: Functions of `tclab.page` whose first argument is a snippet's name.
 FUNCTIONS = ("snippet", "awaited", "code", "show", "stdout", "entries", "calls", "verdicts")
+#: Those of them that put its source on the page.
+LISTING = ("snippet", "awaited", "code")
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Use:
     @property
     def lists_code(self) -> bool:
         """Whether it puts the snippet's source on the page."""
-        return self.function in ("snippet", "awaited", "code")
+        return self.function in LISTING
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"

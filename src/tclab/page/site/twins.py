@@ -109,7 +109,7 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
     if function not in uses.FUNCTIONS or not call.args:
         return
     snippet = book.all[ast.literal_eval(call.args[0])]
-    if function in ("snippet", "awaited", "code"):
+    if function in uses.LISTING:
         yield from _fenced(snippet.source, "python")
     for run in book.runs.get(snippet.name, ()) if function != "code" else ():
         yield from _of_run(run, _wanted(call, function), function)

@@ -42,9 +42,14 @@ def sorted_out(
     """The pairs that tell something; those that share nothing; and those that could have fused,
     and are in one group through other pairs.
     """
-    apart = [pair for pair in pairs.pairs if pair.reason == NOTHING_SHARED]
-    later = [pair for pair in pairs.of("possible") if pairs.together(pair)]
-    telling = [pair for pair in pairs.pairs if pair not in apart and pair not in later]
+    telling, apart, later = [], [], []
+    for pair in pairs.pairs:
+        if pair.reason == NOTHING_SHARED:
+            apart.append(pair)
+        elif pair.verdict == "possible" and pairs.together(pair):
+            later.append(pair)
+        else:
+            telling.append(pair)
     return telling, apart, later
 
 
