@@ -51,6 +51,37 @@ def test_a_page_is_styled_about_once(browser, tab, address: str, page: str) -> N
     assert opened.problems == []
 
 
+#: Figures, and whether each is laid out.
+LAID_OUT = """(selector) => Array.from(document.querySelectorAll(selector)).map((figure) =>
+    (figure.firstElementChild || figure).checkVisibility({ contentVisibilityAuto: true }))"""
+#: Whether a search for the last words of an element ends in it.
+FOUND = """(element) => {
+    const words = element.textContent.trim().split("\\n").at(-1).trim().slice(-24);
+    while (window.find(words, true))
+        if (element.contains(getSelection().anchorNode)) return true;
+    return false;
+}"""
+FAR = {
+    "benchmarks/models.html": ".md-content__inner > figure.tclab",
+    "labs/lab4_code.html": ".jp-CodeCell > .jp-Cell-inputWrapper",
+}
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("page", FAR)
+def test_what_is_far_off_is_laid_out_when_it_is_near(tab, address: str, page: str) -> None:
+    """A browser's search for a word finds it there, and all of it is there on paper."""
+    opened = tab(viewport={"width": 390, "height": 844})
+    opened.goto(f"{address}/{page}", wait_until="load")
+    assert opened.evaluate(LAID_OUT, FAR[page])[-1] is False
+    last = opened.locator(FAR[page]).last
+    assert last.evaluate(FOUND)
+    last.scroll_into_view_if_needed()
+    opened.wait_for_function(f"({LAID_OUT})({FAR[page]!r}).at(-1)")
+    opened.emulate_media(media="print")
+    assert all(opened.evaluate(LAID_OUT, FAR[page]))
+
+
 @pytest.mark.browser
 def test_the_systems_colours_are_there_before_materials_script(tab, address: str) -> None:
     opened = tab(color_scheme="dark")
