@@ -87,7 +87,7 @@ EXPECTED = {
     "reference/source-map.md": 3,
     "practice/custom-operators.md": 6,
     "practice/export.md": 3,
-    "practice/faster.md": 7,
+    "practice/faster.md": 9,
     "practice/numerics.md": 8,
     "practice/several-gpus.md": 3,
     "targets.md": 11,
