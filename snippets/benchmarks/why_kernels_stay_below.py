@@ -122,8 +122,7 @@ by_label = {line[0]: line for line in lines}
 # claim: small-ones-are-launches
 assert all(by_label[k][5] == "launching" for k in by_label if "@4096x1024" in k)
 # claim: softmax-and-the-chain-are-instructions, torch < 2.14
-assert by_label["softmax@16384x8192"][5] == by_label["pointwise_chain@16384x8192"][5]
-assert by_label["softmax@16384x8192"][5] == "instructions"
+assert {by_label[f"{k}@16384x8192"][5] for k in ("softmax", "pointwise_chain")} == {"instructions"}
 # claim: loads-are-wide-and-registers-few
 assert all(row[7] == 128 and row[5] <= 64 for row in issue)
 # claim: the-one-at-the-roof-has-fewer-instructions
