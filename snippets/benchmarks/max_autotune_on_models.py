@@ -57,5 +57,3 @@ assert geomean(line[6] / line[5] for line in lines) > 1.5
 failed = [first.rows[row.case, "reduce-overhead"] for row in missed if row.status == "failed"]
 # claim: what-failed-fails-with-cuda-graphs-too
 assert failed and all("overwritten" in row.reason for row in failed)
-# claim: large-models-ran-out-of-time
-assert all(not row.case.endswith("@1") for row in missed if row.status == "timeout")

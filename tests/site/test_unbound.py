@@ -13,7 +13,8 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 #: What no run made, since people chose it: limits of the project's own, and figures of a paper.
 CHOSEN = {
     "benchmarks/index.md": {"500 seconds", "3 %"},  # an example's limit; when a row is unstable
-    "benchmarks/models.md": {"2.27 times", "1.41 times", "180"},  # the PyTorch 2 paper
+    # the PyTorch 2 paper; from where on a mode counts as faster
+    "benchmarks/models.md": {"2.27 times", "1.41 times", "180", "5 %"},
     "benchmarks/roof.md": {"20 µs", "85 %"},  # which kernels count, and when one is near the roof
     "contributing.md": {"60", "18", "300", "92 %"},
     "how-exact.md": {"95 %"},  # below it the page's own snippet fails
@@ -24,6 +25,8 @@ PAGE = """---
 stage: dynamo
 ---
 # A title of 300 ms
+
+**The question:** It takes 300 ms. Why?
 
 The first sentence. And `code of 20 ms`: then more.
 

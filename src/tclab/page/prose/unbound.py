@@ -15,10 +15,12 @@ _NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 #: Its references are looked up in the installed packages when the page is built.
 _LOOKED_UP = "## Where it lives"
+#: What a reader asks states nothing.
+_ASKED = "**The question:**"
 
 _ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 _BOUND = re.compile(r"\[[^\[\]]*\]\(claim:[^()\s]*\)")
-_CODE_OR_ADDRESS = re.compile(r"`[^`]*`|\]\([^()\s]*\)")
+_CODE_OR_ADDRESS = re.compile(r"`[^`]*`|\]\([^()\n]*\)")
 #: What a block calls to put a run's output on the page; `code` alone shows what was asked.
 _SHOWS = re.compile(r"\b(?:snippet|show|stdout|entries|verdicts)\(")
 #: Numbers that a run could have made: with a unit, or too large to be a manner of speaking.
@@ -54,10 +56,12 @@ class Told:
 
 def told(text: str, page: str) -> Iterator[Told]:
     """Every sentence of a page outside fences, headings, tables, HTML and metadata; of
-    *Where it lives* none.
+    *Where it lives* and of the reader's question none.
     """
     shown = _beside_outputs(text, page)
     for number, line in _lines(text, page):
+        if line.startswith(_ASKED):
+            continue
         parted = _END_IN_LINK.sub(r"\1\n", _ITEM.sub("", line))
         for part in filter(None, _END.split(parted)):
             yield Told(part, number in shown or "](value:" in part)
