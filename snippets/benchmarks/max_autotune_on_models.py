@@ -35,8 +35,8 @@ title = "max-autotune beside reduce-overhead"
 tclab.show(table(title, columns, lines, name="models", caption=caption))
 gains = [line[3] for line in lines]
 figures = [("models", len(gains)), ("mean", geomean(gains))]
-figures += [("faster by 5 %", sum(gain > 1.05 for gain in gains))]
-figures += [("slower by 5 %", sum(gain < 0.95 for gain in gains))]
+figures += [("faster by a twentieth", sum(gain > 1.05 for gain in gains))]
+figures += [("slower by a twentieth", sum(gain < 0.95 for gain in gains))]
 figures += [("compile", geomean(line[6] / line[5] for line in lines))]
 tried = {row.key: row for row in second if row.mode == "max-autotune" and row.phase == "inference"}
 missed = sorted((row for key, row in tried.items() if key not in rows), key=lambda r: r.case)
@@ -57,5 +57,3 @@ assert geomean(line[6] / line[5] for line in lines) > 1.5
 failed = [first.rows[row.case, "reduce-overhead"] for row in missed if row.status == "failed"]
 # claim: what-failed-fails-with-cuda-graphs-too
 assert failed and all("overwritten" in row.reason for row in failed)
-# claim: large-models-ran-out-of-time
-assert all(not row.case.endswith("@1") for row in missed if row.status == "timeout")
