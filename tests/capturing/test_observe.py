@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import tclab
+from tclab.capturing.torch_private.decomposing import in_short
 from tclab.errors import CaptureError
 
 
@@ -86,3 +87,20 @@ def test_sums_in_two_directions_read_once_on_a_gpu():
 
 def both(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return x.sum(0), x.sum(1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "short"),
+    [
+        *((torch.float32, "f32"), (torch.bfloat16, "bf16"), (torch.bool, "b8")),
+        *((torch.float8_e4m3fn, "f8e4m3fn"), (torch.float8_e5m2, "f8e5m2")),
+    ],
+)
+def test_levels_name_types_as_pytorch_prints_them(dtype: torch.dtype, short: str) -> None:
+    aten, *_ = tclab.levels(lambda x: x.to(dtype), torch.ones(2, dtype=torch.float64)).levels
+    (call,) = aten.calls
+    assert call.dtype == short
+
+
+def test_a_type_without_an_abbreviation_keeps_its_name() -> None:
+    assert in_short("a_type_of_later") == "a_type_of_later"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Iterator, Sequence
 
+from tclab.capturing.torch_private.decomposing import in_short
 from tclab.capturing.trace.notes import CallNote
 from tclab.model import Level, LevelCall, Levels, SourceLine
 from tclab.scrub import scrub
 
 #: From the highest to the lowest: what `torch_private.decomposing` traces.
 LABELS = ("ATen", "Core ATen", "Prims")
-
-_LETTERS = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u", "complex": "c", "bool": "b8"}
 
 
 def levels(traced: Iterable[Sequence[CallNote]]) -> Levels:
@@ -31,15 +30,9 @@ def _calls(notes: Sequence[CallNote]) -> Iterator[LevelCall]:
                 operator=note.target.removesuffix(".default"),
                 origin=note.origin,
                 shape=note.shape,
-                dtype=_short(note.dtype),
+                dtype=in_short(note.dtype),
                 location=_place(note),
             )
-
-
-def _short(dtype: str) -> str:
-    """As PyTorch prints it in graphs: f32, bf16, i64, b8."""
-    word = dtype.rstrip("0123456789")
-    return f"{_LETTERS[word]}{dtype.removeprefix(word)}" if word in _LETTERS else dtype
 
 
 def _place(note: CallNote) -> SourceLine | None:

@@ -22,6 +22,7 @@ NAMES = (
     Private("torch.fx.experimental.proxy_tensor", "get_proxy_mode", "the tracer at work"),
     Private("torch._decomp", "core_aten_decompositions", "the table of Core ATen"),
     Private("torch._prims.context", "TorchRefsMode", "what is written with prims"),
+    Private("torch.utils._dtype_abbrs", "dtype_abbrs", "types as PyTorch prints them in graphs"),
 )
 
 Places = dict[str, tuple[str, int]]  # node → file and line
@@ -125,3 +126,13 @@ def _type(value: object) -> tuple[tuple[str, ...] | None, str]:
     if not isinstance(value, torch.Tensor):
         return None, ""
     return tuple(map(str, value.shape)), str(value.dtype).removeprefix("torch.")
+
+
+def in_short(dtype: str) -> str:
+    """A type as PyTorch prints it in graphs: f32 for `float32`, f8e4m3fn for `float8_e4m3fn`.
+
+    As it was where that table lacks it.
+    """
+    from torch.utils._dtype_abbrs import dtype_abbrs
+
+    return dtype_abbrs.get(getattr(torch, dtype, None), dtype)
