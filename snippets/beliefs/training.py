@@ -1,7 +1,7 @@
 """Beliefs about training: when the backward is compiled, what takes part, second derivatives."""
 
 import torch
-from _beliefs import DOES_NOT, HOLDS, Beliefs, count
+from _beliefs import DOES_NOT, Beliefs, count
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.testing import CompileCounter
 from torch._dynamo.utils import counters
@@ -86,19 +86,30 @@ def asks(x):
     return torch.autograd.grad(loss(x), x)[0] + 0
 
 
-def breaks(fn):
-    gradient, _ = begin(fn, counter := CompileCounter())
+def breaks(fn, traced):
+    counter = CompileCounter()
+    with torch._dynamo.config.patch(trace_autograd_ops=traced):
+        gradient, x = begin(fn, counter)
     expected = x.detach().sin() + x.detach() * x.detach().cos()
     torch.testing.assert_close(gradient.detach(), expected)
-    return counter.frame_count > 1, count(counter.frame_count, "graph")
+    return counter.frame_count > 1, f"{fn.__name__} {count(counter.frame_count, 'graph')}"
+
+
+def both(traced):
+    """Whether `backward()` breaks and `torch.autograd.grad` does; what each made."""
+    (one, graphs), (other, others) = (breaks(fn, traced) for fn in (steps, asks))
+    assert one == other
+    return one, f"{graphs}, {others}"
 
 
 inside = beliefs.judge(
     "A backward inside a compiled function breaks the graph",
-    {"it is backward()": breaks(steps), "it is torch.autograd.grad": breaks(asks)},
+    {"trace_autograd_ops is off, its default": both(False), "it is on": both(True)},
 )
-# claim: both-break
-assert inside == HOLDS
+# claim: both-break-by-default
+assert inside == "holds only if trace_autograd_ops is off, its default"
+# claim: off-is-the-default
+assert not torch._dynamo.config.trace_autograd_ops
 
 
 def update(compiled):

@@ -38,9 +38,24 @@ figures = [("models", len(gains)), ("mean", geomean(gains))]
 figures += [("faster by 5 %", sum(gain > 1.05 for gain in gains))]
 figures += [("slower by 5 %", sum(gain < 0.95 for gain in gains))]
 figures += [("compile", geomean(line[6] / line[5] for line in lines))]
+tried = {row.key: row for row in second if row.mode == "max-autotune" and row.phase == "inference"}
+missed = sorted((row for key, row in tried.items() if key not in rows), key=lambda r: r.case)
+for status in ("timeout", "failed"):
+    figures += [(status, sum(row.status == status for row in missed))]
+known = {row.case for row in first if row.phase == "inference" and row.mode == "eager" and row.ok}
+done = {case for case, _ in (*rows, *tried)}
+figures += [("not tried", len(known - done))]
+whys = [(r.case.partition("/")[2], r.status, r.reason.partition("\n")[0][:120]) for r in missed]
+columns = {"model": "", "status": "", "why": ""}
+tclab.show(table("Not tuned", columns, whys, name="missed", caption=caption))
 tclab.show(table("In short", {"": "", "number": " .3g"}, figures, name="short", caption=caption))
 
 # claim: it-is-hardly-faster-than-cuda-graphs
 assert len(gains) >= 12 and abs(geomean(gains) - 1) < 0.1
 # claim: its-compile-takes-longer
 assert geomean(line[6] / line[5] for line in lines) > 1.5
+failed = [first.rows[row.case, "reduce-overhead"] for row in missed if row.status == "failed"]
+# claim: what-failed-fails-with-cuda-graphs-too
+assert failed and all("overwritten" in row.reason for row in failed)
+# claim: large-models-ran-out-of-time
+assert all(not row.case.endswith("@1") for row in missed if row.status == "timeout")

@@ -68,3 +68,6 @@ assert min(unsteady["default"], unsteady["eager"]) > 20
 rows = list(unsteady.items())
 head = {"name": "unsteady", "caption": caption}
 tclab.show(table("Models whose spread is above 3 %", {"mode": "", "models": ""}, rows, **head))
+sources = {row.case.split("/")[1] for row in book if row.phase in ("inference", "training")}
+# claim: from-timm-transformers-and-torch
+assert sources == {"timm", "transformers", "torch"}

@@ -15,7 +15,7 @@ import tclab
 
 book = recorded()
 caption = where(book)
-lines, short = [], []
+lines, short, compiled = [], [], []
 
 
 def memory(row):
@@ -32,6 +32,7 @@ for phase in ("kernel", "inference", "training"):
         rows = [r[mode] for r in cases.values() if mode in r and r[mode].ok]
         if not rows:
             continue
+        compiled += rows
         paid = [row.paid_seconds for row in rows]
         calls = [row.break_even for row in rows if row.break_even]
         half = int(statistics.median(calls)) if calls else None
@@ -62,3 +63,8 @@ tclab.show(table("In short", {"": "", "number": " ,d"}, figures, name="figures",
 assert pays[0][5] > 10
 # claim: recording-is-counted
 assert any(line[3] > 0 for line in lines if line[1] == "reduce-overhead")
+# claim: a-dash-is-a-median-not-below-eagers
+assert all((row.break_even is None) == (row.us >= row.eager_us) for row in compiled)
+apart = [row for row in compiled if (row.break_even is None) != (row.speed_up <= 1)]
+# claim: where-it-differs-from-the-gain-both-are-unstable
+assert apart and all(r.unstable and book.rows[r.case, "eager"].unstable for r in apart)

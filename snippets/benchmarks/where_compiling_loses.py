@@ -5,6 +5,7 @@ is below one by more than its own spread and eager's; between, it is neither.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl
 
+import statistics
 from collections import Counter
 
 from _recorded import MODES, by_case, recorded, where
@@ -76,3 +77,20 @@ tclab.show(table("Spread", {"": "", "share": "% .1f"}, [("stable", stable)], nam
 assert slower
 # claim: every-row-has-a-status
 assert sum(states.values()) == len(book.rows)
+ok = [row for row in book if row.ok]
+# claim: unstable-is-above-three-percent
+assert unstable and min(row.spread for row in unstable) > 0.03
+# claim: and-measured-in-more-rounds
+assert {len(row.rounds) for row in unstable} == {max(len(row.rounds) for row in ok)}
+assert any(len(row.rounds) < len(unstable[0].rounds) for row in ok)
+# claim: each-time-has-its-errors
+assert all({"error", "eager_error"} <= row.facts.keys() for row in ok)
+# claim: a-wrong-result-has-no-time
+assert states["mismatch"] and not any(row.us for row in book if row.status == "mismatch")
+# claim: a-time-is-the-median-of-its-rounds
+assert all(abs(statistics.median(row.rounds) / row.us - 1) < 1e-3 for row in ok)
+facts = [row.facts for row in ok]
+# claim: inputs-rotate-through-twice-the-cache
+assert all(f["sets"] == 24 or f["rotated_bytes"] >= 2 * f["cache_bytes"] for f in facts)
+# claim: each-row-says-how-many-compiled-beside
+assert all("beside" in row.facts for row in ok)

@@ -9,15 +9,19 @@ import torch
 
 import tclab
 
+asked = []
+
 
 @torch.library.custom_op("lab::softsign", mutates_args=())
 def softsign(x: torch.Tensor) -> torch.Tensor:
+    asked.append("body")
     values = x.detach().numpy()
     return torch.from_numpy(values / (1 + np.abs(values)))
 
 
 @softsign.register_fake
 def _(x):
+    asked.append("fake")
     return torch.empty_like(x)
 
 
@@ -40,6 +44,12 @@ def f(x):
 x = torch.randn(8, 16, requires_grad=True)
 c = tclab.capture(f, backward=True, fullgraph=True)(x)
 ours = x.grad.clone()
+torch._dynamo.reset()
+compiled, calls = torch.compile(f, fullgraph=True), []
+for _ in range(2):
+    asked.clear()
+    compiled(x)
+    calls.append((asked.count("body"), asked.count("fake")))
 x.grad = None
 (torch.nn.functional.softsign(x * 2) + 1).sum().backward()
 checks = torch.library.opcheck(softsign, (torch.randn(4, requires_grad=True),))
@@ -57,6 +67,10 @@ tclab.show(
 )
 targets = [node.target for node in c.graphs[0].nodes]
 
+# claim: the-body-runs-at-a-call-alone
+assert [body for body, _ in calls] == [1, 1]
+# claim: the-fake-is-asked-while-tracing
+assert calls[0][1] > 0 == calls[1][1]
 # claim: one-node-in-one-graph
 assert len(c.graphs) == 1 and sum("softsign" in t for t in targets) == 1
 # claim: it-stays-one-node-down-to-inductor

@@ -77,6 +77,16 @@ assert "if x.shape[0] == 8" in errors["asks"] and "range(x.shape[0])" in errors[
 # claim: an-unbacked-size-cannot-be-asked
 assert "breaks" in asking["mark_unbacked"] and "breaks" in counting["mark_unbacked"]
 
+
+def is_told(x):
+    torch._check(x.shape[0] > 4)
+    return x.sin() if x.shape[0] > 4 else x.cos()
+
+
+told = graphs(is_told, *WAYS["mark_unbacked"])
+# claim: unless-the-code-tells-it
+assert told == "1"
+
 columns = ("way", *made)
 rows = [(way, *(row[way] for row in made.values())) for way in WAYS]
 tclab.show(tclab.Table("Graphs for four sizes", "ways", columns, rows))

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch._functorch import config
+from torch.autograd.graph import saved_tensors_hooks
 
 
 def net(x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
@@ -34,3 +35,17 @@ def offloading(marked: bool) -> Any:
     """The switch, with or without the pass that marks; for a compile inside."""
     chosen = mark if marked else None
     return config.patch(enable_activation_offloading=True, joint_custom_pass=chosen)
+
+
+def hooks_that_keep_strides() -> saved_tensors_hooks:
+    """As `save_on_cpu(pin_memory=True)`, but a copy on the host has its tensor's strides."""
+
+    def pack(tensor: torch.Tensor) -> tuple[torch.device, torch.Tensor]:
+        on_host = torch.empty_like(tensor, device="cpu", pin_memory=torch.cuda.is_available())
+        return tensor.device, on_host.copy_(tensor)
+
+    def unpack(packed: tuple[torch.device, torch.Tensor]) -> torch.Tensor:
+        device, on_host = packed
+        return on_host.to(device, non_blocking=True)
+
+    return saved_tensors_hooks(pack, unpack)

@@ -60,6 +60,8 @@ rows = {
     "module's float": count(Scale(), floats, attribute=True),
     "module's tensor": count(Scale(), tensors, attribute=True),
 }
+with torch._dynamo.config.patch(allow_unspec_int_on_nn_module=True):
+    rows["module's int, as the option allows"] = count(Scale(), ints, attribute=True)
 static_symbolic_hits, each_until_the_limit = [1] + [2] * 11, [min(n, limit) for n in range(1, 13)]
 # claim: an-int-becomes-a-symbol
 assert rows["int argument"] == static_symbolic_hits
@@ -71,6 +73,8 @@ assert rows["float argument"] == rows["module's float"] == static_symbolic_hits
 assert rows["string argument"] == each_until_the_limit
 # claim: a-modules-int-never-does
 assert rows["module's int"] == each_until_the_limit
+# claim: unless-an-option-allows-it
+assert rows["module's int, as the option allows"] == static_symbolic_hits
 # claim: a-modules-tensor-compiles-once
 assert rows["module's tensor"] == [1] * 12
 

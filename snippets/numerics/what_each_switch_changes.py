@@ -94,7 +94,13 @@ def same_bits(switch, cause):
     return torch.equal(results[switch][n], results["none"][n])
 
 
+torch._inductor.config.fallback_random = True
+attribute = seeded(compiled(five), args)
 
+# claim: an-attribute-does-the-same
+assert all(map(torch.equal, attribute, results["fallback_random"]))
+# claim: an-error-is-a-part-of-the-exact-value
+assert abs(error(exact[0] * 1.5, exact[0]) - 0.5) < 1e-12
 # claim: order-roundings-algorithm-and-random-differ
 assert all(none[cause] > 0 for cause in ("order", "roundings", "algorithm", "random"))
 # claim: no-multiply-add-on-a-cpu

@@ -28,6 +28,10 @@ def chain(x):
     return x
 
 
+def cast_inside(x):
+    return chain(x.bfloat16())
+
+
 def bounded(x):
     return torch.tanh(x)
 
@@ -77,6 +81,8 @@ assert fault[0]
 # claim: the-ratio-does-not
 assert fault[3] > 2000
 assert max(plain[3], low[3], sound[3]) < 3
+# claim: a-cast-inside-undoes-double
+assert error(cast_inside(small.double()), chain(small.double())) > 1e-3
 # claim: same-judges-by-float64
 assert low[4] and plain[4]
 # claim: but-it-begins-with-a-tolerance

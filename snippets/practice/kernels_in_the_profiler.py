@@ -19,16 +19,16 @@ def f(x, w):
 
 
 def profiled(options):
-    """What the compile made, and the profiler's events of CALLS warm calls by name."""
+    """What the compile made, and events by name: of CALLS warm calls, of the first."""
     torch._dynamo.reset()
-    with tclab.capture() as c:
+    with tclab.capture() as c, profile() as first:
         compiled = torch.compile(f, options=options)
         result = compiled(x, w)
     torch.testing.assert_close(result, f(x, w))
     with profile() as profiler:
         for _ in range(CALLS):
             compiled(x, w)
-    return c, {event.key: event for event in profiler.key_averages()}
+    return c, *({event.key: event for event in p.key_averages()} for p in (profiler, first))
 
 
 def event_of(kernel, events):
@@ -38,8 +38,8 @@ def event_of(kernel, events):
 
 
 x, w = torch.randn(256, 256), torch.randn(256, 256)
-_, plain = profiled({})
-c, marked = profiled({"cpp.enable_kernel_profile": True})
+_, plain, _ = profiled({})
+c, marked, first = profiled({"cpp.enable_kernel_profile": True})
 lines = {k.kernel_name: [line.code for line in k.source_lines] for k in c.kernels}
 events = {kernel.kernel_name: event_of(kernel, marked) for kernel in c.kernels}
 
@@ -65,6 +65,9 @@ assert sum(e.count for key, e in marked.items() if "Torch-Compiled Region" in ke
 assert "Torch-Compiled Region: 0/0" in marked
 # claim: so-is-the-look-at-the-guards
 assert sum(e.count for key, e in marked.items() if "Cache Lookup" in key) == CALLS
+compiling = {key for key in first if key.endswith("(dynamo_timed)")}
+# claim: the-first-call-is-the-compiler
+assert len(compiling) > 5 and not compiling & marked.keys()
 # claim: a-library-call-has-its-operator
 assert plain["aten::mm"].count == CALLS
 # claim: a-generated-kernel-is-not-seen

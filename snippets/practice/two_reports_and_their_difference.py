@@ -40,6 +40,7 @@ Path("my_model.py").write_text(MODEL)
 explain = ("explain", "my_model.py:f", "--format", "json", "-o")
 tclab_said(*explain, "before.json")
 tclab_said(*explain, "after.json", "--option", "max_fusion_size=1")
+Path("my_model.py").unlink()
 same = tclab_said("diff", "before.json", "before.json")
 other = tclab_said("diff", "before.json", "after.json")
 before, after = (Report.from_json(Path(f"{name}.json").read_text()) for name in ("before", "after"))
@@ -51,10 +52,24 @@ def has_a_difference(text):
     return any(line.startswith(("+", "-")) for line in text.splitlines())
 
 
+def refusal(option):
+    """What `torch.compile` says of an option that it does not have."""
+    try:
+        torch.compile(torch.relu, options={option: True})
+    except RuntimeError as error:
+        return str(error)
+
+
+unknown = refusal("an_option_of_another_version")
+
 # claim: a-report-names-its-pytorch
 assert before.provenance.torch == torch.__version__
 # claim: the-same-twice-has-no-difference
 assert not has_a_difference(same)
+# claim: an-option-that-is-gone-is-an-error
+assert "an_option_of_another_version" in unknown and "max_fusion_size" in unknown
+# claim: the-code-is-not-needed
+assert not Path("my_model.py").exists() and has_a_difference(other)
 # claim: another-fusion-is-a-difference
 assert has_a_difference(above) and has_a_difference(below)
 # claim: which-operations-stand-alone

@@ -7,8 +7,11 @@ on the GPU whether that is faster. So the graph is compiled both ways: what both
 
 import torch
 from torch import nn
+from torch._inductor.analysis.device_info import lookup_device_info
+from torch._inductor.fx_passes.pad_mm import get_alignment_size_dtype
 
 import tclab
+from tclab import targets
 
 body, head = nn.Linear(64, 64).requires_grad_(False), nn.Linear(64, 10).requires_grad_(False)
 
@@ -25,6 +28,9 @@ tclab.show(tclab.Table(
     caption=c.timed[0],
 ))  # fmt: skip
 
+# claim: the-result-is-the-cpus
+assert torch.equal(c.result, classify(x)) and c.result.device.type == "cpu"
+
 triton = [k for k in c.kernels if k.category != "extern"]
 exact = [k for k in triton if "one of two" not in k.facts]
 # claim: some-are-exact-either-way
@@ -39,3 +45,11 @@ assert not fixed.timed and all("one of two" not in k.facts for k in fixed.kernel
 aligned = tclab.capture(lambda x, w: x @ w, target="h200")(torch.randn(8, 64), torch.randn(64, 8))
 # claim: aligned-products-are-not-timed
 assert not aligned.timed
+
+aligned_to = [get_alignment_size_dtype(dtype) for dtype in (torch.float32, torch.bfloat16)]
+# claim: to-four-or-eight
+assert aligned_to == [4, 8]
+devices = {target.device for target in targets.TARGETS.values()}
+listed = [device for device in devices if lookup_device_info(device)]
+# claim: few-of-these-devices-are-in-the-table
+assert len(listed) < len(devices) / 2

@@ -2,7 +2,7 @@
 
 Each model of the corpus has random weights and was compiled twice by the same PyTorch: on the GPU
 by plain `torch.compile`, and for the target in a process that sees no GPU. The file has what came
-of it.
+of it; a model that was compared again after a mend has the row of its last comparison.
 """
 # tclab: reads=records/h200-torch2.11/whole_models.json
 
@@ -35,14 +35,10 @@ assert kernels["refused"] == 0 and "refused" not in verdicts
 assert kernels["identical"] > 0.9 * kernels["kernels"]
 # claim: most-of-the-rest-is-one-of-two
 assert kernels["either"] > 0.9 * (kernels["kernels"] - kernels["identical"])
-# claim: one-in-a-thousand-at-most-is-different
-assert kernels["different"] <= (kernels["kernels"] - kernels["either"]) / 1000
-answered = sum(verdicts[v] for v in ("identical", "one of two", "same kernels"))
-# claim: nine-tenths-of-the-models-are-answered
-assert answered >= 0.9 * len(models)
-in_training = [model for model in models if model["name"].startswith("training/")]
-# claim: none-differs-in-training
-assert sum(model["different"] for model in in_training) == 0
+# claim: none-is-different
+assert kernels["different"] == 0 and "different" not in verdicts
+# claim: each-model-is-answered
+assert set(verdicts) <= {"identical", "one of two", "same kernels"}
 
 told = record["environment"]
 caption = f"{told['gpu']}, PyTorch {told['torch']}, Triton {told['triton']}, {record['recorded']}"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 
+import pytest
 from rich.console import Console
 
 from tclab import terminal
@@ -59,3 +61,22 @@ def test_streams_are_as_before(monkeypatch):
     before = sys.stdout, sys.stderr
     live(monkeypatch, force_terminal=True)
     assert (sys.stdout, sys.stderr) == before
+
+
+def test_a_kernel_is_compiled_for_its_instructions_once_beside_pytorchs_own(write, monkeypatch):
+    from tclab.capturing.machine_code import cpp
+
+    if not shutil.which("objdump"):
+        pytest.skip("no objdump, so no instructions")
+    compiled: list[str] = []
+    listing = cpp._listing
+    monkeypatch.setattr(cpp, "_listing", lambda t, c: compiled.append(t) or listing(t, c))
+    write("m.py", "def f(x):\n    return (x * 41).sin()\n")
+    before: list[int] = []
+    report = explain_named(
+        "m.py:f",
+        inputs=["f32[8]"],
+        on_step=lambda step: before.append(len(compiled)) if "instructions" in step else None,
+    )
+    assert {"cpp", "asm"} <= {pane.stage for chain in report.chains for pane in chain.panes}
+    assert before == [1] and len(compiled) == 1

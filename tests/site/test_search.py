@@ -12,6 +12,7 @@ import pytest
 from tclab.page.blocks import Page
 from tclab.page.site import names, search
 from tclab.render import Keyword
+from tests.site.conftest import HELLO, NAV
 
 LIMIT = 600_000  # bytes: every page loads it
 
@@ -77,6 +78,27 @@ def test_an_excluded_element_is_left_out_whole() -> None:
     assert "inside" not in pruned and "gone" not in pruned
     assert pruned.startswith('<h1 id="a">Title</h1><p>before</p>')
     assert "<p>after &amp; more</p>" in pruned
+
+
+PROVEN = "[It says hello.](claim:start/hello#said) More.\n"
+
+
+def test_a_result_shows_what_its_page_says(project: Any) -> None:
+    """Not the way to the other functions, nor the mark of a sentence that is proven."""
+    project.write("snippets/start/hello.py", HELLO + "# claim: said\nassert True\n")
+    config = (project.root / "mkdocs.yml").read_text(encoding="utf-8")
+    functions = "  - Explorer: [explorer/index.md, explorer/one.md, explorer/other.md]\n"
+    project.write("mkdocs.yml", config.replace(NAV, NAV + functions))
+    project.write("docs/explorer/index.md", "# Explorer\n")
+    project.write("docs/explorer/one.md", f"# First\n\n{PROVEN}")
+    project.write("docs/explorer/other.md", "# Second\n\nNothing.\n")
+    built = project.build("--strict")
+    assert built.returncode == 0, built.stdout
+    assert "Second" in project.html("explorer/one.html")
+    found = {entry["location"]: entry["text"] for entry in index(project.root / "site")}
+    texts = [text for location, text in found.items() if location.startswith("explorer/one.html")]
+    assert any("It says hello. More." in text for text in texts)
+    assert not any("Second" in text for text in texts)
 
 
 def test_a_word_is_listed_once_a_page_and_on_few_pages() -> None:

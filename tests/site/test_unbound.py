@@ -13,7 +13,6 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 #: What no run made, since people chose it: limits of the project's own, and figures of a paper.
 CHOSEN = {
     "benchmarks/index.md": {"500 seconds", "3 %"},  # an example's limit; when a row is unstable
-    "benchmarks/loses.md": {"3 %"},
     "benchmarks/models.md": {"2.27 times", "1.41 times", "180"},  # the PyTorch 2 paper
     "benchmarks/roof.md": {"20 µs", "85 %"},  # which kernels count, and when one is near the roof
     "contributing.md": {"60", "18", "300", "92 %"},

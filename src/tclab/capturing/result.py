@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from tclab.capturing.chain.chains import chains
-from tclab.capturing.machine_code import triton
+from tclab.capturing.machine_code import long, triton
 from tclab.capturing.read import breaks as _breaks
 from tclab.capturing.read import bytecode as _bytecode
 from tclab.capturing.read import graphs as _graphs
@@ -51,6 +51,8 @@ class Capture:
     def __init__(self, trace: Trace | None = None, results: tuple[object, ...] = ()) -> None:
         self._trace = trace
         self.results = results  #: what each call returned
+        #: Kernels with more lines of source are not taken down to instructions. None: all are.
+        self.most_lines: int | None = None
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
 
@@ -184,7 +186,16 @@ class Capture:
         launched = {e.payload.strip(): e.data for e in self.trace.named(names.LAUNCHED)}
         gpu = torch.cuda.get_device_name() if launched else ""
         for unit in self.units:
-            unit.compiled = triton.as_launched(unit.output.triton_sources(), launched, gpu)
+            unit.compiled = triton.as_launched(self._short_triton(unit), launched, gpu)
+
+    def _short_triton(self, unit: Unit) -> dict[str, str]:
+        return long.short(unit.output.triton_sources(), self.most_lines)
+
+    @property
+    def long_kernels(self) -> dict[str, int]:
+        """Kernels that have more lines than `most_lines`: name → lines."""
+        own = [unit.output.triton_sources() | unit.output.cpp_sources() for unit in self.units]
+        return {k: n for several in own for k, n in long.left_out(several, self.most_lines).items()}
 
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:
@@ -226,6 +237,7 @@ class Capture:
             self._bytecode,
             self.units if machine_code else bare,
             cpp_commands.commands(self.trace) if machine_code else {},
+            self.most_lines,
         )
 
     @cached_property

@@ -46,7 +46,11 @@ def default_name(spec: str, target: str | None) -> str:
 
 def write(shown: Report, path: Path | None, format_: str) -> None:
     """The report to a file or stdout."""
-    content = MAKE[format_](shown)
+    put(MAKE[format_](shown), path)
+
+
+def put(content: str, path: Path | None) -> None:
+    """What `MAKE` gave, to a file or stdout."""
     if path is None:
         sys.stdout.write(content)
     else:

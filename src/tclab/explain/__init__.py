@@ -58,12 +58,14 @@ def explain_named(
     inputs: Sequence[str] = (),
     options: Sequence[str] = (),
     assume: Sequence[str] = (),
+    long_kernels: bool = False,
     on_step: OnStep = steps.silent,
     kept: Held | None = None,
 ) -> Report:
     """Report on ``FILE.py:NAME`` or ``MODULE:NAME``; `inputs` are written as ``f32[8,1024]``,
     `options` of torch.compile as ``mode=max-autotune``, what is assumed of a target as ``pad=no``.
-    `on_step` is told what goes on.
+    `on_step` is told what goes on. Kernels of more than 1,000 lines are not taken down to
+    instructions, which `Report.left_out` says, unless `long_kernels` asks for them.
 
     The same errors as `explain`; BadRequest where something named is not there. Warnings of other
     packages are not printed: `Report.warnings` has them, and `kept`, also after an error.
@@ -72,8 +74,9 @@ def explain_named(
     where, name = load.split(spec)
     specs = [_inputs.parse(text) for text in inputs]
     assumed = _options.parse_assumed(assume, target)
+    most = None if long_kernels else _options.MOST_LINES
     device = run.target_named(target)
-    way = run.Way(device, backward, _options.parse(options), on_step, assumed)
+    way = run.Way(device, backward, _options.parse(options), on_step, assumed, most)
     run.require_torch()
     with ahead.collecting_rarely():
         on_step("importing PyTorch")

@@ -12,6 +12,8 @@ from tclab.errors import BadRequest
 
 #: What torch.compile takes itself; every other name is one of Inductor's, for its `options`.
 _OWN = ("mode", "dynamic", "fullgraph")
+#: Lines of a kernel that is taken down to instructions unasked; PyTorch's templates have hundreds.
+MOST_LINES = 1_000
 _FLAGS = {"dynamic": (True, False, None), "fullgraph": (True, False)}
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tclab import machine
 from tclab.explain import summary
-from tclab.model import Chain, Report, Table, decode, encode
+from tclab.model import Chain, Report, Table, mapped
 from tclab.render.report import kernels
-from tclab.scrub import scrub, scrub_data
+from tclab.scrub import scrub
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
@@ -23,6 +23,7 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
     from tclab.explain import source
 
     capture, refusal, target = outcome.capture, outcome.refusal, way.target
+    way.on_step("linking the stages")
     chains, fault = _chains(capture, machine_code=refusal is None)
     note = (target.note,) if target and target.note else ()
     timed = _timed(capture)
@@ -35,6 +36,7 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
         remarks=(*subject.remarks, *note, *timed),
         gaps=tuple((gap.place, gap.cause, gap.next_step) for gap in getattr(capture, "gaps", ())),
         refusal=(refusal.place, refusal.cause, refusal.next_step) if refusal else (),
+        left_out=_left_out(capture) if refusal is None else (),
         fault=fault,
         summary=summary.table(capture, len(calls)),
         kernels=kernels.table(kernels.rows(chains) or kernels.of_kernels(capture.kernels)),
@@ -68,6 +70,16 @@ def _candidates(capture: Capture) -> Table:
     return compiled() if compiled else Table()
 
 
+def _left_out(capture: Capture) -> tuple[tuple[str, str, str], ...]:
+    """What is said of each kernel that is too long to be taken down to instructions."""
+    step = "add --long-kernels for its instructions, too: that can take minutes"
+    cause = "its instructions are left out, because it has {lines:,} lines, more than {most:,}"
+    return tuple(
+        (f"kernel {name}", cause.format(lines=lines, most=capture.most_lines), step)
+        for name, lines in capture.long_kernels.items()
+    )
+
+
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:
     """The chains, or none and why: a fault there must not cost the rest of the report."""
     try:
@@ -82,7 +94,6 @@ def _near(report: Report) -> Report:
     folder = scrub(str(Path.cwd() / "x"))[:-1]
     if folder in ("", "/"):
         return report
-    text = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
-    short: Any = scrub_data(encode(report), lambda value: text.sub("", value))
-    shown: Report = decode(short)
-    return shown
+    place = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
+    near: Report = mapped(report, lambda text: place.sub("", text) if folder in text else text)
+    return near

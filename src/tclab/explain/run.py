@@ -34,7 +34,7 @@ class Outcome:
 class Way:
     """How to compile: for which target (None: this machine), with a backward or not, with which
     options of torch.compile; what the GPU would time and `assume` says; `on_step` is told what
-    goes on.
+    goes on; `most_lines` a kernel may have whose instructions are wanted (None: any).
     """
 
     target: Target | None
@@ -42,6 +42,7 @@ class Way:
     options: dict[str, Any]
     on_step: OnStep = steps.silent
     assume: Mapping[str, str] = field(default_factory=dict)
+    most_lines: int | None = None
 
 
 def require_torch() -> None:
@@ -68,7 +69,11 @@ def run(subject: Subject, way: Way) -> Outcome:
     graphs, breaks and guards are those of a compile here that stops after Dynamo.
     """
     if way.target is None:
-        return _with_machine_code(_captured(subject, way, **way.options), way)
+        from tclab.capturing.machine_code.cpp import begun_ahead
+
+        with begun_ahead(way.most_lines):
+            capture = _captured(subject, way, **way.options)
+        return _with_machine_code(capture, way)
     _check_assumed(way)
     try:
         for_target = {"target": way.target, "assume": way.assume}
@@ -104,6 +109,7 @@ def _with_machine_code(capture: Capture, way: Way) -> Outcome:
     without machine code, and is told.
     """
     way.on_step("taking the kernels down to instructions")
+    capture.most_lines = way.most_lines
     try:
         capture.compile_kernels()
     except CaptureError as error:

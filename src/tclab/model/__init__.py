@@ -28,6 +28,7 @@ from tclab.model.codec import (
     decode,
     encode,
     encode_object,
+    mapped,
     slug,
 )
 from tclab.model.compiles import (
@@ -133,5 +134,6 @@ __all__ = [
     "decode",
     "encode",
     "encode_object",
+    "mapped",
     "slug",
 ]

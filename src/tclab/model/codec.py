@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, Union
 
 T = TypeVar("T", bound=type)
@@ -94,6 +94,23 @@ def _decode_object(data: dict[str, Json]) -> object:
     if unknown := set(data) - {f.name for f in fields(cls)} - {KIND}:
         raise ValueError(f"{name}: unknown fields {sorted(unknown)}")
     return cls(**{k: decode(v) for k, v in data.items() if k != KIND})
+
+
+def mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """A model object with `change` of every text in it, the keys of mappings too.
+
+    Not by way of `encode` and `decode`: a report of a long kernel has millions of texts.
+    """
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, (tuple, list)):
+        return tuple([mapped(each, change) for each in value])
+    if isinstance(value, Mapping):
+        return {mapped(key, change): mapped(each, change) for key, each in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        own = {f.name: mapped(getattr(value, f.name), change) for f in fields(value)}
+        return replace(value, **own)
+    return value
 
 
 def slug(text: str) -> str:

@@ -23,7 +23,8 @@ class Report(Artifact):
     `calls` are the arguments of each call in words; `target` is a GPU's name, '' for this machine.
     `refusal` is (place, cause, next step) where the target was refused; then there are only
     graphs, breaks and guards, or all but machine code. `gaps` are the same of parts that were
-    refused while the rest is shown. `fault` says why the stages could not be
+    refused while the rest is shown; `left_out`, of what would take long and was not asked for.
+    `fault` says why the stages could not be
     linked, where they could not. `warnings` are what other packages said meanwhile.
     """
 
@@ -33,6 +34,7 @@ class Report(Artifact):
     remarks: tuple[str, ...] = ()
     refusal: tuple[str, str, str] | tuple[()] = ()
     gaps: tuple[tuple[str, str, str], ...] = ()
+    left_out: tuple[tuple[str, str, str], ...] = ()
     fault: str = ""
     summary: Table = field(default_factory=Table)
     kernels: Table = field(default_factory=Table)
@@ -50,7 +52,7 @@ class Report(Artifact):
     @property
     def complete(self) -> bool:
         """Whether it has everything that was asked for."""
-        return not self.refusal and not self.gaps and not self.fault
+        return not (self.refusal or self.gaps or self.left_out or self.fault)
 
     @property
     def has_kernels(self) -> bool:

@@ -115,7 +115,7 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     held = "; ".join(dict.fromkeys(map(made_on, runs)))
     title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
-    hidden = tag("span", "proof", class_="tclab-sr")
+    hidden = tag("span", "proof", class_="tclab-sr", data_search_exclude="")
     return _within_a_line(tag("a", hidden, class_="tclab-proof", href=href, title=title))
 
 

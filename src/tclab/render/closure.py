@@ -65,6 +65,10 @@ class Index:
         of = self._joins_of[side]
         return {to for line in lines for n in of.get(line, ()) for to in self.joins[n][1 - side]}
 
+    def made_in(self, line: int) -> Sequence[int]:
+        """The numbers of the joins that say what `line` was made from."""
+        return self._joins_of[1].get(line, ())
+
     def _walk(self, line: int, side: int) -> set[int]:
         reached: set[int] = set()
         new = {line}

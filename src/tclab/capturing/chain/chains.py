@@ -13,7 +13,7 @@ from tclab.capturing.chain.graphs import bytecode_panes, graph_pane, python_pane
 from tclab.capturing.chain.inductor import ir_pane, kernel_pane
 from tclab.capturing.chain.machine import machine_panes
 from tclab.capturing.chain.resolve import Origins
-from tclab.capturing.machine_code import cpp
+from tclab.capturing.machine_code import cpp, long
 from tclab.capturing.machine_code.cpp import Assembly
 from tclab.capturing.read.bytecode import Rewritten
 from tclab.capturing.read.units import Unit
@@ -33,6 +33,7 @@ def chains(
     bytecode: Sequence[Rewritten],
     units: Sequence[Unit],
     commands: Commands,
+    most_lines: int | None = None,
 ) -> tuple[Chain, ...]:
     """The chain of each graph of the stage ``dynamo``, in order.
 
@@ -41,7 +42,7 @@ def chains(
     `commands` compiles it; of a Triton kernel that was compiled, its stages down to SASS. Forward
     and backward stand side by side in the same chain.
     """
-    captured = _Captured(graphs, bytecode, units, Origins.read(trace), commands)
+    captured = _Captured(graphs, bytecode, units, Origins.read(trace), commands, most_lines)
     return tuple(captured.chain(graph, index) for index, graph in enumerate(graphs["dynamo"]))
 
 
@@ -54,6 +55,7 @@ class _Captured:
     units: Sequence[Unit]
     origins: Origins
     commands: Commands
+    most_lines: int | None
 
     def chain(self, graph: Graph, index: int) -> Chain:
         """The chain of the Dynamo graph number `index`."""
@@ -61,7 +63,7 @@ class _Captured:
         panes += self._graph_panes(graph)
         for unit in self.units:
             if unit.compile_id == graph.compile_id:
-                panes += _unit_panes(unit, self.origins, self.commands)
+                panes += _unit_panes(unit, self.origins, _assemblies(unit, self))
         used = {key for pane in panes for keys in pane.links.values() for key in keys}
         panes += python_panes(self._stacks(graph.compile_id), used)
         panes.sort(key=lambda pane: STAGES.index(pane.stage))  # a stable sort
@@ -101,10 +103,11 @@ def _only(lines: Mapping[int, links.Keys], keys: set[str]) -> dict[int, links.Ke
 # ------------------------------------------------------------------------------ units
 
 
-def _unit_panes(unit: Unit, origins: Origins, commands: Commands) -> Iterator[Listing]:
+def _unit_panes(
+    unit: Unit, origins: Origins, assemblies: Mapping[str, Assembly]
+) -> Iterator[Listing]:
     if unit.ir is not None:
         yield ir_pane(unit.ir, unit, origins)
-    assemblies = _assemblies(unit, commands)
     for index, kernel in enumerate(unit.kernels):
         if kernel.category == "extern":
             yield kernel
@@ -127,9 +130,11 @@ def _kernel_panes(
         yield cpp.pane(kernel.kernel_name, assembly, unit.index, index)
 
 
-def _assemblies(unit: Unit, commands: Commands) -> dict[str, Assembly]:
+def _assemblies(unit: Unit, captured: _Captured) -> dict[str, Assembly]:
     """The instructions of each C++ kernel, as far as they can be had, by name."""
-    sources = dict(islice(unit.output.cpp_sources().items(), _MOST_ASSEMBLED))
+    commands = captured.commands
+    short = long.short(unit.output.cpp_sources(), captured.most_lines)
+    sources = dict(islice(short.items(), _MOST_ASSEMBLED))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = {
             name: pool.submit(cpp.assemble, source, commands) for name, source in sources.items()

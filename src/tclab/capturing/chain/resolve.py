@@ -6,7 +6,9 @@ While a compile runs, what is made is marked with what it was made from
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from tclab import user_lines
@@ -29,6 +31,20 @@ class Shown:
     def key(self, name: str) -> str:
         """The key of one of its nodes."""
         return links.node(self.stage, self.index, name)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of its inputs, in order."""
+        return tuple(n.name for n in self.note.nodes if n.op == "placeholder")
+
+    @cached_property
+    def of_number(self) -> Mapping[int, list[NodeNote]]:
+        """Its marked nodes by `seq_nr`: thousands of gradients ask for theirs."""
+        numbered: dict[int, list[NodeNote]] = {}
+        for node in self.note.nodes:
+            if node.marks and node.seq_nr is not None:
+                numbered.setdefault(node.seq_nr, []).append(node)
+        return numbered
 
 
 @dataclass
@@ -96,7 +112,7 @@ class Origins:
         if shown.stage != "joint" or node.seq_nr is None or not node.op.startswith("call"):
             return ()
         stack = user_stack(node.stack)
-        forward = (n for n in shown.note.nodes if n.marks and n.seq_nr == node.seq_nr)
+        forward = shown.of_number.get(node.seq_nr, ())
         return tuple(shown.key(n.name) for n in forward if user_stack(n.stack) == stack)
 
     def _argument(self, node: NodeNote, shown: Shown) -> links.Keys:
@@ -104,10 +120,9 @@ class Origins:
         if node.argument is None or node.op != "placeholder":
             return ()
         for dynamo in self.shown.values():
-            if dynamo.stage == "dynamo" and dynamo.compile_id == shown.compile_id:
-                inputs = [n.name for n in dynamo.note.nodes if n.op == "placeholder"]
-                if node.argument < len(inputs):
-                    return (dynamo.key(inputs[node.argument]),)
+            same = dynamo.stage == "dynamo" and dynamo.compile_id == shown.compile_id
+            if same and node.argument < len(dynamo.inputs):
+                return (dynamo.key(dynamo.inputs[node.argument]),)
         return ()
 
 

@@ -14,9 +14,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tclab.capturing.torch_private import cpp_commands
 from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.model import Listing, links, slug
 
@@ -47,10 +50,7 @@ def assemble(kernel: str, commands: Commands) -> Assembly | None:
     text = next((text for text in commands if code in text), "")
     if not text or not shutil.which("objdump"):
         return None
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / _FILE
-        file.write_text(text, encoding="utf-8")
-        listing = _objdump(file, commands[text])
+    listing = _begun_listing(text) or _listing(text, commands[text])
     offset = text[: text.index(code)].count("\n")
     return _read(listing, offset, code.count("\n") + 1) if listing else None
 
@@ -62,7 +62,56 @@ def pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -> Listing
     return Listing(title, name, assembly.text, "nasm", "asm", links=origins)
 
 
+# ------------------------------------------------------------------------------ ahead
+
+#: The file of one kernel that Inductor compiles, not one that tries the CPU's instructions:
+# extern "C"  void  kernel(const float* in_ptr0, float* out_ptr0)
+_IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
+
+#: So many kernels are begun ahead: with more, PyTorch's own compile keeps all cores busy, and the
+#: times in a report would be those of both.
+_MOST_AHEAD = 2
+
+#: Listings that were begun and nobody took yet, by the file's text.
+_begun: dict[str, Future[str]] = {}
+
+
+@contextmanager
+def begun_ahead(most_lines: int | None) -> Iterator[None]:
+    """Within the block, a kernel's file with at most so many lines is compiled for its instructions
+    beside PyTorch's own compile of it, which the process would wait for with a core to spare.
+    """
+
+    def begin(text: str, command: str) -> None:
+        long = most_lines is not None and text.count("\n") > most_lines
+        known = text in _begun or not _IS_KERNEL.search(text)
+        if not long and not known and len(_begun) < _MOST_AHEAD and shutil.which("objdump"):
+            _begun[text] = pool.submit(_listing, text, command)
+
+    _begun.clear()
+    pool = ThreadPoolExecutor(1)
+    try:
+        with cpp_commands.told(begin):
+            yield
+    finally:
+        pool.shutdown(wait=False)
+
+
+def _begun_listing(text: str) -> str:
+    """What was begun; '' where nothing was, or where it failed: its header may have come later."""
+    begun = _begun.pop(text, None)
+    return begun.result() if begun else ""
+
+
 # ------------------------------------------------------------------------------ the tools
+
+
+def _listing(text: str, command: str) -> str:
+    """What objdump says of a file that this command compiles; '' where something fails."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / _FILE
+        file.write_text(text, encoding="utf-8")
+        return _objdump(file, command)
 
 
 def _objdump(file: Path, command: str) -> str:

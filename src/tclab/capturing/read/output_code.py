@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 
 from tclab.model import Graph, Node, links
 
@@ -82,8 +83,10 @@ class OutputCode:
     def line_keys(self) -> dict[int, links.Keys]:
         """Lines, those of handles not counted, that define or call a kernel → its nodes' keys."""
         keys: dict[int, links.Keys] = {}
+        is_handle = (bool(_HANDLE.search(text)) for text in self.lines)
+        handles_until = [0, *accumulate(is_handle)]
         for line, nodes in self._places():
-            handles = sum(bool(_HANDLE.search(text)) for text in self.lines[:line])
+            handles = handles_until[line]
             if of_nodes := links.joined(node.keys for node in nodes):
                 keys[line - handles] = of_nodes
         return keys
@@ -136,7 +139,14 @@ class OutputCode:
 
     def calls_of(self, name: str) -> list[ast.Call]:
         """The calls of one kernel."""
-        return [c for c in self.calls if _called(c) == name]
+        return self._calls_by_name.get(name, [])
+
+    @cached_property
+    def _calls_by_name(self) -> dict[str, list[ast.Call]]:
+        calls: dict[str, list[ast.Call]] = {}
+        for call in self.calls:
+            calls.setdefault(_called(call), []).append(call)
+        return calls
 
 
 def without_handles(text: str) -> str:

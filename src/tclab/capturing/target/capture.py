@@ -94,14 +94,14 @@ class TargetCapture(Capture):
         """
         sources: dict[str, str] = {}
         for unit in self.units:
-            sources |= unit.output.triton_sources()
+            sources |= self._short_triton(unit)
         with stand_in.standing_in(self.target):
             return candidates.table(sources)
 
     def _compile_units(self) -> None:
         with stand_in.standing_in(self.target):
             for unit in self.units:
-                unit.compiled = triton.for_target(unit.output.triton_sources(), self.target)
+                unit.compiled = triton.for_target(self._short_triton(unit), self.target)
 
 
 def capture_for(

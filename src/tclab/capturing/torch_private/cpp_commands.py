@@ -33,6 +33,20 @@ MOST_KEPT = 500
 _kept: dict[str, str] = {}  # the oldest first
 _lock = threading.Lock()  # Inductor compiles in threads, too
 
+#: Called with a file's text and the command that is about to compile it.
+Listener = Callable[[str, str], None]
+_listeners: list[Listener] = []
+
+
+@contextmanager
+def told(listener: Listener) -> Iterator[None]:
+    """Within the block `listener` hears of each command that captures note, before it runs."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        _listeners.remove(listener)
+
 
 @contextmanager
 def noting(trace: Trace) -> Iterator[None]:
@@ -62,6 +76,8 @@ def _noted(original: Callable[..., None], trace: Trace) -> Callable[..., None]:
                 text, command = source.read_text(encoding="utf-8"), self.get_command_line()
                 trace.add(names.CPP_COMMAND, command, text, (None, None))
                 _keep(text, command)
+                for listener in tuple(_listeners):
+                    listener(text, command)
 
     return init
 

@@ -24,8 +24,8 @@ Exit status:
   0    the report is complete; graph breaks are part of it. With --watch: Ctrl-C ended it
   1    it cannot be imported, called or compiled; no report was written
   2    the command line is wrong: an unknown name, target, input, mode or option
-  3    the report lacks something: what the target refused, or stages; it says which. Kernels
-       shown both ways (see --assume) lack nothing
+  3    the report lacks something: what the target refused, or stages, such as the instructions
+       of long kernels; it says which. Kernels shown both ways (see --assume) lack nothing
   130  interrupted; no report was written
 """
 
@@ -58,6 +58,11 @@ Exit status:
     metavar="CHOICE=VALUE",
     multiple=True,
     help="With --target, what the GPU would time: pad=no, pad=yes. Default: both are shown.",
+)
+@click.option(
+    "--long-kernels",
+    is_flag=True,
+    help="Take kernels of over 1,000 lines down to instructions, too, which can take minutes.",
 )
 @click.option(
     "-o",
@@ -97,6 +102,7 @@ def explain(
     inputs: tuple[str, ...],
     options: tuple[str, ...],
     assume: tuple[str, ...],
+    long_kernels: bool,
     output: Path | None,
     open_: bool,
     format_: str,
@@ -133,15 +139,15 @@ def explain(
       tclab explain torch.nn.functional:gelu --input 'f32[8,1024]'
       tclab explain train.py:step --format json -o step.json
     """
-    request, kept = Request(spec, target, backward, inputs, options, assume), Held()
+    request, kept = Request(spec, target, backward, inputs, options, assume, long_kernels), Held()
     with _ending(context, kept):
         _check(open_=open_, format_=format_, watch_=watch_, port=port)
         path = report_file.where_to(spec, target, output, format_)
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)
             return
-        shown = _explained(request, kept)
-        report_file.write(shown, path, format_)
+        shown, content = _explained(request, kept, format_)
+        report_file.put(content, path)
     if format_ == "json" or path is not None:
         print_summary(shown, path)
     if open_ and path is not None:
@@ -176,17 +182,20 @@ def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
         raise BadRequest(f"--port {port}", "nothing is served without --watch", "add --watch")
 
 
-def _explained(request: Request, kept: Held) -> Report:
-    """The report; what goes on meanwhile is shown."""
+def _explained(request: Request, kept: Held, format_: str) -> tuple[Report, str]:
+    """The report, also as text of the format; what goes on meanwhile is shown."""
     ahead.end_quickly()
     with steps.shown() as on_step:
-        return explain_named(
+        report = explain_named(
             request.spec,
             target=request.target,
             backward=request.backward,
             inputs=request.inputs,
             options=request.options,
             assume=request.assume,
+            long_kernels=request.long_kernels,
             on_step=on_step,
             kept=kept,
         )
+        on_step("rendering the report")
+        return report, report_file.MAKE[format_](report)

@@ -35,6 +35,7 @@ class Request:
     inputs: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     assume: tuple[str, ...] = ()
+    long_kernels: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ def _report(request: Request, parent: Connection, kept: Held) -> Report:
         inputs=request.inputs,
         options=request.options,
         assume=request.assume,
+        long_kernels=request.long_kernels,
         on_step=lambda step: parent.send(Step(step)),
         kept=kept,
     )

@@ -28,7 +28,7 @@ def crumbs(page: Any, html: str) -> str:
     switch = tag("details", tag("summary", esc(page.title)) + tag("ul", items))
     way = _link(page, index) + '<span aria-hidden="true">›</span>' + switch
     return tag("nav", skip + way + _beside(page, functions), class_="tclab-crumbs",
-               aria_label="Functions")  # fmt: skip
+               aria_label="Functions", data_search_exclude="")  # fmt: skip
 
 
 def _link(page: Any, to: Any, text: str = "", **more: object) -> str:

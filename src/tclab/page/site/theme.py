@@ -29,15 +29,32 @@ def named(html: str) -> str:
 
 
 #: Material's own script, which asks for the search index at once.
-_BUNDLE = re.compile(r'<script src="[^"]*/?assets/javascripts/bundle\.')
+_BUNDLE = re.compile(r'(?=<script src="[^"]*/?assets/javascripts/bundle\.)')
+
+#: The scripts of a page's own, each behind what stands before it: before anything is styled, before
+#: anything is painted, before Material's script.
+_PLACES = {
+    "early.js": re.compile(r'<meta charset="utf-8">'),
+    "colours.js": re.compile(r"<body[^>]*>"),
+    "calm.js": _BUNDLE,
+    "index-later.js": _BUNDLE,
+}
+
+#: The worker of the search over file://, for which Material's template has every page wait.
+_WORKER = re.compile(r'<script src="[^"]*/?assets/iframe-worker\.js"></script>')
 
 
-@lru_cache(maxsize=1)
-def _index_later() -> str:
-    script = Path(__file__).with_name("index-later.js").read_text(encoding="utf-8")
-    return f"<script>{script}</script>"
+@lru_cache
+def _script(name: str) -> str:
+    return f"<script>{Path(__file__).with_name(name).read_text(encoding='utf-8')}</script>"
 
 
 def light(html: str) -> str:
-    """The page with a script that has the search index wait until somebody searches."""
-    return _BUNDLE.sub(lambda bundle: _index_later() + bundle[0], html, count=1)
+    """The page with scripts that keep Material's from styling it again and again, and have the
+    search index wait until somebody searches.
+    """
+    if worker := _WORKER.search(html):
+        html = _BUNDLE.sub(lambda _: worker[0], html.replace(worker[0], "", 1), count=1)
+    for name, place in _PLACES.items():
+        html = place.sub(lambda at, name=name: at[0] + _script(name), html, count=1)  # type: ignore[misc]
+    return html

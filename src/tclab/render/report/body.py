@@ -68,6 +68,8 @@ def _alerts(shown: Report) -> Iterator[str]:
         yield _alert(head, words.refusal(shown), shown.refusal[2])
     for at, cause, step in shown.gaps:
         yield _alert(f"A part is not known for {shown.target}.", f"{at}: {cause}.", step)
+    for at, cause, step in shown.left_out:
+        yield _alert("Machine code is left out.", f"{at}: {cause}.", step)
     if shown.fault:
         yield _alert("The stages are missing.", shown.fault, "please report it, with this page")
 

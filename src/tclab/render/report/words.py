@@ -51,5 +51,7 @@ def gaps(shown: Report) -> Iterator[tuple[str, str]]:
         yield f"refused for {shown.target}: {refusal(shown)}", shown.refusal[2]
     for place, cause, step in shown.gaps:
         yield f"a part is not known for {shown.target}: {place}: {cause}. The rest is shown.", step
+    for place, cause, step in shown.left_out:
+        yield f"{place}: {cause}. All other stages are shown.", step
     if shown.fault:
         yield shown.fault, "please report it, with the report"

@@ -105,7 +105,7 @@ def _shortened(html: str) -> str:
 
 def _origins(panes: Panes, line: int) -> str:
     """Links to the lines that a line came from."""
-    places = panes.origins(line)
+    places = panes.origins(line, ORIGINS + 1)
     links = " ".join(
         f"<a href=#{_address(panes, pane, number)}>{esc(panes.names[pane])}:{number}</a>"
         for pane, number in places[:ORIGINS]
@@ -150,7 +150,7 @@ def _margin(panes: Panes, pane: int) -> Iterable[str]:
     """For each line, where it came from: of readable code the line, else the stage, too."""
     start = panes.index.starts[pane]
     for line in range(start, start + panes.index.counts[pane]):
-        for origin, number in panes.origins(line)[:1]:
+        for origin, number in panes.origins(line, 1):
             yield str(number) if panes.readable(origin) else f"{panes.names[origin]}:{number}"
             break
         else:

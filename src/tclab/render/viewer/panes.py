@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,12 +22,17 @@ BARE = stages.MACHINE | {"ir_pre_fusion", "ir"}
 READABLE = frozenset({"python", "kernel", "cpp"})
 
 
+Place = tuple[int, int]  # pane, line as shown
+
+
 @dataclass(frozen=True)
 class Panes:
     """A chain and how it is to be shown."""
 
     chain: Chain
     options: Options
+    #: The first origins of a join, for lines of a pane: (join, pane, how many) → places.
+    _firsts: dict[tuple[int, int, int], tuple[Place, ...]] = field(default_factory=dict)
 
     @cached_property
     def index(self) -> Index:
@@ -43,7 +49,7 @@ class Panes:
             names.append(f"{pane.stage} {seen[pane.stage]}" if many else pane.stage)
         return tuple(names)
 
-    def place(self, line: int) -> tuple[int, int]:
+    def place(self, line: int) -> Place:
         """Pane, and the line's number as it is shown."""
         pane = self.index.pane(line)
         return pane, line - self.index.starts[pane] + self.chain.panes[pane].first_line
@@ -53,11 +59,26 @@ class Panes:
         end = () if line is None else (f"L{line}",)
         return self.options.id(self.names[pane], *end)
 
-    def origins(self, line: int) -> list[tuple[int, int]]:
-        """Where `line` came from: (pane, line as shown), those in readable code first."""
+    def origins(self, line: int, most: int) -> list[Place]:
+        """Where `line` came from, in other panes: at most so many places, readable code first.
+
+        In a kernel of thousands of lines, thousands of instructions have hundreds of origins each,
+        which most of them share: the first of each join are looked for once.
+        """
         own = self.index.pane(line)
-        above = [p for p in map(self.place, self.index.step([line], 1)) if p[0] != own]
-        return sorted(above, key=lambda p: (not self.readable(p[0]), p))
+        above = {p for join in self.index.made_in(line) for p in self._first(join, own, most)}
+        return sorted(above, key=self._rank)[:most]
+
+    def _first(self, join: int, own: int, most: int) -> tuple[Place, ...]:
+        key = (join, own, most)
+        if key not in self._firsts:
+            places = map(self.place, self.index.joins[join][0])
+            others = (place for place in places if place[0] != own)
+            self._firsts[key] = tuple(heapq.nsmallest(most, others, key=self._rank))
+        return self._firsts[key]
+
+    def _rank(self, place: Place) -> tuple[bool, Place]:
+        return not self.readable(place[0]), place
 
     def readable(self, pane: int) -> bool:
         """Whether a pane holds code that people write or read."""

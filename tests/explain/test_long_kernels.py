@@ -1,0 +1,55 @@
+"""Kernels of thousands of lines: their instructions are left out, named, and had when asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tclab.cli import command
+from tclab.explain import explain_named, options
+from tclab.render.report import document, words
+
+LONG = "def f(x):\n    return (x + 1).relu() * 2\n"
+
+
+@pytest.fixture
+def long_kernel(write, monkeypatch):
+    """Every kernel is longer than the limit."""
+    monkeypatch.setattr(options, "MOST_LINES", 2)
+    write("m.py", LONG)
+
+
+def stages(report):
+    return {pane.stage for chain in report.chains for pane in chain.panes}
+
+
+def test_of_a_long_triton_kernel_the_stages_above_the_instructions_are_shown(long_kernel):
+    pytest.importorskip("triton")
+    report = explain_named("m.py:f", target="h200", inputs=["f32[64,64]"])
+    assert {"python", "dynamo", "forward", "ir", "kernel"} <= stages(report)
+    assert not stages(report) & {"ttir", "ttgir", "llir", "ptx", "sass"}
+    assert not report.candidates.rows and not report.complete
+    ((place, cause, step),) = report.left_out
+    assert place.startswith("kernel triton_") and "more than 2" in cause
+    assert "--long-kernels" in step
+    ((gap, _),) = words.gaps(report)
+    assert gap.startswith(f"{place}: {cause}.") and place in document.html(report)
+
+
+def test_of_a_long_cpp_kernel_too(long_kernel):
+    report = explain_named("m.py:f", inputs=["f32[64,64]"])
+    assert "cpp" in stages(report) and "asm" not in stages(report)
+    assert len(report.left_out) == 1
+
+
+def test_they_are_taken_down_when_asked_for(long_kernel):
+    pytest.importorskip("triton")
+    report = explain_named("m.py:f", target="h200", inputs=["f32[64,64]"], long_kernels=True)
+    assert "sass" in stages(report) and report.complete
+
+
+def test_the_command_says_so_and_ends_with_three(long_kernel, capsys):
+    pytest.importorskip("triton")
+    line = ["explain", "m.py:f", "--target", "h200", "-i", "f32[64,64]", "-o", "r.html"]
+    assert command.main(line) == 3
+    printed = capsys.readouterr().out
+    assert "its instructions are left out" in printed and "add --long-kernels" in printed
