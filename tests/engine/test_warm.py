@@ -174,6 +174,37 @@ def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     assert found or os.uname().machine != "x86_64"
 
 
+#: In a timed snippet: what its cache holds, and how many files Inductor compiles to know the CPU.
+LOOKS_INTO_ITS_CACHE = """
+import json, os, pathlib, subprocess
+cache = pathlib.Path(os.environ["TORCHINDUCTOR_CACHE_DIR"])
+files = sorted(path.name for path in cache.rglob("*.*"))
+from torch._inductor import codecache, cpu_vec_isa
+started, popen = [], subprocess.Popen.__init__
+def note(self, args, *rest, **options):
+    started.append(str(args))
+    popen(self, args, *rest, **options)
+subprocess.Popen.__init__ = note
+cpu_vec_isa.valid_vec_isa_list()
+print(json.dumps([files, sum(".cpp'" in args for args in started)]))
+"""
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")
+def test_a_timed_snippet_is_lent_what_was_tried_and_nothing_else(lab):
+    """Its cache is its own: no kernel of another snippet is in it."""
+    kernel = lab.write(
+        "t/kernel", "import torch\ntorch.compile(lambda x: x.sin() + 1)(torch.ones(4))"
+    )
+    timed = lab.write("t/timed", LOOKS_INTO_ITS_CACHE, "alone=true")
+    run = lab.run(kernel, timed, warm=True)["t/timed"]
+    assert run.ok, run.failure
+    files, compiled = json.loads(run.stdout)
+    assert compiled == 0
+    assert files == sorted(p.name for p in (lab.store.cache / "vector_isas").rglob("*.*"))
+    assert files or os.uname().machine != "x86_64"
+
+
 def cache(tmp_path: Path) -> Path:
     """The project's cache of compiled objects where there is one: it only saves time."""
     project = Path(os.environ.get("TCLAB_STORE") or SRC.parent / ".tclab") / "cache"

@@ -17,6 +17,7 @@ from typing import cast
 from tclab import claims
 from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
+from tclab.engine.worker import vector_isas
 from tclab.engine.worker.protocol import End, Ended, JobFile, Request
 from tclab.model import Artifact, Claim, Failure, Run, Snippet, decode
 from tclab.scrub import plain, scrub
@@ -82,10 +83,10 @@ class Job:
         (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
     def request(self, cache: Path) -> Request:
-        """What the supervisor is told. A timed snippet is cold, and shares no compiled objects."""
+        """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
         own: dict[str, str | None] = dict(variables.job_variables(self.folder))
         alone = self.snippet.alone
-        own |= variables.cache_folders(self.folder / "cache" if alone else cache)
+        own |= self._own_cache(cache) if alone else variables.cache_folders(cache)
         return {
             "job": self.number,
             "folder": str(self.folder),
@@ -95,6 +96,13 @@ class Job:
             "cold": alone,
             "variables": own | variables.undone() if alone else own,
         }
+
+    def _own_cache(self, shared: Path) -> dict[str, str]:
+        """Folders of its own, with what is known of the CPU, which takes PyTorch six compiles."""
+        own = variables.cache_folders(self.folder / "cache")
+        name = "TORCHINDUCTOR_CACHE_DIR"
+        vector_isas.lend(variables.cache_folders(shared)[name], own[name])
+        return own
 
     # ------------------------------------------------------------------ its run
 

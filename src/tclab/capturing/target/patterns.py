@@ -22,7 +22,7 @@ _PASSES = (
 #: Cached functions that remember no device, and are slow to fill.
 NEUTRAL = {
     *("torch_key", "lazy_init", "_pad_mm_init", "_sfdp_init", "_misc_patterns_init"),
-    *("get_lang_std", "addmm_patterns_init", "get_compiler_version_info"),
+    *("get_lang_std", "addmm_patterns_init", "get_compiler_version_info", "triton_key"),
 }
 
 

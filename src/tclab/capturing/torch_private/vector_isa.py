@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from tclab.capturing.torch_private.private import Private
 
@@ -10,6 +12,7 @@ NAMES = (
     Private("torch._inductor.cpu_vec_isa", "supported_vec_isa_list", "what Inductor may try"),
     Private("torch._inductor", "codecache", "compiles the file that tries one"),
     Private("torch._inductor.cpu_vec_isa", "x86_isa_checker", "what the CPU has"),
+    Private("torch._inductor.codecache", "write", "says where that file lies"),
 )
 
 
@@ -19,3 +22,22 @@ def candidates() -> list[Any]:
 
     has = set(cpu_vec_isa.x86_isa_checker())
     return [isa for isa in cpu_vec_isa.supported_vec_isa_list if has.issuperset(str(isa).split())]
+
+
+def tried(isa: Any) -> set[Path]:
+    """Try one of the candidates; the files that it left in Inductor's cache, by which the next
+    process knows without a compiler.
+    """
+    from torch._inductor import codecache
+
+    sources: list[Path] = []
+    write = codecache.write
+
+    def noting(*args: Any, **options: Any) -> tuple[str, str]:
+        key, path = write(*args, **options)
+        sources.append(Path(path))
+        return key, path
+
+    with mock.patch.object(codecache, "write", noting):
+        bool(isa)
+    return {file for source in sources for file in source.parent.glob(f"{source.stem}.*")}

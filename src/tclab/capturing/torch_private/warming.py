@@ -39,6 +39,8 @@ NAMES = (
     Private("torch._dynamo", "reset", "forgets the compile that warmed"),
     Private("torch._inductor.config", "patch", "one thread"),
     Private("torch._inductor.config", "compile_threads", "one thread"),
+    Private("torch._inductor.runtime.triton_compat", "HAS_TRITON", "whether there is a digest"),
+    Private("torch._inductor.runtime.triton_compat", "triton_key", "the digest of Triton, ahead"),
     Private("torch._dynamo.utils", "counters", _BACK),
     Private("torch._inductor.metrics", "reset", _BACK),
     Private("torch.fx.graph_module", "_loader.next_id", _BACK),

@@ -5,14 +5,19 @@ the CPU has, one after the other: on a small machine more than half of what warm
 for each does so ahead of it, while this process imports. What they built lies in Inductor's
 cache, under Inductor's own locks, and is found there when Inductor tries; what a fork could not
 do is left to Inductor.
+
+A timed snippet has a cache of its own. What the CPU can do is no part of what it measures, so it is
+lent these files alone.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from tclab.engine.worker.limits import hear_of_parents_death
@@ -33,12 +38,33 @@ def tried_ahead() -> Iterator[None]:
 
 
 def _fork(isa: Any) -> int:
+    from tclab.capturing.torch_private import vector_isa
+
     me = os.getpid()
     pid = os.fork()
     if pid:
         return pid
     try:
         hear_of_parents_death(me)
-        bool(isa)
+        _keep(vector_isa.tried(isa))
     finally:
         os._exit(0)
+
+
+def _keep(files: Iterable[Path]) -> None:
+    """Link files of Inductor's cache, each in its folder of two letters, for `lend` to find."""
+    for file in files:
+        link = _kept(file.parents[1]) / file.parent.name / file.name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.link(file, link)
+
+
+def lend(shared: str, own: str) -> None:
+    """Give a cache folder of Inductor's what was tried for the shared one, if anything was."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copytree(_kept(Path(shared)), own, dirs_exist_ok=True)
+
+
+def _kept(shared: Path) -> Path:
+    return shared.with_name("vector_isas")

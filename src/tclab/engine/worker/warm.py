@@ -45,6 +45,7 @@ def warm_up() -> str:
     with vector_isas.tried_ahead() if compiles and _has_compiler() else nullcontext():
         if moved := private.gone(warming.NAMES):  # imports all that they name
             return "; ".join(moved)
+        _digest_triton()
         if compiles:
             state = _State()
             _compile_once()
@@ -128,6 +129,14 @@ def _compile_once() -> None:
         if alone:
             out.backward()
     torch._dynamo.reset()
+
+
+def _digest_triton() -> None:
+    """Every process that compiles for Triton reads all of Triton once, 200 MB, for a digest."""
+    from torch._inductor.runtime import triton_compat
+
+    if triton_compat.HAS_TRITON:
+        triton_compat.triton_key()
 
 
 def _has_compiler() -> bool:
