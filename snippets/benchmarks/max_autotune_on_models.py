@@ -2,7 +2,8 @@
 
 Times of reduce-overhead are of the first recording. Those of max-autotune come from it and from a
 second machine of the same kind; in both the model was right first. An autotuned model takes the
-longest to compile, so only some were measured.
+longest to compile, so only some were measured; `cold` and
+`tuned` are the seconds until each of the two is warm.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl,records/h200-torch2.11/autotuned/*.jsonl
 
@@ -26,10 +27,10 @@ for (case, _), tuned in sorted(rows.items()):
         quotient = graphs.us / tuned.us
         spread = 100 * max(graphs.spread, tuned.spread)
         seconds = graphs.paid_seconds, tuned.paid_seconds
-        lines.append((case.partition("/")[2], graphs.us, tuned.us, quotient, spread, *seconds))
+        lines.append((case.rpartition("/")[2], graphs.us, tuned.us, quotient, spread, *seconds))
 caption = f"{where(first)}; {second.environment['date']}"
 columns = {"model": "", "reduce-overhead": "µs .0f", "max-autotune": "µs .0f", "gain": "× .2f"}
-columns |= {"spread": "% .1f", "seconds": "s .0f", "autotuned": "s .0f"}
+columns |= {"spread": "% .1f", "cold": "s .0f", "tuned": "s .0f"}
 lines.sort(key=lambda line: -line[3])
 title = "max-autotune beside reduce-overhead"
 tclab.show(table(title, columns, lines, name="models", caption=caption))
