@@ -342,4 +342,4 @@ def test_on_a_phone_a_row_of_many_columns_is_a_block(tab: Any, address: str) -> 
     tops = [box["y"] for box in boxes]
     assert len(boxes) == 4 and tops == sorted(set(tops))
     assert all(box["x"] + box["width"] <= 390 for box in boxes)
-    assert cells.nth(1).get_attribute("data-head") == "Ask"
+    assert cells.nth(1).get_attribute("data-head") == "What to run or read"

@@ -65,7 +65,7 @@ def pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -> Listing
 # ------------------------------------------------------------------------------ ahead
 
 #: The file of one kernel that Inductor compiles, not one that tries the CPU's instructions:
-# extern "C"  void  kernel(const float* in_ptr0, float* out_ptr0)
+# extern "C"  void  kernel(const float* in_ptr0,
 _IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
 
 #: So many kernels are begun ahead: with more, PyTorch's own compile keeps all cores busy, and the

@@ -154,7 +154,7 @@ def _(answer: Answer, draw: Draw) -> str:
 
     def slower(_: int) -> float:
         calls[0] += 1
-        return 0.002 + 0.0008 * calls[0]
+        return 0.006 + 0.002 * calls[0]
 
     ratio = float(answer(Sleeper(slower), Sleeper(slower), draw.tensor(8)))
     return all_of((0.7 < ratio < 1.4, f"both are equally fast, and it said {ratio:.2f}"))
