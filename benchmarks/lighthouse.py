@@ -163,10 +163,10 @@ def figures(parts: Parts) -> Iterator[Figure]:
     desktop: dict[str, Scores] = {}
     phone: dict[str, Scores] = {}
     with served(SITE) as address:
-        for page in pages():
-            desktop[page] = _kept(parts, page, "desktop", f"{address}/{page}", 1)
         for page in KINDS:
             phone[page] = _kept(parts, page, "phone", f"{address}/{page}", PHONE_RUNS)
+        for page in pages():
+            desktop[page] = _kept(parts, page, "desktop", f"{address}/{page}", 1)
     yield from _worst(desktop, phone)
 
 
