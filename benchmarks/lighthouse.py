@@ -32,10 +32,10 @@ FOLDER = WORK / "lighthouse"
 SITE = ROOT / "site"
 PHONE_RUNS = 5
 
-#: One page of each kind, the heaviest of it where one is.
+#: A page of each kind, of some the heaviest, too.
 KINDS = (
     "index.html", "first-steps.html", "explain.html", "pipeline/triton.html",
-    "practice/find-out.html", "explorer/index.html", "explorer/transformer-block.html",
+    "practice/find-out.html", "explorer/index.html", "explorer/softmax.html", "explorer/transformer-block.html",
     "labs/lab4_code.html", "targets.html", "benchmarks/models.html", "beliefs/graphs.html",
     "reference/operators.html", "reference/settings.html", "contributing.html",
 )  # fmt: skip
@@ -157,17 +157,14 @@ def median(runs: list[Scores]) -> Scores:
 
 
 def figures(parts: Parts) -> Iterator[Figure]:
-    """The worst page of each measure, and the table of all pages."""
+    """The worst page of each measure and a table of pages, for phones, then for desktops."""
     if not (SITE / "index.html").exists():
         raise CommandFailed("there is no site/; build it with make site")
-    desktop: dict[str, Scores] = {}
-    phone: dict[str, Scores] = {}
     with served(SITE) as address:
-        for page in KINDS:
-            phone[page] = _kept(parts, page, "phone", f"{address}/{page}", PHONE_RUNS)
-        for page in pages():
-            desktop[page] = _kept(parts, page, "desktop", f"{address}/{page}", 1)
-    yield from _worst(desktop, phone)
+        for form, of, runs in (("phone", KINDS, PHONE_RUNS), ("desktop", pages(), 1)):
+            yield from _worst(
+                form, {page: _kept(parts, page, form, f"{address}/{page}", runs) for page in of}
+            )
 
 
 def _kept(parts: Parts, page: str, form: str, url: str, runs: int) -> Scores:
@@ -175,47 +172,38 @@ def _kept(parts: Parts, page: str, form: str, url: str, runs: int) -> Scores:
     return median([parts.get(n, lambda: measure(url, phone=form == "phone")) for n in names])
 
 
-def _worst(desktop: dict[str, Scores], phone: dict[str, Scores]) -> Iterator[Figure]:
-    both = {(page, form): of[page] for form, of in (("desktop", desktop), ("phone", phone))
-            for page in of}  # fmt: skip
-    on_desktop = {key: value for key, value in both.items() if key[1] == "desktop"}
-    on_phone = {key: value for key, value in both.items() if key[1] == "phone"}
+def _worst(form: str, of: dict[str, Scores]) -> Iterator[Figure]:
+    where = f"{form}, median of {PHONE_RUNS}" if form == "phone" else form
     for name in CATEGORIES[1:]:
-        yield _figure(name, f"Lighthouse, {name.replace('-', ' ')}", both, min, ">=100")
-    yield _figure("performance", "Lighthouse, performance, desktop", on_desktop, min, ">=95",
-                  suffix="desktop")  # fmt: skip
-    yield _figure("performance", f"Lighthouse, performance, phone, median of {PHONE_RUNS}",
-                  on_phone, min, ">=90", suffix="phone")  # fmt: skip
-    yield _figure("cls", "Layout shift", both, max, "<=0.02")
-    yield _figure("tbt", "Blocking time, desktop", on_desktop, max, "<=150", unit=" ms")
-    yield _figure("bytes", "A page with all it loads, compressed", both, max, "<=300", unit=" kB",
-                  scale=1e-3, detail=_table(desktop, phone))  # fmt: skip
+        yield _figure(
+            name, f"Lighthouse, {name.replace('-', ' ')}, {where}", form, of, min, ">=100"
+        )
+    limit = ">=90" if form == "phone" else ">=95"
+    yield _figure("performance", f"Lighthouse, performance, {where}", form, of, min, limit)
+    yield _figure("cls", f"Layout shift, {where}", form, of, max, "<=0.02")
+    if form == "desktop":
+        yield _figure("tbt", "Blocking time, desktop", form, of, max, "<=150", unit=" ms")
+    yield _figure("bytes", f"A page with all it loads, compressed, {form}", form, of, max, "<=300",
+                  unit=" kB", scale=1e-3, detail=_table(of))  # fmt: skip
 
 
 def _figure(
-    measure_name: str, what: str, of: dict[tuple[str, str], Scores],
-    worst: Callable[..., Any], limit: str, *, unit: str = "", suffix: str = "",
-    scale: float = 1.0, detail: list[list[str]] | None = None,
+    measure_name: str, what: str, form: str, of: dict[str, Scores], worst: Callable[..., Any],
+    limit: str, *, unit: str = "", scale: float = 1.0, detail: list[list[str]] | None = None,
 ) -> Figure:  # fmt: skip
-    page, form = worst(of, key=lambda key: of[key][measure_name])
-    name = "-".join(part for part in ("lighthouse", measure_name, suffix) if part)
-    value = of[page, form][measure_name] * scale
-    note = f"the worst of {len({key[0] for key in of})} pages: {page}, {form}"
+    page = worst(of, key=lambda page: of[page][measure_name])
+    value = of[page][measure_name] * scale
+    note = f"the worst of {len(of)} pages: {page}"
+    name = f"lighthouse-{measure_name}-{form}"
     return Figure(name, what, value, limit, unit, note, detail or [])
 
 
-def _table(desktop: dict[str, Scores], phone: dict[str, Scores]) -> list[list[str]]:
+def _table(of: dict[str, Scores]) -> list[list[str]]:
     """A row for each page."""
-    head = ["page", "accessibility", "best practices", "SEO", "performance, desktop",
-            "performance, phone", "layout shift", "blocking, desktop", "compressed"]  # fmt: skip
-    rows = []
-    for page, one in desktop.items():
-        other = phone.get(page, one)
-        least = [f"{min(one[name], other[name]):.0f}" for name in CATEGORIES[1:]]
-        on_phone = f"{other['performance']:.0f}" if page in phone else "–"
-        rows.append([
-            page, *least, f"{one['performance']:.0f}", on_phone,
-            f"{max(one['cls'], other['cls']):.3f}", f"{one['tbt']:.0f} ms",
-            f"{max(one['bytes'], other['bytes']) / 1e3:.0f} kB",
-        ])  # fmt: skip
-    return [head, *rows]
+    head = ["page", "performance", "accessibility", "best practices", "SEO", "layout shift",
+            "blocking", "compressed"]  # fmt: skip
+    return [head, *(
+        [page, *(f"{one[name]:.0f}" for name in CATEGORIES),
+         f"{one['cls']:.3f}", f"{one['tbt']:.0f} ms", f"{one['bytes'] / 1e3:.0f} kB"]
+        for page, one in of.items()
+    )]  # fmt: skip
