@@ -35,8 +35,9 @@ PHONE_RUNS = 5
 #: A page of each kind, of some the heaviest, too.
 KINDS = (
     "index.html", "first-steps.html", "explain.html", "pipeline/triton.html",
-    "practice/find-out.html", "explorer/index.html", "explorer/softmax.html", "explorer/transformer-block.html",
-    "labs/lab4_code.html", "targets.html", "benchmarks/models.html", "beliefs/graphs.html",
+    "practice/find-out.html", "explorer/index.html", "explorer/softmax.html",
+    "explorer/transformer-block.html", "labs/lab4_code.html", "targets.html",
+    "benchmarks/models.html", "beliefs/graphs.html",
     "reference/operators.html", "reference/settings.html", "contributing.html",
 )  # fmt: skip
 
