@@ -28,6 +28,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
+from tclab.render.opcodes import opcode as operation
+
 LARGE = {"rows": 16384, "columns": 8192}
 LOGITS = {"rows": 8192, "columns": 32000}
 CASES: dict[str, tuple[str, dict[str, int]]] = {
@@ -68,10 +70,10 @@ def instructions(sass: str) -> tuple[list[str], list[tuple[int, int]]]:
         if label := re.match(r"(\.L_x_\d+):", line):
             labels[label[1]] = len(opcodes)
         #        /*09e0*/              @!P1 BRA `(.L_x_0) ;
-        elif code := re.match(r" +/\*[0-9a-f]+\*/ +(?:@!?\w+ +)?(\S+)(?: `\((\S+)\))?", line):
-            if code[2]:
-                targets[len(opcodes)] = code[2]
-            opcodes.append(code[1])
+        elif name := operation(line, "sass"):
+            if to := re.search(r" `\((\.L_x_\d+)\)", line):
+                targets[len(opcodes)] = to[1]
+            opcodes.append(name)
     end = max(place for place, opcode in enumerate(opcodes) if opcode == "EXIT")
     loops = [(labels[to], at) for at, to in targets.items() if labels.get(to, at) < at <= end]
     return opcodes[: end + 1], sorted(loops)

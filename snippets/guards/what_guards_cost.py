@@ -62,6 +62,8 @@ shallow, _, deep = rows
 assert deep[1] > 5 * shallow[1]
 # claim: and-so-does-their-check
 assert deep[2] > shallow[2]
+# claim: by-more-than-three-times, torch >= 2.13
+assert deep[2] > 3 * shallow[2]
 # claim: a-small-part-of-the-call
 assert all(row[2] < row[5] / 2 for row in rows)
 tclab.show(

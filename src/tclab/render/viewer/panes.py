@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -31,8 +31,11 @@ class Panes:
 
     chain: Chain
     options: Options
-    #: The first origins of a join, for lines of a pane: (join, pane, how many) → places.
-    _firsts: dict[tuple[int, int, int], tuple[Place, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def _firsts(self) -> dict[tuple[int, int, int], tuple[Place, ...]]:
+        """The first origins of a join, for lines of a pane: (join, pane, how many) → places."""
+        return {}
 
     @cached_property
     def index(self) -> Index:
