@@ -57,8 +57,13 @@ def tables(docs: Path) -> Iterator[tuple[str, str]]:
 
 
 def _names(run: Run, table: str) -> frozenset[str]:
-    found = run.artifact(table)
-    return frozenset(str(row[0]) for row in found.rows) if isinstance(found, Table) else frozenset()
+    try:
+        found = run.artifact(table)
+    except KeyError as error:
+        raise TclabError(run.snippet, error.args[0]) from None
+    if not isinstance(found, Table):
+        raise TclabError(run.snippet, f"{table!r} is no table of names")
+    return frozenset(str(row[0]) for row in found.rows)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,16 @@
+"""Nothing that a lab's check runs is kept or shown, so coverage may watch it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tclab.engine import variables
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _watched() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(variables, "WATCHERS", ())
+        yield

@@ -1,0 +1,64 @@
+"""The names of a PyTorch are written from the runs of the snippets that the reference shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from tclab import machine
+from tclab.page.reference import versions, write
+from tests.lab import Lab
+
+PAGE = """# Reference
+
+```python exec="1" html="1"
+from tclab.page import entries
+entries("reference/names", "names")
+```
+
+```python
+entries("not/run", "left out")
+```
+"""
+SHOWN = """
+    import tclab
+    tclab.show(tclab.Table("Names", "names", ("name",), [("aten.sin",), ("aten.cos",)]))
+"""
+
+
+@pytest.fixture
+def shown(lab: Lab, monkeypatch) -> Lab:
+    """A project with a page that shows a table of names, whose snippet has not run."""
+    monkeypatch.setenv("TCLAB_ROOT", str(lab.root))
+    page = lab.root / "docs" / "reference" / "index.md"
+    page.parent.mkdir(parents=True)
+    page.write_text(PAGE, encoding="utf-8")
+    return lab
+
+
+def test_each_shown_table_is_written_beside_the_other_versions(shown: Lab, capsys) -> None:
+    snippet = shown.write("reference/names", SHOWN)
+    assert write.main() == 1
+    assert "reference/names: no fresh run" in capsys.readouterr().err
+
+    assert shown.run(snippet)["reference/names"].ok
+    folder = shown.root / "docs" / versions.FOLDER
+    versions.write(folder, {"1.0": {"names": frozenset({"aten.sin", "aten.gone"})}})
+    assert write.main() == 0
+    here = versions.minor(machine.here().torch)
+    assert capsys.readouterr().out == f"{here}: 2 names of 1 tables\n"
+    assert (folder / f"{here}.txt").read_text() == "names + aten.cos\nnames - aten.gone\n"
+    assert versions.read(folder)[here]["names"] == {"aten.sin", "aten.cos"}
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("pass", "reference/names shows no 'names'"),
+        ("import tclab; tclab.show('a text', name='names')", "'names' is no table of names"),
+    ],
+)
+def test_a_table_that_is_not_there_drops_no_name(shown: Lab, capsys, code, message) -> None:
+    assert shown.run(shown.write("reference/names", code))["reference/names"].ok
+    assert write.main() == 1
+    assert message in capsys.readouterr().err
+    assert not (shown.root / "docs" / versions.FOLDER).exists()

@@ -1,0 +1,80 @@
+"""The comparison from its command line, on a machine without a GPU: one side, planted others."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tclab.verify import compare
+from tclab.verify.sides import file
+
+NAMES = ("pointwise/relu_chain", "reductions/sum_rows")
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the target's side, compiled once."""
+    out = tmp_path_factory.mktemp("compared")
+    assert compare.main(["--out", str(out), "--side", "target", "--jobs", "2", *NAMES]) == 0
+    return out
+
+
+def planted(done: Path, out: Path, old: str = "", new: str = "") -> list[str]:
+    """The arguments that compare the target's side with a copy of it, edited in its first text."""
+    for number, name in enumerate(NAMES):
+        text = file(done, "target", name).read_text(encoding="utf-8")
+        for side in ("target", "gpu"):
+            path = file(out, side, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            edited = number == 0 and side == "gpu"
+            path.write_text(text.replace(old, new) if edited else text, encoding="utf-8")
+    return ["--out", str(out), *NAMES]
+
+
+def report(out: Path) -> dict:
+    return json.loads((out / "report.json").read_text(encoding="utf-8"))
+
+
+def test_what_one_side_alone_has_is_missing(done: Path) -> None:
+    assert sorted(report(done)["missing"]) == sorted(NAMES)
+    assert json.loads(file(done, "target", NAMES[0]).read_text())["wrappers"]
+
+
+def test_equal_texts_are_identical(done: Path, tmp_path: Path, capsys) -> None:
+    assert compare.main(planted(done, tmp_path)) == 0
+    found = report(tmp_path)
+    assert [row["verdict"] for row in found["functions"]] == ["identical", "identical"]
+    assert (found["different"], found["identical"]) == (0, found["kernels"])
+    assert all(name in capsys.readouterr().out for name in NAMES[:1])
+
+
+def test_one_character_in_a_kernel_makes_it_different(done: Path, tmp_path: Path) -> None:
+    arguments = planted(done, tmp_path, "tl.full([1], 0, tl.int32)", "tl.full([1], 1, tl.int32)")
+    assert compare.main(arguments) == 1
+    found = report(tmp_path)
+    assert [row["verdict"] for row in found["functions"]] == ["different", "identical"]
+    assert found["different"] == 1
+
+
+def test_the_gpus_side_fails_without_a_gpu_and_says_why(done: Path, tmp_path: Path) -> None:
+    """Its row is a failure; the target's side is not lost."""
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    name = NAMES[0]
+    arguments = planted(done, tmp_path)
+    file(tmp_path, "gpu", name).unlink()
+    assert compare.main(arguments) == 0
+    row = next(row for row in report(tmp_path)["functions"] if row["name"] == name)
+    assert row["verdict"] == "gpu failed"
+    assert "CUDA" in row["reason"]
+
+
+def test_a_name_that_is_nowhere_is_named(tmp_path: Path, capsys) -> None:
+    status = compare.main(["--out", str(tmp_path), "pointwise/relu_chain", "no/such"])
+    assert status == compare.UNKNOWN_NAME
+    assert "no such function or family: no/such" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
