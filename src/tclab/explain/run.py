@@ -147,6 +147,7 @@ def _failed(
     """What to say of an error: the function's own, if it raises without torch.compile too; a graph
     break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
     """
+    way.on_step(f"calling {subject.title} without the compiler")
     with _quiet():
         if own := failures.eager_error(subject, way.backward):
             return failures.of_the_function(subject, own)

@@ -140,13 +140,13 @@ def explain(
       tclab explain train.py:step --format json -o step.json
     """
     request, kept = Request(spec, target, backward, inputs, options, assume, long_kernels), Held()
-    with _ending(context, kept):
+    with _ending(context, kept) as interrupted:
         _check(open_=open_, format_=format_, watch_=watch_, port=port)
         path = report_file.where_to(spec, target, output, format_)
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)
             return
-        shown, content = _explained(request, kept, format_)
+        shown, content = _explained(request, kept, format_, interrupted)
         report_file.put(content, path)
     if format_ == "json" or path is not None:
         print_summary(shown, path)
@@ -157,11 +157,14 @@ def explain(
 
 
 @contextmanager
-def _ending(context: click.Context, kept: Held) -> Iterator[None]:
-    """Say what went wrong in the block, then what others warned of; end with the status for it."""
+def _ending(context: click.Context, kept: Held) -> Iterator[list[int]]:
+    """Say what went wrong in the block, then what others warned of; end with the status for it.
+
+    The block is given the signals of Ctrl-C as they come.
+    """
     with interrupts.remembered() as interrupted:
         try:
-            yield
+            yield interrupted
         except (KeyboardInterrupt, Exception) as problem:
             if isinstance(problem, KeyboardInterrupt) or interrupted:
                 terminal.error("interrupted; no report was written")
@@ -182,10 +185,13 @@ def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
         raise BadRequest(f"--port {port}", "nothing is served without --watch", "add --watch")
 
 
-def _explained(request: Request, kept: Held, format_: str) -> tuple[Report, str]:
+def _explained(
+    request: Request, kept: Held, format_: str, interrupted: list[int]
+) -> tuple[Report, str]:
     """The report, also as text of the format; what goes on meanwhile is shown."""
     ahead.end_quickly()
-    with steps.shown() as on_step:
+    with steps.shown() as shown:
+        on_step = interrupts.ending(interrupted, shown)
         report = explain_named(
             request.spec,
             target=request.target,

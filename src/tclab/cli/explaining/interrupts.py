@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from tclab.explain import OnStep
+
 
 @contextmanager
 def remembered() -> Iterator[list[int]]:
@@ -30,3 +32,14 @@ def remembered() -> Iterator[list[int]]:
         yield came
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def ending(came: list[int], on_step: OnStep) -> OnStep:
+    """`on_step`, but no step begins after Ctrl-C, whatever was made of it."""
+
+    def begun(step: str) -> None:
+        if came:
+            raise KeyboardInterrupt
+        on_step(step)
+
+    return begun
