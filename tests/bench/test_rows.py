@@ -102,7 +102,7 @@ def test_what_is_said_of_rows() -> None:
         *(1, 2, 30.0),
     )
     results = "eager 3 ms, default 1.5 ms 2.00× unstable, x failed"
-    assert said == f"[1/2] kernels/softmax@1x2: {results}  (30 s left)"
+    assert said == f"[1/2] kernels/softmax@1x2: {results}  (about 30 s left)"
     [mean] = tell.summary([row(us=1.0, speed_up=0.5), row(status="failed"), row("eager")])
     assert "0.50×" in mean
     assert "1 measured, 1 slower than eager, 1 not measured" in mean

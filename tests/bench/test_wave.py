@@ -91,6 +91,14 @@ def session(tmp_path: Any, measure: Callable[..., Any], monkeypatch: pytest.Monk
     return command.Session(crew, Book.open(tmp_path, here), clock, 2)
 
 
+def test_the_rest_is_told_at_the_pace_so_far_and_within_the_budget():
+    minute_ago = time.monotonic() - 60
+    assert Clock(1e9, minute_ago).rest(6, 10) == pytest.approx(40, abs=1)
+    assert Clock(70.0, minute_ago).rest(6, 10) == pytest.approx(10, abs=1)
+    assert Clock(50.0, minute_ago).rest(6, 10) == 0
+    assert Clock(1e9, minute_ago).rest(10, 10) == 0
+
+
 def test_what_ran_out_of_memory_beside_others_is_tried_alone(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

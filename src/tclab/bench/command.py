@@ -199,7 +199,8 @@ class Session:
             if before is None or (not before.ok and row.ok):
                 self.book.add(row)
         self.done += 1
-        tell.say(tell.case(rows, self.done, self.total, self.clock.left))
+        rest = self.clock.rest(self.done, self.total)
+        tell.say(tell.case(rows, self.done, self.total, rest))
 
 
 def waves(steps: Sequence[Step], size: int) -> list[list[Step]]:

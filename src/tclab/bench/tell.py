@@ -40,10 +40,10 @@ def result(row: Row) -> str:
 
 
 def case(rows: Sequence[Row], done: int, total: int, left: float) -> str:
-    """A case's line: how far, the results, the seconds left."""
+    """A case's line: how far, the results, about how many seconds are left of the suite."""
     results = ", ".join(result(row) for row in rows) or "nothing in time"
     name = rows[0].case if rows else ""
-    return f"[{done}/{total}] {name}: {results}  ({left:.0f} s left)"
+    return f"[{done}/{total}] {name}: {results}  (about {left:.0f} s left)"
 
 
 def summary(rows: Iterable[Row]) -> list[str]:

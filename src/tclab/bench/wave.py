@@ -142,6 +142,11 @@ class Clock:
         """Seconds left; it may be below nought."""
         return self.end - time.monotonic()
 
+    def rest(self, done: int, total: int) -> float:
+        """Seconds that a suite goes on: at the pace so far, and no longer than the budget."""
+        pace = (time.monotonic() - self.start) / max(1, done)
+        return max(0.0, min(pace * (total - done), self.left))
+
     def until(self, workers: int) -> float:
         """The moment preparing has to end, so that so many workers can still be timed."""
         each = max(self.timing, default=0.8)
