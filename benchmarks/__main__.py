@@ -1,6 +1,7 @@
 """``python -m benchmarks [FIGURE…]``: measure what is missing, write RESULTS.md.
 
-Figures: cold, isolation, nothing-stale (with memory), explain, lighthouse (of site/), clone.
+Figures: cold, isolation, nothing-stale (with memory), explain, phone and desktop (Lighthouse over
+site/), clone.
 Without names: all but clone.
 """
 
@@ -30,7 +31,8 @@ FIGURES: dict[str, Callable[[results.Parts], Iterable[results.Figure]]] = {
     "isolation": isolation.figures,
     "nothing-stale": nothing_stale.figures,
     "explain": explain.figures,
-    "lighthouse": lighthouse.figures,
+    "phone": lighthouse.phone,
+    "desktop": lighthouse.desktop,
     "clone": clone.figures,
 }
 

@@ -18,7 +18,7 @@ import shutil
 import statistics
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -97,8 +97,11 @@ def pages() -> list[str]:
 
 
 def digest(page: str) -> str:
-    """Changes with the page and with what all pages load; the search index waits for a search."""
-    shared = (*SITE.glob("assets/**/*.css"), *SITE.glob("assets/**/*.js"))
+    """Changes with the page and with what all pages load. The search index waits for a search, and
+    a file of machine code for the page that names it by what is in it.
+    """
+    scripts = (path for path in SITE.glob("assets/**/*.js") if path.parent.name != "code")
+    shared = (*SITE.glob("assets/**/*.css"), *scripts)
     files = [SITE / page, *sorted(shared)]
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:8]
 
@@ -157,15 +160,22 @@ def median(runs: list[Scores]) -> Scores:
 # --------------------------------------------------------------------------- figures
 
 
-def figures(parts: Parts) -> Iterator[Figure]:
-    """The worst page of each measure and a table of pages, for phones, then for desktops."""
+def phone(parts: Parts) -> Iterator[Figure]:
+    """The worst page of each measure and a table: a page of each kind, five times."""
+    return _figures(parts, "phone", KINDS, PHONE_RUNS)
+
+
+def desktop(parts: Parts) -> Iterator[Figure]:
+    """The worst page of each measure and a table: every page, once."""
+    return _figures(parts, "desktop", pages(), 1)
+
+
+def _figures(parts: Parts, form: str, of: Iterable[str], runs: int) -> Iterator[Figure]:
     if not (SITE / "index.html").exists():
         raise CommandFailed("there is no site/; build it with make site")
     with served(SITE) as address:
-        for form, of, runs in (("phone", KINDS, PHONE_RUNS), ("desktop", pages(), 1)):
-            yield from _worst(
-                form, {page: _kept(parts, page, form, f"{address}/{page}", runs) for page in of}
-            )
+        found = {page: _kept(parts, page, form, f"{address}/{page}", runs) for page in of}
+    yield from _worst(form, found)
 
 
 def _kept(parts: Parts, page: str, form: str, url: str, runs: int) -> Scores:
