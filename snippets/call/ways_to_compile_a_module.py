@@ -6,9 +6,10 @@ nothing of its own where the class belongs to `torch.nn`: Dynamo skips that code
 """
 
 import copy
+import operator
 
 import torch
-from torch._dynamo.testing import CompileCounter
+from torch._dynamo.testing import EagerAndRecordGraphs
 
 import tclab
 
@@ -46,13 +47,14 @@ def replace(module, backend):
 
 
 def graphs(module, way):
+    """The operations of each graph."""
     torch._dynamo.reset()
-    counter, x = CompileCounter(), torch.randn(2, 4)
-    ready = way(copy.deepcopy(module), counter)
+    backend, x = EagerAndRecordGraphs(), torch.randn(2, 4)
+    ready = way(copy.deepcopy(module), backend)
     with torch.no_grad():
         for _ in range(2):
             torch.testing.assert_close(ready(x), module(x))
-    return counter.frame_count, counter.op_count
+    return [[n.target for n in g.graph.nodes if n.op.startswith("call")] for g in backend.graphs]
 
 
 MODULES = {
@@ -64,30 +66,29 @@ MODULES = {
     ),
     "nn.Sequential of two of your own": torch.nn.Sequential(Block(), Block()),
 }
-counts = {name: [graphs(m, way) for way in (wrap, install, replace)] for name, m in MODULES.items()}
-made = {name: [graphs for graphs, _ in ways] for name, ways in counts.items()}
-operations = {name: [number for _, number in ways] for name, ways in counts.items()}
+ways = {name: [graphs(m, way) for way in (wrap, install, replace)] for name, m in MODULES.items()}
+made = {name: [len(of_way) for of_way in of_module] for name, of_module in ways.items()}
+F = torch.nn.functional
+block = [F.linear, torch.relu, operator.add]
 
 # claim: three-ways-for-a-class-of-your-own
-assert made["a class of your own"] == [1, 1, 1]
-assert operations["a class of your own"] == [3, 3, 3]
+assert ways["a class of your own"] == [[block]] * 3
 # claim: submodules-are-in-the-same-graph
-assert made["one that holds two of them"] == [1, 1, 1]
-assert operations["one that holds two of them"] == [6, 6, 6]
+assert ways["one that holds two of them"] == [[block * 2]] * 3
 # claim: wrapping-works-for-all
 assert all(graphs[0] == 1 for graphs in made.values())
 bare = made["nn.Linear"][1], made["nn.Sequential of nn.Linear, nn.ReLU"][1]
-held = counts["nn.Sequential of two of your own"][1]
+held = ways["nn.Sequential of two of your own"][1]
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
     # claim: a-bare-layer-is-not-compiled, torch < 2.14
     assert bare == (0, 0)
     # claim: what-it-holds-of-your-own-is, torch < 2.14
-    assert held == (1, 3)  # one block's operations: both share the entry
+    assert held == [block]  # one block's operations: both share the entry
 else:
     # claim: a-bare-layer-is-compiled-later, torch >= 2.14
     assert bare == (1, 1)
     # claim: it-is-compiled-whole-later, torch >= 2.14
-    assert held == (1, 6)
+    assert held == [block * 2]
 
 columns = ("module", "torch.compile(m)", "m.compile()", "m.forward = torch.compile(m.forward)")
 tclab.show(tclab.Table("Graphs made", "graphs", columns, [(n, *g) for n, g in made.items()]))

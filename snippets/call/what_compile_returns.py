@@ -37,7 +37,7 @@ off = torch.compile(gate, disable=True)
 before = counter.frame_count
 
 # claim: a-function-gives-a-function
-assert function is not gate and callable(function) and function.__wrapped__ is gate
+assert function is not gate and type(function) is type(gate) and function.__wrapped__ is gate
 # claim: with-its-name-and-docstring
 assert (function.__name__, function.__doc__) == ("gate", "A gate.")
 # claim: a-module-gives-an-optimized-module
@@ -58,10 +58,12 @@ assert list(inside.state_dict()) == ["lin.weight", "lin.bias"]
 assert off is gate
 # claim: nothing-is-compiled-yet
 assert before == 0
-wrapped.rate = 0.5
-wrapped.eval()
+wrapped.rate, modes = 0.5, []
+for switch in (wrapped.eval, wrapped.train):
+    switch()
+    modes.append((wrapped.training, module.training, module.lin.training))
 # claim: attributes-reach-the-module
-assert module.rate == 0.5 and not (module.training or module.lin.training or wrapped.training)
+assert module.rate == 0.5 and modes == [(False,) * 3, (True,) * 3]
 
 columns = ("call", "returns", "is it the argument?", "names in the state dict")
 rows = [

@@ -78,6 +78,14 @@ assert "if x.shape[0] == 8" in errors["asks"] and "range(x.shape[0])" in errors[
 assert "breaks" in asking["mark_unbacked"] and "breaks" in counting["mark_unbacked"]
 
 
+def compares(x):
+    return x.sin() if x.shape[0] > 10 else x.cos()
+
+
+# claim: a-comparison-is-no-error
+assert graphs(compares, *WAYS["mark_dynamic"]) == "2"
+
+
 def is_told(x):
     torch._check(x.shape[0] > 4)
     return x.sin() if x.shape[0] > 4 else x.cos()

@@ -1,8 +1,9 @@
 """A compile error waits for the first call.
 
-Three mistakes, and the step at which each is reported. A word that `torch.compile` does not know
+Four mistakes, and the step at which each is reported. A word that `torch.compile` does not know
 is found at once: it checks its own arguments. What is wrong with the function, or with the backend,
-is found when there is something to compile.
+is found when there is something to compile. The last is no error at all: Dynamo makes a graph break
+of it, and the call runs eager.
 """
 
 import torch
@@ -17,6 +18,10 @@ def breaks(x):
 
 def fails(graph, inputs):
     raise RuntimeError("this backend compiles nothing")
+
+
+def fails_in_a_way_that_dynamo_expects(graph, inputs):
+    raise torch._subclasses.fake_tensor.DynamicOutputShapeException("nonzero")
 
 
 def when(fn, **options):
@@ -36,6 +41,10 @@ rows = [
     ("mode='fastest', which does not exist", *when(torch.sin, mode="fastest")),
     ("a graph break under fullgraph=True", *when(breaks, fullgraph=True, backend="eager")),
     ("a backend that fails", *when(torch.sin, backend=fails)),
+    (
+        "a backend that raises DynamicOutputShapeException",
+        *when(lambda x: x.sin(), backend=fails_in_a_way_that_dynamo_expects),
+    ),
 ]
 # claim: its-own-arguments-at-once
 assert rows[0][1] == "torch.compile"
@@ -43,6 +52,8 @@ assert rows[0][1] == "torch.compile"
 assert rows[1][1] == rows[2][1] == "the first call"
 # claim: no-fallback-for-a-backend
 assert rows[2][2] == "BackendCompilerFailed"
+# claim: but-for-errors-that-become-breaks
+assert rows[3][1] == "none"
 
 columns = ("mistake", "step that raises", "error")
 tclab.show(tclab.Table("Who says what when", "errors", columns, rows))

@@ -1,4 +1,4 @@
-"""Tensor subclasses are traced through.
+"""A subclass with `__torch_function__` is traced through.
 
 A subclass may change what an operation does: here `sin` gives twice the sine. Dynamo reads its
 `__torch_function__` like any other Python, so the graph holds what the method did, not a call of

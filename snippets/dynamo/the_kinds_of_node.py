@@ -1,7 +1,7 @@
 """The kinds of node in a graph.
 
-FX knows six. Dynamo uses five of them: it looks through modules, so `call_module` never
-appears. `torch.fx.symbolic_trace`, an older tracer, stops at modules and reads buffers with
+FX knows six. Dynamo uses five of them: it looks through modules, so `call_module` is
+not there. `torch.fx.symbolic_trace`, an older tracer, stops at modules and reads buffers with
 `get_attr`. Dynamo keeps `get_attr` for what belongs to the graph itself: here the two
 branches of `torch.cond`, each a graph of its own.
 """

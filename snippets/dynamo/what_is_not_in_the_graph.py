@@ -32,8 +32,13 @@ def f(x, notes):
 
 
 x = torch.randn(8)
-first, second = [], []
-c = tclab.capture(f, backend="eager", fullgraph=True).over([(x, first), (x, second)])
+notes, shapes = ([], []), []
+with tclab.capture() as c:
+    compiled = torch.compile(f, backend="eager", fullgraph=True)
+    for some in notes:
+        monitor.shape = None
+        compiled(x, some)
+        shapes.append(monitor.shape)
 
 graph = c.graphs[0]
 # claim: one-graph
@@ -42,7 +47,7 @@ targets = [n.target for n in graph.nodes if n.op.startswith("call_")]
 # claim: unrolled-and-inlined
 assert targets == ["cos", *["sin", "operator.add"] * 3]
 # claim: python-on-each-call
-assert first == second == ["called"] and monitor.shape == (8,)
+assert notes == (["called"], ["called"]) and shapes == [(8,), (8,)]
 sources = " ".join(guard.source for guard in c.guards[0])
 # claim: most-of-it-is-guarded
 assert "options" in sources and "notes" in sources

@@ -1,6 +1,6 @@
 """Which line became which node.
 
-Line and node are not one to one. One line may make three nodes; three lines may
+Line and node are not one to one. Here one line makes four nodes, and two lines
 make none. Dynamo notes the source line of each node, and the rest of the compiler carries
 it along: this is how a kernel can name your line later.
 """

@@ -1,6 +1,6 @@
 """Causes: Python needs a value that the graph has not computed.
 
-Each function breaks as it is, and is one graph as mended, with the same result. The cure is always
+Each function breaks as it is, and is one graph as mended, with the same result. The cure is mostly
 to stay with tensors: compute both sides, mask instead of select, let the graph itself loop.
 """
 

@@ -1,7 +1,7 @@
 """Causes: a call into something that is not Python, or not for tracing.
 
-Clocks, files, locks, random numbers of other libraries, extensions in C: there is nothing in them
-that a graph could hold. Make the call outside and pass in what it gave, or use PyTorch's own.
+Clocks, files, locks, extensions in C: there is nothing in them that a graph could hold. Make the
+call outside and pass in what it gave, or use PyTorch's own.
 """
 
 import copy

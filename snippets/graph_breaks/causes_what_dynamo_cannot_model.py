@@ -1,7 +1,7 @@
 """Causes: tensors, and corners of Python, that Dynamo has no model of.
 
-New parameters, storages, changed sizes, sparse layouts; classes made in the function, text that is
-run, frames that are looked at. Do such things before, and hand in the result.
+New parameters, storages, changed sizes, sparse layouts; classes made in the function, frames that
+are looked at. Do such things before, and hand in the result, or say them in a way that it knows.
 """
 
 import sys

@@ -28,6 +28,19 @@ def with_cond(x):
     return torch.cond(y.sum() > 0, lambda y: y + 1, lambda y: y - 1, (y,))
 
 
+@torch.library.custom_op("lab::note", mutates_args=())
+def note(x: torch.Tensor, side: str) -> torch.Tensor:
+    ran.append(side)  # Python that runs when the graph runs
+    return x.clone()
+
+
+note.register_fake(lambda x, side: torch.empty_like(x))
+
+
+def sides(x):
+    return torch.cond(x.sum() > 0, lambda x: note(x, "yes"), lambda x: note(x, "no"), (x,))
+
+
 def same(results):
     pairs = zip(results, (positive, negative))
     return all(torch.equal(result, python_if(x)) for result, x in pairs)
@@ -51,6 +64,12 @@ assert len(cond.graphs) == 1 and not cond.breaks and same(cond.results)
 operations = [n.target for n in where.graphs[0].nodes if n.op.startswith("call_")]
 # claim: where-computes-both
 assert "operator.add" in operations and "operator.sub" in operations
+
+ran, noted = [], torch.compile(sides, fullgraph=True, backend="eager")
+for x in (positive, negative):
+    noted(x)
+# claim: cond-runs-one-side
+assert ran == ["yes", "no"]
 
 tclab.show(before.breaks, name="breaks")
 tclab.show(before.graphs, name="three-graphs")

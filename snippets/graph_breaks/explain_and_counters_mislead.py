@@ -3,8 +3,8 @@
 `torch._dynamo.explain` reports graphs − 1 as its number of breaks. That is right for a plain
 `print`, and −1 for a function that was given up. It also resets Dynamo's caches: everything
 compiled before is compiled again. `counters["graph_break"]` counts the `print` and misses an `if`
-on a tensor. The true number is what Dynamo itself reported while it traced, and
-`fullgraph=True` is the sure test.
+on a tensor. The true number is what Dynamo itself reported while it traced.
+`fullgraph=True` raises for each of these that breaks.
 """
 
 import torch

@@ -1,14 +1,14 @@
-"""What is guarded of a dictionary: the keys that were read.
+"""What is guarded of a dictionary: the keys that were asked for.
 
-`f` asks whether the key `bias` is there, and reads `scale`. A new key of another name changes
-nothing. The value that was read is guarded, and so is that the key was missing.
+`f` asks whether the key `bias` is there, and reads `scale`. Keys of other names come and go, which
+changes nothing. The value that was read is guarded, and so is that the key was missing.
 """
 
 import torch
 
 import tclab
 
-options = {"scale": 2.0}
+options = {"scale": 2.0, "colour": "red"}
 
 
 def f(x):
@@ -22,7 +22,9 @@ x, graphs = torch.ones(4), []
 with tclab.capture() as c:
     compiled = torch.compile(f, backend="eager")
     compiled(x)
-    options["colour"] = "red"  # a key that f never asks for
+    del options["colour"]  # a key that f never asks for
+    compiled(x)
+    options["shape"] = "round"  # another one
     compiled(x)
     options["bias"] = 1.0  # the key that was missing
     torch.testing.assert_close(compiled(x), f(x))

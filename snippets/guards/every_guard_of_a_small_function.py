@@ -44,7 +44,7 @@ MEANS = {
     "NO_HASATTR": "the object has no attribute of this name",
     "LAMBDA_GUARD": "an expression that PyTorch wrote out: here, which saved-tensor hooks are on",
     "GLOBAL_STATE": "gradient mode, autocast, default dtype, threads are as they were",
-    "DEFAULT_DEVICE": "torch.set_default_device was not called",
+    "DEFAULT_DEVICE": "the default device is as it was",
     "TORCH_FUNCTION_MODE_STACK": "no torch-function mode was entered or left",
 }
 
@@ -57,7 +57,7 @@ checks = " ".join(check for g in guards for check in g.checks)
 # claim: each-tensor-once
 assert kinds["TENSOR_MATCH"] == 1
 # claim: what-is-read-is-guarded
-assert all(name in sources for name in ("x", "times", "SCALE", "options", "config"))
+assert all(f"[{name!r}]" in sources for name in ("x", "times", "SCALE", "options", "config"))
 # claim: what-is-not-read-is-not-guarded
 assert not any("unused" in text or "unread" in text for text in (sources, checks))
 # claim: settings-are-guarded

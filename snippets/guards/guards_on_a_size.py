@@ -30,6 +30,9 @@ few, many = ([n.target for n in g.nodes if n.op == "call_method"] for g in c.gra
 
 # claim: a-branch-on-a-size-compiles-twice
 assert len(c.graphs) == 2 and (few, many) == (["cos"], ["sin"])
+default = tclab.capture(f, backend="eager").over(calls)
+# claim: by-default-too
+assert len(default.graphs) == 3  # one for the number 8, one for more than ten, one for up to ten
 # claim: the-answer-is-guarded
 assert "10" in " ".join(size_guards(c.guards[0])) and "11" in " ".join(size_guards(c.guards[1]))
 

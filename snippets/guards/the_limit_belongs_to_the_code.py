@@ -3,7 +3,8 @@
 Twelve modules of one class share one `forward`, and so one cache. If all are alike, one entry
 serves them all. If each has its own number, each needs an entry: after eight the others run eager,
 though each was compiled by a `torch.compile` of its own. The cure is a tensor, or
-the option that lets such a number become a symbol.
+the option that lets such a number become a symbol. From PyTorch 2.13 on a `torch.compile` may also
+ask for entries and a limit of its own.
 """
 
 import torch
@@ -23,10 +24,10 @@ class Scale(torch.nn.Module):
         return x * self.k + 1000
 
 
-def twelve(make):
+def twelve(make, **options):
     """Entries, and how many of twelve compiled modules ran eager."""
     torch._dynamo.reset()
-    modules = [torch.compile(make(n), backend="eager") for n in range(12)]
+    modules = [torch.compile(make(n), backend="eager", **options) for n in range(12)]
     results = [module(torch.ones(1)).item() for module in modules]
     return len(_debug_get_cache_entry_list(Scale.forward.__code__)), sum(r >= 1000 for r in results)
 
@@ -46,6 +47,11 @@ assert different == (limit, 12 - limit)
 assert tensors == (1, 0)
 # claim: a-symbol-serves-them-all
 assert symbols == (2, 0)
+if torch.__version__ >= torch.torch_version.TorchVersion("2.13"):
+    # claim: unless-each-compile-has-its-own, torch >= 2.13
+    assert twelve(Scale, isolate_recompiles=True)[1] == 0
+    # claim: a-limit-of-ones-own, torch >= 2.13
+    assert twelve(Scale, recompile_limit=3)[1] == 9
 
 columns = ("twelve modules", "entries of Scale.forward", "modules that ran eager")
 rows = [("all with the same number", *alike), ("each with its own number", *different),

@@ -1,9 +1,9 @@
-"""What the function itself changes recompiles on every call.
+"""What the function itself changes, and how often it compiles.
 
-None of these break the graph. But each reads something, so Dynamo guards on it, and then
-changes it, so its own guard fails at the next call. The list is guarded on its length. Every
-call compiles until the limit ends it; from there every call is eager. A tensor
-is the cure: it is an input of the graph, and its value is not guarded.
+None of these break the graph. But the first three read something, so Dynamo guards on it, and then
+change it, so the guard fails at the next call. The list is guarded on its length. Every call
+compiles until the limit ends it. A float is another case: it becomes an input at its second value.
+A tensor is the cure: it is an input of the graph from the first call on.
 """
 
 import torch
@@ -56,6 +56,7 @@ rows = [
     ("a module's int += 1", *compiles(Model(0))),
     ("a module's buffer += 1", *compiles(Model(torch.tensor(0)))),
     ("append by the caller", *compiles(pure, lambda: history.append(4))),
+    ("a module's float += 1", *compiles(Model(0.0))),
 ]
 limit = torch._dynamo.config.recompile_limit
 # claim: each-call-compiles
@@ -64,6 +65,8 @@ assert all(row[1:] == tuple(min(n, limit) for n in range(1, 13)) for row in rows
 assert rows[3][-1] == 1
 # claim: nor-what-the-caller-changes
 assert rows[4][-1] == 1
+# claim: a-float-stops-at-two
+assert rows[5][1:] == (1,) + (2,) * 11
 # claim: the-counts-are-right
 assert counts["n"] == 12 and history == [4] * 24
 tclab.show(
