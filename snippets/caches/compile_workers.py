@@ -1,9 +1,13 @@
-"""How many processes compile kernels."""
+"""How many kernels are compiled side by side, and by what."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
+import torch
 from _process import in_a_process
-from torch._inductor.config import decide_compile_threads, worker_start_method
+from torch._inductor.async_compile import AsyncCompile
+from torch._inductor.compile_worker.subproc_pool import SubprocPool
+from torch._inductor.config import decide_compile_threads
 
 import tclab
 
@@ -16,6 +20,13 @@ def workers(setting):
     return decide_compile_threads()
 
 
+def pools(threads):
+    """What Triton kernels are given to, and what C++ kernels are."""
+    torch._inductor.config.compile_threads = threads
+    return type(AsyncCompile.process_pool()), type(AsyncCompile.pool())
+
+
+of_triton, of_cpp = in_a_process(pools, "unused", 2)
 number = {setting: in_a_process(workers, "unused", setting) for setting in (None, "1", "8")}
 cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 tclab.show(
@@ -32,4 +43,6 @@ assert number[None] == min(32, cores)
 # claim: the-variable-decides
 assert (number["1"], number["8"]) == (1, 8)
 # claim: they-are-processes
-assert worker_start_method == "subprocess"
+assert of_triton is SubprocPool
+# claim: those-of-cpp-are-threads
+assert of_cpp is ThreadPoolExecutor
