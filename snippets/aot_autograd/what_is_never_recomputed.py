@@ -3,8 +3,8 @@
 Some operations are banned from the backward before the cut is sought, among them those that are
 not on a list of cheap ones, and those with a small result, such as a reduction.
 `aggressive_recomputation` lifts most bans. Where it saves fewer bytes, the default plan was not the
-one with the fewest. Counted are storages that no argument owns; the operations are those after Inductor's
-decompositions.
+one with the fewest. Counted are storages that no argument owns; the operations are those after
+Inductor's decompositions.
 """
 
 import torch

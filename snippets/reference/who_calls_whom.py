@@ -98,7 +98,7 @@ def tree(caller):
 
 def callers_of(name):
     """The one that `name` was first called under, the one above that, and so on."""
-    while name := first[name]:
+    while name := first.get(name):
         yield name
 
 
