@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from _process import in_a_process
 from torch._inductor.async_compile import AsyncCompile
-from torch._inductor.compile_worker.subproc_pool import SubprocPool
-from torch._inductor.config import decide_compile_threads
+from torch._inductor.config import decide_compile_threads, worker_start_method
 
 import tclab
 
@@ -20,13 +19,13 @@ def workers(setting):
     return decide_compile_threads()
 
 
-def pools(threads):
-    """What Triton kernels are given to, and what C++ kernels are."""
+def pool(threads):
+    """What C++ kernels are given to; Triton's go to processes, begun as `worker_start_method`."""
     torch._inductor.config.compile_threads = threads
-    return type(AsyncCompile.process_pool()), type(AsyncCompile.pool())
+    return type(AsyncCompile.pool())
 
 
-of_triton, of_cpp = in_a_process(pools, "unused", 2)
+of_cpp = in_a_process(pool, "unused", 2)
 number = {setting: in_a_process(workers, "unused", setting) for setting in (None, "1", "8")}
 cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 tclab.show(
@@ -43,6 +42,6 @@ assert number[None] == min(32, cores)
 # claim: the-variable-decides
 assert (number["1"], number["8"]) == (1, 8)
 # claim: they-are-processes
-assert of_triton is SubprocPool
+assert worker_start_method == "subprocess"
 # claim: those-of-cpp-are-threads
 assert of_cpp is ThreadPoolExecutor
