@@ -24,8 +24,8 @@ def pointwise(x, w):
 
 def long_chain(x, w):
     y = x * w
-    for _ in range(36):
-        y = pointwise(y, 1)
+    for _ in range(110):
+        y = torch.sin(y)
     return y
 
 
