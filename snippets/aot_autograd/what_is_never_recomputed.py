@@ -1,10 +1,10 @@
 """What the cut does not recompute, although it would save memory.
 
-Some operations are banned from the backward before the cut is sought: those that are not on a
-list of cheap ones, and those with a small result, such as a reduction. `aggressive_recomputation`
-lifts most bans. Where it saves fewer bytes, the default plan was not the one with the fewest.
-Counted are storages that no argument owns; the operations are those after Inductor's
-decompositions.
+Some operations are banned from the backward before the cut is sought, among them those that are
+not on a list of cheap ones, and those with a small result, such as a reduction.
+`aggressive_recomputation` lifts most bans. Where it saves fewer bytes, the default plan was not the
+one with the fewest. Counted are storages that no argument owns; the operations are those after
+Inductor's decompositions.
 """
 
 import torch
@@ -20,6 +20,13 @@ import tclab
 
 def pointwise(x, w):
     return torch.sin(torch.exp(torch.cos(x * w)))
+
+
+def long_chain(x, w):
+    y = x * w
+    for _ in range(110):
+        y = torch.sin(y)
+    return y
 
 
 def product(x, w):
@@ -40,9 +47,15 @@ def sorted_rows(x, w):
 
 def plan(fn):
     """`fn` with Inductor's plan of what is saved, and without generated code."""
+
+    def note(graph, inputs):
+        given[fn.__name__] = [node.name for node in graph.graph.nodes if node.op == "placeholder"]
+        return make_boxed_func(graph.forward)
+
     torch._dynamo.reset()
     backend = aot_autograd(
         fw_compiler=lambda graph, inputs: make_boxed_func(graph.forward),
+        bw_compiler=note,
         partition_fn=min_cut_rematerialization_partition,
         decompositions=select_decomp_table(),
     )
@@ -52,8 +65,8 @@ def plan(fn):
 torch.manual_seed(0)
 x = torch.randn(128, 128, requires_grad=True)
 w = torch.randn(128, 128, requires_grad=True)
-rows = []
-for f in (pointwise, product, product_of_a_tanh, row_sums, sorted_rows):
+rows, given = [], {}  # what the backward of each is given
+for f in (pointwise, long_chain, product, product_of_a_tanh, row_sums, sorted_rows):
     eager, expected = saved(f, x, w)
     kept = []
     for aggressive in (False, True):
@@ -66,8 +79,10 @@ for f in (pointwise, product, product_of_a_tanh, row_sums, sorted_rows):
 held = {name: (default, aggressive) for name, _, default, aggressive in rows}
 # claim: a-chain-is-recomputed
 assert held["pointwise"] == (0, 0)
+# claim: a-long-chain-is-cut
+assert held["long_chain"] == (x.nbytes, 0)
 # claim: a-product-is-not
-assert held["product"] == (x.nbytes, x.nbytes)
+assert held["product"] == (x.nbytes, x.nbytes) and "mm" in given["product"]
 # claim: what-a-product-needs-is-kept
 assert held["product_of_a_tanh"] == (x.nbytes, x.nbytes)
 # claim: a-small-sum-is-kept

@@ -41,4 +41,4 @@ four = ("eager", "aot_eager", "aot_eager_decomp_partition", "inductor")
 # claim: the-four-of-this-page-are-right
 assert all(outcomes[name] == "right" for name in four), outcomes
 # claim: some-cannot-run-here
-assert any(told not in ("right", "wrong") for told in outcomes.values())
+assert any("No module named" in outcomes[name] for name in public), outcomes

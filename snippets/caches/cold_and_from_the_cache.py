@@ -112,7 +112,7 @@ assert hit["Dynamo: tracing bytecode"][0] == phases["Dynamo: tracing bytecode"][
 # claim: guards-are-built-again
 assert hit["Dynamo: building guards"][0] == 1
 # claim: sources-are-hashed
-assert hit["Hashing PyTorch's sources, once a process"][0] >= 1
+assert hit["Hashing PyTorch's sources, once a process"][0] == 1
 # claim: a-hit-writes-nothing
 assert new == 0
 # claim: cold-takes-longer

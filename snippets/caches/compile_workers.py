@@ -1,8 +1,11 @@
-"""How many processes compile kernels."""
+"""How many kernels are compiled side by side, and by what."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
+import torch
 from _process import in_a_process
+from torch._inductor.async_compile import AsyncCompile
 from torch._inductor.config import decide_compile_threads, worker_start_method
 
 import tclab
@@ -16,6 +19,13 @@ def workers(setting):
     return decide_compile_threads()
 
 
+def pool(threads):
+    """What C++ kernels are given to; Triton's go to processes, begun as `worker_start_method`."""
+    torch._inductor.config.compile_threads = threads
+    return type(AsyncCompile.pool())
+
+
+of_cpp = in_a_process(pool, "unused", 2)
 number = {setting: in_a_process(workers, "unused", setting) for setting in (None, "1", "8")}
 cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 tclab.show(
@@ -33,3 +43,5 @@ assert number[None] == min(32, cores)
 assert (number["1"], number["8"]) == (1, 8)
 # claim: they-are-processes
 assert worker_start_method == "subprocess"
+# claim: those-of-cpp-are-threads
+assert of_cpp is ThreadPoolExecutor

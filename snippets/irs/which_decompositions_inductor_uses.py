@@ -36,7 +36,8 @@ tclab.show(
     )
 )
 left_out = [op for op in tables["only in Core ATen's"] if computes(op)]
-taken_apart = [op for op in filter(computes, inductor) if torch.Tag.core in op.tags]
+added = filter(computes, tables["only in Inductor's"])
+members = {op for op in added if torch.Tag.core in op.tags}
 
 
 def f(x, w):
@@ -65,15 +66,12 @@ tclab.show(
 )
 tclab.show(
     tclab.Table(
-        title="Operators that one of the two tables keeps whole",
+        title="Operators with an entry in one of the two tables only",
         name="kept",
-        columns=("kept whole by", "operators"),
+        columns=("entry only in", "operators"),
         rows=[
-            ("Inductor, not Core ATen", ", ".join(sorted(str(op) for op in left_out))),
-            (
-                "Core ATen, not Inductor",
-                ", ".join(sorted(str(op) for op in taken_apart if op not in core)),
-            ),
+            ("Core ATen's table", ", ".join(sorted(map(str, left_out)))),
+            ("Inductor's, for members of Core ATen", ", ".join(sorted(map(str, members)))),
         ],
     )
 )
@@ -85,9 +83,9 @@ assert len(tables["in both"]) > 0.9 * len(core)
 # claim: what-is-left-out-has-a-lowering
 assert left_out and all(op in lowerings for op in left_out)
 # claim: core-operators-are-taken-apart
-assert {torch.ops.aten.gelu.default, torch.ops.aten.native_layer_norm.default} <= set(taken_apart)
+assert {torch.ops.aten.gelu.default, torch.ops.aten.native_layer_norm.default} <= members
 # claim: what-inductor-is-given-is-not-core
-assert not all(torch.Tag.core in op.tags for op in given.values())
+assert torch.Tag.core not in given["aten.var_mean.correction"].tags
 # claim: prims-among-them
 assert "prims.convert_element_type.default" in given
 # claim: an-entry-may-decline

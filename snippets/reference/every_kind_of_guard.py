@@ -1,8 +1,8 @@
 """Every kind of guard that this PyTorch has, each with an example from a run.
 
 Small functions, each of which reads the world in another way, are captured; a kind that none of
-them needs has no example. What Dynamo asks for, a method of its guard builder, becomes one or more
-of these kinds.
+them needs has no example. What Dynamo asks for is a method of its guard builder. Most become one or
+more of these kinds; a few do nothing, since the global state is checked anyway.
 """
 
 import collections
