@@ -1,9 +1,9 @@
 """When a value of a pointwise chain gets memory of its own, on a CPU and for an H200.
 
-With one reader it gets none, unless it has read very many tensors. With two it depends: a result of the function is stored; a value
-that costs much is stored on a CPU, and computed twice for a GPU; and what has read many tensors is
-stored, so that no reader has to read them all again. Nodes are those before the scheduler's
-fusion: one for each value that is stored.
+With one reader it gets none, unless it has read very many tensors. With two it depends: a result of
+the function is stored; a value that costs much is stored on a CPU, and computed twice for a GPU;
+and what has read many tensors is stored, so that no reader has to read them all again. Nodes are
+those before the scheduler's fusion: one for each value that is stored.
 """
 # tclab: needs=triton timeout=240
 
