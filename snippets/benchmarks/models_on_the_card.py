@@ -62,12 +62,12 @@ unsteady = {
     mode: sum(r[mode].unstable for r in groups["inference"].values() if speed(r, mode))
     for mode in ("eager", *modes)
 }
+half = len(groups["inference"]) / 2
 # claim: launching-is-what-varies
-assert unsteady["reduce-overhead"] <= 2
-assert min(unsteady["default"], unsteady["eager"]) > 20
+assert unsteady["reduce-overhead"] <= 2 and min(unsteady["default"], unsteady["eager"]) > half
 rows = list(unsteady.items())
 head = {"name": "unsteady", "caption": caption}
-tclab.show(table("Models whose spread is above 3 %", {"mode": "", "models": ""}, rows, **head))
+tclab.show(table("Inference, spread above 3 %", {"mode": "", "models": ""}, rows, **head))
 sources = {row.case.split("/")[1] for row in book if row.phase in ("inference", "training")}
 # claim: from-timm-transformers-and-torch
 assert sources == {"timm", "transformers", "torch"}

@@ -12,6 +12,7 @@ from _recorded import MODES, by_case, recorded, where
 from _tables import table
 
 import tclab
+from tclab.bench.rows import OK, PROBLEMS
 
 book = recorded()
 caption = where(book)
@@ -76,7 +77,9 @@ tclab.show(table("Spread", {"": "", "share": "% .1f"}, [("stable", stable)], nam
 # claim: some-lose
 assert {"kernel", "inference"} <= {row.phase for row in slower}
 # claim: every-row-has-a-status
-assert sum(states.values()) == len(book.rows)
+assert set(states) <= {OK, *PROBLEMS} and all(bool(row.us) == row.ok for row in book)
+# claim: what-has-no-time-has-a-reason
+assert all(row.reason for row in book if not row.ok)
 ok = [row for row in book if row.ok]
 # claim: unstable-is-above-three-percent
 assert unstable and min(row.spread for row in unstable) > 0.03
@@ -90,6 +93,8 @@ assert states["mismatch"] and not any(row.us for row in book if row.status == "m
 # claim: a-time-is-the-median-of-its-rounds
 assert all(abs(statistics.median(row.rounds) / row.us - 1) < 1e-3 for row in ok)
 facts = [row.facts for row in ok]
+# claim: warm-after-25-calls-at-most
+assert max(f["warm_calls"] for f in facts) == 25
 # claim: inputs-rotate-through-twice-the-cache
 assert all(f["sets"] == 24 or f["rotated_bytes"] >= 2 * f["cache_bytes"] for f in facts)
 # claim: each-row-says-how-many-compiled-beside

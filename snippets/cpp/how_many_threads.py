@@ -1,8 +1,8 @@
 """How many threads a kernel asks for, and when that is decided.
 
-By default the pragma has no number: OpenMP takes what is set when the kernel runs. A number is
-written where `cpp.threads` asks for it, or where PyTorch's thread count is not that of the
-machine's cores. The number of accumulators of a sum is in the code in any case, so another thread
+The pragma has no number where PyTorch's thread count is `os.cpu_count()`: OpenMP takes what is set
+when the kernel runs. A number is written where `cpp.threads` asks for it, or where PyTorch's thread
+count is another. The number of accumulators of a sum is in the code in any case, so another thread
 count compiles again.
 """
 # tclab: needs=cxx timeout=180

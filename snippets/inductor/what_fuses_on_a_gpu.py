@@ -3,11 +3,13 @@
 A whole sum that fits one program leaves its elements in registers, so the product with it is in
 the same kernel. A longer one is split, and its parts are added by another kernel, unless
 cooperative reductions are on: then programs wait for one another. Sums along rows and along columns
-share a kernel, a mix-order reduction, where there are many rows.
+share a kernel, a mix-order reduction, where there are many rows; PyTorch's own sum adds its partial
+sums of the columns. On a CPU each case is two loops.
 """
 # tclab: needs=triton timeout=240
 
 import torch
+from _ir import nodes
 
 import tclab
 
@@ -28,13 +30,16 @@ CASES = [
     (row_and_column_sums, (512, 512), {}),
     (row_and_column_sums, (8192, 768), {}),
 ]
-rows, made = [], {}
+rows, made, added_after = [], {}, []
 for f, shape, options in CASES:
     c = tclab.capture(f, dynamic=False, target="h200", options=options)(torch.randn(shape))
     made[f.__name__, shape, bool(options)] = len(c.kernels)
+    added_after.append(c.wrapper[0].code.count(".sum(dim=0)"))
     chosen = ", ".join(options) or "none"
     kinds = ", ".join(kernel.category for kernel in c.kernels)
-    rows.append((f.__name__, str(list(shape)), chosen, len(c.kernels), kinds))
+    on_a_cpu = tclab.capture(f, dynamic=False, options=options)(torch.randn(shape))
+    loops = len(nodes(on_a_cpu.ir[0]))
+    rows.append((f.__name__, str(list(shape)), chosen, loops, len(c.kernels), kinds))
 
 # claim: a-short-sum-and-its-use-are-one-kernel
 assert made["whole_then_each", (1024,), False] == 1
@@ -46,6 +51,10 @@ assert made["whole_then_each", (65536,), True] == 1
 assert made["row_and_column_sums", (512, 512), False] == 3
 # claim: many-rows-mix
 assert made["row_and_column_sums", (8192, 768), False] == 1
+# claim: its-partial-sums-are-added-by-pytorch
+assert added_after == [0, 0, 0, 0, 1]
+# claim: on-a-cpu-each-is-two-loops
+assert all(row[3] == 2 for row in rows)
 
-columns = ("function", "shape", "options", "kernels", "categories")
+columns = ("function", "shape", "options", "loops on a CPU", "kernels for an H200", "categories")
 tclab.show(tclab.Table("Kernels for an H200", "kernels", columns, rows))

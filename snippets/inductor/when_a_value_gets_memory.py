@@ -1,9 +1,9 @@
 """When a value of a pointwise chain gets memory of its own, on a CPU and for an H200.
 
-With one reader it gets none. With two it depends: a result of the function is stored; a value
-that costs much is stored on a CPU, and computed twice for a GPU; and what has read many tensors is
-stored, so that no reader has to read them all again. Nodes are those before the scheduler's
-fusion: one for each value that is stored.
+With one reader it gets none, unless it has read very many tensors. With two it depends: a result of
+the function is stored; a value that costs much is stored on a CPU, and computed twice for a GPU;
+and what has read many tensors is stored, so that no reader has to read them all again. Nodes are
+those before the scheduler's fusion: one for each value that is stored.
 """
 # tclab: needs=triton timeout=240
 
@@ -32,7 +32,17 @@ def ten_reads(*tensors):
     return total * 2.0, total.cos()
 
 
-CASES = {one_reader: 1, sigmoid_read_twice: 1, three_reads: 3, ten_reads: 10}
+def twenty_reads_one_reader(*tensors):
+    return sum(tensors)
+
+
+CASES = {
+    one_reader: 1,
+    sigmoid_read_twice: 1,
+    three_reads: 3,
+    ten_reads: 10,
+    twenty_reads_one_reader: 20,
+}
 rows = []
 for f, inputs in CASES.items():
     args = [torch.randn(256, 512) for _ in range(inputs)]
@@ -55,6 +65,8 @@ assert made["sigmoid_read_twice"][2] == 2
 assert made["three_reads"] == (2, 2, 2)
 # claim: many-reads-are-stored
 assert made["ten_reads"] == (2, 3, 3)
+# claim: very-many-reads-are-stored-for-one-reader
+assert min(made["twenty_reads_one_reader"][1:]) > 1
 # claim: one-kernel-in-the-end
 assert all(row[4:] == (1, 1) for row in rows)
 

@@ -46,7 +46,7 @@ Path("m.py").write_text(MODEL)
 
 
 def ended(words):
-    """The exit status, whether a report was written, and the message if there was one."""
+    """The exit status, whether a report was written, and message and next step if there were."""
     said, report = io.StringIO(), Path("report.html")
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = command.main(["explain", *f"m.py:{words} -o {report}".split()])
@@ -54,11 +54,13 @@ def ended(words):
     written = report.exists()
     report.unlink(missing_ok=True)
     message = next((x for x in lines if x.startswith(("error: ", "incomplete: "))), "")
-    return status, written, message
+    step = next((x for x in lines if x.startswith("  next: ")), "")
+    return status, written, message, step
 
 
 ends = [ended(words) for words in WORDS]
 statuses, messages = [end[:2] for end in ends], [end[2] for end in ends]
+steps = [end[3] for end in ends]
 # claim: zero-for-a-complete-report
 assert statuses[:2] == [(0, True), (0, True)]
 # claim: a-graph-break-is-part-of-a-report
@@ -71,9 +73,13 @@ assert statuses[4] == (1, False) and "m.py:15 (return x.view(10))" in messages[4
 assert statuses[5] == (1, False) and "m.py:10 (if x.sum() > 0:)" in messages[5]
 # claim: two-for-a-wrong-command-line
 assert statuses[6:] == [(2, False), (2, False)]
+# claim: an-unknown-target-suggests-the-nearest
+assert "did you mean h200" in steps[7]
+# claim: each-fault-has-a-next-step
+assert all(messages[4:]) and all(steps[4:])
 
 tclab.show(tclab.Table(
     title="Commands, and how they ended", name="ends",
     columns=("tclab explain m.py:…", "status", "report", "message"),
-    rows=[(words, *end) for words, end in zip(WORDS, ends)],
+    rows=[(words, *end[:3]) for words, end in zip(WORDS, ends)],
 ))  # fmt: skip

@@ -1,6 +1,6 @@
 """Which attention kernel each GPU gets, and why not the one before it.
 
-The five calls differ in dtype, mask, heads and head size. PyTorch goes through its kernels in an
+The six calls differ in dtype, mask, heads and head size. PyTorch goes through its kernels in an
 order, and takes the first that no rule excludes; order and rules are those of the PyTorch that is
 installed. The second table names the first rule that each passed-over kernel failed.
 """
@@ -38,6 +38,7 @@ CALLS = {
     "float16, a mask": (masked, made()),
     "float16, grouped queries": (grouped, made()),
     "float16, head size 20": (attention, made(20)),
+    "float16, head size 24": (attention, made(24)),
     "float32": (attention, made(dtype=torch.float32)),
 }
 OPERATOR = re.compile(r"_scaled_dot_product_(\w+?)_attention\.default\(|extern_kernels\.bmm\(")
@@ -58,7 +59,7 @@ assert [chosen["float16", gpu] for gpu in GPUS] == ["efficient", "flash", "cudnn
 assert chosen["float16, a mask", "a100"] == "efficient"
 assert any("not flash: no mask" in row[3] for row in reasons if row[0] == "float16, a mask")
 # claim: cudnn-wants-multiples-of-8
-assert chosen["float16, head size 20", "h200"] == "flash"
+assert [chosen[f"float16, head size {size}", "h200"] for size in (20, 24)] == ["flash", "cudnn"]
 
 tclab.show(tclab.Table(
     title="The kernel behind scaled_dot_product_attention", name="kernels",

@@ -20,6 +20,8 @@ wrong = answers.wrong()
 assert not any(wrong.values())
 # claim: two-thousand-calls
 assert len(answers.rows) >= 2000
+# claim: two-versions
+assert {c.torch for c in wrong} == {(2, 11), (2, 13)}
 # claim: one-device
 assert [(c.gpu, c.torch) for c in wrong if c.gpu] == [("NVIDIA H200", (2, 11))]
 
