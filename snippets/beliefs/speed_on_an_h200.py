@@ -7,7 +7,7 @@ from _beliefs import DOES_NOT, Beliefs
 
 from tclab.bench.rows import read
 
-SPREAD = 1.03  # a row that varies by more is not kept as a measurement
+SPREAD = 1.03  # less is called equal; many rows vary by more
 beliefs, here = Beliefs("Speed on an H200"), Path(__file__).resolve()
 places = [here.parent, here.parents[2] / "records" / "h200-torch2.11"]
 book = read(next(path for place in places for path in sorted(place.glob("*-suite*.jsonl"))))
@@ -20,7 +20,7 @@ def times(mode, *phases):
 
 
 def never_slower(mode, than, *phases):
-    """Whether nothing is slower in `mode`, with how many cases are."""
+    """Whether nothing is slower in `mode` by over three percent, with how many cases are."""
     mine, other = times(mode, *phases), times(than, *phases)
     both = mine.keys() & other.keys()
     slower = sum(mine[case] > SPREAD * other[case] for case in both)

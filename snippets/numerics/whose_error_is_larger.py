@@ -46,10 +46,11 @@ def judged(fn, x, tolerance):
 
 torch.manual_seed(0)
 small = torch.rand(1 << 14) * 0.1
+rounded = small.bfloat16() * 10
 torch._inductor.config.force_disable_caches = True
 rows = {
     "mean square, float32": judged(mean_square, small, 1e-4),
-    "chain, bfloat16": judged(chain, small.bfloat16() * 10, 1e-3),
+    "chain, bfloat16": judged(chain, rounded, 1e-3),
 }
 right, lowerings[TANH] = lowerings[TANH], lowerings[SIN]
 rows["tanh with a fault planted"] = judged(bounded, small, 1e-3)
@@ -83,7 +84,8 @@ assert fault[3] > 2000
 assert max(plain[3], low[3], sound[3]) < 3
 # claim: a-cast-inside-undoes-double
 assert error(cast_inside(small.double()), chain(small.double())) > 1e-3
+by_eager_alone = same(chain(rounded), compiled(chain)(rounded), tol=1e-3)
 # claim: same-judges-by-float64
-assert low[4] and plain[4]
+assert low[4] and plain[4] and not by_eager_alone
 # claim: but-it-begins-with-a-tolerance
 assert fault[4]

@@ -38,6 +38,14 @@ def a_break_in_a_loop(x):
     return x
 
 
+def two_breaks(x):
+    y = x.sin()
+    torch._dynamo.graph_break()
+    y = y.cos()
+    torch._dynamo.graph_break()
+    return y.tan()
+
+
 def row_sums(x):
     return x.sum(-1)
 
@@ -68,6 +76,7 @@ SYMPTOMS = {
     "A size is compared with a number": ("dynamic", "[guard added]", called, size_decides, 3, 4),
 }
 found, graphs, texts = {}, {}, {}
+_, told = logged("graph_breaks", called, two_breaks, 2)
 _, unasked = logged("", called, a_break_in_a_loop, 2)
 for symptom, (logs, marker, job, *args) in SYMPTOMS.items():
     _, records = logged(logs, job, *args)
@@ -75,6 +84,7 @@ for symptom, (logs, marker, job, *args) in SYMPTOMS.items():
     found[symptom] = next((line for line in lines if marker in line), "nothing")
     texts[symptom] = "\n".join(lines)
     graphs[symptom] = sum(name == "graph_code" for name, _ in records)
+breaks = [f"answers.py:{two_breaks.__code__.co_firstlineno + below}\n" for below in (2, 4)]
 
 tclab.show(
     tclab.Table(
@@ -95,6 +105,8 @@ assert (
     f"answers.py:{a_break.__code__.co_firstlineno + 2}"
     in found["There are several graphs, not one"]
 )
+# claim: each-break-is-told
+assert all(any(place in text for _, text in told) for place in breaks)
 # claim: a-function-given-up
 assert "Skipping" in found["It is compiled, and as slow as before"]
 # claim: unasked-it-is-not-said

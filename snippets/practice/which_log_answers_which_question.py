@@ -65,6 +65,7 @@ graphs, records = logged(",".join(QUESTIONS), program)
 captures, captured = logged("compiled_autograd", with_compiled_autograd)
 _, verbose = logged("compiled_autograd_verbose", with_compiled_autograd)
 _, quiet = logged("", program, "aot_eager")
+_, by_dynamo = logged("+dynamo", program, "aot_eager")
 _, set_inside = logged("", asks_inside)
 _, set_twice = logged("recompiles", asks_inside)
 
@@ -110,6 +111,8 @@ assert "graph_breaks" in dict(set_inside) and {name for name, _ in set_twice} >=
 assert "graph_breaks" not in dict(set_twice)
 # claim: silent-unless-asked
 assert not quiet
+# claim: plus-dynamo-is-not-all
+assert "graph_code" in dict(by_dynamo) and not {"recompiles", "bytecode"} & dict(by_dynamo).keys()
 # claim: recompiles-names-the-guard
 assert "size mismatch at index 0. expected 8, actual 12" in texts["recompiles"]
 # claim: graph-breaks-names-the-call-and-the-line
