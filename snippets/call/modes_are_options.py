@@ -53,6 +53,8 @@ assert changed == options
 assert options["default"] == {}
 # claim: reduce-overhead-is-cuda-graphs
 assert options["reduce-overhead"] == {"triton.cudagraphs": True}
+# claim: a-fifth-mode
+assert list_mode_options().keys() - options == {"lite"} and '"lite"' not in torch.compile.__doc__
 without = {"max_autotune": True, "coordinate_descent_tuning": True}
 # claim: max-autotune-is-tuning-and-cuda-graphs
 assert options["max-autotune"] == {**without, "triton.cudagraphs": True}
