@@ -22,6 +22,7 @@ target = torch.randint(0, 1000, (512,))
 
 c = tclab.capture(loss, target="h200", backward=True)(logits, target)
 (chain,) = c.chains()
+# claim: the-forward-keeps-two-numbers-a-row
 assert {"amax", "log"} <= set(c.forward[0].nodes[-1].inputs)  # what the forward returns
 assert {"forward", "backward", "kernel", "sass"} <= reached(chain, "F.cross_entropy")
 tclab.show(chain, name="chain")

@@ -27,6 +27,7 @@ bias = torch.randn(768, requires_grad=True)
 c = tclab.capture(f, target="h200", backward=True)(x, weight, bias)
 (chain,) = c.chains()
 forward = c.kernels[0].code
+# claim: three-sums-of-one-load
 assert forward.count("tl.sum(") == 3 and forward.count("tl.load(in_ptr0") == 1
 for line in ("var = x.var", "normed = ", "return normed"):
     assert {"forward", "backward", "kernel", "sass"} <= reached(chain, line), line

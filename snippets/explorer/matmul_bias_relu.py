@@ -22,8 +22,10 @@ bias = torch.randn(256)
 
 c = tclab.capture(f, target="h200")(x, w, bias)
 (chain,) = c.chains()
+# claim: a-library-call-and-one-kernel
 assert [k.category for k in c.kernels] == ["extern", "pointwise"]
 assert "wrapper" in stages(chain)
+# claim: the-product-lights-the-call-and-the-kernel
 assert {"wrapper", "kernel"} <= reached(chain, "x @ w")
 assert {"kernel", "ptx", "sass"} <= reached(chain, "torch.relu")
 tclab.show(chain, name="chain")

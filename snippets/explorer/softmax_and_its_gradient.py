@@ -23,6 +23,9 @@ c = tclab.capture(f, target="h200", backward=True)(x)
 assert [k.category for k in c.kernels] == ["persistent_reduction"] * 2
 assert reached(chain, "torch.softmax") == set(stages(chain)) - {"python"}
 assert "backward" in stages(chain) and "joint" in stages(chain)
+# claim: each-row-is-loaded-once
+assert c.kernels[0].code.count("tl.load(") == 1
 sass = [pane.code for pane in chain.panes if pane.stage == "sass"]
+# claim: shuffles-and-an-exponential
 assert all("SHFL" in code for code in sass) and "MUFU.EX2" in sass[0]
 tclab.show(chain, name="chain")
