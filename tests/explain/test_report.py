@@ -276,6 +276,7 @@ def counted(graphs: int, breaks: int, skips: int, recompiles: int, all_graphs: i
 
 def test_counts_in_words():
     assert counted(1, 0, 0, 0, 1) == "No graph break: the code is in one graph."
+    assert counted(1, 1, 0, 0, 1) == "1 graph break: what was compiled is one graph."
     assert counted(3, 2, 0, 0, 3) == "2 graph breaks: the code is in 3 graphs."
     assert counted(0, 0, 1, 0, 0) == "Nothing was compiled. 1 function runs without compiling."
     assert counted(0, 0, 0, 0, 0) == "Nothing was compiled."

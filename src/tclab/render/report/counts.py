@@ -39,7 +39,8 @@ def _of_breaks(breaks: Breaks) -> str:
     count = sum(not item.skipped for item in breaks)
     said = parts.count(count, "graph break") if count else "No graph break"
     graphs = "one graph" if breaks.graphs == 1 else parts.count(breaks.graphs, "graph")
-    return f"{said}: the code is in {graphs}."
+    rest = count and breaks.graphs == 1  # nothing was compiled behind the break, or before it
+    return f"{said}: {'what was compiled is' if rest else 'the code is in'} {graphs}."
 
 
 def costs(shown: Report) -> Iterator[str]:
