@@ -114,20 +114,19 @@ def _row(table: Table, row: Sequence[str], widths: Mapping[str, int], extra: Ext
         told.append("<br>".join(tag("a", esc(words), href=href) for href, words in links))
     first = tag("code", _name(name))
     body = "".join(f"<td>{cell}" for cell in (first, *told))  # its end tag may be left out
-    lines = _lines([*row, "\n".join(words for _, words in links)], widths)
+    chars = list(widths.values())
+    linked = _lines(["\n".join(words for _, words in links)], chars[-1:])
+    tall = linked + (linked + 2) // 4 if linked > 1 else 1  # a link's line is a quarter higher
+    lines = max(_lines(row, chars[: len(row)]), tall)
     height = attributes(style=f"--lines:{lines}" if lines > 1 else None)
     return f'<tr id="{anchor(table, name)}"{height}>{body}</tr>'
 
 
-def _lines(texts: Sequence[str], widths: Mapping[str, int]) -> int:
-    """Lines of the highest cell, for a browser that has not laid the row out yet.
-
-    `texts` are those of the table and of the last column.
-    """
-    chars = (*(widths[name] for name in list(widths)[: len(texts) - 1]), list(widths.values())[-1])
+def _lines(texts: Sequence[str], widths: Sequence[int]) -> int:
+    """Lines of the highest of these cells, for a browser that has not laid the row out yet."""
     return max(
         sum(-(-max(len(line), 1) // width) for line in _shown(text).split("\n"))
-        for text, width in zip(texts, chars, strict=True)
+        for text, width in zip(texts, widths, strict=True)
     )
 
 
