@@ -116,7 +116,7 @@ def _row(table: Table, row: Sequence[str], widths: Mapping[str, int], extra: Ext
     body = "".join(f"<td>{cell}" for cell in (first, *told))  # its end tag may be left out
     chars = list(widths.values())
     linked = _lines(["\n".join(words for _, words in links)], chars[-1:])
-    tall = linked + (linked + 2) // 4 if linked > 1 else 1  # a link's line is a quarter higher
+    tall = linked + (linked + 2) // 4  # a link's line is a quarter higher
     lines = max(_lines(row, chars[: len(row)]), tall)
     height = attributes(style=f"--lines:{lines}" if lines > 1 else None)
     return f'<tr id="{anchor(table, name)}"{height}>{body}</tr>'

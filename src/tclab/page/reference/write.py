@@ -17,6 +17,8 @@ from tclab.model import Run, Table
 from tclab.page.prose import fences
 from tclab.page.reference import versions
 
+_STEP = "name a table that it shows in entries(…) on the page"
+
 
 def main() -> int:
     """The status: 0, or 1 where a run is missing."""
@@ -60,9 +62,9 @@ def _names(run: Run, table: str) -> frozenset[str]:
     try:
         found = run.artifact(table)
     except KeyError as error:
-        raise TclabError(run.snippet, error.args[0]) from None
+        raise TclabError(run.snippet, error.args[0], _STEP) from None
     if not isinstance(found, Table):
-        raise TclabError(run.snippet, f"{table!r} is no table of names")
+        raise TclabError(run.snippet, f"{table!r} is no table of names", _STEP)
     return frozenset(str(row[0]) for row in found.rows)
 
 
