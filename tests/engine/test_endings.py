@@ -7,18 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine import events, variables
+from tclab.engine import events
 
 from . import runaway
 
-WATCHERS = variables.WATCHERS
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc to look in")
-
-
-@pytest.fixture(autouse=True)
-def unwatched(lab, monkeypatch):
-    """A process that coverage watches writes a file before it ends, and takes too long for this."""
-    monkeypatch.setattr(variables, "WATCHERS", WATCHERS)
 
 
 def test_processes_that_fork_and_end_are_outrun(lab):
