@@ -9,6 +9,7 @@ from tclab.bench.statistics import geomean
 
 HERE = Path(__file__).resolve().parent
 MODES = ("default", "reduce-overhead", "max-autotune")
+DESCENT = "coordinate-descent"
 
 
 def recorded(folder: str = "") -> Book:

@@ -8,9 +8,9 @@ first recording alone: whether the GPU is busy, or waits for Python, which launc
 
 import statistics
 
-from _recorded import by_case, recorded, where
-from _roof import Roof
+from _recorded import recorded, where
 from _tables import table
+from _waiting import Waiting
 
 import tclab
 from tclab.bench.tell import agree
@@ -26,26 +26,7 @@ def share(some):
     return 100 * sum(agree(a, b) for a, b in some) / len(some)
 
 
-roof, kernels = Roof(first), by_case(first, "kernel")
-cheapest = min(rows["default"].us for rows in kernels.values())
-launch = first.rows["ceilings/launch@eager", "eager"].us
-
-
-def launched(row):
-    """Whether launching sets the time: of a ceiling that takes less than two launches, of a kernel
-    whose roof is below the cheapest compiled call, and of a model whose default mode gains a tenth
-    by a CUDA graph, which launches the same kernels at once; None where there is no such graph.
-    """
-    if row.phase == "ceiling":
-        return row.us < 2 * launch
-    if row.phase == "kernel":
-        return roof.least_us(kernels[row.case]["eager"]) < cheapest
-    default, graphs = (first.rows.get((row.case, m)) for m in ("default", "reduce-overhead"))
-    if not (default and graphs and default.us and graphs.us and graphs.facts["graphs"]):
-        return None
-    return row.mode != "reduce-overhead" and graphs.us < 0.9 * default.us
-
-
+launched = Waiting(first).of
 groups = {"all": pairs, "steady in both": [p for p in pairs if not any(r.unstable for r in p)]}
 groups |= {"unstable in one": [p for p in pairs if any(r.unstable for r in p)]}
 groups |= {"steady in the first": [p for p in pairs if not p[0].unstable]}

@@ -1,23 +1,28 @@
 """Every kernel against the roof: how fast it is, and how fast it could be.
 
 The roof is the larger of two times: the fewest bytes over the rate of a copy of that size, and the
-products over the rate of a large product. `of the roof` is that time over the fastest mode's.
+products over the rate of a large product. `of the roof` is that time over the fastest mode's. Most
+times of max-autotune, and those of coordinate descent, are of a second machine of the same kind,
+each beside eager there.
 """
-# tclab: reads=records/h200-torch2.11/*.jsonl
+# tclab: reads=records/h200-torch2.11/*.jsonl,records/h200-torch2.11/autotuned/*.jsonl
 
-from _recorded import MEAN_COLUMNS, MODES, by_case, means, modes_of, recorded, speed, where
+from _recorded import DESCENT, MEAN_COLUMNS, MODES, by_case, means, modes_of, recorded, speed, where
 from _roof import Roof
 from _tables import table
 
 import tclab
 
-book = recorded()
+book, tuned = recorded(), recorded("autotuned")
 roof, cases, caption = Roof(book), by_case(book, "kernel"), where(book)
-modes = modes_of(cases)
+for row in tuned:
+    if row.case in cases and row.mode in (*MODES, DESCENT):
+        cases[row.case].setdefault(row.mode, row)
+modes = (*modes_of(cases), DESCENT)
 lines, large = [], {}
 for name, rows in cases.items():
     eager = rows["eager"]
-    measured = [row for row in rows.values() if row.ok and row.mode in ("eager", *MODES)]
+    measured = [row for row in rows.values() if row.ok and row.mode in ("eager", *modes)]
     fastest = min(measured, key=lambda row: row.us)
     share = 100 * roof.share(eager, fastest)
     by_hand = 100 * roof.share(eager, rows["triton"]) if speed(rows, "triton") else None
@@ -48,7 +53,7 @@ assert lines[-1][0] == "row_sum@16384x8192"
 # claim: kernels-gain-on-average
 assert means({f"kernels/{label}": cases[f"kernels/{label}"] for label in large})[0][2] > 1.5
 # claim: softmax-by-hand-is-at-the-roof
-assert row_softmax[-2] > 95 > 2 * row_softmax[-3]
+assert row_softmax[-2] > 95 > 1.6 * row_softmax[-3]
 # claim: eager-is-fastest-where-launching-is-all
 assert by_label["softmax@4096x1024"][-4] == by_label["layer_norm@4096x1024"][-4] == "eager"
 # claim: graphs-copy-inputs
@@ -56,6 +61,8 @@ assert all(line[3] < line[2] for line in large.values())
 head = {"": "", "compiled": "% .0f", "hand": "% .0f"}
 figures = [("share", row_softmax[-3], row_softmax[-2])]
 tclab.show(table("Softmax of rows of 8192", head, figures, name="softmax", caption=caption))
-tuned = cases["kernels/softmax@16384x8192"]["max-autotune"]
+wide = cases["kernels/softmax@16384x8192"]
 # claim: autotuning-does-not-close-it
-assert tuned.us > 3 * cases["kernels/softmax@16384x8192"]["triton"].us
+assert wide["max-autotune"].us > 3 * wide["triton"].us
+# claim: nor-does-coordinate-descent
+assert 1.5 * wide["triton"].us < wide[DESCENT].us < wide["default"].us

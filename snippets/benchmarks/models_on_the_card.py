@@ -8,6 +8,7 @@ with eager and with float64 before it was timed.
 
 from _recorded import MEAN_COLUMNS, by_case, means, modes_of, recorded, speed, where
 from _tables import table
+from _waiting import Waiting
 
 import tclab
 
@@ -23,7 +24,8 @@ def kinds():
     return {"inference": large, "batch 1": single, "training": by_case(book, "training")}
 
 
-groups = {kind: cases for kind, cases in kinds().items() if cases}
+WAITS = {True: "yes", False: "no", None: None}
+groups, waits = {kind: cases for kind, cases in kinds().items() if cases}, Waiting(book).of
 lines, modes = [], modes_of(groups["inference"])
 for kind, cases in groups.items():
     for name, rows in cases.items():
@@ -31,10 +33,11 @@ for kind, cases in groups.items():
         gains = [speed(rows, mode) for mode in modes]
         graphs = next((r.facts.get("graphs") for r in rows.values() if r.mode == "default"), None)
         spread = 100 * max(row.spread for row in rows.values() if row.ok)
-        lines.append((model, kind, int(batch), rows["eager"].us / 1e3, *gains, graphs, spread))
+        last = graphs, spread, WAITS[waits(rows["eager"])]
+        lines.append((model, kind, int(batch), rows["eager"].us / 1e3, *gains, *last))
 
 columns = {"model": "", "": "", "batch": "", "eager": "ms .2f", **dict.fromkeys(modes, "× .2f")}
-columns |= {"graphs": "", "spread": "% .1f"}
+columns |= {"graphs": "", "spread": "% .1f", "waits": ""}
 lines.sort(key=lambda line: (line[1], -(line[4] or 0)))
 head = {"name": "models", "caption": f"{caption}; × is eager's time over the mode's"}
 tclab.show(table("Models", columns, lines, **head))

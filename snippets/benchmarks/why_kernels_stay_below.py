@@ -13,7 +13,7 @@ faster was measured.
 # tclab: reads=records/h200-torch2.11/*.jsonl,records/*/autotuned/*.jsonl,records/kernel_needs.json
 
 from _needs import counted, needed
-from _recorded import MODES, by_case, recorded, where
+from _recorded import DESCENT, MODES, by_case, recorded, where
 from _roof import Roof
 from _tables import table
 
@@ -24,7 +24,7 @@ book, tuned, h200, needs = recorded(), recorded("autotuned"), get("h200"), count
 roof, cases, functions = Roof(book), by_case(book, "kernel"), needs["functions"]
 cheapest = min(rows["default"].us for rows in cases.values())
 launch = book.rows["ceilings/launch@eager", "eager"].us
-ENOUGH = 0.6
+TUNED, ENOUGH = ("max-autotune", DESCENT), 0.6
 need_of = {label: needed(kernels, roof, h200) for label, kernels in functions.items()}
 
 
@@ -44,7 +44,7 @@ def cause(label, rows, best):
         words += ["bytes"] if need["moving"] > ENOUGH * best.us else []
     if need and need["warps"] <= 25 and need["largest"] >= 0.5:
         words.append("few warps")
-    descent = tuned.rows.get((best.case, "coordinate-descent"))
+    descent = tuned.rows.get((best.case, DESCENT))
     if not words and descent and descent.ok and roof.share(eager, descent) >= 0.85:
         words.append("configuration")
     return ", ".join(words) or "open"
@@ -52,9 +52,8 @@ def cause(label, rows, best):
 
 def closer(rows, best):
     """What is faster in a recording, with its share of the roof."""
-    descent = tuned.rows.get((best.case, "coordinate-descent"))
-    others = [*rows.values(), *([descent] if descent else [])]
-    others = [row for row in others if row.ok and row.us < 0.9 * best.us]
+    others = [*rows.values(), *(tuned.rows.get((best.case, mode)) for mode in TUNED)]
+    others = [row for row in others if row and row.ok and row.us < 0.9 * best.us]
     if not others:
         return ""
     fastest = min(others, key=lambda row: row.us)

@@ -163,6 +163,9 @@ class Chart(Artifact):
 
     Of the style ``span`` there are two series: for each entry of `x` where it begins, and how
     long it is. The spans stand one under the other, along an axis that `y_label` names.
+
+    Of the style ``line``, `names` says what the points of each `x` are, and `links` which place of
+    the site opens them: ``explorer/softmax.md``, ``explorer/roof.md#gather``; empty for neither.
     """
 
     x: tuple[str | float, ...] = ()
@@ -173,9 +176,12 @@ class Chart(Artifact):
     log_x: bool = False
     log_y: bool = False
     caption: str = ""
+    names: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "x", tuple(self.x))
+        for name in ("x", "names", "links"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         series = {str(label): tuple(ys) for label, ys in self.series.items()}
         object.__setattr__(self, "series", series)
         if self.style == "span" and len(series) != 2:
@@ -185,6 +191,10 @@ class Chart(Artifact):
                 raise ValueError(
                     f"Chart {self.title!r}: {label!r} has {len(ys)} points, not {len(self.x)}"
                 )
+        for name in ("names", "links"):
+            given = len(getattr(self, name))
+            if given not in (0, len(self.x)):
+                raise ValueError(f"Chart {self.title!r}: {given} {name}, not {len(self.x)}")
 
 
 @kind("chain")
