@@ -6,7 +6,7 @@ import pytest
 
 from tclab.bench import catalog, command, suites
 from tclab.bench.busy import _said
-from tclab.bench.case import AUTOTUNE, DESCENT, EAGER
+from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, EAGER
 from tclab.errors import BadRequest
 
 
@@ -41,6 +41,12 @@ def test_what_is_missing_brings_eager_along() -> None:
     done = {(case.name, mode) for mode in modes[:-1]}
     assert suites.missing([step], done) == [(case, (EAGER, modes[-1]))]
     assert not suites.missing([step], done | {(case.name, modes[-1])})
+
+
+def test_eager_alone_is_measured_once() -> None:
+    steps = suites.in_modes(suites.steps("kernels", "gpu"), [EAGER, DEFAULT])
+    todo = suites.missing(suites.dear_last(steps), set())
+    assert [modes for _, modes in todo] == [(EAGER, DEFAULT)] * len({c.name for c, _ in todo})
 
 
 def test_waves_divide_no_case() -> None:

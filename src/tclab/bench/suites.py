@@ -129,10 +129,13 @@ def dear_last(every: Iterable[Step]) -> list[Step]:
 
 
 def missing(every: Iterable[Step], rows: Collection[tuple[str, str]]) -> list[Step]:
-    """What of the steps has no row yet; eager comes along, since the others are held against it."""
-    todo: list[Step] = []
+    """What of the steps has no row yet, each case and mode once; eager comes along, since the
+    others are held against it.
+    """
+    planned, todo = set(rows), []
     for case, modes in every:
-        lacking = tuple(mode for mode in modes if (case.name, mode) not in rows)
+        lacking = tuple(mode for mode in modes if (case.name, mode) not in planned)
         if lacking:
             todo.append((case, tuple(dict.fromkeys((EAGER, *lacking)))))
+            planned |= {(case.name, mode) for mode in todo[-1][1]}
     return todo
