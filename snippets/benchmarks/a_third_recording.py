@@ -101,3 +101,6 @@ busy = [row.us / known[row.key][0].us for row in later(third) if calm(*known[row
 assert 0.97 < statistics.median(busy) < 1.03
 # claim: gains-of-what-waits-are-farther-apart
 assert of_waiting[2] > 2 * of_busy[2]
+moved = [row for row in outside if calm(*known[row.key])]
+# claim: what-was-busy-and-moved-is-mostly-slower
+assert sum(row.us > known[row.key][0].us for row in moved) > 2 / 3 * len(moved) > 1

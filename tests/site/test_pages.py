@@ -65,7 +65,7 @@ EXPECTED = {
     "pipeline/dynamic-shapes.md": 8,
     "pipeline/dynamo.md": 11,
     "pipeline/graph-breaks.md": 20,
-    "pipeline/guards.md": 16,
+    "pipeline/guards.md": 17,
     "pipeline/inductor.md": 12,
     "pipeline/irs.md": 8,
     "pipeline/the-call.md": 9,
