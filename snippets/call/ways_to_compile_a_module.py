@@ -6,7 +6,10 @@ nothing of its own where the class belongs to `torch.nn`: Dynamo skips that code
 """
 
 import copy
+import io
+import logging
 import operator
+import warnings
 
 import torch
 from torch._dynamo.testing import EagerAndRecordGraphs
@@ -57,6 +60,19 @@ def graphs(module, way):
     return [[n.target for n in g.graph.nodes if n.op.startswith("call")] for g in backend.graphs]
 
 
+def said(module):
+    """The warnings, and the lines in Dynamo's log, of calls after `m.compile()`."""
+    lines, log = io.StringIO(), logging.getLogger("torch._dynamo")
+    handler = logging.StreamHandler(lines)
+    handler.setLevel(logging.WARNING)
+    log.addHandler(handler)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        graphs(module, install)
+    log.removeHandler(handler)
+    return [str(w.message) for w in caught] + lines.getvalue().splitlines()
+
+
 MODULES = {
     "a class of your own": Block(),
     "one that holds two of them": Pair(),
@@ -82,6 +98,8 @@ held = ways["nn.Sequential of two of your own"][1]
 if tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
     # claim: a-bare-layer-is-not-compiled, torch < 2.14
     assert bare == (0, 0)
+    # claim: and-no-warning-says-so, torch < 2.14
+    assert said(MODULES["nn.Linear"]) == []
     # claim: what-it-holds-of-your-own-is, torch < 2.14
     assert held == [block]  # one block's operations: both share the entry
 else:
