@@ -14,12 +14,27 @@ def stages(chain: tclab.model.Chain) -> list[str]:
 def reached(chain: tclab.model.Chain, text: str) -> set[str]:
     """The stages that the Python line with `text` became lines of."""
     index = Index.of(chain)
+    return {chain.panes[index.pane(line)].stage for line in _became(chain, index, text)}
+
+
+def lines(chain: tclab.model.Chain, text: str, stage: str) -> list[str]:
+    """What the Python line with `text` became at one stage."""
+    index = Index.of(chain)
+    texts = []
+    for line in sorted(_became(chain, index, text)):
+        number = index.pane(line)
+        if chain.panes[number].stage == stage:
+            texts.append(chain.panes[number].code.splitlines()[line - index.starts[number]])
+    return texts
+
+
+def _became(chain: tclab.model.Chain, index: Index, text: str) -> set[int]:
     found: set[int] = set()
     for number, pane in enumerate(chain.panes):
         for offset, line in enumerate(pane.code.splitlines()):
             if pane.stage == "python" and text in line:
                 found |= index.descendants(index.starts[number] + offset)
-    return {chain.panes[index.pane(line)].stage for line in found}
+    return found
 
 
 def share_with_origin(chain: tclab.model.Chain, stage: str, among: str = "") -> float:

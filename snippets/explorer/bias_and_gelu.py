@@ -7,7 +7,7 @@ Click the line with `gelu` and look for `MUFU` in SASS: the special function uni
 
 import torch
 import torch.nn.functional as F
-from _reach import reached, stages
+from _reach import lines, reached, stages
 
 import tclab
 
@@ -26,4 +26,8 @@ c = tclab.capture(f, target="h200", backward=True)(x, bias)
 assert {"joint", "forward", "backward", "kernel", "sass"} <= set(stages(chain))
 for line in ("h = x + bias", "F.gelu"):
     assert {"forward", "backward", "kernel", "ptx", "sass"} <= reached(chain, line), line
+# claim: the-gradient-of-the-bias-is-a-sum-over-rows
+assert any("sum" in line and "[0]" in line for line in lines(chain, "h = x + bias", "backward"))
+# claim: gelu-uses-the-special-function-unit
+assert any("MUFU" in line for line in lines(chain, "F.gelu", "sass"))
 tclab.show(chain, name="chain")

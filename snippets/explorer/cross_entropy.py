@@ -24,5 +24,11 @@ c = tclab.capture(loss, target="h200", backward=True)(logits, target)
 (chain,) = c.chains()
 # claim: the-forward-keeps-two-numbers-a-row
 assert {"amax", "log"} <= set(c.forward[0].nodes[-1].inputs)  # what the forward returns
+graphs = (c.forward[0], c.backward[0])
+called = [{n.target.rsplit(".", 2)[-2] for n in g.nodes if "aten." in n.target} for g in graphs]
+# claim: a-softmax-a-choice-a-mean
+assert {"amax", "exp", "log", "gather", "sum", "div"} <= called[0]
+# claim: the-backward-takes-exponentials-again
+assert "exp" in called[1]
 assert {"forward", "backward", "kernel", "sass"} <= reached(chain, "F.cross_entropy")
 tclab.show(chain, name="chain")

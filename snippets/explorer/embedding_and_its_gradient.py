@@ -27,6 +27,8 @@ assert {"forward", "backward", "kernel", "sass"} <= reached(chain, "F.embedding"
 gather, zeros, scatter = (k.code for k in c.kernels)
 # claim: zeros-then-atomic-adds
 assert "tl.device_assert" in gather and "tl.atomic_add" in scatter and "tl.load" not in zeros
+# claim: an-index-then-a-row
+assert gather.count("tl.load(") == 2
 # claim: an-index-put-in-the-graph
 assert any("index_put" in node.target for node in c.backward[0].nodes)
 ptx = [pane.code for pane in chain.panes if pane.stage == "ptx"]

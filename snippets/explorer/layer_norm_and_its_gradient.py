@@ -6,8 +6,10 @@ for `x`, and along columns for the weight and the bias.
 """
 # tclab: needs=triton timeout=300 memory=6144
 
+import re
+
 import torch
-from _reach import reached
+from _reach import lines, reached
 
 import tclab
 
@@ -31,4 +33,11 @@ forward = c.kernels[0].code
 assert forward.count("tl.sum(") == 3 and forward.count("tl.load(in_ptr0") == 1
 for line in ("var = x.var", "normed = ", "return normed"):
     assert {"forward", "backward", "kernel", "sass"} <= reached(chain, line), line
+# claim: the-forward-is-one-kernel
+assert sum("async_compile.triton(" in line for line in c.wrapper[0].code.splitlines()) == 1
+sums = [re.search(r"sum\S*\(\w+, \[(-?\d)\]", code) for code in c.backward[0].code.splitlines()]
+# claim: the-backward-sums-both-ways
+assert {int(found[1]) % 2 for found in sums if found} == {0, 1}
+# claim: var-has-a-sum-of-its-own
+assert any("tl.sum(" in line for line in lines(chain, "var = x.var", "kernel"))
 tclab.show(chain, name="chain")

@@ -7,7 +7,7 @@ Each layer is a library call for the product and part of a kernel for the rest. 
 
 import torch
 import torch.nn.functional as F
-from _reach import reached, stages
+from _reach import lines, reached, stages
 from torch import nn
 
 import tclab
@@ -28,5 +28,10 @@ c = tclab.capture(loss, target="h200", backward=True)(x, target)
 assert {"wrapper", "kernel", "sass"} <= set(stages(chain))
 assert {"forward", "backward", "kernel", "sass"} <= reached(chain, "F.gelu")
 assert {"forward", "backward", "wrapper"} <= reached(chain, "second(hidden)")
+layers = ("first(x)", "second(hidden)")
+# claim: each-product-is-a-library-call
+assert all(any("extern_kernels" in t for t in lines(chain, one, "wrapper")) for one in layers)
+# claim: and-each-layer-is-in-triton
+assert all("kernel" in reached(chain, layer) for layer in layers)
 assert first.weight.grad is not None  # it ran, on the CPU
 tclab.show(chain, name="chain")

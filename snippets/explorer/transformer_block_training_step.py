@@ -44,4 +44,11 @@ assert {"wrapper", "kernel", "sass"} <= set(stages(chain))
 for line in ("torch.softmax", "F.gelu", "F.mse_loss"):
     assert {"forward", "backward", "kernel", "sass"} <= reached(chain, line), line
 assert {"forward", "backward", "wrapper"} <= reached(chain, "q @ k.mT")
+products = {k.kernel_name for k in c.kernels if k.category == "extern"}
+# claim: products-are-library-calls
+assert products and all(name.endswith("mm") for name in products)
+# claim: inductor-writes-no-product
+assert not any("tl.dot(" in k.code for k in c.kernels)
+# claim: more-than-twenty-thousand-lines
+assert sum(pane.code.count("\n") for pane in chain.panes) > 20_000
 tclab.show(chain, name="chain")
