@@ -49,6 +49,6 @@ products = {k.kernel_name for k in c.kernels if k.category == "extern"}
 assert products and all(name.endswith("mm") for name in products)
 # claim: inductor-writes-no-product
 assert not any("tl.dot(" in k.code for k in c.kernels)
-# claim: more-than-twenty-thousand-lines
-assert sum(pane.code.count("\n") for pane in chain.panes) > 20_000
+# claim: more-than-fifteen-thousand-lines
+assert sum(pane.code.count("\n") for pane in chain.panes) > 15_000
 tclab.show(chain, name="chain")
