@@ -84,6 +84,14 @@ def test_a_twin_has_the_outputs_and_none_of_the_markup(written) -> None:
     assert 'href="index.html.md"' in written.html() and "tclab run start" in written.html()
 
 
+def test_a_twin_has_of_a_run_what_the_page_shows(written) -> None:
+    calls = ('"numbers"', 'artifact="numbers"', 'artifact=["numbers"]')
+    written.page('snippet("start/hello")', *(f'show("start/hello", {named})' for named in calls))
+    assert written.build("--strict").returncode == 0
+    text = (written.root / "site/index.html.md").read_text(encoding="utf-8")
+    assert text.count("| one | 1 |") == 4 and len(re.findall("^`{5}text$", text, re.MULTILINE)) == 1
+
+
 def test_every_page_of_the_site_has_a_twin_and_a_line(site: Path) -> None:
     listed = (site / "llms.txt").read_text(encoding="utf-8")
     links = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): (.*)$", listed, re.MULTILINE)

@@ -44,6 +44,7 @@ EXPECTED = {
     "explorer/cross-entropy.md": 2,
     "explorer/embedding.md": 2,
     "explorer/index.md": 1,
+    "explorer/kernels.md": 22,
     "explorer/layer-norm.md": 2,
     "explorer/matmul-bias-relu.md": 2,
     "explorer/mlp.md": 2,

@@ -29,16 +29,19 @@ def figure(
     fold: bool,
     view: str | None,
     titled: bool,
+    root: str,
 ) -> str:
-    """One artifact of `run` without its stamp; its source lines link into `anchors`."""
+    """One artifact of `run` without its stamp; its source lines link into `anchors`, what leads to
+    other pages goes by the site's `root`.
+    """
 
     def make() -> str:
         return render.figure(
             shown, run, prefix=prefix, view=view, fold=fold or None, sources=anchors,
-            titled=titled, stamped=False,
+            root=root, titled=titled, stamped=False,
         )  # fmt: skip
 
-    options = [prefix, sorted(anchors.items()), fold, view, titled]
+    options = [prefix, sorted(anchors.items()), fold, view, titled, root]
     return kept(make, "figure", encode(shown), run.provenance.torch_git, options)
 
 

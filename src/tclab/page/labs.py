@@ -212,7 +212,7 @@ def _output(run: Run, artifact: Artifact, page: Page) -> dict[str, Any]:
     if _is(artifact, PRINTED) and isinstance(artifact, Text):
         return {"output_type": "stream", "name": "stdout", "text": artifact.text}
     prefix = page.unique(f"{run.snippet}-{artifact.name}")
-    html = fragments.figure(run, artifact, prefix, page.anchors, False, None, True)
+    html = fragments.figure(run, artifact, prefix, page.anchors, False, None, True, page.link(""))
     page.keywords += fragments.keywords(artifact, prefix)
     shown = later.put_aside(page, html)
     return {"output_type": "display_data", "metadata": {}, "data": {"text/html": shown}}

@@ -202,7 +202,8 @@ def _figure(
     if isinstance(artifact, Report):
         return reports.figure(page, artifact, prefix)
     try:
-        html = fragments.figure(run, artifact, prefix, page.anchors, fold, view, titled)
+        where = page.anchors, fold, view, titled, page.link("")
+        html = fragments.figure(run, artifact, prefix, *where)
     except TclabError as error:  # such as a view that a graph has not
         raise PageError(block.place, error.cause, error.next_step) from None
     page.keywords += fragments.keywords(artifact, prefix)

@@ -91,14 +91,16 @@ def figure(
     view: str | None = None,
     fold: bool | None = None,
     sources: Sources | None = None,
+    root: str | None = None,
     titled: bool = True,
     stamped: bool = True,
 ) -> str:
     """The artifact with its title above and, where `run` made it, its stamp beneath.
 
+    `root` leads from the page to the site's root: without one nothing links to another page.
     `titled` and `stamped` False leave them to whoever shows several of a run together.
     """
-    options = Options(identifier(prefix or artifact.name), view, fold, sources or {})
+    options = Options(identifier(prefix or artifact.name), view, fold, sources or {}, root=root)
     return _run.figure(artifact, run, options, titled=titled, stamped=stamped)
 
 

@@ -24,7 +24,8 @@ class Options:
 
     `fold` None folds what is long, True everything, False nothing. `sources` maps the
     file of a source line to the prefix of its listing on this page; only those are
-    linked. `torch_git` is the commit that links into PyTorch's own files point at.
+    linked. `torch_git` is the commit that links into PyTorch's own files point at. `root` leads
+    from the page to the site's root, such as ``../``; None where there is no site.
     """
 
     prefix: str = ""
@@ -32,6 +33,7 @@ class Options:
     fold: bool | None = None
     sources: Mapping[str, str] = field(default_factory=dict)
     torch_git: str = ""
+    root: str | None = None
 
     def id(self, *parts: object) -> str:
         """An id of this artifact."""

@@ -117,7 +117,10 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
 
 def _wanted(call: ast.Call, function: str) -> list[str] | None:
     """The names of the artifacts that a call shows; None: all of them."""
-    named = call.args[1:] if function in ("show", "entries", "calls") else []
+    if function not in ("show", "entries", "calls"):
+        return None
+    given = [word.value for word in call.keywords if word.arg in ("artifact", "table")]
+    named = [*call.args[1:], *given]
     if not named:
         return None
     value = ast.literal_eval(named[0])

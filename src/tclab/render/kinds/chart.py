@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tclab.model import Chart, Table
 from tclab.render import columns, parts
 from tclab.render.escape import esc, one_line, tag
-from tclab.render.kinds import table
+from tclab.render.kinds import dots, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -33,10 +33,13 @@ def colour(series: int) -> str:
 
 
 def data(artifact: Chart) -> Table:
-    """The chart's numbers: a row for each x."""
-    rows = tuple((x, *(ys[i] for ys in artifact.series.values())) for i, x in enumerate(artifact.x))
+    """The chart's numbers: a row for each x, beginning with its name where there are names."""
+    rows = [(x, *(ys[i] for ys in artifact.series.values())) for i, x in enumerate(artifact.x)]
     names = (artifact.x_label or "x", *artifact.series)
-    return Table(title=artifact.title, columns=names, rows=rows)
+    if artifact.names:
+        rows = [(dots.name(artifact, i) or None, *row) for i, row in enumerate(rows)]
+        names = ("name", *names)
+    return Table(title=artifact.title, columns=names, rows=tuple(rows))
 
 
 def describe(artifact: Chart) -> str:
@@ -70,8 +73,23 @@ def _plot(axes: Any, artifact: Chart, xs: list[float]) -> None:
             places = [x + (i - (count - 1) / 2) * width for x in xs]
             axes.bar(places, values, width * 0.92, color=ink)
         else:
-            marker = _MARKERS[i % len(_MARKERS)]
-            axes.plot(xs, values, color=ink, marker=marker, markersize=4.5, linewidth=1.8)
+            style = {"color": ink, "marker": _MARKERS[i % len(_MARKERS)], "markersize": 4.5}
+            for line, heights in _joined(artifact, values):
+                axes.plot(xs, heights, linestyle=line, linewidth=1.8, **style)
+
+
+def _joined(artifact: Chart, values: list[float]) -> list[tuple[str, list[float]]]:
+    """The points that a line joins, then those that stand alone, with the line's style: a point
+    that has a name is joined to no other.
+    """
+    if not artifact.names:
+        return [("-", values)]
+    named = [bool(name) for name in artifact.names]
+    parts = [
+        (line, [y if has is alone else math.nan for y, has in zip(values, named, strict=True)])
+        for line, alone in (("-", False), ("none", True))
+    ]
+    return [(line, ys) for line, ys in parts if not all(map(math.isnan, ys))]
 
 
 def _spans(axes: Any, artifact: Chart) -> None:
@@ -142,8 +160,8 @@ def _fill(axes: Any, artifact: Chart) -> None:
     _scale(axes, artifact, xs, categories)
 
 
-def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> str:
-    """A figure of this size in inches, as Matplotlib writes it; `fill` draws on its axes."""
+def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> tuple[str, Any]:
+    """A figure of this size in inches, as Matplotlib writes it, and its axes; `fill` draws."""
     import io
 
     import matplotlib as mpl
@@ -163,7 +181,7 @@ def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> 
         axes.patch.set_visible(False)
         canvas: Any = FigureCanvasSVG(figure)
         canvas.print_svg(out, metadata=nothing)
-    return out.getvalue()
+    return out.getvalue(), axes
 
 
 def _recolour(svg: str) -> str:
@@ -179,7 +197,12 @@ def picture(artifact: Chart, options: Options) -> str:
     def fill(axes: Any) -> None:
         _dressed(axes, artifact)
 
-    return drawn(fill, _size(artifact), options, artifact.title or "Chart", describe(artifact))
+    def marks(axes: Any) -> str:
+        named = artifact.style == "line" and artifact.names
+        return dots.marks(artifact, _positions(artifact)[0], axes, options) if named else ""
+
+    told = artifact.title or "Chart", describe(artifact)
+    return drawn(fill, _size(artifact), options, *told, marks)
 
 
 def drawn(
@@ -188,11 +211,16 @@ def drawn(
     options: Options,
     title: str,
     description: str,
+    marks: Callable[[Any], str] = lambda _: "",
 ) -> str:
     """What `fill` draws on Matplotlib's axes, as an SVG to stand in a page: ids of its own, the
-    page's colours and fonts. `size` is in inches; the texts are for a screen reader.
+    page's colours and fonts. `size` is in inches; the texts are for a screen reader. `marks` are
+    elements over it, made when the axes have their places. With links it is no image: nobody
+    would be told of what is in one.
     """
-    svg = _draw(fill, size, options.prefix or "tclab")
+    svg, axes = _draw(fill, size, options.prefix or "tclab")
+    over = marks(axes)
+    role = "group" if "<a " in over else "img"
     inner = svg[svg.index("<g id=") if "<g id=" in svg else svg.index(">") : svg.rindex("</svg>")]
     box = re.search(r'viewBox="([\d. ]+)"', svg)
     own = options.id("svg")
@@ -205,9 +233,9 @@ def drawn(
     inner = _recolour(inner).replace("`", "&#96;").replace("~", "&#126;")
     told = tag("title", esc(one_line(title))) + tag("desc", esc(one_line(description)))
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tclab-chart" role="img"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="tclab-chart" role="{role}"'
         f' viewBox="{box[1] if box else ""}" aria-label="{esc(one_line(title))}">'
-        f"{told}{inner.strip()}</svg>"
+        f"{told}{inner.strip()}{over}</svg>"
     )
 
 
@@ -227,7 +255,8 @@ def html(artifact: Chart, options: Options) -> str:
         return parts.note("No data.")
     shown = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
     caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
-    numbers = parts.fold("The data as a table", table.html(data(artifact), options))
+    body = table.html(data(artifact), options, dots.linked(artifact, options))
+    numbers = parts.fold("The data as a table", body)
     named = "" if artifact.style == "span" else legend(artifact.series)
     return named + shown + caption + numbers
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def html(artifact: Kernel, options: Options) -> str:
     """Facts, then the code: of a Triton kernel its function, imports and decorators folded."""
     own = _function(artifact)
-    return parts.facts(facts.pairs(artifact, options)) + listing.html(artifact, options, own)
+    known = parts.facts(facts.pairs(artifact, options))
+    return f"{known}\n{listing.html(artifact, options, own)}"  # a word apart from a script's button
 
 
 def _function(artifact: Kernel) -> list[excerpt.Range]:

@@ -14,6 +14,8 @@ from tclab.render import columns, parts
 from tclab.render.escape import esc, one_line, tag
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tclab.model import Table
     from tclab.render.options import Options
 
@@ -75,11 +77,15 @@ def numeric(table: Table) -> list[bool]:
     return out
 
 
-def html(artifact: Table, options: Options) -> str:
-    """The table under its columns' units, and its caption; or its figures."""
+def html(artifact: Table, options: Options, first: Sequence[str] = ()) -> str:
+    """The table under its columns' units, and its caption; or its figures. `first` is HTML for
+    the first cell of each row, where it is more than text.
+    """
     if options.view == "figures":
         return _figures(artifact)
     rows = [[esc(c) if c != "–" else parts.DASH for c in row] for row in cells(artifact)]
+    for row, more in zip(rows, first):
+        row[0] = more or row[0]
     body = parts.table(
         artifact.columns,
         rows,
