@@ -24,11 +24,12 @@ PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 
 #: Executable fences of each page. A fence that comes or goes is a change of the site.
 EXPECTED = {
+    "benchmarks/compile-time.md": 6,
     "benchmarks/systems.md": 3,
     "benchmarks/index.md": 7,
     "benchmarks/loses.md": 6,
     "benchmarks/models.md": 8,
-    "benchmarks/pays.md": 4,
+    "benchmarks/pays.md": 3,
     "benchmarks/roof.md": 8,
     "beliefs/caches.md": 2,
     "beliefs/graphs.md": 3,
