@@ -94,7 +94,8 @@ tclab.show(
 )
 before, after = uses(code), uses(code_kept)
 for title, name, calls in (("Inductor", "before", before), ("Names put back", "after", after)):
-    tclab.show(tclab.Listing(title=title, name=name, language="python", code="\n".join(calls)))
+    text = "\n".join(call.replace("(", "(\n    ") for call in calls)
+    tclab.show(tclab.Listing(title=title, name=name, language="python", code=text))
 
 
 def read_early(calls):
