@@ -76,7 +76,7 @@ EXPECTED = {
     "practice/logs.md": 3,
     "practice/profiler.md": 1,
     "practice/upgrading.md": 1,
-    "practice/wrong-result.md": 4,
+    "practice/wrong-result.md": 5,
     "reference/backends.md": 2,
     "reference/glossary.md": 0,
     "reference/graph-breaks.md": 2,
