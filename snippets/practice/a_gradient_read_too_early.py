@@ -119,3 +119,6 @@ assert verdicts["names put back"] == "right" and not lost_kept and not read_earl
 assert verdicts["max_fusion_size=1"] == "right"
 # claim: without-reordering-names-are-lost-as-well
 assert bool(lost_ordered) == bool(lost)
+if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 15):
+    # claim: later-no-name-is-lost, torch >= 2.15
+    assert lost == 0 and verdicts["inductor"] == "right"
