@@ -148,8 +148,8 @@ assert further == len(model) - len(one) and len(model) < sum(model.values())
 assert [number for name, number in model.items() if "gelu" in name] == [2]
 # claim: warm-leaves-the-compiler-out
 assert runs["model, warm"] == runs["operation, warm"] == 0
-# claim: and-all-of-inductor
-assert all(cold[phase] > 0 == warm[phase] for phase in INDUCTOR)
+# claim: and-nearly-all-of-inductor
+assert all(0 <= warm[phase] < 0.1 * cold[phase] for phase in INDUCTOR)
 # claim: dynamo-traces-all-the-same
 assert cold["Dynamo"] > 0 and warm["Dynamo"] > 0
 # claim: warm-takes-less-than-half
