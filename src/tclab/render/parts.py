@@ -45,10 +45,11 @@ def line_count(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def fold(summary: str, body: str, *, open_: bool = False) -> str:
-    """`body` behind `summary` (text), which a click opens."""
-    head = tag("summary", esc(one_line(summary)))
-    return tag("details", head + body, class_="tclab-fold", open=open_)
+def fold(summary: str, body: str, *, open_: bool = False, search: bool = True) -> str:
+    """`body` behind `summary` (text), which a click opens; not `search`: the site's finds none."""
+    head, hidden = tag("summary", esc(one_line(summary))), None if search else ""
+    options = {"class_": "tclab-fold", "open": open_, "data_search_exclude": hidden}
+    return tag("details", head + body, **options)
 
 
 def folded(body: str, language: str, lines: int, options: Options) -> str:

@@ -256,7 +256,7 @@ def html(artifact: Chart, options: Options) -> str:
     shown = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
     caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
     body = table.html(data(artifact), options, dots.linked(artifact, options))
-    numbers = parts.fold("The data as a table", body)
+    numbers = parts.fold("The data as a table", body, search=False)
     named = "" if artifact.style == "span" else legend(artifact.series)
     return named + shown + caption + numbers
 
