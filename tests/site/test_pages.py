@@ -28,7 +28,7 @@ EXPECTED = {
     "benchmarks/systems.md": 3,
     "benchmarks/index.md": 9,
     "benchmarks/loses.md": 6,
-    "benchmarks/models.md": 9,
+    "benchmarks/models.md": 8,
     "benchmarks/pays.md": 3,
     "benchmarks/roof.md": 8,
     "beliefs/caches.md": 2,
