@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from tclab.bench.rows import Book, Row, read
 from tclab.bench.statistics import geomean
@@ -17,6 +19,16 @@ def recorded(folder: str = "") -> Book:
     places = [HERE / folder, HERE.parents[1] / "records" / "h200-torch2.11" / folder]
     paths = [path for place in places for path in sorted(place.glob("*-suite*.jsonl"))]
     return read(paths[0])
+
+
+def run_of(snippet: str, artifact: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """An artifact of a snippet's recorded run, and the run's provenance: of the project's records,
+    or of this folder where they were downloaded.
+    """
+    recorded_in = HERE.parents[1] / "records" / "h200-torch2.11" / "benchmarks" / snippet
+    folder = HERE if (HERE / artifact).exists() else recorded_in
+    content, run = (json.loads((folder / f).read_text("utf-8")) for f in (artifact, "run.json"))
+    return content, run["run"]["provenance"]
 
 
 def where(book: Book) -> str:

@@ -50,14 +50,10 @@ def beside(row, mode):
     return other if other and other.ok else None
 
 
-points = [pair for row in rows for pair in ((row, True), (row, False))]  # a gap: dots, no line
-series = {
-    phase: [seconds(row) if dot and row.phase == phase else None for row, dot in points]
-    for phase in found
-}
+series = {p: [seconds(row) if row.phase == p else None for row in rows] for p in found}
 axes = {"x_label": "generated kernels", "y_label": "seconds", "log_x": True, "log_y": True}
-axes |= {"names": [row.case.partition("/")[2] for row, _ in points], "caption": caption}
-axes |= {"x": [kernels(row) for row, _ in points], "series": series, "name": "dots"}
+axes |= {"names": [row.case.partition("/")[2] for row in rows], "caption": caption}
+axes |= {"x": [kernels(row) for row in rows], "series": series, "name": "dots"}
 tclab.show(tclab.Chart("Cold compiles over their kernels", **axes))
 
 short, by_rank, by_source = [], {}, {}

@@ -4,19 +4,13 @@ The first reads and writes a tensor of 1 GiB, the second one of 24 MiB, which fi
 """
 # tclab: reads=records/h200*/benchmarks/how_a_timing*/*.json
 
-import json
-from pathlib import Path
-
+from _recorded import run_of
 from _tables import table
 
 import tclab
 
-here = Path(__file__).resolve().parent
-recorded = here.parents[1] / "records" / "h200-torch2.11" / "benchmarks" / "how_a_timing_lies"
-folder = here if (here / "01-timings.json").exists() else recorded
-timings = json.loads((folder / "01-timings.json").read_text(encoding="utf-8"))["rows"]
-told = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-made = told["run"]["provenance"]
+told, made = run_of("how_a_timing_lies", "01-timings.json")
+timings = told["rows"]
 caption = f"{made['gpu']}, PyTorch {made['torch']}, {made['date']}"
 
 functions = ["sigmoid(x) * x + 1, 1 GiB"] * 3 + ["x + 1, 24 MiB"] * 2

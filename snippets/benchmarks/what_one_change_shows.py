@@ -5,16 +5,11 @@ it` is the share over that of the function as it is in the tables of this page.
 """
 # tclab: reads=records/h200*/benchmarks/one_thing*/*.json
 
-import json
-from pathlib import Path
+from _recorded import run_of
 
 import tclab
 
-here = Path(__file__).resolve().parent
-recorded = here.parents[1] / "records" / "h200-torch2.11" / "benchmarks" / "one_thing_changed"
-folder = here if (here / "01-changed.json").exists() else recorded
-changed = json.loads((folder / "01-changed.json").read_text(encoding="utf-8"))
-made = json.loads((folder / "run.json").read_text(encoding="utf-8"))["run"]["provenance"]
+changed, made = run_of("one_thing_changed", "01-changed.json")
 told = {key: changed[key] for key in ("title", "name", "columns", "rows", "units", "formats")}
 caption = f"{made['gpu']}, PyTorch {made['torch']}, {made['date']}. {changed['caption']}"
 tclab.show(tclab.Table(caption=caption, **told))

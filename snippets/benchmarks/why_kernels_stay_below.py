@@ -13,17 +13,16 @@ faster was measured.
 # tclab: reads=records/h200-torch2.11/*.jsonl,records/*/autotuned/*.jsonl,records/kernel_needs.json
 
 from _needs import counted, needed
-from _recorded import DESCENT, MODES, by_case, recorded, where
-from _roof import Roof
+from _recorded import DESCENT, MODES, recorded, where
 from _tables import table
+from _waiting import Waiting
 
 import tclab
 from tclab.targets import get
 
 book, tuned, h200, needs = recorded(), recorded("autotuned"), get("h200"), counted()
-roof, cases, functions = Roof(book), by_case(book, "kernel"), needs["functions"]
-cheapest = min(rows["default"].us for rows in cases.values())
-launch = book.rows["ceilings/launch@eager", "eager"].us
+waiting, functions = Waiting(book), needs["functions"]
+roof, cases, cheapest, launch = waiting.roof, waiting.kernels, waiting.cheapest, waiting.launch
 TUNED, ENOUGH = ("max-autotune", DESCENT), 0.6
 need_of = {label: needed(kernels, roof, h200) for label, kernels in functions.items()}
 

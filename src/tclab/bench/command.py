@@ -86,7 +86,7 @@ def _run(asked: argparse.Namespace, clock: Clock) -> int:
     device = _device(asked, environment)
     steps = _steps(asked, device)
     if asked.list:
-        for case, modes in steps:
+        for case, modes in suites.missing(steps, ()):
             tell.say(f"{case.name}: {', '.join(modes)}")
         return 0
     if device == "cpu":

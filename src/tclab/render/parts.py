@@ -48,8 +48,7 @@ def line_count(text: str) -> int:
 def fold(summary: str, body: str, *, open_: bool = False, search: bool = True) -> str:
     """`body` behind `summary` (text), which a click opens; not `search`: the site's finds none."""
     head, hidden = tag("summary", esc(one_line(summary))), None if search else ""
-    options = {"class_": "tclab-fold", "open": open_, "data_search_exclude": hidden}
-    return tag("details", head + body, **options)
+    return tag("details", head + body, class_="tclab-fold", open=open_, data_search_exclude=hidden)
 
 
 def folded(body: str, language: str, lines: int, options: Options) -> str:
