@@ -58,7 +58,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.snippets": {"tclab.claims"},
     "tclab.scrub": {"tclab.snippets"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
-    "tclab.targets": {"tclab.errors"},
+    "tclab.targets": {"tclab.model"},
     "tclab.user_lines": set(),
     "tclab.render": {"tclab.scrub", "tclab.model"},
     "tclab.display": {"tclab.render", "tclab.capturing.read"},

@@ -6,7 +6,7 @@ import pytest
 
 from tclab import claims
 from tclab.errors import SnippetError
-from tclab.model import Claim
+from tclab.model import Claim, Clause, Version, decode, encode_object
 
 SOURCE = """\
 n = 1
@@ -35,7 +35,7 @@ def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
 
 def test_names_lines_and_clauses_are_read() -> None:
     found = claims.find(SOURCE, "x.py")
-    assert [(c.name, c.line, c.only) for c in found] == [
+    assert [(c.name, c.line, str(c.only)) for c in found] == [
         ("one", 3, ""), ("small", 6, "torch >= 2.13"), ("unreached", 9, ""),
     ]  # fmt: skip
     assert found[0].code == "assert n == 1"
@@ -75,7 +75,25 @@ def test_lines_of_the_file_stay(tmp_path) -> None:
     ],
 )  # fmt: skip
 def test_versions_are_compared_as_numbers(torch: str, only: str, made: bool) -> None:
-    assert claims.expected(Claim("a", 1, "", only), torch) is made
+    assert Claim("a", 1, "", Clause.of(only)).only.holds(Version.of(torch)) is made
+
+
+def test_a_version_is_read_from_what_pytorch_says_of_itself() -> None:
+    texts = ["", "2.9.1", "2.13", "2.13.1+cu130", "2.15.0.dev20261101+cpu", "2.15.1a0+git1f2e"]
+    versions = [Version.of(text) for text in texts]
+    assert versions == sorted(versions)
+    assert [v.public for v in versions] == [text.partition("+")[0] for text in texts]
+    assert [v.short for v in versions] == ["", "2.9", "2.13", "2.13", "2.15", "2.15"]
+    assert Version.of("2.13.0+cpu") == Version.of("2.13") == Version(2, 13)
+
+
+def test_a_clause_is_stored_as_it_is_written() -> None:
+    claim = Claim("a", 1, "assert x", Clause.of("torch >= 2.12,torch<2.14"))
+    data = encode_object(claim)
+    assert data["only"] == "torch >= 2.12, torch < 2.14"
+    assert decode(data) == claim
+    with pytest.raises(ValueError, match="cannot read the clause 'python > 3'"):
+        decode(data | {"only": "torch >= 2.12, python > 3"})
 
 
 @pytest.mark.parametrize(

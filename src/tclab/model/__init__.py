@@ -75,6 +75,7 @@ from tclab.model.runs import (
     Run,
     Snippet,
 )
+from tclab.model.versions import Clause, Version
 
 __all__ = [
     "CAUSES",
@@ -95,6 +96,7 @@ __all__ = [
     "Chain",
     "Chart",
     "Claim",
+    "Clause",
     "Diff",
     "Failure",
     "FusionPair",
@@ -131,6 +133,7 @@ __all__ = [
     "Symbols",
     "Table",
     "Text",
+    "Version",
     "decode",
     "encode",
     "encode_object",

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from tclab.model.artifacts import Artifact, SourceLine
-from tclab.model.codec import kind
+from tclab.model.codec import FROM_TEXT, kind
+from tclab.model.versions import Clause, Version
 
 
 @kind("claim")
 @dataclass(frozen=True)
 class Claim:
-    """An assert with a name. `only` is the clause on versions, such as ``torch >= 2.13``.
+    """An assert with a name. `only` says of which versions of PyTorch it is made.
 
     Of a run, `reached` counts how often it was; it `held` if it was, and never failed.
     """
@@ -23,7 +24,7 @@ class Claim:
     name: str
     line: int  # of the assert
     code: str  # the assert itself, on one line
-    only: str = ""
+    only: Clause = field(default=Clause(), metadata={FROM_TEXT: Clause.of})
     reached: int = 0
     broken: str = ""  # the failed assert's message
     held: bool = False
@@ -79,6 +80,11 @@ class Provenance:
     driver: str = ""
     cores: int = 0
     variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that were set
+
+    @property
+    def version(self) -> Version:
+        """PyTorch's version, to be compared."""
+        return Version.of(self.torch)
 
 
 @kind("failure")

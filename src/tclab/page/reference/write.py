@@ -45,7 +45,7 @@ def collect(root: Path) -> tuple[dict[str, frozenset[str]], str]:
         if run is None:
             raise TclabError(snippet, "no fresh run", f"tclab run {snippet}")
         names[table] = _names(run, table)
-    return names, versions.minor(plan.here.torch)
+    return names, plan.here.version.short
 
 
 def tables(docs: Path) -> Iterator[tuple[str, str]]:
