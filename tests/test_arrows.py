@@ -61,6 +61,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.machine": {"tclab.scrub", "tclab.model"},
     "tclab.targets": {"tclab.model"},
     "tclab.user_lines": set(),
+    "tclab.spans": set(),
     "tclab.render": {"tclab.scrub", "tclab.model"},
     "tclab.display": {"tclab.render", "tclab.capturing.read"},
     # from the compile that is heard up to the one that is asked for
@@ -68,7 +69,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.capturing.torch_private": {"tclab.capturing.trace", "tclab.machine"},
     "tclab.capturing.read": {"tclab.capturing.torch_private", "tclab.user_lines"},
     "tclab.capturing.machine_code": {"tclab.capturing.read", "tclab.targets"},
-    "tclab.capturing.chain": {"tclab.capturing.machine_code"},
+    "tclab.capturing.chain": {"tclab.capturing.machine_code", "tclab.spans"},
     "tclab.capturing.result": {"tclab.capturing.chain"},
     "tclab.capturing.fresh": {"tclab.capturing.torch_private"},
     "tclab.capturing.listen": {"tclab.capturing.torch_private"},
