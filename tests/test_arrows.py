@@ -57,7 +57,8 @@ KNOWS: dict[str, set[str]] = {
     "tclab.model": {"tclab.errors"},
     "tclab.claims": {"tclab.model"},
     "tclab.snippets": {"tclab.claims"},
-    "tclab.scrub": {"tclab.snippets"},
+    "tclab.project": set(),
+    "tclab.scrub": {"tclab.project"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
     "tclab.targets": {"tclab.model"},
     "tclab.user_lines": set(),
@@ -86,6 +87,7 @@ KNOWS: dict[str, set[str]] = {
     # running, keeping, showing
     "tclab.store": {"tclab.model", "tclab.snippets"},
     "tclab.engine.worker": {
+        "tclab.claims",
         "tclab.display",
         "tclab.imports",
         "tclab.machine",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tclab import claims
@@ -25,16 +27,18 @@ last = "reached"
 
 def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
     """The claims of a file that ran, by name, and its globals."""
-    named = claims.find(source, "x.py")
+    tree = ast.parse(source, "x.py")
+    named = claims.find(tree, source, "x.py")
+    claims.register_in(tree, named)
     register = claims.Register()
     namespace: dict[str, object] = {claims.REGISTER: register}
-    exec(compile(claims.registered(source, "x.py", named), "x.py", "exec"), namespace)
+    exec(compile(tree, "x.py", "exec"), namespace)
     judged = claims.judged(named, register.reached, register.broken)
     return {claim.name: claim for claim in judged}, namespace
 
 
 def test_names_lines_and_clauses_are_read() -> None:
-    found = claims.find(SOURCE, "x.py")
+    found = claims.find(ast.parse(SOURCE), SOURCE, "x.py")
     assert [(c.name, c.line, str(c.only)) for c in found] == [
         ("one", 3, ""), ("small", 6, "torch >= 2.13"), ("unreached", 9, ""),
     ]  # fmt: skip
@@ -109,6 +113,6 @@ def test_a_clause_is_stored_as_it_is_written() -> None:
 )
 def test_what_cannot_be_a_claim_is_said_with_its_line(source: str, line: int, cause: str) -> None:
     with pytest.raises(SnippetError, match=cause) as error:
-        claims.find(source, "snippets/t/x.py")
+        claims.find(ast.parse(source), source, "snippets/t/x.py")
     assert str(error.value).startswith(f"snippets/t/x.py:{line}: ")
     assert "next: " in str(error.value)

@@ -33,9 +33,9 @@ _COMMENT = re.compile(r"^\s*#\s*claim:\s*(?P<text>.*?)\s*$")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
-def find(source: str, place: str) -> tuple[Claim, ...]:
+def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
     """The claims of a file, in order. SnippetError, with the line, for one that cannot be."""
-    asserts = {node.lineno: node for node in _statements(ast.parse(source))}
+    asserts = {node.lineno: node for node in _statements(tree)}
     claims: dict[str, Claim] = {}
     for number, line in enumerate(source.splitlines(), 1):
         if match := _COMMENT.match(line):
@@ -109,11 +109,10 @@ class _Reached:
         return False
 
 
-def registered(source: str, file: str, claims: tuple[Claim, ...]) -> ast.Module:
-    """The file's syntax, each claim's assert in a block of the register."""
-    names = {claim.line: claim.name for claim in claims}
-    tree = _Blocks(names).visit(ast.parse(source, file))
-    return ast.fix_missing_locations(tree)  # type: ignore[no-any-return]
+def register_in(tree: ast.Module, claims: tuple[Claim, ...]) -> None:
+    """Put each claim's assert into a block of the register; changes the file's syntax."""
+    _Blocks({claim.line: claim.name for claim in claims}).visit(tree)
+    ast.fix_missing_locations(tree)
 
 
 def judged(

@@ -74,6 +74,7 @@ from tclab.model.runs import (
     Provenance,
     Run,
     Snippet,
+    parsed,
 )
 from tclab.model.versions import Clause, Version
 
@@ -138,5 +139,6 @@ __all__ = [
     "encode",
     "encode_object",
     "mapped",
+    "parsed",
     "slug",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -57,6 +59,23 @@ class Snippet:
     @property
     def topic(self) -> str:
         return self.name.split("/", 1)[0]
+
+    @property
+    def tree(self) -> ast.Module:
+        """The file's syntax, shared: not to be changed."""
+        return parsed(self.source)
+
+    @property
+    def code_start(self) -> int:
+        """The line below the docstring, from 1; the first where there is none."""
+        there = ast.get_docstring(self.tree) is not None
+        return (self.tree.body[0].end_lineno or 0) + 1 if there else 1
+
+
+@lru_cache(maxsize=1024)  # more than the snippets and labs of the project
+def parsed(source: str) -> ast.Module:
+    """The syntax of a file, parsed once in a process. SyntaxError, ValueError as of `ast.parse`."""
+    return ast.parse(source)
 
 
 NEEDS = frozenset({"cuda", "two_gpus", "triton", "cxx"})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 from collections.abc import Iterator
@@ -82,10 +81,7 @@ def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
 
 def body(snippet: Snippet) -> str:
     """The snippet's source without its docstring."""
-    tree = ast.parse(snippet.source)
-    lines = snippet.source.splitlines()
-    if ast.get_docstring(tree) is not None:
-        lines = lines[tree.body[0].end_lineno or 0 :]
+    lines = snippet.source.splitlines()[snippet.code_start - 1 :]
     return "\n".join(lines).strip() + "\n"
 
 
