@@ -25,6 +25,7 @@ from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
 from tclab.model import (
     Breaks,
+    Candidates,
     Chain,
     Chart,
     FusionPairs,
@@ -207,9 +208,9 @@ class Capture:
         own = [unit.output.triton_sources() | unit.output.cpp_sources() for unit in self.units]
         return {k: n for several in own for k, n in long.left_out(several, self.most_lines).items()}
 
-    def compile_candidates(self) -> Table:
+    def compile_candidates(self) -> Candidates:
         """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
-        return Table("Candidates", "candidates")
+        return Candidates("Candidates", "candidates")
 
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:

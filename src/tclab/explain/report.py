@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tclab import machine
-from tclab.explain import summary
-from tclab.model import Chain, Report, Table, mapped
-from tclab.render.report import kernels
+from tclab.explain import kernels, summary
+from tclab.model import Candidates, Chain, Report, mapped
 from tclab.scrub import scrub
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...
         left_out=_left_out(capture) if refusal is None else (),
         fault=fault,
         summary=summary.table(capture, len(calls)),
-        kernels=kernels.table(kernels.rows(chains) or kernels.of_kernels(capture.kernels)),
-        candidates=_candidates(capture) if refusal is None else Table(),
+        kernels=kernels.rows(chains) or kernels.of_kernels(capture.kernels),
+        candidates=Candidates() if refusal else capture.compile_candidates(),
         sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,
         recompiles=capture.recompiles,
@@ -62,12 +61,6 @@ def _timed(capture: Capture) -> tuple[str, ...]:
     choice = questions[0].partition(":")[0]
     fix = f"--assume {choice}=no or --assume {choice}=yes shows one way. "
     return (head + "all others are exact either way; " + fix + "; ".join(questions),)
-
-
-def _candidates(capture: Capture) -> Table:
-    """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
-    compiled = getattr(capture, "compile_candidates", None)
-    return compiled() if compiled else Table()
 
 
 def _left_out(capture: Capture) -> tuple[tuple[str, str, str], ...]:

@@ -64,6 +64,17 @@ from tclab.model.fusions import (
     FusionPairs,
     ScheduledNode,
 )
+from tclab.model.kernel_rows import Candidate, Candidates, KernelRow
+from tclab.model.kernels import (
+    Config,
+    Configuration,
+    FusedGroup,
+    KernelFacts,
+    NotFused,
+    Occupancy,
+    Resources,
+    TimedAnswer,
+)
 from tclab.model.levels import Level, LevelCall, Levels
 from tclab.model.reports import Report
 from tclab.model.runs import (
@@ -92,11 +103,16 @@ __all__ = [
     "Break",
     "Breaks",
     "CachedCall",
+    "Candidate",
+    "Candidates",
     "Chain",
     "Chart",
     "Claim",
+    "Config",
+    "Configuration",
     "Diff",
     "Failure",
+    "FusedGroup",
     "FusionPair",
     "FusionPairs",
     "Graph",
@@ -105,6 +121,8 @@ __all__ = [
     "Instruction",
     "Json",
     "Kernel",
+    "KernelFacts",
+    "KernelRow",
     "Level",
     "LevelCall",
     "Levels",
@@ -115,6 +133,8 @@ __all__ = [
     "MemoryRun",
     "Moment",
     "Node",
+    "NotFused",
+    "Occupancy",
     "PartedValue",
     "Partition",
     "Provenance",
@@ -122,6 +142,7 @@ __all__ = [
     "Recompiles",
     "Replay",
     "Report",
+    "Resources",
     "Run",
     "ScheduledNode",
     "Snippet",
@@ -131,6 +152,7 @@ __all__ = [
     "Symbols",
     "Table",
     "Text",
+    "TimedAnswer",
     "decode",
     "encode",
     "encode_object",

@@ -9,6 +9,7 @@ from typing import Any
 from tclab.model.artifacts import Annotated, Artifact, Chain, Table
 from tclab.model.codec import decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
+from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.runs import Provenance
 
 FORMAT = "tclab explain 3"
@@ -37,8 +38,8 @@ class Report(Artifact):
     left_out: tuple[tuple[str, str, str], ...] = ()
     fault: str = ""
     summary: Table = field(default_factory=Table)
-    kernels: Table = field(default_factory=Table)
-    candidates: Table = field(default_factory=Table)
+    kernels: tuple[KernelRow, ...] = ()
+    candidates: Candidates = field(default_factory=Candidates)
     sources: tuple[Annotated, ...] = ()
     breaks: Breaks = field(default_factory=Breaks)
     recompiles: Recompiles = field(default_factory=Recompiles)
