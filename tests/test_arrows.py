@@ -53,6 +53,7 @@ THIRD_PARTY: dict[str, set[str]] = {
 #: What is not named here (a module of the root, say) is in the room of its own name.
 KNOWS: dict[str, set[str]] = {
     "tclab.errors": set(),
+    "tclab.imports": set(),
     "tclab.model": {"tclab.errors"},
     "tclab.claims": {"tclab.model"},
     "tclab.snippets": {"tclab.claims"},
@@ -84,7 +85,12 @@ KNOWS: dict[str, set[str]] = {
     },  # request, and what the room offers
     # running, keeping, showing
     "tclab.store": {"tclab.model", "tclab.snippets"},
-    "tclab.engine.worker": {"tclab.display", "tclab.machine", "tclab.capturing.torch_private"},
+    "tclab.engine.worker": {
+        "tclab.display",
+        "tclab.imports",
+        "tclab.machine",
+        "tclab.capturing.torch_private",
+    },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.verify": {"tclab.capturing"},
     "tclab.bench": {"tclab.capturing.torch_private", "tclab.machine", "tclab.scrub"},
@@ -96,7 +102,7 @@ KNOWS: dict[str, set[str]] = {
         *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
         "tclab.bench",
     },
-    "tclab": {"tclab.capturing", "tclab.display"},
+    "tclab": {"tclab.capturing", "tclab.display", "tclab.imports"},
     "tclab.__main__": {"tclab.cli", "tclab.bench"},
 }
 

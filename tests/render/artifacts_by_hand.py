@@ -219,7 +219,7 @@ ARTIFACTS: tuple[Artifact, ...] = (
     STEPS, FUSIONS, LEVELS,
 )  # fmt: skip
 
-RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")
+RUN = Run("start/relu", "here", "s", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")
 
 
 def nasty(value: Any, text: str) -> Any:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from tclab import claims
+from tclab import claims, imports
 from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
 from tclab.engine.worker.protocol import End, Ended, JobFile, Request
 from tclab.model import Artifact, Claim, Failure, Run, Snippet, decode
 from tclab.scrub import plain, scrub
-from tclab.store import keys
+from tclab.store import keys, rests
 from tclab.store.live import Lock
 
 _KEPT_OF_TOO_MUCH = 64 * 1024  # bytes of a stream that went over its limit
@@ -44,7 +44,8 @@ class Job:
     lock: Lock | None = None
     number: int = 0
     folder: Path = field(default_factory=Path)
-    source_key: str = ""  # of the files as they were when it began
+    source_key: str = ""  # of the files as they were when it began, as `beside` is
+    beside: rests.Digests = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -69,6 +70,7 @@ class Job:
         """Make its folder. Its working folder sees the project's snippets and no more."""
         self.number, self.folder = number, folder
         self.source_key = keys.source_key(self.snippet)
+        self.beside = rests.beside(self.snippet)
         for name in ("work", "tmp", "cache"):
             (folder / name).mkdir(parents=True)
         os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
@@ -121,6 +123,7 @@ class Job:
             failure=self._failure(ended, end, judged) or (unreadable if end else None),
             raised=end["raised"] if end and end["ended"] == "as declared" else "",
             claims=judged,
+            rests_on=self._rests_on(),
         )
         shutil.rmtree(self.folder, ignore_errors=True)
         return run
@@ -136,6 +139,10 @@ class Job:
     def lost(self, log: str) -> Run:
         """The run of a snippet under which the engine's process died."""
         return replace(self._run(), failure=failures.lost(self.snippet, log))
+
+    def _rests_on(self) -> dict[str, str]:
+        known = {**self.plan.package, **self.beside}
+        return rests.of_imports(imports.reported(self.folder), self.snippet, known)
 
     def _judged(self, end: End | None) -> tuple[Claim, ...]:
         if end is None:
@@ -155,7 +162,6 @@ class Job:
             snippet=self.name,
             environment=self.environment,
             source_key=self.source_key,
-            capture_key=self.plan.capture,
             provenance=self.plan.here,
             seconds=0.0,
             peak_memory=0,

@@ -191,7 +191,7 @@ class _Work:
     # ------------------------------------------------------------------ one job
 
     def _start(self, job: Job, pool: Pool) -> None:
-        key = keys.digest([self.plan.capture, keys.provenance_key(self.plan.here)])
+        key = keys.digest([dict(self.plan.package), keys.provenance_key(self.plan.here)])
         if not pool.running or pool.key != key:
             self.on_event(events.Warming())
             pool.start(key)

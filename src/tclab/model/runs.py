@@ -111,8 +111,7 @@ class Run:
     kind: ClassVar[str]
     snippet: str
     environment: str  # "here", or the name of the recording's folder
-    source_key: str  # digest of the snippet and the local files it includes
-    capture_key: str  # digest of tclab's capture code; '' where it was not kept
+    source_key: str  # digest of the snippet, and of the files it includes and reads
     provenance: Provenance
     seconds: float
     peak_memory: int  # bytes
@@ -122,6 +121,7 @@ class Run:
     failure: Failure | None = None
     raised: str = ""  # the declared error's text, where the snippet declares one
     claims: tuple[Claim, ...] = ()
+    rests_on: Mapping[str, str] = field(default_factory=dict)  # imported file → digest
 
     @property
     def ok(self) -> bool:

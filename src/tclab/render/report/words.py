@@ -22,7 +22,7 @@ def stamp(shown: Report) -> list[str]:
     """Which PyTorch, which device, which day."""
     if not shown.provenance.torch:
         return []
-    made = Run("explain", "here", "", "", shown.provenance, 0.0, 0)
+    made = Run("explain", "here", "", shown.provenance, 0.0, 0)
     target = [f"code for {shown.target}"] if shown.target else []
     return [*target, *pieces(made)[:-2]]  # neither seconds nor where: this very machine, just now
 
