@@ -12,7 +12,7 @@ from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.runs import Provenance
 
-FORMAT = "tclab explain 3"
+FORMAT = "tclab explain 4"
 _NOWHERE = Provenance("", "", "", "", "", "")
 
 

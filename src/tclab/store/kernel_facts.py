@@ -18,6 +18,7 @@ from tclab.model import (
     Occupancy,
     Resources,
     TimedAnswer,
+    decode,
     encode,
 )
 
@@ -35,11 +36,18 @@ _DECIDED = re.compile(r"(?:timing on the GPU: )?(\w+ of \S.*?\]), (.*?)(?:; (?=\
 _DIRECTION = re.compile(r", (forward|backward|inference)\b")
 
 
-def facts(words: Mapping[str, str]) -> Json:
+def upgraded(kernel: dict[str, Json]) -> dict[str, Json]:
+    """The data of a kernel of format 2 in format 3."""
+    words = decode(kernel.get("facts", {}))
+    typed = {"facts": encode(facts(words)), "direction": direction(str(kernel.get("title", "")))}
+    return kernel | typed
+
+
+def facts(words: Mapping[str, str]) -> KernelFacts:
     """The facts that these words say; names that are of no other fact are those of the source."""
     rest = dict(words)
     moved, configuration = _moved(rest), _configuration(rest)
-    known = KernelFacts(
+    return KernelFacts(
         fused=_fused(rest.pop("fused", ""), moved),
         not_fused=_not_fused(rest.pop("not fused", "")),
         configuration=configuration,
@@ -51,7 +59,6 @@ def facts(words: Mapping[str, str]) -> Json:
         one_of_two=_one_of_two(rest.pop("one of two", ""), rest.pop("decided by", "")),
         written=rest,
     )
-    return encode(known)
 
 
 def direction(title: str) -> str:
