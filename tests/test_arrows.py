@@ -59,10 +59,12 @@ KNOWS: dict[str, set[str]] = {
     "tclab.model": {"tclab.errors"},
     "tclab.claims": {"tclab.model"},
     "tclab.snippets": {"tclab.claims"},
-    "tclab.scrub": {"tclab.snippets"},
+    "tclab.project": set(),
+    "tclab.scrub": {"tclab.project"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
-    "tclab.targets": {"tclab.errors"},
+    "tclab.targets": {"tclab.model"},
     "tclab.user_lines": set(),
+    "tclab.spans": set(),
     "tclab.render": {"tclab.scrub", "tclab.model"},
     "tclab.display": {"tclab.render", "tclab.capturing.read"},
     # from the compile that is heard up to the one that is asked for
@@ -70,7 +72,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.capturing.torch_private": {"tclab.capturing.trace", "tclab.machine"},
     "tclab.capturing.read": {"tclab.capturing.torch_private", "tclab.user_lines"},
     "tclab.capturing.machine_code": {"tclab.capturing.read", "tclab.targets"},
-    "tclab.capturing.chain": {"tclab.capturing.machine_code"},
+    "tclab.capturing.chain": {"tclab.capturing.machine_code", "tclab.spans"},
     "tclab.capturing.result": {"tclab.capturing.chain"},
     "tclab.capturing.fresh": {"tclab.capturing.torch_private"},
     "tclab.capturing.listen": {"tclab.capturing.torch_private"},
@@ -87,6 +89,7 @@ KNOWS: dict[str, set[str]] = {
     # running, keeping, showing
     "tclab.store": {"tclab.model", "tclab.snippets"},
     "tclab.engine.worker": {
+        "tclab.claims",
         "tclab.display",
         "tclab.imports",
         "tclab.machine",

@@ -22,7 +22,7 @@ from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.torch_private import cpp_commands
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
-from tclab.errors import CaptureError
+from tclab.errors import CaptureError, TclabError
 from tclab.model import (
     Breaks,
     Chain,
@@ -48,11 +48,21 @@ class Capture:
     this capture met them, so ``1/0`` is the first compile of the second piece of code.
     """
 
-    def __init__(self, trace: Trace | None = None, results: tuple[object, ...] = ()) -> None:
+    #: What a target refused; the kernels there are not affected.
+    gaps: tuple[TclabError, ...] = ()
+    #: What a target's GPU would time; the kernels are of both ways.
+    timed: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        trace: Trace | None = None,
+        results: tuple[object, ...] = (),
+        most_lines: int | None = None,
+    ) -> None:
         self._trace = trace
         self.results = results  #: what each call returned
         #: Kernels with more lines of source are not taken down to instructions. None: all are.
-        self.most_lines: int | None = None
+        self.most_lines = most_lines
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
 
@@ -196,6 +206,10 @@ class Capture:
         """Kernels that have more lines than `most_lines`: name → lines."""
         own = [unit.output.triton_sources() | unit.output.cpp_sources() for unit in self.units]
         return {k: n for several in own for k, n in long.left_out(several, self.most_lines).items()}
+
+    def compile_candidates(self) -> Table:
+        """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
+        return Table("Candidates", "candidates")
 
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:

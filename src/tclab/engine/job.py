@@ -153,7 +153,7 @@ class Job:
         where = _text(self.folder / "where", 20)
         fault = _text(self.folder / "fault", 1 << 20)
         failure = failures.of_job(self.snippet, ended, end, fault, int(where or 0))
-        false = claims.false(judged, self.plan.here.torch)
+        false = claims.false(judged, self.plan.here.version)
         return failure or failures.of_claims(self.snippet, false)
 
     def _run(self) -> Run:

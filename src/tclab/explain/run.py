@@ -124,7 +124,7 @@ def _captured(subject: Subject, way: Way, **options: Any) -> Capture:
     try:
         with _quiet(), seeded(), steps.told(way.on_step, subject.title):
             request = capture(subject.callable, backward=way.backward, **options)
-            done: Capture = request._run([(call.args, dict(call.kwargs)) for call in calls])
+            done: Capture = request.calls([(call.args, dict(call.kwargs)) for call in calls])
             return done
     except TclabError as error:
         if failures.NO_GRAD in str(error):

@@ -17,3 +17,4 @@ from tclab.model.fusions import *
 from tclab.model.levels import *
 from tclab.model.reports import *
 from tclab.model.runs import *
+from tclab.model.versions import *

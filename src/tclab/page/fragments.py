@@ -7,7 +7,6 @@ versions of the renderer made is swept away after a build.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -72,9 +71,8 @@ def source(
 
 def code_start(snippet: Snippet) -> int:
     """The first line after the docstring and the header: what a page shows."""
-    tree = ast.parse(snippet.source)
     lines = snippet.source.splitlines()
-    number = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
+    number = snippet.code_start - 1
     while number < len(lines) - 1 and (
         not lines[number].strip() or lines[number].startswith("# tclab:")
     ):

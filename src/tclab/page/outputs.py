@@ -214,7 +214,7 @@ def label(run: Run) -> str:
     """A run's tab: its device and its PyTorch."""
     made = run.provenance
     device = _short_gpu(made.gpu) if made.gpu else "CPU"
-    return f"{device} · torch {made.torch.split('+')[0]}"
+    return f"{device} · torch {made.version.public}"
 
 
 def _short_gpu(name: str) -> str:
