@@ -98,7 +98,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.verify": {"tclab.capturing"},
     "tclab.bench": {"tclab.capturing.torch_private", "tclab.machine", "tclab.scrub"},
-    "tclab.explain": {"tclab.capturing", "tclab.render", "tclab.machine", "tclab.targets"},
+    "tclab.explain": {"tclab.capturing", "tclab.machine", "tclab.targets"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},

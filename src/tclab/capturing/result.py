@@ -22,11 +22,13 @@ from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.torch_private import cpp_commands
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
+from tclab.capturing.trace.questions import Question
 from tclab.errors import CaptureError, TclabError
 from tclab.model import (
     Breaks,
     Chain,
     Chart,
+    CompileTime,
     FusionPairs,
     Graph,
     Guards,
@@ -51,7 +53,7 @@ class Capture:
     #: What a target refused; the kernels there are not affected.
     gaps: tuple[TclabError, ...] = ()
     #: What a target's GPU would time; the kernels are of both ways.
-    timed: tuple[str, ...] = ()
+    timed: tuple[Question, ...] = ()
 
     def __init__(
         self,
@@ -257,7 +259,12 @@ class Capture:
     @cached_property
     def times(self) -> Table:
         """Compile seconds by phase; the phases add up to the total."""
-        return _times.times(self.trace)
+        return _times.times(self.compile_time)
+
+    @cached_property
+    def compile_time(self) -> CompileTime:
+        """The numbers of `times`."""
+        return _times.compile_time(self.trace)
 
     @cached_property
     def timeline(self) -> Chart:
