@@ -51,14 +51,18 @@ __all__ = [
 _ASSETS = Path(__file__).parent / "assets"
 
 #: What the outputs of a page need, each made of the files named.
-_SECTIONS = ("index", "code", "memory", "pane", "column", "chain", "layout", "listen", "start")
+_PAGE = ("ready", "choices", "target", "copy", "wide", "entries", "names")
+_CHAIN = (
+    *("index", "code", "help", "memory", "away", "pane", "ruler", "find", "column", "selection"),
+    *("keyboard", "links", "stages", "widths", "hues", "chain", "start"),
+)
 STYLES = {
     "tclab.css": ("tclab.css", "report.css", "entries.css", "decisions.css"),
     "chain.css": ("chain.css", "diff.css"),
 }
 SCRIPTS = {
-    "tclab.js": ("tclab.js", "filter.js", "names.js"),
-    "chain.js": tuple(f"chain/{s}.js" for s in _SECTIONS),
+    "tclab.js": tuple(f"page/{part}.js" for part in _PAGE),
+    "chain.js": ("page/ready.js", *(f"chain/{part}.js" for part in _CHAIN)),
 }
 
 Sources = Mapping[str, str]
