@@ -12,8 +12,8 @@ from dataclasses import replace
 import torch
 
 import tclab
-from tclab.bench.cases import kernels
-from tclab.bench.catalog import KERNELS
+from tclab.bench.sizes import KERNELS
+from tclab.catalog.functions import kernels
 from tclab.model import Configuration, KernelFacts
 
 PRODUCTS = ("matmul_bias_gelu", "matmul_fp8", "attention")

@@ -30,7 +30,7 @@ c = tclab.capture(classify, target="h200")(x)
 tclab.show(tclab.Table(
     title="Kernels and calls", name="kernels", columns=("kernel or call", "is"),
     rows=[(k.kernel_name, way(k)) for k in c.kernels],
-    caption=c.timed[0],
+    caption=str(c.timed[0]),
 ))  # fmt: skip
 
 # claim: the-result-is-the-cpus

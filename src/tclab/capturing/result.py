@@ -28,6 +28,7 @@ from tclab.model import (
     Candidates,
     Chain,
     Chart,
+    CompileTime,
     FusionPairs,
     Graph,
     Guards,
@@ -37,6 +38,7 @@ from tclab.model import (
     Recompiles,
     Symbols,
     Table,
+    TimedQuestion,
 )
 
 
@@ -52,7 +54,7 @@ class Capture:
     #: What a target refused; the kernels there are not affected.
     gaps: tuple[TclabError, ...] = ()
     #: What a target's GPU would time; the kernels are of both ways.
-    timed: tuple[str, ...] = ()
+    timed: tuple[TimedQuestion, ...] = ()
 
     def __init__(
         self,
@@ -258,7 +260,12 @@ class Capture:
     @cached_property
     def times(self) -> Table:
         """Compile seconds by phase; the phases add up to the total."""
-        return _times.times(self.trace)
+        return _times.times(self.compile_time)
+
+    @cached_property
+    def compile_time(self) -> CompileTime:
+        """The numbers of `times`."""
+        return _times.compile_time(self.trace)
 
     @cached_property
     def timeline(self) -> Chart:

@@ -45,21 +45,33 @@ class NotFused:
     reason: str
 
 
-@kind("timed-answer")
+@kind("timed-question")
 @dataclass(frozen=True)
-class TimedAnswer:
-    """The answer a kernel belongs to, of two that a GPU would time: ``pad`` ``yes``, for an
-    `operator` at a `place` in the user's code.
+class TimedQuestion:
+    """What only the GPU could answer, by timing: which `choice` it is, for which operator, at which
+    place in the user's code.
     """
 
     kind: ClassVar[str]
     choice: str
-    answer: str
     operator: str
     place: str
 
     def __str__(self) -> str:
-        return f"{self.choice}={self.answer}"
+        return f"{self.choice}: {self.operator}, {self.place}"
+
+
+@kind("timed-answer")
+@dataclass(frozen=True)
+class TimedAnswer:
+    """The answer to a question that a kernel belongs to: ``pad=yes``."""
+
+    kind: ClassVar[str]
+    question: TimedQuestion
+    answer: str
+
+    def __str__(self) -> str:
+        return f"{self.question.choice}={self.answer}"
 
 
 # --------------------------------------------------------------------------- configuration

@@ -18,6 +18,7 @@ from tclab.model import (
     Occupancy,
     Resources,
     TimedAnswer,
+    TimedQuestion,
     decode,
     encode,
 )
@@ -129,6 +130,6 @@ def _occupancy(text: str, chosen: Configuration | None) -> Occupancy | None:
 def _one_of_two(answers: str, decided_by: str) -> tuple[TimedAnswer, ...]:
     choice, _, answer = answers.partition(",")[0].partition("=")
     return tuple(
-        TimedAnswer(choice, answer, operator, place)
+        TimedAnswer(TimedQuestion(choice, operator, place), answer)
         for operator, place in _DECIDED.findall(decided_by)
     )

@@ -74,8 +74,7 @@ class TargetCapture(Capture):
         self.decisions = known.decisions  #: what PyTorch would have asked the device
         self.gaps = known.gaps
         self.wrapper_code = known.wrappers  #: the output code as Inductor wrote it, not scrubbed
-        names = dict.fromkeys(str(q) for variant in known.variants for q in variant.questions)
-        self.timed = tuple(names)
+        self.timed = tuple(dict.fromkeys(q for v in known.variants for q in v.questions))
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:

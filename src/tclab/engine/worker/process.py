@@ -98,8 +98,8 @@ def _execute(job: JobFile) -> End:
     """Run the file; how it ended and what became of its claims, as data."""
     register = claims.Register()
     try:
-        named = claims.find(job["source"], job["file"])
-        tree = claims.registered(job["source"], job["file"], named)
+        tree = ast.parse(job["source"], job["file"])
+        claims.register_in(tree, claims.find(tree, job["source"], job["file"]))
         main = _as_main(job).__dict__
         main[claims.REGISTER] = register
         _runner(job["runner"])(tree, job, main)

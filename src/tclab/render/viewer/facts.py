@@ -77,7 +77,8 @@ def one_of_two(answers: Iterable[TimedAnswer]) -> str:
 
 
 def _decided_by(answers: Iterable[TimedAnswer]) -> str:
-    timed = "; ".join(dict.fromkeys(f"{each.operator}, {each.place}" for each in answers))
+    questions = (each.question for each in answers)
+    timed = "; ".join(dict.fromkeys(f"{q.operator}, {q.place}" for q in questions))
     return f"timing on the GPU: {timed}" if timed else ""
 
 

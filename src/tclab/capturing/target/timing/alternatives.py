@@ -55,8 +55,7 @@ def _marked(unit: Unit, exact: Counter[str], variant: Variant, way: int) -> Unit
 
 def _one_of_two(kernel: Kernel, variant: Variant, way: int) -> Kernel:
     answers = tuple(
-        TimedAnswer(q.choice, CHOICES[q.choice][way], q.operator, q.place)
-        for q in variant.questions
+        TimedAnswer(question, CHOICES[question.choice][way]) for question in variant.questions
     )
     return replace(
         kernel,
