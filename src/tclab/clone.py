@@ -14,5 +14,5 @@ def need(part: str, user: str) -> Path:
     path = _FOLDER / part
     if not path.exists():
         step = "clone the project; there, `pip install -e '.[explain]'` or set PYTHONPATH=src"
-        raise TclabError(user, f"tclab was installed without its {part}/", step)
+        raise TclabError(user, f"is not in a wheel of tclab: {part}", step)
     return path
