@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tclab
 from tclab.cli import command
-from tclab.explain import explain_named
+from tclab.explain import ExplainRequest, explain_named
 
 MODEL = """\
 import torch
@@ -52,7 +52,7 @@ assert [path.name for path in Path().glob("*.html")] == ["my_model-score-h200.ht
 # claim: nothing-is-asked-of-a-host
 assert "default-src 'none'" in Path("my_model-score-h200.html").read_text()
 
-report = explain_named("my_model.py:score", target="h200")
+report = explain_named(ExplainRequest.parse("my_model.py:score", target="h200"))
 # claim: counts-are-said-in-words
 assert "1 graph break: the code is in 2 graphs. 2 recompiles: 4 graphs in all." in said.getvalue()
 # claim: each-kernel-has-lines-bytes-and-registers

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tclab.model import Gap
 from tclab.render.report import document
 
 pytestmark = pytest.mark.browser
@@ -45,7 +46,7 @@ def long(report):
         breaks=replace(report.breaks, breaks=(item,)),
         chains=(),
         fault="f" * 200,
-        refusal=("place" * 60, "cause" * 60, "step" * 60),
+        refusal=Gap("place" * 60, "cause" * 60, "step" * 60),
         target="NVIDIA " + "H" * 100,
         warnings=("w" * 300,),
     )

@@ -10,7 +10,17 @@ from html.parser import HTMLParser
 import pytest
 
 from tclab.cli.explaining import summary as printed
-from tclab.model import Annotated, Break, Breaks, Chain, Kernel, Report, SourceLine, Table
+from tclab.model import (
+    Annotated,
+    Break,
+    Breaks,
+    Chain,
+    Counts,
+    Gap,
+    Kernel,
+    Report,
+    SourceLine,
+)
 from tclab.render import text as rendered
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
@@ -26,24 +36,24 @@ def notes(report: Report, title: str) -> list[tuple[int, str, str]]:
     return [(n.line, n.label, n.text) for n in source(report, title).notes]
 
 
-def counts(report: Report) -> dict[str, int]:
-    return dict(report.summary.rows)
-
-
 # --------------------------------------------------------------------------- the broken file
 
 
 def test_counts_of_a_break_and_a_recompile(broken):
     assert broken.calls == ("f32[8], 3", "f32[8], 5")
-    found = counts(broken)
-    assert found.pop("guards") > 10
-    assert found == {
+    assert broken.counts.guards > 10
+    assert replace(broken.counts, guards=0) == Counts(
+        calls=2, breaks=1, skipped=0, graphs=2, recompiles=1, all_graphs=3, kernels=3,
+        library_calls=0,
+    )  # fmt: skip
+    assert dict(words.table(broken.counts).rows) == {
         "calls": 2,
         "graph breaks": 1,
         "functions that run without compiling": 0,
         "graphs": 2,
         "recompiles": 1,
         "graphs, with those of recompiles": 3,
+        "guards": broken.counts.guards,
         "kernels": 3,
         "library calls": 0,
     }
@@ -94,7 +104,7 @@ def test_annotations_of_a_skipped_frame(skipped):
         (19, "specialised", "scale == 2; a value on the stack has size [2, 4]"),
     ]
     assert source(skipped, "count").compiled == {}
-    assert counts(skipped)["functions that run without compiling"] == 1
+    assert skipped.counts.skipped == 1
 
 
 def test_a_class_is_made_and_differentiated(skipped):
@@ -110,7 +120,7 @@ def test_a_class_is_made_and_differentiated(skipped):
 def test_json_says_the_same_as_the_report(broken, skipped):
     for report in (broken, skipped):
         text = report.to_json()
-        assert json.loads(text)["format"] == "tclab explain 3"
+        assert json.loads(text)["format"] == "tclab explain 4"
         assert Report.from_json(text) == report
     with pytest.raises(ValueError, match="not a report"):
         Report.from_json("{}")
@@ -200,7 +210,9 @@ def test_versions_verdict_and_kernels_come_before_the_source(html, broken):
 
 
 def test_a_refusal_is_shown_first(broken):
-    refused = replace(broken, target="NVIDIA H200", refusal=("op, m.py:3", "why <not>", "do this"))
+    refused = replace(
+        broken, target="NVIDIA H200", refusal=Gap("op, m.py:3", "why <not>", "do this")
+    )
     html = document.html(refused)
     assert html.index("op, m.py:3: why &lt;not&gt;") < html.index('id="kernels"')
     text = rendered(refused)
@@ -269,9 +281,8 @@ def test_what_layer_after_layer_calls_is_told_once():
 
 def counted(graphs: int, breaks: int, skips: int, recompiles: int, all_graphs: int) -> str:
     items = [Break("why")] * breaks + [Break("why", skipped=True)] * skips
-    rows = (("recompiles", recompiles), (words.ALL_GRAPHS, all_graphs))
-    table = Table("Summary", "summary", ("what", "count"), rows)
-    return words.verdict(Report(summary=table, breaks=Breaks("", "", tuple(items), graphs)))
+    counts = Counts(recompiles=recompiles, all_graphs=all_graphs)
+    return words.verdict(Report(counts=counts, breaks=Breaks("", "", tuple(items), graphs)))
 
 
 def test_counts_in_words():

@@ -15,9 +15,12 @@ from tclab.model import (
     CachedCall,
     Chain,
     Chart,
+    CompileTime,
+    Counts,
     Diff,
     FusionPair,
     FusionPairs,
+    Gap,
     Graph,
     Guard,
     Guards,
@@ -35,6 +38,7 @@ from tclab.model import (
     Node,
     PartedValue,
     Partition,
+    Phase,
     Provenance,
     Recompile,
     Recompiles,
@@ -51,7 +55,6 @@ from tclab.model import (
     Text,
 )
 from tclab.render.report import kernels
-from tclab.render.report.counts import ALL_GRAPHS
 
 FILE = "snippets/start/relu.py"
 SOURCE = "import torch\n\n\ndef f(x, w):\n    y = x @ w\n    y = y + 1\n    return y.relu()\n"
@@ -152,13 +155,14 @@ MADE = Provenance(
     "2.13.0+cpu", "cf30153" + "0" * 33, "3.11.2", "EPYC", "Linux", "2026-11-20", "3.7.1", cores=2
 )
 SHOWN = replace(ANNOTATED, code=SOURCE, first_line=1)
+TOOK = CompileTime((Phase("Dynamo", 1, 0.25), Phase("Inductor", 2, 1.5)), 1)
 REPORT = Report(
     "f", "report", ("f32[8]", ""), "NVIDIA H200", remarks=("Made by f().",),
-    refusal=("mm, x.py:5", "not known", "use other sizes"), fault="no links",
-    summary=Table("Summary", "summary", ("what", "count"), (("recompiles", 1), (ALL_GRAPHS, 2))),
+    refusal=Gap("mm, x.py:5", "not known", "use other sizes"), fault="no links",
+    counts=Counts(recompiles=1, all_graphs=2),
     kernels=kernels.table(kernels.rows([CHAIN])), sources=(SHOWN,), breaks=BREAKS,
-    recompiles=RECOMPILES, symbols=SYMBOLS, guards=(GUARDS,), chains=(CHAIN, CHAIN), times=TABLE,
-    provenance=MADE, warnings=("torch/x.py:1: UserWarning: no",),
+    recompiles=RECOMPILES, symbols=SYMBOLS, guards=(GUARDS,), chains=(CHAIN, CHAIN),
+    compile_time=TOOK, provenance=MADE, warnings=("torch/x.py:1: UserWarning: no",),
 )  # fmt: skip
 
 REPLAY = Replay(
@@ -219,7 +223,7 @@ ARTIFACTS: tuple[Artifact, ...] = (
     STEPS, FUSIONS, LEVELS,
 )  # fmt: skip
 
-RUN = Run("start/relu", "here", "s", "k", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")
+RUN = Run("start/relu", "here", "s", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")
 
 
 def nasty(value: Any, text: str) -> Any:

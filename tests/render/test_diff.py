@@ -9,6 +9,7 @@ from read_html import Page
 
 from tclab import render
 from tclab.model import Diff, Kernel, Listing
+from tclab.render.options import Options
 from tclab.render.viewer.compared import Row, Side, rows
 
 LEFT = """kernel:
@@ -98,7 +99,7 @@ DIFF = Diff(
 
 
 def test_what_is_the_same_is_said_and_what_differs_is_shown():
-    page = Page(render.html(DIFF, prefix="d"))
+    page = Page(render.html(DIFF, Options("d")))
     assert "The same in both: Python." in page.text
     panes = [a for a in page.named("details") if a["class"] == "tclab-compared"]
     assert [a["data-stage"] for a in panes] == ["kernel", "sass", "sass"]
@@ -109,19 +110,19 @@ def test_what_is_the_same_is_said_and_what_differs_is_shown():
 
 def test_the_only_pane_stands_open_and_nothing_is_said_of_what_is_not_left_out():
     graphs = [Listing("g", "g", code, "python", "forward") for code in ("a = 1\n", "b = 2\n")]
-    page = Page(render.html(Diff("D", "d", left=(graphs[0],), right=(graphs[1],)), prefix="d"))
+    page = Page(render.html(Diff("D", "d", left=(graphs[0],), right=(graphs[1],)), Options("d")))
     assert "open" in next(a for a in page.named("details") if a["class"] == "tclab-compared")
     assert "not compared" not in page.text and "The same in both" not in page.text
 
 
 def test_facts_that_differ_stand_with_the_kernel():
-    page = Page(render.html(DIFF, prefix="d"))
+    page = Page(render.html(DIFF, Options("d")))
     assert "registers" in page.text and "1620" in page.text.replace("\n", "")
     assert page.text.count("registers") == 2  # in the note on what is not compared, and once here
 
 
 def test_removed_and_added_lines_say_so_to_every_reader():
-    page = Page(render.html(DIFF, prefix="d"))
+    page = Page(render.html(DIFF, Options("d")))
     assert len(page.named("del")) == 1 + 1 + 6 and len(page.named("ins")) == 1 + 2
 
 

@@ -42,7 +42,7 @@ ARTIFACTS = (
     Table("A table", "table", ("a", "b"), ((1, None), (2.5, "x"))),
     Listing("Data", "data", "{}", "json"),
 )
-RUN = Run("t/x", "here", "s", "k", MADE, 1.5, 2**20, ARTIFACTS, "out\n", "err \\xff\n")
+RUN = Run("t/x", "here", "s", MADE, 1.5, 2**20, ARTIFACTS, "out\n", "err \\xff\n")
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from tclab import claims as asserts
 from tclab import terminal
 from tclab.cli.project import EXIT_STATUS, project
 from tclab.errors import BadRequest
@@ -144,7 +143,7 @@ def _held(opened: book.Book, snippet: str, name: str) -> list[str]:
     runs = opened.runs.get(snippet, ())
     told = [
         proofs.made_on(run)
-        + ("" if asserts.expected(made, run.provenance.torch) else f": only {made.only}")
+        + ("" if made.only.holds(run.provenance.version) else f": only {made.only}")
         for run in runs
         if not proofs.untrue(made, run)
     ]

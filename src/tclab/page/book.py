@@ -207,7 +207,7 @@ def _made_on(run: Run) -> tuple[str, str]:
 def _failed(book: Book, run: Run) -> Iterator[TclabError]:
     """A failed run, at the page that wants it, and the sentences that it makes false."""
     yield failures.error(run, _first_use(book, run.snippet))
-    false = {c.name: c for c in claims.false(run.claims, run.provenance.torch)}
+    false = {c.name: c for c in claims.false(run.claims, run.provenance.version)}
     for sentence in book.sentences:
         for name, claim in sentence.claims:
             if name == run.snippet and claim in false:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
-from tclab import claims
 from tclab.errors import PageError
 from tclab.model import Claim, Run, Snippet, Table, slug
 from tclab.page import downloads
@@ -45,9 +43,8 @@ def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:
 
 def untrue(claim: Claim, run: Run) -> str:
     """Why a run does not carry a claim of its snippet; '' where it does, or need not."""
-    torch = run.provenance.torch
     where = f"on {made_on(run)}"
-    if not claims.expected(claim, torch):
+    if not claim.only.holds(run.provenance.version):
         return ""
     noted = run.claim(claim.name)
     if noted is None:
@@ -60,7 +57,7 @@ def untrue(claim: Claim, run: Run) -> str:
 
 def made_on(run: Run) -> str:
     """``PyTorch 2.13.0, CPU``."""
-    return f"PyTorch {run.provenance.torch.split('+')[0]}, {run.provenance.gpu or 'CPU'}"
+    return f"PyTorch {run.provenance.version.public}, {run.provenance.gpu or 'CPU'}"
 
 
 def _quoted(sentence: Sentence) -> str:
@@ -96,8 +93,7 @@ def _shown(sentence: Sentence, url: str, book: Book) -> str:
 
 def only(claim: Claim) -> str:
     """The clause on versions in words."""
-    clauses = re.findall(r"torch\s*(>=|<=|<|>|==)\s*([\d.]+)", claim.only)
-    return ", ".join(_WORDS[operator].format(version) for operator, version in clauses)
+    return ", ".join(_WORDS[operator].format(v.short) for operator, v in claim.only.bounds)
 
 
 def _claim(snippet: Snippet, name: str, place: str) -> Claim:
@@ -147,13 +143,17 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
 def number(value: Value, book: Book) -> str:
     """A value as a number with its unit, which says where it was measured when pointed at."""
     run = _run(value, book)
-    table = _table(value, run)
+    title = f"snippets/{run.snippet}.py, {made_on(run)}, {run.provenance.date}"
+    return tag("span", esc(number_text(value, book)), class_="tclab-number", title=title)
+
+
+def number_text(value: Value, book: Book) -> str:
+    """A value as a number with its unit."""
+    table = _table(value, _run(value, book))
     row = _index(value, "row", value.row, [str(row[0]) for row in table.rows])
     column = _index(value, "column", value.column, list(table.columns))
     unit = table.units[column] if column < len(table.units) else ""
-    text = cells(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
-    title = f"snippets/{run.snippet}.py, {made_on(run)}, {run.provenance.date}"
-    return tag("span", esc(text), class_="tclab-number", title=title)
+    return cells(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
 
 
 def _run(value: Value, book: Book) -> Run:

@@ -74,8 +74,8 @@ def triton(capture: Any, way: str | None) -> list[str]:
 
 def test_what_is_timed_is_named_with_its_line(both: Any) -> None:
     (question,) = both.timed
-    assert question.startswith("pad: addmm of [8, 64] @ [64, 10], ")
-    assert "test_timing.py" in question
+    assert str(question).startswith("pad: addmm of [8, 64] @ [64, 10], ")
+    assert question.choice == "pad" and "test_timing.py" in question.place
 
 
 def test_kernels_of_both_ways_are_exact_and_the_others_one_of_two(both: Any) -> None:

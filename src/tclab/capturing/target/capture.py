@@ -62,15 +62,19 @@ class TargetCapture(Capture):
     """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
 
     def __init__(
-        self, trace: Trace, results: tuple[object, ...], target: Target, known: Known
+        self,
+        trace: Trace,
+        results: tuple[object, ...],
+        target: Target,
+        known: Known,
+        most_lines: int | None = None,
     ) -> None:
-        super().__init__(trace, results)
+        super().__init__(trace, results, most_lines)
         self.target, self.known = target, known
         self.decisions = known.decisions  #: what PyTorch would have asked the device
-        self.gaps = known.gaps  #: what was refused; the kernels there are not affected
+        self.gaps = known.gaps
         self.wrapper_code = known.wrappers  #: the output code as Inductor wrote it, not scrubbed
-        names = dict.fromkeys(str(q) for variant in known.variants for q in variant.questions)
-        self.timed = tuple(names)  #: what the GPU would time; the kernels are of both ways
+        self.timed = tuple(dict.fromkeys(q for v in known.variants for q in v.questions))
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -112,6 +116,7 @@ def capture_for(
     backward: bool = False,
     options: inductor.Options | None = None,
     assume: Mapping[str, str] | None = None,
+    most_lines: int | None = None,
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
@@ -123,7 +128,7 @@ def capture_for(
     check.require()
     check.require_targets()
     patches = _checked_options(options)
-    asked = _Asked(fn, device, calls, backward, options, patches, fixed)
+    asked = _Asked(fn, device, calls, backward, options, patches, fixed, most_lines)
     try:
         return _captured(asked, numbers_too=False)
     except Exception as error:
@@ -141,6 +146,7 @@ class _Asked:
     options: inductor.Options
     patches: inductor.Options
     fixed: Mapping[str, str]
+    most_lines: int | None
 
 
 def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
@@ -170,7 +176,7 @@ def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
     if refused and not wrappers:
         raise refused[0]
     known = Known(wrappers, tuple(made), tuple(both_ways.variants), tuple(refused))
-    return TargetCapture(trace, tuple(results), asked.device, known)
+    return TargetCapture(trace, tuple(results), asked.device, known, asked.most_lines)
 
 
 @contextmanager

@@ -16,13 +16,14 @@ from tclab.errors import TclabError
 from tclab.model import Run, Table
 from tclab.page.prose import fences
 from tclab.page.reference import versions
+from tclab.project import project_root
 
 _STEP = "name a table that it shows in entries(…) on the page"
 
 
 def main() -> int:
     """The status: 0, or 1 where a run is missing."""
-    root = snippets.project_root(None)
+    root = project_root(None)
     try:
         names, version = collect(root)
     except TclabError as error:
@@ -45,7 +46,7 @@ def collect(root: Path) -> tuple[dict[str, frozenset[str]], str]:
         if run is None:
             raise TclabError(snippet, "no fresh run", f"tclab run {snippet}")
         names[table] = _names(run, table)
-    return names, versions.minor(plan.here.torch)
+    return names, plan.here.version.short
 
 
 def tables(docs: Path) -> Iterator[tuple[str, str]]:

@@ -28,7 +28,6 @@ LONGEST = 150
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _SOURCE = re.compile(r"`src:([\w.]+)`")
-_TAG = re.compile(r"<[^>]+>")
 _LINK = re.compile(r"(\]\([^():\s]+)\.md(#[^)\s]*)?\)")
 
 
@@ -90,8 +89,7 @@ def _prose(text: str, name: str, book: Book) -> str:
     for found in sorted(sentences(text, name), key=lambda s: -s.start):
         text = text[: found.start] + found.text + text[found.end :]
     for value in sorted(values(text, name), key=lambda v: -v.start):
-        number = _TAG.sub("", proofs.number(value, book))
-        text = text[: value.start] + number + text[value.end :]
+        text = text[: value.start] + proofs.number_text(value, book) + text[value.end :]
     return _SOURCE.sub(r"`\1`", text)
 
 

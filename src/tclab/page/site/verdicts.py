@@ -13,10 +13,9 @@ from pathlib import Path
 
 from tclab import render
 from tclab.errors import PageError
-from tclab.model import Run, Table
+from tclab.model import Run, Table, Version
 from tclab.page.blocks import Block
 from tclab.page.book import Book
-from tclab.page.reference import versions
 from tclab.render import parts
 from tclab.render.escape import tag
 
@@ -67,15 +66,15 @@ def _rows(run: Run) -> Iterator[tuple[str, str, str, str]]:
 
 def version(run: Run) -> str:
     """``PyTorch 2.13`` of a run on a CPU; with the GPU's name where it has one."""
-    number = versions.minor(run.provenance.torch)
+    number = run.provenance.version.short
     return f"PyTorch {number}" + (f", {run.provenance.gpu}" if run.provenance.gpu else "")
 
 
 def places(judged: Iterable[Belief]) -> list[str]:
     """Where beliefs were judged: CPUs by their PyTorch's version as numbers, then the rest."""
 
-    def key(place: str) -> tuple[bool, tuple[int, ...], str]:
-        return "," in place, versions.order(place), place
+    def key(place: str) -> tuple[bool, Version, str]:
+        return "," in place, Version.of(place.removeprefix("PyTorch ")), place
 
     return sorted({place for belief in judged for place in belief.verdicts}, key=key)
 

@@ -42,7 +42,7 @@ def _prefixes(shown: Report, options: Options) -> dict[str, str]:
 
 def _stamp(shown: Report) -> str:
     """Which PyTorch, which device, which day."""
-    spans = "".join(tag("span", esc(piece)) for piece in words.stamp(shown))
+    spans = "".join(tag("span", esc(piece)) for piece in words.made_by(shown))
     return tag("p", spans, class_="tclab-stamp")
 
 
@@ -65,11 +65,12 @@ def _alerts(shown: Report) -> Iterator[str]:
     """What the report lacks."""
     if shown.refusal:
         head = f"Not exact for {shown.target}, so not shown."
-        yield _alert(head, words.refusal(shown), shown.refusal[2])
-    for at, cause, step in shown.gaps:
-        yield _alert(f"A part is not known for {shown.target}.", f"{at}: {cause}.", step)
-    for at, cause, step in shown.left_out:
-        yield _alert("Machine code is left out.", f"{at}: {cause}.", step)
+        yield _alert(head, words.refusal(shown), shown.refusal.next_step)
+    for gap in shown.gaps:
+        head = f"A part is not known for {shown.target}."
+        yield _alert(head, f"{gap.place}: {gap.cause}.", gap.next_step)
+    for gap in shown.left_out:
+        yield _alert("Machine code is left out.", f"{gap.place}: {gap.cause}.", gap.next_step)
     if shown.fault:
         yield _alert("The stages are missing.", shown.fault, "please report it, with this page")
 
@@ -102,8 +103,8 @@ def _titled(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]:
     if shown.symbols.symbols:
         yield "symbols", "Symbols", _own(symbols.html(shown.symbols, options.under("symbol")))
     yield "guards", "Guards", _guards(shown, options)
-    if shown.times.rows:
-        yield "times", "Compile time", _own(table.html(shown.times, options.under("time")))
+    times = table.html(counts.times(shown.compile_time), options.under("time"))
+    yield "times", "Compile time", _own(times)
     yield "warnings", "Warnings of other packages", _warnings(shown)
 
 

@@ -21,7 +21,8 @@ import torch
 from tclab.capturing.target.decisions import Decision, decided
 from tclab.capturing.target.places import of_node
 from tclab.capturing.target.refusals import loud
-from tclab.capturing.target.timing.timed import Question, answer
+from tclab.capturing.target.timing.timed import answer
+from tclab.capturing.trace.questions import Question
 from tclab.targets import Target
 
 

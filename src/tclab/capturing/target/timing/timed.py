@@ -9,22 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tclab.capturing.target.decisions import Decision, decided
+from tclab.capturing.trace.questions import Question
 from tclab.targets import TargetError
 
 #: What is chosen, and between which two. The first is what is shown.
 CHOICES = {"pad": ("no", "yes")}
-
-
-@dataclass(frozen=True)
-class Question:
-    """One thing the GPU would time: of which kind, for which operator, on the user's line."""
-
-    choice: str
-    operator: str
-    place: str
-
-    def __str__(self) -> str:
-        return f"{self.choice}: {self.operator}, {self.place}"
 
 
 @dataclass

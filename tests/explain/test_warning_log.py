@@ -8,8 +8,8 @@ import warnings
 
 import torch  # its loggers
 
-from tclab.explain import foreign
-from tclab.explain.foreign import Held
+from tclab.explain import warning_log
+from tclab.explain.warning_log import WarningLog
 
 
 def warn(times=1):
@@ -19,13 +19,13 @@ def warn(times=1):
 
 def test_warnings_are_kept_once_and_not_printed(capsys):
     before = warnings.showwarning
-    kept = Held()
-    with foreign.held(kept), warnings.catch_warnings():
+    collected = WarningLog()
+    with warning_log.collecting(collected), warnings.catch_warnings():
         warnings.simplefilter("always")
         warn(3)
     assert capsys.readouterr().err == ""
-    (text,) = kept.texts
-    assert text.endswith("UserWarning: of no use") and "test_foreign.py:" in text
+    (text,) = collected.texts
+    assert text.endswith("UserWarning: of no use") and "test_warning_log.py:" in text
     assert warnings.showwarning is before
 
 
@@ -34,10 +34,10 @@ def test_what_torch_logs_is_kept_and_its_handlers_are_as_before(capsys):
     handler = logging.StreamHandler(sys.stderr)
     log.addHandler(handler)
     try:
-        kept = Held()
-        with foreign.held(kept):
+        collected = WarningLog()
+        with warning_log.collecting(collected):
             log.warning("a limit was hit in %s", torch.__file__)
-        assert list(kept.texts) == ["a limit was hit in torch/__init__.py"]
+        assert list(collected.texts) == ["a limit was hit in torch/__init__.py"]
         assert handler.stream is sys.stderr and capsys.readouterr().err == ""
     finally:
         log.removeHandler(handler)
@@ -48,19 +48,19 @@ def test_what_the_user_s_own_code_logs_is_printed(capsys):
     handler = logging.StreamHandler(sys.stderr)
     log.addHandler(handler)
     try:
-        with foreign.held(kept := Held()):
+        with warning_log.collecting(collected := WarningLog()):
             log.warning("mine")
-        assert "mine" in capsys.readouterr().err and not kept.texts
+        assert "mine" in capsys.readouterr().err and not collected.texts
     finally:
         log.removeHandler(handler)
 
 
 def test_an_error_in_the_block_goes_through_and_the_warnings_are_there():
-    kept = Held()
+    collected = WarningLog()
     try:
-        with foreign.held(kept):
+        with warning_log.collecting(collected):
             warn()
             raise KeyError(1)
     except KeyError:
         pass
-    assert len(kept.texts) == 1
+    assert len(collected.texts) == 1

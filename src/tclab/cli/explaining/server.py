@@ -9,9 +9,9 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from tclab.cli.explaining import page
+from tclab.cli.explaining.page import Status
 from tclab.errors import BadRequest
-from tclab.explain.watch import view
-from tclab.explain.watch.view import Status
 from tclab.model import Report
 
 LOOPBACK = "127.0.0.1"
@@ -44,7 +44,7 @@ class Live:
         """The page as it is now."""
         with self.changed:
             report, status = self.report, self.status
-        return view.html(report, status, self.spec)
+        return page.html(report, status, self.spec)
 
     def after(self, count: int) -> tuple[int, str]:
         """Wait for a change after the first `count`: how many there were, and what is now as

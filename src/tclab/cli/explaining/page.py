@@ -12,8 +12,6 @@ from tclab.render.options import Options
 from tclab.render.report import body, words
 
 _SCRIPT = Path(__file__).with_name("live.js")
-
-_NONE_YET = "The report will be here once it is compiled."
 _STYLE = Path(__file__).with_name("watch.css")
 
 
@@ -32,7 +30,7 @@ class Status:
         return asdict(self) | {"seconds": round(seconds, 1)}
 
 
-def html(shown: Report | None, status: Status, spec: str) -> str:
+def html(report: Report | None, status: Status, spec: str) -> str:
     """The page of a report, or of none yet. Without the script it says what was when it was asked
     for, and a reload says what is.
     """
@@ -41,10 +39,10 @@ def html(shown: Report | None, status: Status, spec: str) -> str:
         "div", bar, class_="watch", role="status", data_state=status.state,
         data_version=status.version,
     )  # fmt: skip
-    title = words.title(shown) if shown else f"{spec}: what torch.compile makes of it"
+    title = words.title(report) if report else f"{spec}: what torch.compile makes of it"
     inner = (
-        body.html(shown, Options())
-        if shown
+        body.html(report, Options())
+        if report
         else tag("p", "The report will be here once it is compiled.")
     )
     script = _SCRIPT.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Warnings of other packages, held back until the report is there."""
+"""Warnings of other packages, collected and not printed until the report is there."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from contextlib import ExitStack, contextmanager
 
 from tclab.scrub import scrub
 
-#: Whose log lines are held back; what the user's own code logs is printed as it comes.
+#: Whose log lines are collected; what the user's own code logs is printed as it comes.
 _LOGGERS = ("torch", "triton")
 
 
-class Held(io.TextIOBase):
-    """What was said, once each, in order. A stream, so that a log handler can write to it."""
+class WarningLog(io.TextIOBase):
+    """Messages, once each, in order. A stream, so that a log handler can write to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,25 +24,25 @@ class Held(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep one message."""
-        if said := scrub(text).strip():
-            self.texts[said] = None
+        if message := scrub(text).strip():
+            self.texts[message] = None
         return len(text)
 
-    def warned(self, message: Warning | str, category: type[Warning], filename: str,
-               lineno: int, file: object = None, line: str | None = None) -> None:  # fmt: skip
+    def showwarning(self, message: Warning | str, category: type[Warning], filename: str,
+                    lineno: int, file: object = None, line: str | None = None) -> None:  # fmt: skip
         """In place of `warnings.showwarning`."""
         self.write(f"{filename}:{lineno}: {category.__name__}: {message}")
 
 
 @contextmanager
-def held(kept: Held) -> Iterator[None]:
-    """Within the block warnings, and what PyTorch logs, are kept and not printed."""
+def collecting(log: WarningLog) -> Iterator[None]:
+    """Within the block warnings, and what PyTorch logs, go to `log` and are not printed."""
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
-        warnings.showwarning = kept.warned
+        warnings.showwarning = log.showwarning
         for handler in _handlers():
             stack.callback(handler.setStream, handler.stream)
-            handler.setStream(kept)
+            handler.setStream(log)
         yield
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from tclab import machine
 
 
-def compiler_imported(*, cpu: bool) -> None:
+def import_compiler(*, cpu: bool) -> None:
     """Import what a compile needs; with `cpu`, try the CPU's vector instructions meanwhile.
 
     What PyTorch reads of the environment at its imports is read now, so the user's own file comes
@@ -47,7 +47,7 @@ def collecting_rarely() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def end_quickly() -> None:
+def exit_quickly() -> None:
     """When the process ends, let its memory go as it is: freeing PyTorch object by object takes
     a second.
     """
