@@ -118,7 +118,8 @@ KNOWS: dict[str, set[str]] = {
 
 #: The packages whose modules import torch when they are imported.
 TORCH_ROOMS = {
-    *("tclab.capturing", "tclab.verify.attention", "tclab.catalog"),
+    *("tclab.capturing", "tclab.verify.attention"),
+    *("tclab.catalog.functions", "tclab.catalog.models", "tclab.catalog.subject"),
     *("tclab.bench.measured", "tclab.bench.cases"),
     "tclab.labs.capstone.run",  # in the reader's process
 }

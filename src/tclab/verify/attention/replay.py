@@ -19,7 +19,6 @@ from tclab import clone
 from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.versions import VERSIONS
 from tclab.verify.attention.cases import Case, parse
-from tclab.verify.attention.machine import machine
 
 ANSWERS = "verify/attention/answers.txt"
 LETTERS = {"math": "m", "flash": "f", "efficient": "e", "cudnn": "c", "error": "-"}
@@ -53,7 +52,7 @@ class Answers:
             with case.switches():
                 call = case.call("meta")
                 for column, letter in zip(self.columns, letters):
-                    here = machine(case, column.capability, column.cudnn)
+                    here = case.machine(column.capability, column.cudnn)
                     if LETTERS[choose(call, here, VERSIONS[column.torch]).backend] != letter:
                         wrong[column].append(case)
         return wrong
