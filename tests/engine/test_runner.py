@@ -42,9 +42,9 @@ def test_only_what_is_stale_runs(lab):
 def test_nothing_stale_starts_nothing(lab):
     snippet, _ = counting(lab)
     lab.run(snippet)
-    lab.told.clear()
+    lab.events.clear()
     lab.run(snippet)
-    assert lab.told == []
+    assert lab.events == []
 
 
 def test_an_include_makes_stale(lab):
@@ -261,11 +261,11 @@ def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
 
 def test_events_tell_the_story(lab):
     lab.one("pass")
-    kinds = [type(event) for event in lab.told]
+    kinds = [type(event) for event in lab.events]
     assert kinds == [
         events.Planned, events.Warming, events.Warm, events.Started, events.Finished,
     ]  # fmt: skip
-    assert lab.told[-1].run.ok
+    assert lab.events[-1].run.ok
 
 
 def test_a_snippet_runs_as_main_in_the_project_and_leaves_it_clean(lab):

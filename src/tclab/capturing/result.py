@@ -25,8 +25,10 @@ from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
 from tclab.model import (
     Breaks,
+    Candidates,
     Chain,
     Chart,
+    CompileTime,
     FusionPairs,
     Graph,
     Guards,
@@ -36,6 +38,7 @@ from tclab.model import (
     Recompiles,
     Symbols,
     Table,
+    TimedQuestion,
 )
 
 
@@ -51,7 +54,7 @@ class Capture:
     #: What a target refused; the kernels there are not affected.
     gaps: tuple[TclabError, ...] = ()
     #: What a target's GPU would time; the kernels are of both ways.
-    timed: tuple[str, ...] = ()
+    timed: tuple[TimedQuestion, ...] = ()
 
     def __init__(
         self,
@@ -207,9 +210,9 @@ class Capture:
         own = [unit.output.triton_sources() | unit.output.cpp_sources() for unit in self.units]
         return {k: n for several in own for k, n in long.left_out(several, self.most_lines).items()}
 
-    def compile_candidates(self) -> Table:
+    def compile_candidates(self) -> Candidates:
         """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
-        return Table("Candidates", "candidates")
+        return Candidates("Candidates", "candidates")
 
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:
@@ -257,7 +260,12 @@ class Capture:
     @cached_property
     def times(self) -> Table:
         """Compile seconds by phase; the phases add up to the total."""
-        return _times.times(self.trace)
+        return _times.times(self.compile_time)
+
+    @cached_property
+    def compile_time(self) -> CompileTime:
+        """The numbers of `times`."""
+        return _times.compile_time(self.trace)
 
     @cached_property
     def timeline(self) -> Chart:

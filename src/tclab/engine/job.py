@@ -18,7 +18,7 @@ from tclab import claims, imports
 from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
-from tclab.engine.worker.protocol import End, Ended, JobFile, Request
+from tclab.engine.worker.protocol import End, Ended, JobFile, JobRequest
 from tclab.model import Artifact, Claim, Failure, Run, Snippet, decode
 from tclab.scrub import plain, scrub
 from tclab.store import keys, rests
@@ -84,7 +84,7 @@ class Job:
         }
         (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
-    def request(self, cache: Path) -> Request:
+    def request(self, cache: Path) -> JobRequest:
         """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
         own: dict[str, str | None] = dict(variables.job_variables(self.folder))
         alone = self.snippet.alone
@@ -111,13 +111,13 @@ class Job:
     def collect(self, ended: Ended) -> Run:
         """The run, from what its process left and how it ended. Its folder has then served."""
         end = _end(self.folder)
-        shown, unreadable = _artifacts(self.folder / "artifacts.jsonl", self.snippet)
+        artifacts, unreadable = _artifacts(self.folder / "artifacts.jsonl", self.snippet)
         judged = self._judged(end)
         run = replace(
             self._run(),
             seconds=ended["seconds"],
             peak_memory=ended["peak"],
-            artifacts=shown,
+            artifacts=artifacts,
             stdout=_output(self.folder / "stdout", ended),
             stderr=_output(self.folder / "stderr", ended),
             failure=self._failure(ended, end, judged) or (unreadable if end else None),
@@ -193,19 +193,19 @@ def _end(folder: Path) -> End | None:
 
 
 def _artifacts(path: Path, snippet: Snippet) -> tuple[tuple[Artifact, ...], Failure | None]:
-    """What was shown, and a failure for the first line that cannot be read.
+    """What was artifacts, and a failure for the first line that cannot be read.
 
     A crash may cut the last line short. A run that came to its end has written every line.
     """
-    shown: list[Artifact] = []
+    artifacts: list[Artifact] = []
     unreadable = None
     lines = path.read_bytes().split(b"\n") if path.exists() else []
     for number, line in enumerate(filter(None, lines), 1):
         try:
-            shown.append(_artifact(line))
+            artifacts.append(_artifact(line))
         except (ValueError, TypeError) as problem:
             unreadable = unreadable or failures.unreadable(snippet, number, problem)
-    return tuple(shown), unreadable
+    return tuple(artifacts), unreadable
 
 
 def _artifact(line: bytes) -> Artifact:

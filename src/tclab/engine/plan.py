@@ -56,8 +56,8 @@ class Plan:
     def to_run(self, snippets: Iterable[Snippet], *, force: bool = False) -> list[Snippet]:
         """Of `snippets`, what can run here and has no fresh run, or all of that under `force`."""
         states = [(snippet, self.live(snippet).state) for snippet in snippets]
-        held = {"lacking"} if force else {"lacking", "fresh"}
-        return [snippet for snippet, state in states if state not in held]
+        left = {"lacking"} if force else {"lacking", "fresh"}
+        return [snippet for snippet, state in states if state not in left]
 
     # ------------------------------------------------------------------ taking
 

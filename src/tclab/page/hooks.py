@@ -154,9 +154,10 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
     page of Markdown stands how to run it.
     """
     if labs.is_lab(page):
-        return crumbs.crumbs(page, html) + labs.slim(html)
-    book, path = state.build().book, f"docs/{page.file.src_uri}"
-    return crumbs.crumbs(page, html) + html + foot.foot(book, path, page.url)
+        return labs.slim(html)
+    build, path = state.build(), f"docs/{page.file.src_uri}"
+    way = crumbs.crumbs(page, build.page(path, page.url).code)
+    return way + html + foot.foot(build.book, path, page.url)
 
 
 def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:

@@ -28,7 +28,6 @@ from tclab.page.blocks import Page
 from tclab.page.book import Book
 from tclab.page.prose import references
 from tclab.page.prose.text import PageText
-from tclab.page.site import later
 from tclab.render.escape import esc, tag
 
 #: Folder of the labs' pages, in docs and in the site.
@@ -209,7 +208,5 @@ def _output(run: Run, artifact: Artifact, page: Page) -> dict[str, Any]:
     if _is(artifact, PRINTED) and isinstance(artifact, Text):
         return {"output_type": "stream", "name": "stdout", "text": artifact.text}
     prefix = page.unique(f"{run.snippet}-{artifact.name}")
-    html = fragments.figure(run, artifact, prefix, page.anchors, False, None, True, page.link(""))
-    page.keywords += fragments.keywords(artifact, prefix)
-    shown = later.put_aside(page, html)
-    return {"output_type": "display_data", "metadata": {}, "data": {"text/html": shown}}
+    html = fragments.figure(page, run, artifact, prefix, fold=False, view=None, titled=True)
+    return {"output_type": "display_data", "metadata": {}, "data": {"text/html": html}}

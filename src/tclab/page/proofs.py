@@ -138,13 +138,17 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
 def number(value: Value, book: Book) -> str:
     """A value as a number with its unit, which says where it was measured when pointed at."""
     run = _run(value, book)
-    table = _table(value, run)
+    title = f"snippets/{run.snippet}.py, {verdict.made_on(run)}, {run.provenance.date}"
+    return tag("span", esc(number_text(value, book)), class_="tclab-number", title=title)
+
+
+def number_text(value: Value, book: Book) -> str:
+    """A value as a number with its unit."""
+    table = _table(value, _run(value, book))
     row = _index(value, "row", value.row, [str(row[0]) for row in table.rows])
     column = _index(value, "column", value.column, list(table.columns))
     unit = table.units[column] if column < len(table.units) else ""
-    text = cells(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
-    title = f"snippets/{run.snippet}.py, {verdict.made_on(run)}, {run.provenance.date}"
-    return tag("span", esc(text), class_="tclab-number", title=title)
+    return cells(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
 
 
 def _run(value: Value, book: Book) -> Run:

@@ -27,7 +27,6 @@ from tclab.render.kinds.table import cells
 LONGEST = 150
 
 _SOURCE = re.compile(r"`src:([\w.]+)`")
-_TAG = re.compile(r"<[^>]+>")
 _LINK = re.compile(r"(\]\([^():\s]+)\.md(#[^)\s]*)?\)")
 
 
@@ -76,7 +75,7 @@ def twin(text: PageText, book: Book) -> str:
     values numbers, references names.
     """
     lines = proofs.written(
-        text, lambda _, words: words, lambda value: _TAG.sub("", proofs.number(value, book))
+        text, lambda _, words: words, lambda value: proofs.number_text(value, book)
     ).split("\n")
     for fence in reversed(text.fences):
         if fence.executed:

@@ -1,4 +1,4 @@
-// ------------------------------------------------------------------ which lines are joined
+// Which lines are joined.
 
 // A line is known by its number across all panes, from 0. As closure.py's Index, which the tests
 // compare it with.

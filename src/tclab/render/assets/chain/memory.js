@@ -1,4 +1,4 @@
-// -------------------------------------------------------------------- what the reader last chose
+// What the reader last chose.
 
 // Storage may be forbidden: in a sandboxed frame, or by the reader.
 const memory = {
@@ -6,9 +6,9 @@ const memory = {
   set(key, value) { try { localStorage.setItem("tclab-" + key, value); } catch (_) { /* so be it */ } },
 };
 
-// ------------------------------------------------------------------------------- the address
+// --- the address
 
-// …?stages=python.kernel.sass#…-sass-L12: the line that is kept, and the stages that are shown.
+// …?stages=python.kernel.sass#…-sass-L12: the line that is pinned, and the stages that are shown.
 const address = {
   anchor() { return location.hash.slice(1); }, // ids are plain letters: nothing to decode
 

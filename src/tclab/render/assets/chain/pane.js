@@ -1,57 +1,31 @@
-// -------------------------------------------------------------------------------- one pane
+// One pane.
 
 const CHUNK = 50; // lines that are laid out together, when they come into view
-
-// Code that is not in the page's text: a file of it calls tclabCode with all of one stage. A
-// script, not a request for data, so that it also works over file://.
-const delivered = new Map();
-const awaited = new Map();
-window.tclabCode = (name, parts) => { delivered.set(name, parts); };
-
-// In a page that stands alone: gzip, in base64, in an element of the page.
-async function unpacked(id) {
-  const text = document.getElementById(id).textContent;
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
-
-function codeAway(name, address) {
-  if (!awaited.has(name)) {
-    awaited.set(name, address[0] === "#" ? unpacked(name) : new Promise((resolve, reject) => {
-      const script = document.createElement("script");
-      script.src = address;
-      script.onload = () => resolve(delivered.get(name));
-      script.onerror = () => { awaited.delete(name); script.remove(); reject(); };
-      document.head.append(script);
-    }));
-  }
-  return awaited.get(name);
-}
 
 // Line → number within its pane, for what is pointed at.
 const places = new WeakMap();
 
 function flags(distances, count) {
-  const found = new Uint8Array(count);
+  const flagged = new Uint8Array(count);
   let at = 0;
   for (const distance of (distances || "").split(" ")) {
     at += Number(distance);
-    if (distance) found[at] = 1;
+    if (distance) flagged[at] = 1;
   }
-  return found;
+  return flagged;
 }
 
 class Pane {
-  constructor(element, start, count) {
+  constructor(chain, element, start, count) {
+    this.chain = chain;
     this.element = element;
     this.start = start;
     this.count = count;
     this.first = Number(element.dataset.first || 1);
     this.stage = element.dataset.stage;
     this.summary = element.querySelector("summary");
-    this.said = this.summary.querySelector("small");
-    this.size = this.said.textContent;
+    this.counter = this.summary.querySelector("small");
+    this.size = this.counter.textContent;
     this.name = this.summary.querySelector("strong").textContent;
     this.away = element.querySelector(".tclab-away");
     this.pre = element.querySelector(".tclab-lines");
@@ -61,7 +35,7 @@ class Pane {
     this.elements = null;
     this.chunks = [];
     this.lit = [];
-    this.found = [];
+    this.matches = []; // of what the reader looks for
   }
 
   get shown() { return !this.column.element.hidden && this.element.open; }
@@ -91,7 +65,7 @@ class Pane {
     this.ranks = new Uint32Array(this.count + 1); // how many lines are shown before each
     for (let i = 0; i < this.count; i++) this.ranks[i + 1] = this.ranks[i] + 1 - this.noise[i];
     for (const i of this.lit) this.elements[i].classList.add("linked");
-    this.onlines(this);
+    this.chain.emit("lines", this);
     return this.elements;
   }
 
@@ -154,7 +128,7 @@ class Pane {
       for (const i of next) this.elements[i].classList.add("linked");
     }
     this.lit = next;
-    this.said.textContent = next.length ? next.length + " of " + this.size : this.size;
+    this.counter.textContent = next.length ? next.length + " of " + this.size : this.size;
     this.element.toggleAttribute("data-reached", next.length > 0);
   }
 }

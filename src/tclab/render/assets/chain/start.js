@@ -1,15 +1,10 @@
-// ---------------------------------------------------------------------------------- the page
+// The page.
 
 const chains = new Map();
 
-function whenIdle(work) {
-  if (window.requestIdleCallback) requestIdleCallback(work, { timeout: 2000 });
-  else setTimeout(work, 50);
-}
-
 function visit() {
   const anchor = address.anchor();
-  if (anchor) chains.forEach((chain) => chain.visit(anchor));
+  if (anchor) chains.forEach((chain) => chain.links.visit(anchor));
 }
 
 function start() {
@@ -29,24 +24,22 @@ for (const event of ["wheel", "touchstart", "pointerdown", "keydown"]) {
 }
 addEventListener("load", () => setTimeout(() => {
   if (moved) return;
-  chains.forEach((chain) => {
-    if (chain.pinned < 0) return;
-    chain.comeIntoView(false);
-    chain.scroll();
+  chains.forEach(({ selection, view }) => {
+    if (selection.pinned < 0) return;
+    view.comeIntoView(false);
+    view.scroll();
   });
 }));
 
-// What a fold holds compressed is put there when it is opened.
+// What a fold has in it compressed is put there when it is opened.
 document.addEventListener("toggle", (event) => {
   if (!event.target.matches("details[open]")) return;
-  for (const held of event.target.querySelectorAll("[data-packed]")) {
-    const name = held.dataset.packed;
-    delete held.dataset.packed;
-    unpacked(name).then((parts) => { held.outerHTML = parts[0]; });
+  for (const place of event.target.querySelectorAll("[data-packed]")) {
+    const name = place.dataset.packed;
+    delete place.dataset.packed;
+    unpacked(name).then((parts) => { place.outerHTML = parts[0]; });
   }
 }, true);
 
 addEventListener("hashchange", visit);
-if (window.document$ && window.document$.subscribe) window.document$.subscribe(start);
-else if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-else start();
+whenReady(start);
