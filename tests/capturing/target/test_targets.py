@@ -41,7 +41,7 @@ def test_every_target_has_a_source_and_sane_numbers() -> None:
 
 
 def lacks(target: Target) -> Iterator[str]:
-    """What a target needs beside its entry, and has not (docs/contributing.md, Add a GPU target)."""
+    """What a target needs beside its entry, and has not (the guide says how to add one)."""
     capability = ".".join(map(str, target.capability))
     if f"sm_{target.arch}" not in targets.names():
         yield f"sm_{target.arch} in _OF_CAPABILITY of targets.py"
