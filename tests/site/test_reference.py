@@ -84,8 +84,8 @@ def test_the_places_that_show_a_name_most_are_kept() -> None:
     made = Concordance()
     for place in [("a.html", "A"), ("b.html", "B"), ("c.html", "C"), ("c.html", "C")]:
         made.note(["x"], place)
-    assert made.shown("x") == [("c.html", "C"), ("a.html", "A")]
-    assert made.shown("y") == []
+    assert made.best("x") == [("c.html", "C"), ("a.html", "A")]
+    assert made.best("y") == []
 
 
 # --------------------------------------------------------------------------- versions
@@ -104,8 +104,8 @@ def test_names_are_written_as_changes_and_read_back(tmp_path: Path) -> None:
     assert (tmp_path / "2.10.txt").read_text() == "ops + c\nops - a\n"
     assert versions.read(tmp_path) == all_versions
     assert list(versions.read(tmp_path)) == ["2.9", "2.10"]
-    told = versions.told("ops", frozenset("bc"), all_versions)
-    assert told == {"c": "2.10"}  # b is in all of them: nothing to say
+    having = versions.having("ops", frozenset("bc"), all_versions)
+    assert having == {"c": "2.10"}  # b is in all of them: nothing to say
 
 
 def test_a_build_says_what_came_and_went_and_where_it_is_named() -> None:

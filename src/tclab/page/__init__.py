@@ -43,8 +43,8 @@ def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -
     Of the code, `focus` (functions, classes, values by name) is shown and the rest folded; by
     default what the snippet gives to the compiler, all of it for an empty `focus`.
     """
-    block, found, runs = _find(name)
-    block.emit(outputs.whole(block, found, runs, fold, focus))
+    block, example, runs = _find(name)
+    block.emit(outputs.whole(block, example, runs, fold, focus))
 
 
 def awaited(name: str, focus: Sequence[str] | None = None) -> None:
@@ -52,11 +52,11 @@ def awaited(name: str, focus: Sequence[str] | None = None) -> None:
     title, caption and code, and a note of what it waits for. Sentences bound to it say so, too.
     """
     block, book = blocks.current(), state.build().book
-    found = book.snippet(name, block.place)
+    example = book.snippet(name, block.place)
     if runs := book.runs.get(name, ()):
-        block.emit(outputs.whole(block, found, runs, fold=False, focus=focus))
+        block.emit(outputs.whole(block, example, runs, fold=False, focus=focus))
     else:
-        block.emit(outputs.without_runs(block, found, book.plan.live(found).why, focus))
+        block.emit(outputs.without_runs(block, example, book.plan.live(example).why, focus))
 
 
 def code(
@@ -66,8 +66,8 @@ def code(
     focus: Sequence[str] | None = None,
 ) -> None:
     """The snippet's source with its downloads; `lines` (first, last) shows a part."""
-    block, found, _ = _find(name)
-    block.emit(outputs.source(block, found, lines, fold, focus))
+    block, example, _ = _find(name)
+    block.emit(outputs.source(block, example, lines, fold, focus))
 
 
 def show(
@@ -81,15 +81,15 @@ def show(
     `as_` is a view: of a graph picture, table or text (by default all three, in tabs), of a table
     figures (its numbers, large).
     """
-    block, found, runs = _find(name)
+    block, example, runs = _find(name)
     wanted = [artifact] if isinstance(artifact, str) else artifact
-    block.emit(outputs.artifacts(block, found, runs, wanted, fold, as_))
+    block.emit(outputs.artifacts(block, example, runs, wanted, fold, as_))
 
 
 def stdout(name: str, fold: bool = False) -> None:
     """What the snippet printed in the chosen runs, each run stamped."""
-    block, found, runs = _find(name)
-    block.emit(outputs.printed(block, found, runs, fold))
+    block, example, runs = _find(name)
+    block.emit(outputs.printed(block, example, runs, fold))
 
 
 def entries(name: str, table: str, versions: bool = True) -> None:
@@ -140,5 +140,5 @@ def beliefs() -> None:
 
 def _find(name: str) -> tuple[blocks.Block, Snippet, tuple[Run, ...]]:
     block, book = blocks.current(), state.build().book
-    found = book.snippet(name, block.place)
-    return block, found, book.shown(name, block.place)
+    example = book.snippet(name, block.place)
+    return block, example, book.runs_of(name, block.place)

@@ -82,7 +82,7 @@ class Book:
         """The snippets and the labs: all that runs for the pages."""
         return self.snippets | {name: lab.snippet for name, lab in self.labs.items()}
 
-    def shown(self, name: str, place: str) -> tuple[Run, ...]:
+    def runs_of(self, name: str, place: str) -> tuple[Run, ...]:
         """The runs to show of snippet `name`: never stale, never failed, never none."""
         snippet = self.snippet(name, place)
         if not self.runs.get(name):

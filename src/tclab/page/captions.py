@@ -24,7 +24,7 @@ def caption_html(snippet: Snippet) -> str:
             raise problems[0]
         return str(Markdown(extensions=_EXTENSIONS).convert(text))
 
-    return fragments.kept(make, "caption", snippet.name, snippet.source, installed.versions())
+    return fragments.cached(make, "caption", snippet.name, snippet.source, installed.versions())
 
 
 def _first_line(snippet: Snippet) -> int:

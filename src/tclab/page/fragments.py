@@ -23,7 +23,13 @@ from tclab.render.delivery.files import Files
 
 
 def figure(
-    page: Page, run: Run, shown: Artifact, prefix: str, fold: bool, view: str | None, titled: bool
+    page: Page,
+    run: Run,
+    artifact: Artifact,
+    prefix: str,
+    fold: bool,
+    view: str | None,
+    titled: bool,
 ) -> str:
     """One artifact of `run` without its stamp; its source lines link into the page's listings.
 
@@ -36,24 +42,26 @@ def figure(
         options = render.Options(
             prefix, view, fold or None, page.anchors, root=page.link(""), delivery=beside
         )
-        html = render.figure(shown, run, options, titled=titled, stamped=False)
+        html = render.figure(artifact, run, options, titled=titled, stamped=False)
         return json.dumps([html, beside.files])
 
     options = [page.url, prefix, sorted(page.anchors.items()), fold, view, titled]
-    html, files = json.loads(kept(make, "figure", encode(shown), run.provenance.torch_git, options))
+    html, files = json.loads(
+        cached(make, "figure", encode(artifact), run.provenance.torch_git, options)
+    )
     page.files |= files
-    page.keywords += keywords(shown, prefix)
+    page.keywords += keywords(artifact, prefix)
     return str(html)
 
 
-def keywords(shown: Artifact, prefix: str) -> list[render.Keyword]:
+def keywords(artifact: Artifact, prefix: str) -> list[render.Keyword]:
     """What the site's search finds of an artifact's code."""
 
     def make() -> str:
-        words = render.keywords(shown, render.Options(prefix))
+        words = render.keywords(artifact, render.Options(prefix))
         return json.dumps([astuple(word) for word in words])
 
-    words = kept(make, "words", encode(shown), prefix)
+    words = cached(make, "words", encode(artifact), prefix)
     return [render.Keyword(*word) for word in json.loads(words)]
 
 
@@ -70,7 +78,7 @@ def source(
         options = render.Options(prefix, fold=fold)
         return render.source(snippet, options, lines=lines, focus=focus)
 
-    return kept(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
+    return cached(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
 
 
 def code_start(snippet: Snippet) -> int:
@@ -100,7 +108,7 @@ def sweep() -> None:
         shutil.rmtree(other, ignore_errors=True)
 
 
-def kept(make: Callable[[], str], *key: object) -> str:
+def cached(make: Callable[[], str], *key: object) -> str:
     """What `make` returns, from disk where an earlier build made it from the same `key`."""
     path = folder() / f"{_digest(key)}.html"
     try:

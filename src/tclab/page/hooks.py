@@ -11,14 +11,18 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.exceptions import BuildError
+from mkdocs.livereload import LiveReloadServer
 from mkdocs.plugins import CombinedEvent, event_priority
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page as SitePage
 
 from tclab import render
 from tclab.errors import TclabError
@@ -105,9 +109,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name in (*render.STYLES, *render.SCRIPTS):
         files.append(File.generated(config, f"{_ASSETS}/{name}", content=render.asset(name)))
     opened = state.build().book
-    made = (downloads.files(s, opened.here.torch, opened.here.triton)
+    contents = (downloads.files(s, opened.here.torch, opened.here.triton)
             for s in opened.snippets.values())  # fmt: skip
-    for name, content in dict(file for each in made for file in each).items():
+    for name, content in dict(file for each in contents for file in each).items():
         files.append(File.generated(config, name, content=content))
     try:
         labs.add_files(files, config)
@@ -116,7 +120,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
-def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
+def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     """Keep the order of the pages; the first one, which shows a bit of all, comes last."""
     urls = sorted(nav.pages, key=lambda page: bool(page.is_homepage))
     state.build().order = [page.url for page in urls]
@@ -124,7 +128,9 @@ def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
     return nav
 
 
-def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
+def on_page_markdown(
+    markdown: str, page: SitePage, config: MkDocsConfig, files: Files, **_: Any
+) -> str:
     """The page as the book read it, with its proofs, its references to the source and the links of
     its stage; each executable fence marked with where it stands.
     """
@@ -149,7 +155,7 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     return linked
 
 
-def on_page_content(html: str, page: Any, **_: Any) -> str:
+def on_page_content(html: str, page: SitePage, **_: Any) -> str:
     """A function of the explorer gets its way to the others; of a lab the notebook stays. Below a
     page of Markdown stands how to run it.
     """
@@ -160,7 +166,7 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
     return way + html + foot.foot(build.book, path, page.url)
 
 
-def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:
+def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     """Every page has been rendered, none written: end here if any block failed."""
     build = state.build()
     problems = [*build.failures, *build.uncounted()]
@@ -193,7 +199,7 @@ def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> s
     return foot.not_found(output, listed(state.build().listed), config.site_url or "/")
 
 
-def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
+def on_post_page(output: str, page: SitePage, config: MkDocsConfig) -> str:
     """Name what Material's templates leave without a name; let the search index wait.
 
     A page with a chain or with entries is wide, from its first paint on: its style is in its head.
@@ -201,9 +207,9 @@ def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
     """
     head = _WIDE if any(f'class="{name}"' in output for name in _BROAD) else ""
     if config.site_url:
-        told = (str(config.site_name), str(page.title), page.meta.get("description", ""))
-        cards.write(Path(config.site_dir), page.url, *told)
-        head += cards.head(page.url, config.site_url, *told)
+        words = (str(config.site_name), str(page.title), page.meta.get("description", ""))
+        cards.write(Path(config.site_dir), page.url, *words)
+        head += cards.head(page.url, config.site_url, *words)
     return theme.light(theme.named(output.replace("</head>", head + "</head>", 1)))
 
 
@@ -231,7 +237,7 @@ def changed_names(pages: list[Page], build: state.Build) -> Iterator[str]:
     return changed.report(groups, build.known_names, build.concordance())
 
 
-def listed(pages: list[Any]) -> list[twins.Listed]:
+def listed(pages: list[SitePage]) -> list[twins.Listed]:
     """The pages of the navigation, each in its section."""
     return [
         twins.Listed(
@@ -250,7 +256,9 @@ def about(config: MkDocsConfig) -> dict[str, str]:
     return site | {"url": config.site_url or ""}
 
 
-def on_serve(server: Any, config: MkDocsConfig, builder: Any) -> Any:
+def on_serve(
+    server: LiveReloadServer, config: MkDocsConfig, builder: Callable[..., None]
+) -> LiveReloadServer:
     """Rebuild when a snippet, the package or a recording is saved; only what is stale runs."""
     root = Path(config.config_file_path).parent
     for folder in ("snippets", "src", "records"):
@@ -259,7 +267,7 @@ def on_serve(server: Any, config: MkDocsConfig, builder: Any) -> Any:
     return server
 
 
-def failed(problems: Any) -> BuildError:
+def failed(problems: Iterable[TclabError]) -> BuildError:
     """The end of a build: every problem once, each with place, cause and next step."""
     texts = list(dict.fromkeys(str(problem) for problem in problems))
     head = "1 problem" if len(texts) == 1 else f"{len(texts)} problems"

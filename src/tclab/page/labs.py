@@ -12,10 +12,10 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page as SitePage
 
 from tclab import render
 from tclab.labs import handout, judge
@@ -29,6 +29,9 @@ from tclab.page.book import Book
 from tclab.page.prose import references
 from tclab.page.prose.text import PageText
 from tclab.render.escape import esc, tag
+
+#: A notebook, or a part of it, as nbformat has it.
+NotebookPart = dict[str, object]
 
 #: Folder of the labs' pages, in docs and in the site.
 FOLDER = "labs"
@@ -66,7 +69,7 @@ def _page_file(lab: Lab, book: Book, config: MkDocsConfig) -> File:
     return File(f"{FOLDER}/{path.name}", str(folder), config.site_dir, use_directory_urls=False)
 
 
-def is_lab(page: Any) -> bool:
+def is_lab(page: SitePage) -> bool:
     """Whether a page of MkDocs is that of a lab."""
     return str(page.file.src_uri).startswith(f"{FOLDER}/lab")
 
@@ -91,13 +94,13 @@ def slim(html: str) -> str:
 # --------------------------------------------------------------------------- the notebook
 
 
-def notebook(lab: Lab, book: Book) -> dict[str, Any]:
+def notebook(lab: Lab, book: Book) -> NotebookPart:
     """The solved lab with its outputs (nbformat 4.5)."""
-    run = book.shown(lab.snippet.name, lab.snippet.file)[0]
+    run = book.runs_of(lab.snippet.name, lab.snippet.file)[0]
     place = lab.snippet.file
     page = state.build().page(place, url(lab))
     outputs, asked = _outputs(run, page), _asked(lab)
-    cells: list[dict[str, Any]] = []
+    cells: list[NotebookPart] = []
     for number, cell in enumerate(lab.cells):
         if cell.kind == "markdown":
             cells.append(_markdown(_prose(book.cells[place, cell.line + 1], page, book)))
@@ -119,8 +122,8 @@ def _prose(text: PageText, page: Page, book: Book) -> str:
 
 
 def _code(
-    cell: Cell, outputs: list[dict[str, Any]], exercises: Sequence[Exercise]
-) -> Iterator[dict[str, Any]]:
+    cell: Cell, outputs: list[NotebookPart], exercises: Sequence[Exercise]
+) -> Iterator[NotebookPart]:
     """A code cell; what solves it stands in a fold, below what the reader gets."""
     done = _cell("code", handout.solution(cell), outputs) | {"id": f"c{cell.line}"}
     if cell.solved:
@@ -151,22 +154,22 @@ def _steps(exercise: Exercise) -> str:
     return tag("details", tag("summary", asked) + tag("ul", items))
 
 
-def _folded(title: str, cell: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _folded(title: str, cell: NotebookPart) -> Iterator[NotebookPart]:
     yield _raw(f'<details class="tclab-solution"><summary>{title}</summary>')
     yield cell
     yield _raw("</details>")
 
 
-def _cell(kind: str, source: str, outputs: list[dict[str, Any]]) -> dict[str, Any]:
+def _cell(kind: str, source: str, outputs: list[NotebookPart]) -> NotebookPart:
     code = {"execution_count": None, "outputs": outputs} if kind == "code" else {}
     return {"cell_type": kind, "metadata": {}, "source": source, **code}
 
 
-def _markdown(text: str) -> dict[str, Any]:
+def _markdown(text: str) -> NotebookPart:
     return _cell("markdown", text, [])
 
 
-def _raw(html: str) -> dict[str, Any]:
+def _raw(html: str) -> NotebookPart:
     raw = _cell("raw", html, [])
     raw["metadata"] = {"raw_mimetype": "text/html"}
     return raw
@@ -187,9 +190,9 @@ def _bar(lab: Lab, run: Run, page: Page) -> str:
 # --------------------------------------------------------------------------- outputs
 
 
-def _outputs(run: Run, page: Page) -> dict[int, list[dict[str, Any]]]:
+def _outputs(run: Run, page: Page) -> dict[int, list[NotebookPart]]:
     """The outputs of each cell, by its number."""
-    by_cell: dict[int, list[dict[str, Any]]] = {}
+    by_cell: dict[int, list[NotebookPart]] = {}
     number = 0
     for artifact in run.artifacts:
         if _is(artifact, CELL) and isinstance(artifact, Text):
@@ -204,7 +207,7 @@ def _is(artifact: Artifact, name: str) -> bool:
     return bool(re.fullmatch(rf"{name}(-\d+)?", artifact.name))
 
 
-def _output(run: Run, artifact: Artifact, page: Page) -> dict[str, Any]:
+def _output(run: Run, artifact: Artifact, page: Page) -> NotebookPart:
     if _is(artifact, PRINTED) and isinstance(artifact, Text):
         return {"output_type": "stream", "name": "stdout", "text": artifact.text}
     prefix = page.unique(f"{run.snippet}-{artifact.name}")

@@ -30,8 +30,10 @@ def without_runs(
 ) -> str:
     """Title, caption and source of a snippet that no machine here or recorded has run."""
     lacking = ", ".join(tag("code", esc(need)) for need in needs)
-    said = f"Not recorded yet. It needs {lacking}, which the machine that built this page lacks."
-    note = tag("p", "Not run", class_="admonition-title") + tag("p", said)
+    sentence = (
+        f"Not recorded yet. It needs {lacking}, which the machine that built this page lacks."
+    )
+    note = tag("p", "Not run", class_="admonition-title") + tag("p", sentence)
     code = source(block, snippet, None, False, focus)
     return _section(block, snippet, [tag("div", note, class_="admonition note"), code])
 
@@ -77,10 +79,10 @@ def source(
 ) -> str:
     """The snippet's source with line anchors and the downloads; all but its subject folded."""
     prefix = block.on.unique(f"src-{snippet.name}")
-    shown = _range(block, snippet, lines)
+    span = _range(block, snippet, lines)
     asked = lines is not None or focus is not None  # what a page asks for is never folded whole
-    near = [] if fold or lines else subjects.focus(snippet, shown, focus, block.place)
-    html = fragments.source(snippet, shown, prefix, fold or (False if asked else None), near)
+    near = [] if fold or lines else subjects.focus(snippet, span, focus, block.place)
+    html = fragments.source(snippet, span, prefix, fold or (False if asked else None), near)
     name = tag("code", f"snippets/{parts.breakable(snippet.name)}.py")
     copy = tag("button", "copy", class_="tclab-copy", type="button")
     links = tag("span", f"{copy} {_downloads(block, snippet)}", class_="tclab-downloads")
@@ -213,9 +215,9 @@ def _figure(
 
 def label(run: Run) -> str:
     """A run's tab: its device and its PyTorch."""
-    made = run.provenance
-    device = _short_gpu(made.gpu) if made.gpu else "CPU"
-    return f"{device} · torch {made.version.public}"
+    machine = run.provenance
+    device = _short_gpu(machine.gpu) if machine.gpu else "CPU"
+    return f"{device} · torch {machine.version.public}"
 
 
 def _short_gpu(name: str) -> str:

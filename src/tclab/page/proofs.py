@@ -104,8 +104,8 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     snippet = book.snippet(name, str(sentence))
     claim = _claim(sentence, snippet, claim_name)
     runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
-    held = "; ".join(dict.fromkeys(map(verdict.made_on, runs)))
-    title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
+    places = "; ".join(dict.fromkeys(map(verdict.made_on, runs)))
+    title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {places}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
     hidden = tag("span", "proof", class_="tclab-sr", data_search_exclude="")
     return _within_a_line(tag("a", hidden, class_="tclab-proof", href=href, title=title))
@@ -152,7 +152,7 @@ def number_text(value: Value, book: Book) -> str:
 
 
 def _run(value: Value, book: Book) -> Run:
-    runs = book.shown(value.snippet, str(value))
+    runs = book.runs_of(value.snippet, str(value))
     for run in runs:
         if value.environment in ("", run.environment):
             return run

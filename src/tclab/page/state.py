@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+
+from mkdocs.structure.pages import Page as SitePage
 
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
@@ -25,7 +26,7 @@ class Build:
     executed: Counter[str] = field(default_factory=Counter)
     pages: dict[str, Page] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)  # urls, as the navigation has them
-    listed: list[Any] = field(default_factory=list)  # MkDocs' pages, as the navigation has them
+    listed: list[SitePage] = field(default_factory=list)  # in the order of the navigation
     _concordance: Concordance | None = None
 
     def page(self, path: str, url: str = "") -> Page:

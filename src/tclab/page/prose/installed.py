@@ -51,10 +51,10 @@ def top_level(name: str) -> Module:
 def module(dotted: str) -> Module | None:
     """The module with a dotted name, None where its package has no such file."""
     package, *rest = dotted.split(".")
-    found: Module | None = top_level(package)
+    inner: Module | None = top_level(package)
     for part in rest:
-        found = found.child(part) if found else None
-    return found
+        inner = inner.child(part) if inner else None
+    return inner
 
 
 # --------------------------------------------------------------------------- repositories
@@ -62,13 +62,13 @@ def module(dotted: str) -> Module | None:
 
 def versions() -> dict[str, str]:
     """The repository's URL at the installed version, for each known package that is there."""
-    found = {}
+    urls = {}
     for package in ("torch", "triton"):
         try:
-            found[package] = repository(package)
+            urls[package] = repository(package)
         except NotFound:
             continue
-    return found
+    return urls
 
 
 @cache

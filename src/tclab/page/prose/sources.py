@@ -79,12 +79,12 @@ def _names(path: Path) -> dict[str, ast.stmt]:
 
 def _bindings(body: list[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
     """(name, statement) for what a body binds; a definition wins over a later import."""
-    found: dict[str, ast.stmt] = {}
+    bindings: dict[str, ast.stmt] = {}
     for statement in _flatten(body):
         for name in _bound(statement):
-            if name not in found or _weight(statement) >= _weight(found[name]):
-                found[name] = statement
-    return iter(found.items())
+            if name not in bindings or _weight(statement) >= _weight(bindings[name]):
+                bindings[name] = statement
+    return iter(bindings.items())
 
 
 def _weight(statement: ast.stmt) -> int:
@@ -212,12 +212,12 @@ def _member(module: Module, cls: ast.ClassDef, parts: tuple[str, ...]) -> int:
 
 def _instance_attributes(cls: ast.ClassDef) -> dict[str, ast.stmt]:
     """Names assigned as ``self.x`` anywhere in the class, first assignment."""
-    found: dict[str, ast.stmt] = {}
+    attributes: dict[str, ast.stmt] = {}
     for node in ast.walk(cls):
         for target in getattr(node, "targets", [getattr(node, "target", None)]):
             if _of_self(target) and isinstance(node, ast.stmt):
-                found.setdefault(target.attr, node)
-    return found
+                attributes.setdefault(target.attr, node)
+    return attributes
 
 
 def _of_self(target: ast.expr | None) -> TypeGuard[ast.Attribute]:

@@ -24,11 +24,11 @@ def html(known: Known) -> str:
 
 
 def _version(before: str, version: str, known: Known) -> str:
-    made = versions.changes(known[before], known[version])
-    rows = [(esc(change.table), _names(change.added), _names(change.dropped)) for change in made]
+    changes = versions.changes(known[before], known[version])
+    rows = [(esc(change.table), _names(change.added), _names(change.dropped)) for change in changes]
     table = parts.table(("names of", f"new in {version}", f"not in it, but in {before}"), rows,
                         label=f"From {before} to {version}", search=False)  # fmt: skip
-    added, dropped = (sum(len(getattr(c, what)) for c in made) for what in ("added", "dropped"))
+    added, dropped = (sum(len(getattr(c, what)) for c in changes) for what in ("added", "dropped"))
     head = f"From {before} to {version}: {added:,} new names, {dropped:,} gone"
     return tag("div", parts.fold(head, table), id=f"to-{slug(version)}")
 
@@ -52,11 +52,11 @@ def report(groups: Iterable[Group], known: Known, where: Concordance) -> Iterato
 
 
 def _by_version(groups: Iterable[Group]) -> dict[str, dict[str, frozenset[str]]]:
-    made: dict[str, dict[str, frozenset[str]]] = {}
+    by_version: dict[str, dict[str, frozenset[str]]] = {}
     for group in groups:
         if group.torch:
-            made.setdefault(group.torch, {})[group.table] = group.names
-    return made
+            by_version.setdefault(group.torch, {})[group.table] = group.names
+    return by_version
 
 
 def _compared_with(version: str, known: Known) -> str:
@@ -69,12 +69,12 @@ def _lines(change: Change, version: str, before: str, where: Concordance) -> Ite
     for what, names in (("new", change.added), ("gone", change.dropped)):
         if names:
             yield f"{change.table}: {len(names):,} names {what} in {version}, against {before}"
-            told = sorted(names, key=lambda name: not where.shown(name))[:MOST]
-            yield from (_line(name, where) for name in told)
-            if len(names) > len(told):
-                yield f"    … and {len(names) - len(told):,} more"
+            first = sorted(names, key=lambda name: not where.best(name))[:MOST]
+            yield from (_line(name, where) for name in first)
+            if len(names) > len(first):
+                yield f"    … and {len(names) - len(first):,} more"
 
 
 def _line(name: str, where: Concordance) -> str:
-    places = ", ".join(url for url, _ in where.shown(name))
+    places = ", ".join(url for url, _ in where.best(name))
     return f"    {name}" + (f"  named in {places}" if places else "")

@@ -51,7 +51,7 @@ class Concordance:
             known = self.places.setdefault(name, {})
             known[place] = known.get(place, 0) + 1
 
-    def shown(self, name: str) -> list[Place]:
+    def best(self, name: str) -> list[Place]:
         """The places that show it most; of equals the first."""
         known = self.places.get(name, {})
         return sorted(known, key=lambda place: -known[place])[:MOST]
@@ -59,19 +59,19 @@ class Concordance:
 
 def concordance(book: Book, order: Iterable[str]) -> Concordance:
     """Read every page of the book but those of the reference; `order` has their addresses."""
-    made = Concordance()
+    index = Concordance()
     for url in order:
         text = book.page_at(url)
         if text and not url.startswith(REFERENCE):
             for names, place, snippet in _on_page(text, url, book):
-                made.note(names, place)
-                made.named |= set(filter(_is_error, names)) if snippet else names
+                index.note(names, place)
+                index.named |= set(filter(_is_error, names)) if snippet else names
                 for message in _messages(snippet, book):
-                    made.messages.setdefault(message, place)
+                    index.messages.setdefault(message, place)
                     kinds = set(names_in(_kind(message)))
-                    made.note(kinds - names, place)
-                    made.named |= kinds
-    return made
+                    index.note(kinds - names, place)
+                    index.named |= kinds
+    return index
 
 
 def _on_page(text: PageText, url: str, book: Book) -> Iterator[tuple[set[str], Place, str]]:
@@ -152,7 +152,7 @@ def _kind(message: str) -> str:
     return head if _NAME.fullmatch(head) else ""
 
 
-def links(names: Iterable[str], made: Concordance, up: str) -> dict[str, list[Place]]:
+def links(names: Iterable[str], index: Concordance, up: str) -> dict[str, list[Place]]:
     """Of the names that are shown, the places, with `up` before each address."""
-    every = ((name, made.shown(name)) for name in names)
+    every = ((name, index.best(name)) for name in names)
     return {name: [(up + url, words) for url, words in places] for name, places in every if places}

@@ -39,7 +39,7 @@ def _extra(block: Block, table: Table, run: Run) -> rendered.Extra:
     build = state.build()
     named = frozenset(row[0] for row in cells(table))
     links = concordance.links(named, build.concordance(), block.on.link(""))
-    there = versions.told(table.name, named, build.known_names)
+    there = versions.having(table.name, named, build.known_names)
     return rendered.Extra(there, links, run.provenance.torch_git)
 
 

@@ -32,12 +32,12 @@ def html(block: Block, stage: str) -> str:
     seen = _seen(book, stage)
     opcodes = _table(seen, stage)
     up = block.on.link("")
-    shown = {
+    links = {
         opcode: [_link(up, book.url(page)) for page in list(each.pages)[:2]]
         for opcode, each in seen.items()
     }
     block.on.groups.append(_group(opcodes))
-    return rendered.html(opcodes, rendered.Extra(shown=shown))
+    return rendered.html(opcodes, rendered.Extra(shown=links))
 
 
 def table(book: Book, stage: str) -> Table:
@@ -56,8 +56,8 @@ def _table(seen: dict[str, _Seen], stage: str) -> Table:
 
 
 def _group(table: Table) -> Group:
-    made = (Entry(str(name), f"{told or ''} {forms}") for name, told, forms in table.rows)
-    return Group(table.name, table.title, "", tuple(made))
+    entries = (Entry(str(name), f"{about or ''} {forms}") for name, about, forms in table.rows)
+    return Group(table.name, table.title, "", tuple(entries))
 
 
 def _link(up: str, url: str) -> tuple[str, str]:
@@ -80,11 +80,11 @@ def _forms(run: Run, stage: str) -> list[str]:
     listings = [each for artifact in run.artifacts for each in _listings(artifact, stage)]
     if not listings:
         return []
-    kept = fragments.kept(
+    text = fragments.cached(
         lambda: json.dumps(sorted(instructions.used(listings, stage))),
         "forms", stage, [encode(each) for each in listings],
     )  # fmt: skip
-    forms: list[str] = json.loads(kept)
+    forms: list[str] = json.loads(text)
     return forms
 
 

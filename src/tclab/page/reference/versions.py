@@ -61,20 +61,20 @@ def write(folder: Path, known: Known) -> None:
 
 def changes(before: Names, after: Names) -> list[Change]:
     """The tables whose names differ; a table that is only in `before` was not looked at."""
-    made = []
+    changed = []
     for table in sorted(after):
         old, new = before.get(table, frozenset()), after[table]
         if old != new:
-            made.append(Change(table, tuple(sorted(new - old)), tuple(sorted(old - new))))
-    return made
+            changed.append(Change(table, tuple(sorted(new - old)), tuple(sorted(old - new))))
+    return changed
 
 
-def told(table: str, names: frozenset[str], known: Known) -> dict[str, str]:
+def having(table: str, names: frozenset[str], known: Known) -> dict[str, str]:
     """For each name that not every known version has, those that do: ``2.12–2.14``."""
     versions = sorted(known, key=Version.of)
-    having = {name: [v for v in versions if name in known[v].get(table, ())] for name in names}
+    by_name = {name: [v for v in versions if name in known[v].get(table, ())] for name in names}
     return {
         name: f"{there[0]}–{there[-1]}" if len(there) > 1 else there[0]
-        for name, there in having.items()
+        for name, there in by_name.items()
         if there and len(there) < len(versions)
     }

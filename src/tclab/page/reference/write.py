@@ -62,12 +62,12 @@ def tables(root: Path) -> Iterator[tuple[str, str]]:
 
 def _names(run: Run, table: str) -> frozenset[str]:
     try:
-        found = run.artifact(table)
+        artifact = run.artifact(table)
     except KeyError as error:
         raise TclabError(run.snippet, error.args[0], _STEP) from None
-    if not isinstance(found, Table):
+    if not isinstance(artifact, Table):
         raise TclabError(run.snippet, f"{table!r} is no table of names", _STEP)
-    return frozenset(str(row[0]) for row in found.rows)
+    return frozenset(str(row[0]) for row in artifact.rows)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ def write(folder: Path, url: str, site: str, title: str, about: str) -> None:
 
 def head(url: str, address: str, site: str, title: str, about: str) -> str:
     """What the page's head says to those who show links; `address` is the site's own."""
-    told = {
+    properties = {
         "og:type": "article",
         "og:site_name": site,
         "og:title": title,
@@ -44,7 +44,7 @@ def head(url: str, address: str, site: str, title: str, about: str) -> str:
         "og:image:width": str(SIZE[0]),
         "og:image:height": str(SIZE[1]),
     }
-    tags = [f'<meta property="{name}" content="{esc(text)}">' for name, text in told.items()]
+    tags = [f'<meta property="{name}" content="{esc(text)}">' for name, text in properties.items()]
     return "".join([*tags, '<meta name="twitter:card" content="summary_large_image">'])
 
 

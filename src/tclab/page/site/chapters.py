@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mkdocs.structure.pages import Page as SitePage
+
 from tclab.errors import PageError
 from tclab.model import Chain, slug
 from tclab.page.book import Book
@@ -26,7 +28,9 @@ from tclab.render.viewer.panes import Panes
 _COMMAND = "explain.html"
 
 
-def with_links(markdown: str, meta: Mapping[str, Any], book: Book, page: Any, title: str) -> str:
+def with_links(
+    markdown: str, meta: Mapping[str, Any], book: Book, page: SitePage, title: str
+) -> str:
     """The chapter's Markdown with its links before its first section; unchanged without any.
 
     `title` is that of the page of the explorer. PageError where that has no such stage.
@@ -49,7 +53,7 @@ def _pane(book: Book, path: str, stage: str, place: str) -> tuple[str, str]:
     """(anchor, label) of the first pane of a stage on a page of the explorer."""
     for use in book.uses:
         if use.page == path and use.function == "show":
-            run = book.shown(use.snippet, place)[0]
+            run = book.runs_of(use.snippet, place)[0]
             for chain in (each for each in run.artifacts if isinstance(each, Chain)):
                 prefix = slug(f"{use.snippet}-{run.environment}-{chain.name}")
                 panes = Panes(chain, Options(prefix=prefix))

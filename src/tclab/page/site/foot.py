@@ -35,5 +35,5 @@ def not_found(html: str, pages: Iterable[twins.Listed], base: str) -> str:
         "The address may be of another version of this site. Press / and search for a word of "
         "the page: an error message, an operator, a setting. Or go on here:"
     )
-    told = tag("p", words)
-    return html.replace(_NOT_FOUND, f"<h1>There is no such page</h1>{told}<ul>{links}</ul>")
+    paragraph = tag("p", words)
+    return html.replace(_NOT_FOUND, f"<h1>There is no such page</h1>{paragraph}<ul>{links}</ul>")

@@ -41,7 +41,7 @@ def _groups(page: Page) -> Iterable[dict[str, object]]:
 
 def _named(chapters: Concordance) -> dict[str, object]:
     """What the prose of the chapters names, with the heading: found by the exact name."""
-    known = ((name, chapters.shown(name)[0]) for name in sorted(chapters.named) if len(name) > 3)
+    known = ((name, chapters.best(name)[0]) for name in sorted(chapters.named) if len(name) > 3)
     entries = [(name, heading, url) for name, (url, heading) in known]
     return {"url": "", "title": "In the book", "prefix": "", "exact": True, "entries": entries}
 

@@ -124,7 +124,7 @@ def _shown(artifact: Artifact) -> list[str]:
     """A table as a table, all else as the text a terminal gets; kept on disk."""
     if isinstance(artifact, Table):
         return [f"**{artifact.title}**", "", *_table(artifact), ""]
-    text = fragments.kept(lambda: json.dumps(render.text(artifact)), "text", encode(artifact))
+    text = fragments.cached(lambda: json.dumps(render.text(artifact)), "text", encode(artifact))
     return list(_fenced(json.loads(text), "text"))
 
 

@@ -99,7 +99,7 @@ def of_all(block: Block, book: Book) -> str:
     links = {}
     for use in (use for use in book.uses if use.function == "verdicts"):
         page = book.url(use.page)
-        for belief in beliefs(book.shown(use.snippet, block.place)):
+        for belief in beliefs(book.runs_of(use.snippet, block.place)):
             judged.append(belief)
             links[belief.text] = block.on.link(f"{page}#{_slug(belief.text)}")
     if not judged:
@@ -143,13 +143,13 @@ def _cell(belief: Belief, place: str) -> str:
 def _seen(belief: Belief, columns: Sequence[str]) -> str:
     """What the first place saw; what another saw, where its verdict is another."""
     known = [place for place in columns if place in belief.seen]
-    shown = [(known[0], belief.seen[known[0]])]
+    distinct = [(known[0], belief.seen[known[0]])]
     for place in known[1:]:
-        if all(belief.verdicts[place] != belief.verdicts[before] for before, _ in shown):
-            shown.append((place, belief.seen[place]))
-    if len(shown) == 1:
-        return parts.prose(shown[0][1])
-    return "<br>".join(parts.prose(f"{place}: {seen}") for place, seen in shown)
+        if all(belief.verdicts[place] != belief.verdicts[before] for before, _ in distinct):
+            distinct.append((place, belief.seen[place]))
+    if len(distinct) == 1:
+        return parts.prose(distinct[0][1])
+    return "<br>".join(parts.prose(f"{place}: {seen}") for place, seen in distinct)
 
 
 def _summary(judged: Sequence[Belief]) -> str:
