@@ -81,12 +81,12 @@ class Watch:
         self.capture = Capture()
         self.stack = ExitStack()
         self.stack.enter_context(compiler.observable())
-        self.heard = self.stack.enter_context(listen())
+        self.trace = self.stack.enter_context(listen())
         return self.capture
 
     def __exit__(self, *error: object) -> None:
         self.stack.close()
-        self.capture._trace = self.heard
+        self.capture._trace = self.trace
 
 
 @overload

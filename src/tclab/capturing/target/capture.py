@@ -163,9 +163,9 @@ def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
             fullgraph=options.get("fullgraph", False),
         )
         with (
-            decisions.heard() as made,
-            gaps.heard() as refused,
-            refusals.heard(),
+            decisions.collecting() as decided,
+            gaps.collecting() as refused,
+            refusals.raising_the_first(),
             plain_errors(),
             suppress(inductor.NoResult),
         ):
@@ -175,7 +175,7 @@ def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
                     run_backward(results[-1])
     if refused and not wrappers:
         raise refused[0]
-    known = Known(wrappers, tuple(made), tuple(both_ways.variants), tuple(refused))
+    known = Known(wrappers, tuple(decided), tuple(both_ways.variants), tuple(refused))
     return TargetCapture(trace, tuple(results), asked.device, known, asked.most_lines)
 
 

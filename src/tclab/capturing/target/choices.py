@@ -75,8 +75,8 @@ def decided(target: Target) -> Iterator[None]:
 
 
 def _benchmarkers(module: Any) -> list[type]:
-    found = [v for v in vars(module).values() if isinstance(v, type)]
-    return [v for v in found if issubclass(v, module.Benchmarker)]
+    classes = [v for v in vars(module).values() if isinstance(v, type)]
+    return [v for v in classes if issubclass(v, module.Benchmarker)]
 
 
 # ------------------------------------------------------------------------------ settings
