@@ -69,6 +69,10 @@ class Capture:
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
 
+    def end(self, trace: Trace) -> None:
+        """The block that this capture watched has ended; this is what was noted in it."""
+        self._trace = trace
+
     @property
     def result(self) -> Any:
         """What the last call returned."""

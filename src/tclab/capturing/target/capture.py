@@ -40,7 +40,7 @@ from tclab.model import Candidates
 from tclab.targets import Target, TargetError, get
 
 #: Arguments of one call, and those by name.
-Call = tuple[tuple[Any, ...], Mapping[str, Any]]
+Call = tuple[tuple[object, ...], Mapping[str, object]]
 
 _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 
@@ -194,7 +194,7 @@ def compiling_for(
         yield
 
 
-def _checked_options(options: inductor.Options) -> dict[str, Any]:
+def _checked_options(options: inductor.Options) -> inductor.Options:
     if options.get("backend", "inductor") != "inductor":
         raise CaptureError(
             "tclab.capture",
