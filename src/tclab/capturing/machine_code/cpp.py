@@ -91,7 +91,7 @@ def begun_ahead(most_lines: int | None) -> Iterator[None]:
     _begun.clear()
     pool = ThreadPoolExecutor(1)
     try:
-        with cpp_commands.told(begin):
+        with cpp_commands.notifying(begin):
             yield
     finally:
         pool.shutdown(wait=False)

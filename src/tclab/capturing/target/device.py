@@ -14,7 +14,7 @@ from tclab.targets import Target
 
 Functions = Mapping[str, Callable[..., object]]  # by their names in ``torch.cuda``
 
-#: What is said where something would run on the target.
+#: The cause of an error where something would run on the target.
 CANNOT_RUN = "code for a target cannot run here"
 
 

@@ -1,4 +1,4 @@
-"""Refusals that must be heard, although Dynamo turns errors met while tracing into graph breaks."""
+"""Refusals that must reach the caller, although Dynamo makes graph breaks of errors in tracing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def raising_the_first() -> Iterator[None]:
 
 
 def forget_since(count: int) -> None:
-    """What was met since there were `count` of them was told elsewhere."""
+    """Drop the errors after the first `count`: they were reported elsewhere."""
     del _errors[count:]
 
 
