@@ -23,14 +23,14 @@ class BadOption(BadRequest):
 
 def parse(texts: Sequence[str]) -> dict[str, Any]:
     """``NAME=VALUE`` of the command line as keywords of torch.compile."""
-    found: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise BadRequest(f"--option {text}", "no value", "say NAME=VALUE: shape_padding=False")
-        kept = found if name in _OWN else found.setdefault("options", {})
-        kept[name] = _literal(value)
-    return found
+        of = keywords if name in _OWN else keywords.setdefault("options", {})
+        of[name] = _literal(value)
+    return keywords
 
 
 def parse_assumed(texts: Sequence[str], target: str | None) -> dict[str, str]:

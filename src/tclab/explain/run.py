@@ -79,13 +79,16 @@ class Compilation:
 
     def _dynamo_only(self, **changed: Any) -> Capture:
         """Graphs, breaks and guards: a compile that ends before any backend."""
-        asked = self.request.options
-        options = {name: asked[name] for name in asked if name in ("dynamic", "fullgraph")}
+        options = {
+            name: value
+            for name, value in self.request.options.items()
+            if name in ("dynamic", "fullgraph")
+        }
         return self._captured(backend="eager", **(options | changed))
 
     def _with_machine_code(self, capture: Capture) -> Outcome:
         """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
-        without machine code, and is told.
+        without machine code, and is the refusal.
         """
         self.on_step(Step("taking the kernels down to instructions"))
         try:
