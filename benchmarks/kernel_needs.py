@@ -202,7 +202,7 @@ def count(name: str, size: dict[str, int], target: str) -> list[dict[str, Any]]:
     import torch
 
     import tclab
-    from tclab.bench.cases import kernels
+    from tclab.catalog.functions import kernels
 
     def empty(device: str, *shape: int, grad: bool = False) -> torch.Tensor:
         return torch.empty(shape, dtype=torch.bfloat16, requires_grad=grad)

@@ -19,9 +19,10 @@ import torch
 import tclab
 from tclab.capturing.chain.inductor import computes
 from tclab.capturing.chain.machine import is_instruction, padding_lines
+from tclab.catalog import examples
+from tclab.catalog.example import Example
 from tclab.errors import TclabError
 from tclab.model import Chain, Listing
-from tclab.verify.corpus import Example, examples
 
 
 @dataclass

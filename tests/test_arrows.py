@@ -35,8 +35,9 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.engine.worker.vector_isas": {"torch"},
     "tclab.engine.worker.limits": {"psutil"},  # where there is no /proc
     "tclab.bench.measured": {"torch"},
-    "tclab.bench.cases": {"torch", "triton", "timm", "transformers"},
-    "tclab.verify": {"torch", "triton"},  # functions such as users write, compiled twice
+    "tclab.bench.entry": {"torch"},  # in the worker
+    "tclab.catalog": {"torch", "triton", "timm", "transformers"},
+    "tclab.verify": {"torch", "triton"},
     "tclab.display": {"IPython"},  # in a notebook, where it is already there
     "tclab.render": {"pygments", "igraph", "matplotlib"},
     "tclab.page": {
@@ -96,8 +97,11 @@ KNOWS: dict[str, set[str]] = {
         "tclab.capturing.torch_private",
     },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
-    "tclab.verify": {"tclab.capturing"},
-    "tclab.bench": {"tclab.capturing.torch_private", "tclab.machine", "tclab.scrub"},
+    "tclab.catalog": set(),
+    "tclab.verify": {"tclab.capturing", "tclab.catalog"},
+    "tclab.bench": {
+        *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
+    },
     "tclab.explain": {"tclab.capturing", "tclab.machine", "tclab.targets"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
@@ -112,7 +116,7 @@ KNOWS: dict[str, set[str]] = {
 
 #: The packages whose modules import torch when they are imported.
 TORCH_ROOMS = {
-    *("tclab.capturing", "tclab.verify.attention", "tclab.verify.corpus"),
+    *("tclab.capturing", "tclab.verify.attention", "tclab.catalog"),
     *("tclab.bench.measured", "tclab.bench.cases"),
     "tclab.labs.capstone.run",  # in the reader's process
 }
@@ -122,8 +126,7 @@ PRIVATE_ROOMS = {
     "tclab.capturing.torch_private",
     "tclab.capturing.target",
     "tclab.engine.worker.warm",
-    "tclab.verify.corpus",  # functions such as users write, who use private names
-    "tclab.bench.cases",  # the same
+    "tclab.catalog",  # functions such as users write, who use private names
     "tclab.bench.measured.private",  # a table, as in torch_private
 }
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 import torch
 
 import tclab
-from tclab.bench.cases import kernels
-from tclab.bench.catalog import KERNELS
+from tclab.bench.sizes import KERNELS
+from tclab.catalog.functions import kernels
 
 PRODUCTS = ("matmul_bias_gelu", "matmul_fp8", "attention")
 SHOWN = ("registers per thread", "occupancy", "spilled bytes", "config", "bytes moved")

@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def chosen(names: list[str], corpus: str = "functions") -> list[str]:
     """The examples of these names or families. UnknownName for those that are neither."""
-    from tclab.verify.corpus import examples
+    from tclab.catalog import examples
 
     there = examples(corpus)
     picked = [n for n in there if not names or n in names or n.split("/")[0] in names]

@@ -15,7 +15,7 @@ Result = dict[str, Any]
 
 def work(name: str, corpus: str, side: str, target: str, out: Path) -> None:
     """Compile one function on one side and save what came of it."""
-    from tclab.verify.corpus import examples
+    from tclab.catalog import examples
 
     start = time.perf_counter()
     try:
