@@ -70,7 +70,7 @@ def _print_head(out: Console, report: Report) -> None:
     _hanging(out, "  ", " · ".join(words.made_by(report)))
     for number, call in enumerate(report.calls, 1):
         _line(out, f"  call {number}: {escape(call or 'no arguments')}")
-    for remark in report.remarks:
+    for remark in words.remarks(report):
         _line(out, f"  [dim]{escape(remark)}[/]")
     _line(out, f"[bold]{escape(counts.verdict(report))}[/]")
     _line(out, escape(", ".join(counts.costs(report)) + "."))

@@ -33,6 +33,18 @@ def how(report: Report) -> str:
     return f"Compiled {device}, called{times}{backward} with"
 
 
+def remarks(report: Report) -> Iterator[str]:
+    """What was done to get at the function, what the target is, and what its GPU would time."""
+    yield from report.remarks
+    if report.timed:
+        choice = report.timed[0].choice
+        yield (
+            "The GPU would time these to choose. Kernels that depend on it are marked one of two; "
+            f"all others are exact either way; --assume {choice}=no or --assume {choice}=yes shows "
+            f"one way. {'; '.join(map(str, report.timed))}"
+        )
+
+
 def refusal(report: Report) -> str:
     """What the target refused; '' if nothing."""
     if not report.refusal:
@@ -49,8 +61,8 @@ def gaps(report: Report) -> Iterator[tuple[str, str]]:
         yield f"refused for {report.target}: {refusal(report)}", report.refusal.next_step
     for gap in report.gaps:
         head = f"a part is not known for {report.target}"
-        yield f"{head}: {gap.place}: {gap.cause}. The rest is report.", gap.next_step
+        yield f"{head}: {gap.place}: {gap.cause}. The rest is shown.", gap.next_step
     for gap in report.left_out:
-        yield f"{gap.place}: {gap.cause}. All other stages are report.", gap.next_step
+        yield f"{gap.place}: {gap.cause}. All other stages are shown.", gap.next_step
     if report.fault:
         yield report.fault, "please report it, with the report"
