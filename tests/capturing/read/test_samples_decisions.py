@@ -164,7 +164,8 @@ def _note(data: dict[str, Any] | None) -> AskedNote | FusedNote | None:
 @each_version
 def test_what_a_kernel_s_nodes_were_not_fused_with_and_why(version: str) -> None:
     pairs = decided(version, None)
-    refused = [NotFused((op,), ("op4",), "no shared data") for op in ("op0", "op1", "op2", "op3")]
+    groups = [("op0",), ("op1",), ("op1", "op2"), ("op0", "op1", "op2", "op3")]
+    refused = [NotFused(group, ("op4",), "no shared data") for group in groups]
     assert facts._refused({"op4"}, pairs) == tuple(refused)
 
 
