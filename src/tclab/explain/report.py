@@ -8,8 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tclab import machine
-from tclab.explain import kernels
-from tclab.model import Candidates, Chain, Counts, Gap, Report, mapped
+from tclab.model import (
+    Candidates,
+    Chain,
+    Counts,
+    Gap,
+    Report,
+    mapped,
+    rows_of_chains,
+    rows_of_kernels,
+)
 from tclab.scrub import scrub
 
 if TYPE_CHECKING:
@@ -42,7 +50,7 @@ def build(
         left_out=tuple(_left_out(capture)) if refusal is None else (),
         fault=fault,
         counts=_counts(capture, len(calls)),
-        kernels=kernels.rows(chains) or kernels.of_kernels(capture.kernels),
+        kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
         candidates=Candidates() if refusal else capture.compile_candidates(),
         sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,

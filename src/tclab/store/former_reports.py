@@ -6,17 +6,32 @@ from __future__ import annotations
 
 from typing import cast
 
-from tclab.model import CompileTime, Counts, Gap, Json, Phase, Table, decode, encode
+from tclab.model import (
+    Candidate,
+    Candidates,
+    CompileTime,
+    Counts,
+    Gap,
+    Json,
+    Phase,
+    Table,
+    decode,
+    encode,
+    rows_of_chains,
+)
+from tclab.store import kernel_facts
+
+Cell = str | int | float | bool | None
 
 FORMAT = "tclab explain 3"
-_TABLES = ("summary", "times", "kernels", "candidates")
+_TABLES = ("summary", "times")
 
 
 def upgraded(report: dict[str, Json]) -> dict[str, Json]:
-    """The data of a report of format 3 in format 4. The tables of its kernels and of their
-    candidates are left out: the chains have the kernels.
-    """
+    """The data of a report of format 3, whose kernels are upgraded, in format 4."""
     values = {
+        "kernels": rows_of_chains(decode(report["chains"])),
+        "candidates": _candidates(decode(report["candidates"])),
         "counts": _counts(decode(report["summary"])),
         "compile_time": _compile_time(decode(report["times"])),
         "refusal": next(iter(_gaps([report["refusal"]])), None),
@@ -30,6 +45,20 @@ def upgraded(report: dict[str, Json]) -> dict[str, Json]:
 def _gaps(lists: Json) -> list[Gap]:
     """``[place, cause, next step]`` each; an empty list is no gap."""
     return [Gap(*words) for words in cast("list[list[str]]", lists) if words]
+
+
+def _candidates(table: Table) -> Candidates:
+    """Kernel, rule, configuration, registers, spilled, shared, occupancy; or why it fails."""
+    return Candidates(table.title, table.name, tuple(_candidate(*row) for row in table.rows))
+
+
+def _candidate(kernel: Cell, rule: Cell, config: Cell, *taken: Cell) -> Candidate:
+    names = ("registers per thread", "spilled bytes", "shared memory bytes", "occupancy")
+    words = {name: str(value) for name, value in zip(names, taken) if taken[0] is not None}
+    facts = kernel_facts.facts(words | {"config": str(config)})
+    assert facts.configuration is not None
+    problem = "" if facts.resources else str(taken[-1]).removeprefix("does not compile: ")
+    return Candidate(str(kernel), str(rule), facts.configuration.config, facts.resources, problem)
 
 
 def _counts(table: Table) -> Counts:
