@@ -31,8 +31,8 @@ __all__ = [
 
 
 def explain(
-    fn: Callable[..., Any],
-    calls: Sequence[tuple[Any, ...]] = ((),),
+    fn: Callable[..., object],
+    calls: Sequence[tuple[object, ...]] = ((),),
     *,
     target: str | None = None,
     backward: bool = False,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tclab import machine
 from tclab.errors import ExplainError, TclabError
@@ -102,7 +102,7 @@ def no_gradient(subject: Subject) -> ExplainError:
     return ExplainError(subject.place, f"--backward: there is no backward: {cause}", step)
 
 
-def _why_no_gradient(subject: Subject, calls: list[Call], results: list[Any]) -> tuple[str, str]:
+def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object]) -> tuple[str, str]:
     """Cause and next step, for a function whose results do not require grad."""
     import torch
 
@@ -122,7 +122,7 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[Any]) ->
     return "its results are detached (torch.no_grad, .detach() or integers on the way)", _LEAVE
 
 
-def _leaves(tree: Any) -> Iterator[Any]:
+def _leaves(tree: object) -> Iterator[object]:
     """What is in nested lists, tuples and dictionaries (a model's output is one of these)."""
     if isinstance(tree, Mapping):
         tree = list(tree.values())

@@ -35,8 +35,8 @@ _HOW = (
 class Call:
     """Arguments of one call."""
 
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = field(default_factory=dict)
 
 
 Calls = list[Call]
@@ -52,7 +52,7 @@ class Spec:
     dtype: str = ""  # torch's name; '' for a literal
     sizes: tuple[int, ...] = ()
     bound: int | None = None
-    value: Any = None
+    value: object = None
 
 
 def parse(text: str) -> Spec:
@@ -84,7 +84,7 @@ def _tensor(text: str, name: str, match: re.Match[str]) -> Spec:
     return Spec(name, dtype, tuple(map(int, pieces)), bound)
 
 
-def make(spec: Spec, *, device: Any = None, grad: bool = False) -> Any:
+def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
     """The value a Spec describes. Floats are normal, integers below the bound (without one,
     0 or 1); `grad` lets floating tensors require it.
     """
@@ -130,7 +130,7 @@ def _step(error: BaseException) -> str:
     return "it takes no arguments, and returns a tuple of arguments or a list of such tuples"
 
 
-def _call(value: Any, place: str) -> Call:
+def _call(value: object, place: str) -> Call:
     import torch
 
     if isinstance(value, tuple):
@@ -146,7 +146,7 @@ def _call(value: Any, place: str) -> Call:
 # --------------------------------------------------------------------------- do they fit
 
 
-def check_fit(function: Any, calls: Calls, place: str) -> None:
+def check_fit(function: Callable[..., object], calls: Calls, place: str) -> None:
     """ExplainError unless every call binds to the function's parameters."""
     try:
         signature = inspect.signature(function)
@@ -172,7 +172,7 @@ def parameters(signature: inspect.Signature) -> str:
     return str(inspect.Signature(plain))
 
 
-def missing(function: Any, place: str, file: str) -> BadRequest:
+def missing(function: Callable[..., object], place: str, file: str) -> BadRequest:
     """There are no inputs, and the function needs some."""
     signature = inspect.signature(function)
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -195,7 +195,7 @@ def describe(call: Call) -> str:
     return ", ".join([*parts, *(f"{k}={brief(v)}" for k, v in call.kwargs.items())])
 
 
-def brief(value: Any, depth: int = 2) -> str:
+def brief(value: object, depth: int = 2) -> str:
     """One argument in few words."""
     import torch
 

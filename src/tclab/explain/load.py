@@ -169,7 +169,7 @@ def named(module: ModuleType, name: str, where: str) -> Any:
     return value
 
 
-def _like_name(owner: Any, part: str) -> str:
+def _like_name(owner: object, part: str) -> str:
     there = [n for n in vars(owner) if not n.startswith("_")] if hasattr(owner, "__dict__") else []
     if near := difflib.get_close_matches(part, there, n=2, cutoff=0.5):
         return f"did you mean {' or '.join(near)}?"

@@ -7,7 +7,7 @@ import linecache
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tclab import spans, user_lines
 from tclab.explain import notes as lines_of
@@ -44,7 +44,7 @@ def _origins(dynamo: Listing) -> Iterator[str]:
 
 
 def annotated(
-    capture: Capture, chains: Sequence[Chain], subject: Callable[..., Any]
+    capture: Capture, chains: Sequence[Chain], subject: Callable[..., object]
 ) -> tuple[Annotated, ...]:
     """Each function that took part, with its notes: the subject's own first."""
     notes, compiled = lines_of.notes(capture), compiled_lines(chains)
@@ -77,7 +77,7 @@ def _places(capture: Capture) -> Iterator[SourceLine]:
     yield from lines_of.starts(capture).values()
 
 
-def _start(subject: Any) -> tuple[SourceLine, ...]:
+def _start(subject: Callable[..., object]) -> tuple[SourceLine, ...]:
     """The first line of the function that runs when the subject is called."""
     function = getattr(subject, "forward", subject)
     function = inspect.unwrap(getattr(function, "__func__", function))

@@ -26,7 +26,7 @@ class Subject:
 
     title: str  # as the user named it
     place: str  # what errors name: FILE.py:NAME
-    callable: Callable[..., Any]
+    callable: Callable[..., object]
     calls: MakeCalls
     remarks: tuple[str, ...] = ()
 
@@ -57,7 +57,7 @@ def has_examples(module: ModuleType) -> bool:
     return callable(getattr(module, "example_inputs", None))
 
 
-def is_module(value: Any) -> bool:
+def is_module(value: object) -> bool:
     """Whether it is an nn.Module."""
     import torch
 
@@ -75,7 +75,7 @@ def uncompiled(value: Any) -> tuple[Any, tuple[str, ...]]:
     return inner, (_COMPILED,)
 
 
-def _callable(value: Any, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:
+def _callable(value: object, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:
     import torch
 
     if isinstance(value, type):
@@ -91,7 +91,7 @@ def _callable(value: Any, place: str, *, own_inputs: bool) -> tuple[Any, tuple[s
     return _from_factory(value, place)
 
 
-def _construct(cls: type, place: str) -> Any:
+def _construct(cls: type, place: str) -> object:
     try:
         inspect.signature(cls).bind()
     except TypeError as error:
@@ -102,7 +102,7 @@ def _construct(cls: type, place: str) -> Any:
     return _called(cls, place)
 
 
-def _called(maker: Callable[[], Any], place: str) -> Any:
+def _called(maker: Callable[[], object], place: str) -> object:
     """What `maker` returns, always with the same weights."""
     try:
         with seeded():
@@ -113,7 +113,7 @@ def _called(maker: Callable[[], Any], place: str) -> Any:
         raise ExplainError(at, f"{place} raised: {last_line(error)}", step) from error
 
 
-def _may_be_factory(function: Any, own_inputs: bool) -> bool:
+def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
     """Without required parameters it may make a module; where it takes none at all, or where
     the inputs do not decide it, calling it tells.
     """
@@ -160,7 +160,7 @@ def _calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec], pl
     raise inputs.missing(function, place, where if where.endswith(".py") else "the module")
 
 
-def _needs_inputs(function: Any) -> bool:
+def _needs_inputs(function: Callable[..., object]) -> bool:
     """Whether it takes anything: what has only defaults is given the examples too."""
     try:
         return bool(inspect.signature(function).parameters)

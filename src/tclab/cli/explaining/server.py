@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 from tclab.cli.explaining import page as _page
 from tclab.cli.explaining.page import Status
@@ -136,8 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
 
-    def log_request(self, *_: Any) -> None:
+    def log_request(self, *_: object) -> None:
         """Requests are no news."""
 
-    def log_error(self, *_: Any) -> None:
+    def log_error(self, *_: object) -> None:
         """Nor is what is not served."""
