@@ -33,8 +33,8 @@ def split(spec: str) -> tuple[str, str]:
 
 @contextmanager
 def loaded(where: str) -> Iterator[ModuleType]:
-    """The file or module, imported; what it is next to can be imported for the length of the
-    block, as if its folder were where Python had been started.
+    """The file or module, imported. Within the block its neighbours can be imported, too, as if
+    Python had been started in its folder.
     """
     is_file = where.endswith(".py") or os.sep in where
     path = Path(where).resolve()

@@ -39,7 +39,9 @@ def require_torch() -> None:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Every call of one subject, compiled as the request says; `on_step` is told what goes on."""
+    """Every call of one subject, compiled as the request says; `on_step` is called with what
+    begins.
+    """
 
     subject: Subject
     request: ExplainRequest
@@ -88,7 +90,7 @@ class Compilation:
 
     def _with_machine_code(self, capture: Capture) -> Outcome:
         """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
-        without machine code, and is the refusal.
+        without machine code, and its error is the refusal.
         """
         self.on_step(Step("taking the kernels down to instructions"))
         try:

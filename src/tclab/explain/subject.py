@@ -114,8 +114,8 @@ def _called(maker: Callable[[], object], place: str) -> object:
 
 
 def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
-    """Without required parameters it may make a module; where it takes none at all, or where
-    the inputs do not decide it, calling it tells.
+    """Whether the function may return a module: it has no required parameters, and it takes none
+    at all, or inputs are given for what it returns.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -20,7 +20,7 @@ _STILL_THERE = 10.0
 
 
 class Live:
-    """What the page shows; `tell` changes it, and whoever waits for a change gets it."""
+    """What the page shows; `update` changes it, and whoever waits for a change gets it."""
 
     def __init__(self, spec: str) -> None:
         self.spec, self.report = spec, None
@@ -30,7 +30,7 @@ class Live:
 
     report: Report | None
 
-    def tell(self, state: str, text: str, report: Report | None = None) -> None:
+    def update(self, state: str, text: str, report: Report | None = None) -> None:
         """There is a new state, and perhaps a new report."""
         with self.changed:
             self.report = report or self.report
