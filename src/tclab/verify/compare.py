@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tclab.verify.running import Run, run_all
-from tclab.verify.sides import SIDES, file, load, work
+from tclab.verify.sides import SIDES, file, load
 from tclab.verify.verdict import COUNTS, compare
 
 #: The exit status of a command line that names what is not in the corpus; stderr says what.
@@ -41,10 +41,6 @@ def main(arguments: list[str] | None = None) -> int:
     except UnknownName as error:
         print(error, file=sys.stderr)
         return UNKNOWN_NAME
-    if options.worker:
-        for name in names:
-            work(name, options.corpus, options.worker, options.target, options.out)
-        return 0
     start = time.perf_counter()
     sides = (options.side,) if options.side else SIDES
     until = time.monotonic() + options.seconds
@@ -66,7 +62,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after them")
     parser.add_argument("--side", choices=SIDES, help="one side only")
-    parser.add_argument("--worker", choices=SIDES, help=argparse.SUPPRESS)
     return parser
 
 

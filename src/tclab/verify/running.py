@@ -66,8 +66,8 @@ def _batch(batch: Batch, run: Run) -> None:
 
 def _process(batch: Batch, run: Run) -> str:
     """Compile a batch; the end of what its process wrote. It is killed when its time is over."""
-    command = [sys.executable, "-m", "tclab.verify.compare", "--corpus", run.corpus]
-    command += ["--worker", batch.side, "--out", str(run.out), "--target", run.target]
+    command = [sys.executable, "-m", "tclab.verify.sides"]
+    command += [batch.side, run.corpus, run.target, str(run.out)]
     left = max(1.0, run.until - time.monotonic())
     limit = min(left, MODEL_SECONDS) if run.corpus == "models" else left
     try:

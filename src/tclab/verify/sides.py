@@ -1,9 +1,13 @@
-"""One function on one side: compiled by plain ``torch.compile`` on the GPU, or for the target."""
+"""One function on one side: compiled by plain ``torch.compile`` on the GPU, or for the target.
+
+python -m tclab.verify.sides SIDE CORPUS TARGET DIR NAME …
+"""
 
 from __future__ import annotations
 
 import json
 import logging
+import sys
 import time
 import traceback
 from pathlib import Path
@@ -135,3 +139,13 @@ def save(out: Path, side: str, name: str, result: Result) -> None:
 def load(out: Path, side: str, name: str) -> Result:
     """A result as it was saved."""
     return cast("Result", json.loads(file(out, side, name).read_text(encoding="utf-8")))
+
+
+def main(side: str, corpus: str, target: str, out: str, *names: str) -> None:
+    """Do several, one after the other."""
+    for name in names:
+        work(name, corpus, side, target, Path(out))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
