@@ -12,18 +12,18 @@ BEGUN = time.perf_counter()
 
 def main(spec: str, target: str) -> None:
     """Explain, and say when each step began."""
-    from tclab.explain import explain_named
+    from tclab.explain import ExplainRequest, Step, explain_named
     from tclab.render.report import document
 
     begun: list[tuple[str, float]] = [("importing tclab", BEGUN)]
 
-    def on_step(step: str) -> None:
-        whole = step.partition(":")[0]
-        if whole != begun[-1][0]:
-            begun.append((whole, time.perf_counter()))
+    def on_step(step: Step) -> None:
+        if step.work != begun[-1][0]:
+            begun.append((step.work, time.perf_counter()))
 
-    report = explain_named(spec, target=target or None, on_step=on_step)
-    on_step("rendering")
+    request = ExplainRequest.parse(spec, target=target or None)
+    report = explain_named(request, on_step=on_step)
+    on_step(Step("rendering"))
     document.html(report)
     ends = [*begun, ("", time.perf_counter())]
     print(json.dumps({step: round(end - at, 2) for (step, at), (_, end) in pairwise(ends)}))

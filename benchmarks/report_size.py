@@ -1,10 +1,10 @@
 """How large a whole model's report is, and how soon it can be used.
 
 ``PYTHONPATH=src python -m benchmarks.report_size [--target h200] [--runs 5] [NAME…]`` explains
-the models of `whole_models`, writes each report as `tclab explain` does, and opens it in a
-headless Chromium. Printed of each: megabytes; the milliseconds from the start of the navigation to
-a viewer that answers (the fastest and the median of several loads); and those from opening a stage
-that was closed to its lines. ``--plain`` writes the stages uncompressed, to compare.
+the models of `tclab.catalog.models.whole`, writes each report as `tclab explain` does, and opens it
+in a headless Chromium. Printed of each: megabytes; the milliseconds from the start of the
+navigation to a viewer that answers (the fastest and the median of several loads); and those from
+opening a stage that was closed to its lines. ``--plain`` writes the stages uncompressed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from benchmarks.whole_models import MODELS
+from tclab.catalog.models.whole import MODELS
 
 _OPENED = """async () => {
   const start = performance.now();
@@ -55,7 +55,7 @@ def opened(browser: Any, path: Path) -> tuple[float, float]:
     return usable, stage
 
 
-def told(browser: Any, name: str, path: Path, runs: int) -> str:
+def figures(browser: Any, name: str, path: Path, runs: int) -> str:
     """A line on one page."""
     usable, stage = zip(*(opened(browser, path) for _ in range(runs)), strict=True)
     size = path.stat().st_size / 1e6
@@ -82,7 +82,7 @@ def main() -> None:
             if name in MODELS:
                 path = Path(folder) / f"{name}.html"
                 path.write_text(report(name, words.target, plain=words.plain), encoding="utf-8")
-            print(told(browser, path.stem, path, words.runs), flush=True)
+            print(figures(browser, path.stem, path, words.runs), flush=True)
         browser.close()
 
 

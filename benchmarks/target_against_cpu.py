@@ -1,7 +1,7 @@
 """A target's capture down to SASS beside Inductor's own compile of the same model for this CPU.
 
 ``PYTHONPATH=src python -m benchmarks.target_against_cpu [--target h200] [--runs 1] [NAME…]`` takes
-the models of `whole_models`, or those of the corpus by their names there (``text/bert``,
+the models of `tclab.catalog.models.whole`, or examples by their names (``text/bert``,
 ``training/resnet18``: timm and transformers as they ship), each side in a process of its own with
 empty caches, after its imports, in turns:
 
@@ -25,16 +25,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.whole_models import MODELS
 from tclab import machine
-from tclab.verify.corpus import Example
+from tclab.catalog.example import Example
+from tclab.catalog.models.whole import MODELS
 
 
 def example(name: str) -> Example:
     """The model and how it is compiled."""
-    from tclab.verify.corpus import examples
+    from tclab.catalog import examples
 
-    return Example(name, "", MODELS[name]) if name in MODELS else examples("models")[name]
+    return Example(name, MODELS[name]) if name in MODELS else examples("models")[name]
 
 
 def cpu(name: str, _target: str) -> float:

@@ -28,7 +28,7 @@ def real(name: str, _target: str) -> float:
     import torch
     from torch.utils._pytree import tree_map_only
 
-    from tclab.verify.corpus import examples
+    from tclab.catalog import examples
 
     example = examples()[name]
     with torch.device("cuda"):
@@ -44,7 +44,7 @@ def real(name: str, _target: str) -> float:
 def target(name: str, gpu: str) -> float:
     """Seconds of the same function's compile for `gpu`, down to machine code."""
     import tclab
-    from tclab.verify.corpus import examples
+    from tclab.catalog import examples
 
     example = examples()[name]
     fn, args = example.make()

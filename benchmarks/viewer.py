@@ -168,7 +168,7 @@ def main() -> int:
         parser.error("no Chromium: apt-get install chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         made = Path(folder) / f"made-up-{chosen.lines}.html"
-        body = render.figure(synthetic(chosen.lines), prefix="c")
+        body = render.figure(synthetic(chosen.lines), options=render.Options("c"))
         made.write_text(standalone.page("Made up", body), encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         for path in (made, *chosen.reports):

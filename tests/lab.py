@@ -18,12 +18,12 @@ SRC = Path(__file__).resolve().parents[1] / "src"
 
 
 class Lab:
-    """A project, its store, and what the runner told."""
+    """A project, its store, and the events of the runner."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.store = Store(root / ".tclab")
-        self.told: list[events.Event] = []
+        self.events: list[events.Event] = []
         (root / "snippets").mkdir(parents=True)
         (root / "mkdocs.yml").touch()
 
@@ -41,7 +41,7 @@ class Lab:
 
     def run(self, *chosen: Snippet, store: Store | None = None, **options) -> dict[str, Run]:
         """Run them in cold processes, which need no torch."""
-        options = {"warm": False, "on_event": self.told.append} | options
+        options = {"warm": False, "on_event": self.events.append} | options
         return schedule.run(chosen, self.plan(store), **options)
 
     def one(self, code: str, header: str = "", **options) -> Run:
@@ -50,7 +50,7 @@ class Lab:
         return self.run(snippet, **options)[snippet.name]
 
     def heard(self, kind: type[events.Event]) -> list[events.Event]:
-        return [event for event in self.told if isinstance(event, kind)]
+        return [event for event in self.events if isinstance(event, kind)]
 
     def python(self, code: str, **variables: str) -> subprocess.Popen[str]:
         """Another Python process, with tclab, in this project."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
 from tclab import claims
 from tclab.errors import SnippetError
-from tclab.model import Claim
+from tclab.model import Claim, Clause, Version, decode, encode_object
 
 SOURCE = """\
 n = 1
@@ -25,17 +27,19 @@ last = "reached"
 
 def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
     """The claims of a file that ran, by name, and its globals."""
-    named = claims.find(source, "x.py")
+    tree = ast.parse(source, "x.py")
+    named = claims.find(tree, source, "x.py")
+    claims.register_in(tree, named)
     register = claims.Register()
     namespace: dict[str, object] = {claims.REGISTER: register}
-    exec(compile(claims.registered(source, "x.py", named), "x.py", "exec"), namespace)
+    exec(compile(tree, "x.py", "exec"), namespace)
     judged = claims.judged(named, register.reached, register.broken)
     return {claim.name: claim for claim in judged}, namespace
 
 
 def test_names_lines_and_clauses_are_read() -> None:
-    found = claims.find(SOURCE, "x.py")
-    assert [(c.name, c.line, c.only) for c in found] == [
+    found = claims.find(ast.parse(SOURCE), SOURCE, "x.py")
+    assert [(c.name, c.line, str(c.only)) for c in found] == [
         ("one", 3, ""), ("small", 6, "torch >= 2.13"), ("unreached", 9, ""),
     ]  # fmt: skip
     assert found[0].code == "assert n == 1"
@@ -75,7 +79,25 @@ def test_lines_of_the_file_stay(tmp_path) -> None:
     ],
 )  # fmt: skip
 def test_versions_are_compared_as_numbers(torch: str, only: str, made: bool) -> None:
-    assert claims.expected(Claim("a", 1, "", only), torch) is made
+    assert Claim("a", 1, "", Clause.of(only)).only.holds(Version.of(torch)) is made
+
+
+def test_a_version_is_read_from_what_pytorch_says_of_itself() -> None:
+    texts = ["", "2.9.1", "2.13", "2.13.1+cu130", "2.15.0.dev20261101+cpu", "2.15.1a0+git1f2e"]
+    versions = [Version.of(text) for text in texts]
+    assert versions == sorted(versions)
+    assert [v.public for v in versions] == [text.partition("+")[0] for text in texts]
+    assert [v.short for v in versions] == ["", "2.9", "2.13", "2.13", "2.15", "2.15"]
+    assert Version.of("2.13.0+cpu") == Version.of("2.13") == Version(2, 13)
+
+
+def test_a_clause_is_stored_as_it_is_written() -> None:
+    claim = Claim("a", 1, "assert x", Clause.of("torch >= 2.12,torch<2.14"))
+    data = encode_object(claim)
+    assert data["only"] == "torch >= 2.12, torch < 2.14"
+    assert decode(data) == claim
+    with pytest.raises(ValueError, match="cannot read the clause 'python > 3'"):
+        decode(data | {"only": "torch >= 2.12, python > 3"})
 
 
 @pytest.mark.parametrize(
@@ -91,6 +113,6 @@ def test_versions_are_compared_as_numbers(torch: str, only: str, made: bool) -> 
 )
 def test_what_cannot_be_a_claim_is_said_with_its_line(source: str, line: int, cause: str) -> None:
     with pytest.raises(SnippetError, match=cause) as error:
-        claims.find(source, "snippets/t/x.py")
+        claims.find(ast.parse(source), source, "snippets/t/x.py")
     assert str(error.value).startswith(f"snippets/t/x.py:{line}: ")
     assert "next: " in str(error.value)

@@ -6,6 +6,7 @@ import pytest
 
 from tclab import snippets
 from tclab.errors import SnippetError
+from tclab.project import NoProject, project_root
 from tclab.store import keys
 
 
@@ -103,8 +104,8 @@ def test_the_key_follows_the_snippet_and_its_includes(lab):
 def test_the_project_is_found_upwards(lab, monkeypatch, tmp_path):
     monkeypatch.delenv("TCLAB_ROOT", raising=False)
     put(lab, '"""T."""')
-    assert snippets.project_root(lab.root / "snippets" / "t") == lab.root
-    with pytest.raises(snippets.NoProject):
-        snippets.project_root(tmp_path)
+    assert project_root(lab.root / "snippets" / "t") == lab.root
+    with pytest.raises(NoProject):
+        project_root(tmp_path)
     monkeypatch.setenv("TCLAB_ROOT", str(tmp_path))
-    assert snippets.project_root() == tmp_path
+    assert project_root() == tmp_path

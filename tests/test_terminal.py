@@ -13,8 +13,8 @@ from tclab.errors import RunFailed
 from tclab.model import Failure, Provenance, Run
 
 MADE = Provenance("2.13.0", "", "3.11", "", "", "2026-01-01")
-GOOD = Run("t/good", "here", "", "", MADE, 1.25, 2**20)
-BAD = Run("t/bad", "here", "", "", MADE, 2.0, 2**20, failure=Failure("timeout", "too [b]slow[/b]"))
+GOOD = Run("t/good", "here", "", MADE, 1.25, 2**20)
+BAD = Run("t/bad", "here", "", MADE, 2.0, 2**20, failure=Failure("timeout", "too [b]slow[/b]"))
 
 TOLD = [
     (events.Planned(total=3, jobs=2), ""),

@@ -13,7 +13,6 @@ import torch
 import tclab
 from tclab import user_lines
 from tclab.scrub import scrub
-from tclab.verify import corpus
 
 TCLAB = Path(tclab.__file__).parent
 INSTALLED = Path(sysconfig.get_path("purelib"))
@@ -25,7 +24,7 @@ USERS = (
     str(INSTALLED / "mine" / "model.py"),
     str(INSTALLED / "torchvision" / "models.py"),
     str(INSTALLED / "mine" / "tclab" / "model.py"),
-    str(Path(corpus.__file__).with_name("pointwise.py")),
+    str(TCLAB / "catalog" / "functions" / "pointwise.py"),
     os.path.abspath(__file__),
     "<stdin>",
     "<ipython-input-3-0a1b>",
@@ -61,7 +60,7 @@ def test_what_an_artifact_calls_a_file_is_judged_alike(file: str) -> None:
     [
         ("tclab/train.py", True),  # in the project's own folder; tclab has no such file
         ("tclab/capturing/result.py", False),
-        ("tclab/verify/corpus/pointwise.py", True),
+        ("tclab/catalog/functions/pointwise.py", True),
         ("torch/_dynamo/polyfills/builtins.py", False),  # of whatever version
         ("triton/language/core.py", False),
         ("python3.14/functools.py", False),

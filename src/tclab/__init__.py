@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tclab import imports
 from tclab.model import Chart, Diff, Graph, Kernel, Listing, Table, Text
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ __all__ = [
     "steps",
 ]
 __version__ = "0.1.0"
+
+imports.report_at_exit()
 
 # Imported on first use: all but `show` import torch, which the site generator must not.
 _CAPTURING = ("Capture", "capture", "levels", "memory", "replay", "steps")

@@ -17,34 +17,25 @@ with or try there: inside a function they might be traced by Dynamo, and change 
 from __future__ import annotations
 
 import ast
-import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import TracebackType
 
 from tclab.errors import SnippetError
-from tclab.model import Claim
+from tclab.model import Claim, Clause, Version
 
 #: The name under which the engine's `Register` stands in the file's globals.
 REGISTER = "__tclab_claim__"
 
 _COMMENT = re.compile(r"^\s*#\s*claim:\s*(?P<text>.*?)\s*$")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-_CLAUSE = re.compile(r"torch\s*(?P<operator>>=|<=|<|>|==)\s*(?P<version>\d+\.\d+)")
-_OPERATORS: dict[str, Callable[[tuple[int, ...], tuple[int, ...]], bool]] = {
-    ">=": operator.ge,
-    "<=": operator.le,
-    "<": operator.lt,
-    ">": operator.gt,
-    "==": operator.eq,
-}
 
 
-def find(source: str, place: str) -> tuple[Claim, ...]:
+def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
     """The claims of a file, in order. SnippetError, with the line, for one that cannot be."""
-    asserts = {node.lineno: node for node in _statements(ast.parse(source))}
+    asserts = {node.lineno: node for node in _statements(tree)}
     claims: dict[str, Claim] = {}
     for number, line in enumerate(source.splitlines(), 1):
         if match := _COMMENT.match(line):
@@ -58,18 +49,18 @@ def find(source: str, place: str) -> tuple[Claim, ...]:
 
 
 def _claim(text: str, node: ast.Assert | None, place: str) -> Claim:
-    name, *clauses = (part.strip() for part in text.split(","))
+    name, _, clause = (part.strip() for part in text.partition(","))
     if not _NAME.fullmatch(name):
         step = "write it as: # claim: small-words-with-hyphens"
         raise SnippetError(place, f"{name!r} is no name for a claim", step)
     if node is None:
         cause = f"below the claim {name} stands no assert of the module itself"
         raise SnippetError(place, cause, "put the comment right above an assert, in no function")
-    for clause in clauses:
-        if not _CLAUSE.fullmatch(clause):
-            step = "write it as: # claim: name, torch >= 2.13"
-            raise SnippetError(place, f"cannot read the clause {clause!r}", step)
-    return Claim(name, node.lineno, ast.unparse(node), only=", ".join(clauses))
+    try:
+        return Claim(name, node.lineno, ast.unparse(node), only=Clause.of(clause))
+    except ValueError as error:
+        step = "write it as: # claim: name, torch >= 2.13"
+        raise SnippetError(place, str(error), step) from None
 
 
 def _statements(tree: ast.AST) -> Iterator[ast.Assert]:
@@ -79,15 +70,6 @@ def _statements(tree: ast.AST) -> Iterator[ast.Assert]:
             yield node
         elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield from _statements(node)
-
-
-def expected(claim: Claim, torch: str) -> bool:
-    """Whether the claim is made of this version of PyTorch."""
-    here = tuple(int(part) for part in re.findall(r"\d+", torch)[:2])
-    return all(
-        _OPERATORS[match["operator"]](here, tuple(map(int, match["version"].split("."))))
-        for match in _CLAUSE.finditer(claim.only)
-    )
 
 
 # --------------------------------------------------------------------------- running
@@ -127,11 +109,10 @@ class _Reached:
         return False
 
 
-def registered(source: str, file: str, claims: tuple[Claim, ...]) -> ast.Module:
-    """The file's syntax, each claim's assert in a block of the register."""
-    names = {claim.line: claim.name for claim in claims}
-    tree = _Blocks(names).visit(ast.parse(source, file))
-    return ast.fix_missing_locations(tree)  # type: ignore[no-any-return]
+def register_in(tree: ast.Module, claims: tuple[Claim, ...]) -> None:
+    """Put each claim's assert into a block of the register; changes the file's syntax."""
+    _Blocks({claim.line: claim.name for claim in claims}).visit(tree)
+    ast.fix_missing_locations(tree)
 
 
 def judged(
@@ -149,9 +130,9 @@ def judged(
     )
 
 
-def false(claims: Iterable[Claim], torch: str) -> list[Claim]:
+def false(claims: Iterable[Claim], version: Version) -> list[Claim]:
     """Those made of this version of PyTorch that were reached and did not hold."""
-    return [c for c in claims if c.reached and not c.held and expected(c, torch)]
+    return [c for c in claims if c.reached and not c.held and c.only.holds(version)]
 
 
 class _Blocks(ast.NodeTransformer):

@@ -104,9 +104,8 @@ def _display(artifact: Artifact) -> None:
 
     from tclab import render
 
-    display(
-        HTML(_styles() + render.figure(artifact, prefix=_prefix(artifact)) + _scripts(artifact))
-    )
+    styles, options = _styles(), render.Options(_prefix(artifact))
+    display(HTML(styles + render.figure(artifact, options=options) + _scripts(artifact)))
 
 
 _displayed = 0  # how many things this notebook has shown

@@ -43,6 +43,10 @@ class CaptureError(TclabError):
     """A capture that cannot give what was asked, with the reason."""
 
 
+class NoGradient(CaptureError):
+    """A backward was asked for, and nothing that was returned requires grad."""
+
+
 class ExplainError(TclabError):
     """What was to be explained cannot be loaded, called or compiled."""
 

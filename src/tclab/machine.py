@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tclab.errors import UnsupportedTorch
-from tclab.model import Provenance, Snippet
+from tclab.model import Provenance, Snippet, Version
 from tclab.scrub import scrub
 
 #: The PyTorch releases this tclab was made for, both included.
@@ -115,8 +115,7 @@ def check_torch() -> None:
 
 def unknown_torch(version: str) -> str:
     """Why this version of PyTorch is not used; '' where it is, or TCLAB_ANY_TORCH=1 lets it."""
-    number = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-    if OLDEST <= number <= NEWEST or os.environ.get("TCLAB_ANY_TORCH") == "1":
+    if OLDEST <= Version.of(version).release <= NEWEST or os.environ.get("TCLAB_ANY_TORCH") == "1":
         return ""
     return f"this tclab knows PyTorch {_span()}"
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from tclab.snippets import project_root
+from tclab.project import project_root
 
 # \x1b[31m, a colour; \x1b]0;title\x07, a window's title
 _ANSI = re.compile(

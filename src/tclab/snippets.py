@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,29 +10,10 @@ from typing import TypedDict, cast
 
 from tclab import claims
 from tclab.errors import SnippetError
-from tclab.model import NEEDS, Snippet
+from tclab.model import NEEDS, Snippet, parsed
 
 _HEADER = re.compile(r"^#\s*tclab:(.*)$")
 _NAME = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
-
-
-class NoProject(LookupError):
-    """There is no project around a folder."""
-
-
-def project_root(start: Path | None = None) -> Path:
-    """The nearest folder upwards with ``mkdocs.yml`` and ``snippets/``, or TCLAB_ROOT.
-
-    From `start`, else from the working folder, else from where tclab itself lies.
-    """
-    if start is None and (named := os.environ.get("TCLAB_ROOT")):
-        return Path(named).resolve()
-    starts = [start] if start else [Path.cwd(), Path(__file__)]
-    for first in starts:
-        for folder in (first.resolve(), *first.resolve().parents):
-            if (folder / "mkdocs.yml").is_file() and (folder / "snippets").is_dir():
-                return folder
-    raise NoProject(f"no folder with mkdocs.yml and snippets/ at or above {starts[0]}")
 
 
 def find(root: Path) -> list[Snippet]:
@@ -78,14 +58,14 @@ def read(path: Path, root: Path) -> Snippet:
         caption=caption,
         source=source,
         includes=(*_includes(tree, path.parent, place), *_data(reads, root, place)),
-        claims=claims.find(source, place),
+        claims=claims.find(tree, source, place),
         **cast(Settings, settings),
     )
 
 
 def _parse(source: str, place: str) -> ast.Module:
     try:
-        return ast.parse(source)
+        return parsed(source)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None) or 1
         raise SnippetError(f"{place}:{line}", f"not valid Python: {error}", "mend it") from None

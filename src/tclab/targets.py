@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass, replace
 
 from tclab.errors import TclabError
+from tclab.model import Version
 
 _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 
@@ -116,8 +117,7 @@ CUDNN = {
 
 def cudnn(target: Target, torch: str) -> int:
     """The cuDNN on the target with this ``torch.__version__``; 0 where none is known."""
-    major, minor = torch.split(".")[:2]
-    return target.cudnn or CUDNN.get((int(major), int(minor)), 0)
+    return target.cudnn or CUDNN.get(Version.of(torch).release, 0)
 
 
 def _dotted(number: int) -> str:

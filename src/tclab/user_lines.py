@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 _COMPILER = ("torch", "triton")
 _TCLAB = os.path.dirname(os.path.abspath(__file__)) + os.sep
-#: The functions that targets are verified with: such as users write.
-_CORPUS = os.path.join(_TCLAB, "verify", "corpus", "")
+#: The functions that are timed and that targets are verified on: such as users write.
+_CATALOG = os.path.join(_TCLAB, "catalog", "")
 _PYTHON = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = re.compile(r"[/\\](?:site|dist)-packages[/\\]")  # below Python's own folder
 # torch/nn/modules/linear.py, python3.11/contextlib.py, <frozen importlib._bootstrap>
@@ -34,7 +34,7 @@ def is_users(file: str) -> bool:
     if not os.path.isabs(file):
         return not _NAMED.match(file) and not _is_tclabs(os.path.join(_TCLAB, "..", file))
     if file.startswith((*_folders(), _TCLAB)):
-        return file.startswith(_CORPUS)
+        return file.startswith(_CATALOG)
     return not file.startswith(_PYTHON) or bool(_INSTALLED.search(file, len(_PYTHON) - 1))
 
 
@@ -50,9 +50,9 @@ def users_or_all(lines: Iterable[T], file: Callable[[T], str]) -> list[T]:
 
 
 def _is_tclabs(file: str) -> bool:
-    """Whether a file is there in tclab's own folder, and not of its corpus."""
+    """Whether a file is there in tclab's own folder, and not of its catalogue."""
     file = os.path.normpath(file)
-    ours = file.startswith(_TCLAB) and not file.startswith(_CORPUS)
+    ours = file.startswith(_TCLAB) and not file.startswith(_CATALOG)
     return ours and os.path.isfile(file)
 
 

@@ -11,9 +11,10 @@ import torch
 
 from tclab.bench import suites
 from tclab.bench.case import EAGER, Case
-from tclab.bench.measured import device, subject, worker
-from tclab.bench.measured.gate import alone
+from tclab.bench.measured import device, outcome, worker
+from tclab.bench.measured.lock import alone
 from tclab.bench.task import Task
+from tclab.catalog import subject
 
 CASES = {case.name: case for case, _ in suites.steps("cpu", "tiny")}
 
@@ -80,17 +81,17 @@ def test_a_wrong_training_step_is_seen(tmp_path: Path) -> None:
         right = of.outcome(of.make(subject.eager), arguments)
         skewed = of.outcome(lambda *a: ready.run(a[0].flip(0), a[1]), arguments)
         again = of.outcome(of.make(subject.eager), arguments)
-    assert subject.error(right, exact) < 0.2 < subject.error(skewed, exact)
-    assert subject.error(again, right) == 0  # a look changes neither weights nor optimizer
+    assert outcome.error(right, exact) < 0.2 < outcome.error(skewed, exact)
+    assert outcome.error(again, right) == 0  # a look changes neither weights nor optimizer
 
 
 def test_errors() -> None:
     one = torch.ones(4)
-    assert subject.error((one,), (one,)) == 0
-    assert subject.error(one * 1.5, one) == pytest.approx(0.5)
-    assert subject.error(torch.tensor([1, 2]), torch.tensor([1, 3])) == float("inf")
+    assert outcome.error((one,), (one,)) == 0
+    assert outcome.error(one * 1.5, one) == pytest.approx(0.5)
+    assert outcome.error(torch.tensor([1, 2]), torch.tensor([1, 3])) == float("inf")
     with pytest.raises(ValueError, match="zip"):
-        subject.error((one, one), (one,))
+        outcome.error((one, one), (one,))
 
 
 @pytest.mark.parametrize(
@@ -118,8 +119,8 @@ def test_the_last_cache_is_asked_for() -> None:
     assert device._size.__doc__
 
 
-def test_the_gate_lets_its_holder_through(tmp_path: Path) -> None:
-    path = str(tmp_path / "gate")
+def test_the_lock_lets_its_holder_through(tmp_path: Path) -> None:
+    path = str(tmp_path / "lock")
     with alone(path), alone(path):
         pass
     with alone(""):

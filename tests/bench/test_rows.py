@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tclab.bench import rows, statistics, tell
+from tclab.bench import report, rows, statistics
 from tclab.bench.rows import Book, Row
 from tclab.errors import StoreError
 
@@ -93,7 +93,7 @@ def test_spread_quotient_and_mean() -> None:
 
 
 def test_what_is_said_of_rows() -> None:
-    said = tell.case(
+    said = report.case(
         [
             row("eager", us=3000.0),
             row(us=1500.0, speed_up=2.0, spread=0.2),
@@ -103,7 +103,7 @@ def test_what_is_said_of_rows() -> None:
     )
     results = "eager 3 ms, default 1.5 ms 2.00× unstable, x failed"
     assert said == f"[1/2] kernels/softmax@1x2: {results}  (about 30 s left)"
-    [mean] = tell.summary([row(us=1.0, speed_up=0.5), row(status="failed"), row("eager")])
+    [mean] = report.summary([row(us=1.0, speed_up=0.5), row(status="failed"), row("eager")])
     assert "0.50×" in mean
     assert "1 measured, 1 slower than eager, 1 not measured" in mean
 
@@ -115,7 +115,7 @@ def test_two_files_side_by_side(tmp_path: Path) -> None:
         ours.rows[row(mode).key] = row(mode, us=us, spread=0.01)
         theirs.rows[row(mode).key] = row(mode, us=other, spread=0.01)
     theirs.rows["other", "eager"] = Row("other", "eager", "kernel")
-    head, same, apart, counts, lonely = tell.comparison(ours, theirs)
+    head, same, apart, counts, lonely = report.comparison(ours, theirs)
     assert "H200" in head
     assert "H100" in head
     assert "1.05×" in same

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tclab.bench import catalog, command, suites
-from tclab.bench.busy import _said
+from tclab.bench import command, sizes, suites
+from tclab.bench.busy import _gpu_in_words
 from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, EAGER
 from tclab.errors import BadRequest
 
 
 def test_there_are_enough_kernels_and_models() -> None:
-    assert len(catalog.KERNELS) >= 16
-    assert len(catalog.MODELS) >= 40
-    assert len([model for model in catalog.MODELS if model.train]) >= 20
-    assert {m.kind for m in catalog.MODELS} == {
+    assert len(sizes.KERNELS) >= 16
+    assert len(sizes.MODELS) >= 40
+    assert len([model for model in sizes.MODELS if model.train]) >= 20
+    assert {m.kind for m in sizes.MODELS} == {
         *("vision", "language", "speech", "diffusion", "recommendation"),
     }
 
@@ -49,12 +49,12 @@ def test_eager_alone_is_measured_once() -> None:
     assert [modes for _, modes in todo] == [(EAGER, DEFAULT)] * len({c.name for c, _ in todo})
 
 
-def test_waves_divide_no_case() -> None:
+def test_batches_divide_no_case() -> None:
     steps = suites.steps("kernels", "gpu")
-    groups = command.waves(steps, 10)
+    groups = command.batches(steps, 10)
     assert [step for group in groups for step in group] == steps
     assert max(sum(len(modes) for _, modes in group) for group in groups) <= 10
-    assert len(command.waves(steps, 1)) == len(steps)
+    assert len(command.batches(steps, 1)) == len(steps)
 
 
 def test_an_unknown_suite_is_named() -> None:
@@ -63,5 +63,5 @@ def test_an_unknown_suite_is_named() -> None:
 
 
 @pytest.mark.parametrize(("line", "busy"), [("0, 4", False), ("97, 4", True), ("0, 9000", True)])
-def test_a_busy_gpu_is_said(line: str, *, busy: bool) -> None:
-    assert bool(_said(line)) is busy
+def test_a_busy_gpu_is_gpu_in_words(line: str, *, busy: bool) -> None:
+    assert bool(_gpu_in_words(line)) is busy

@@ -9,10 +9,9 @@ import pytest
 
 from tclab.cli.command import main
 from tclab.explain import Report
-from tclab.model import Breaks, Chain, Kernel, Provenance, Recompiles, Symbols, Table
+from tclab.model import Breaks, Chain, Kernel, Provenance, Recompiles, Symbols
 
 MADE = Provenance("2.13.0", "", "3.11.7", "a CPU", "Linux", "2026-11-21")
-EMPTY = Table("Times", "times", ("phase", "s"), ())
 
 
 def report(target: str, *codes: str, **more: object) -> Report:
@@ -22,9 +21,9 @@ def report(target: str, *codes: str, **more: object) -> Report:
         for n, code in enumerate(codes)
     )
     made = Report(
-        title="model.py:f", calls=(), target=target, backward=False, remarks=(), refusal=(),
-        summary=EMPTY, sources=(), breaks=Breaks(), recompiles=Recompiles(), symbols=Symbols(),
-        guards=(), chains=chains, times=EMPTY, provenance=MADE,
+        title="model.py:f", calls=(), target=target, backward=False, remarks=(),
+        sources=(), breaks=Breaks(), recompiles=Recompiles(), symbols=Symbols(),
+        guards=(), chains=chains, provenance=MADE,
     )  # fmt: skip
     return replace(made, **more)
 

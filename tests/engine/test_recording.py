@@ -22,7 +22,7 @@ def snippet(lab):
 
 
 def record(lab, *chosen, **options):
-    return record_runs(lab.plan(), ENV, chosen, on_event=lab.told.append, **options)
+    return record_runs(lab.plan(), ENV, chosen, on_event=lab.events.append, **options)
 
 
 def status(lab, snippet, environment=ENV):

@@ -12,7 +12,7 @@ import pytest
 from tclab import machine
 from tclab.engine import events, schedule, variables
 from tclab.errors import StoreError
-from tclab.store import keys
+from tclab.store import keys, rests
 from tclab.store.live import Store
 
 
@@ -42,9 +42,9 @@ def test_only_what_is_stale_runs(lab):
 def test_nothing_stale_starts_nothing(lab):
     snippet, _ = counting(lab)
     lab.run(snippet)
-    lab.told.clear()
+    lab.events.clear()
     lab.run(snippet)
-    assert lab.told == []
+    assert lab.events == []
 
 
 def test_an_include_makes_stale(lab):
@@ -99,7 +99,7 @@ def test_an_include_that_changes_while_it_is_run_makes_that_run_stale(lab):
     snippet = lab.write("t/one", code)
     assert lab.run(snippet)["t/one"].stdout == "1\n"
     status = lab.plan().live(snippet)
-    assert (status.state, status.why) == ("stale", ("the snippet changed (or _shared.py)",))
+    assert (status.state, status.why) == ("stale", ("snippets/t/_shared.py changed",))
 
 
 def test_a_damaged_run_is_run_again(lab):
@@ -261,11 +261,11 @@ def overlap(a: tuple[float, float], b: tuple[float, float]) -> bool:
 
 def test_events_tell_the_story(lab):
     lab.one("pass")
-    kinds = [type(event) for event in lab.told]
+    kinds = [type(event) for event in lab.events]
     assert kinds == [
         events.Planned, events.Warming, events.Warm, events.Started, events.Finished,
     ]  # fmt: skip
-    assert lab.told[-1].run.ok
+    assert lab.events[-1].run.ok
 
 
 def test_a_snippet_runs_as_main_in_the_project_and_leaves_it_clean(lab):
@@ -315,7 +315,8 @@ def test_a_run_says_what_made_it(lab):
     snippet = lab.write("t/one", "print(1)")
     run = lab.run(snippet)["t/one"]
     assert run.provenance == machine.here(variables.outer())
-    assert run.capture_key == keys.capture_key()
+    process = "tclab/engine/worker/process.py"
+    assert run.rests_on[process] == rests.package()[process]
     assert run.source_key == keys.source_key(snippet)
     assert run.seconds > 0
     assert run.peak_memory > 2**20

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tclab.explain import Report, explain_named
+from tclab.explain import ExplainRequest, Report, explain_named
 from tests.chromium import launched
 
 BROKEN = """\
@@ -94,7 +94,7 @@ def _explained(folder: Path, spec: str, *, backward: bool = False) -> Report:
     before = os.getcwd()
     os.chdir(folder)
     try:
-        return explain_named(spec, backward=backward)
+        return explain_named(ExplainRequest.parse(spec, backward=backward))
     finally:
         os.chdir(before)
 

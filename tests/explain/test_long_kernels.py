@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tclab.cli import command
-from tclab.explain import explain_named, options
+from tclab.explain import ExplainRequest, explain_named, options
 from tclab.render.report import document, words
 
 LONG = "def f(x):\n    return (x + 1).relu() * 2\n"
@@ -24,26 +24,28 @@ def stages(report):
 
 def test_of_a_long_triton_kernel_the_stages_above_the_instructions_are_shown(long_kernel):
     pytest.importorskip("triton")
-    report = explain_named("m.py:f", target="h200", inputs=["f32[64,64]"])
+    report = explain_named(ExplainRequest.parse("m.py:f", target="h200", inputs=["f32[64,64]"]))
     assert {"python", "dynamo", "forward", "ir", "kernel"} <= stages(report)
     assert not stages(report) & {"ttir", "ttgir", "llir", "ptx", "sass"}
-    assert not report.candidates.rows and not report.complete
-    ((place, cause, step),) = report.left_out
-    assert place.startswith("kernel triton_") and "more than 2" in cause
-    assert "--long-kernels" in step
-    ((gap, _),) = words.gaps(report)
-    assert gap.startswith(f"{place}: {cause}.") and place in document.html(report)
+    assert not report.candidates and not report.complete
+    (gap,) = report.left_out
+    assert gap.place.startswith("kernel triton_") and "more than 2" in gap.cause
+    assert "--long-kernels" in gap.next_step
+    ((line, _),) = words.gaps(report)
+    assert line.startswith(f"{gap.place}: {gap.cause}.") and gap.place in document.html(report)
 
 
 def test_of_a_long_cpp_kernel_too(long_kernel):
-    report = explain_named("m.py:f", inputs=["f32[64,64]"])
+    report = explain_named(ExplainRequest.parse("m.py:f", inputs=["f32[64,64]"]))
     assert "cpp" in stages(report) and "asm" not in stages(report)
     assert len(report.left_out) == 1
 
 
 def test_they_are_taken_down_when_asked_for(long_kernel):
     pytest.importorskip("triton")
-    report = explain_named("m.py:f", target="h200", inputs=["f32[64,64]"], long_kernels=True)
+    report = explain_named(
+        ExplainRequest.parse("m.py:f", target="h200", inputs=["f32[64,64]"], long_kernels=True)
+    )
     assert "sass" in stages(report) and report.complete
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import base64
 import gzip
-import html
 import json
 import re
 
 import pytest
 
+from tclab import render
+from tclab.model import Chain, Listing
+from tclab.render.delivery.compressed import Compressed
+from tclab.render.options import Options
 from tclab.render.report import document
-from tclab.render.viewer.packed import packed
 
 HELD = re.compile(r'<script type="application/gzip" id="([^"]+)">([^<]*)</script>')
 #: What a fold's table, a line of a graph and bare machine code begin with.
@@ -54,16 +56,13 @@ def test_all_code_is_held_once_and_python_stays(broken, large):
 
 
 def test_bare_text_is_held_as_it_is():
-    page = (
-        '<div class="tclab-chain"><details class="tclab-pane" id="a" data-stage="sass">'
-        '<div class="tclab-two" data-chain="c" style="--h:2"><pre title="t">\n1\n</pre>'
-        '<pre class="tclab-lines tclab-bare" data-noise="0 1" aria-label="S">\na &lt; b\nc</pre>'
-        "</div></details></div>"
-    )
-    small = packed(page)
-    assert held(small) == {"packed1-sass": [["a < b\nc", "0 1"]]}
-    assert 'data-code="packed1-sass" data-part="0"' in small and "a &lt; b" not in small
-    assert html.unescape("a &lt; b") not in HELD.sub("", small)
+    sass = Listing("S", "s", "a < b\n.loc\nc", "text", "sass", links={1: ("py",)})
+    python = Listing("f", "f", "y = x\n", "python", "python", marks={1: ("py",)})
+    delivery = Compressed()
+    page = render.html(Chain("c", "c", (python, sass)), Options("c", delivery=delivery))
+    assert held(delivery.end()) == {"packed1-sass": [["a < b\n.loc\nc", "1"]]}
+    assert 'data-code="packed1-sass" data-part="0"' in page and "a &lt; b" not in page
+    assert "a < b" not in page and "c</pre>" not in page
 
 
 @pytest.mark.browser

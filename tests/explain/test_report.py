@@ -10,7 +10,21 @@ from html.parser import HTMLParser
 import pytest
 
 from tclab.cli.explaining import summary as printed
-from tclab.model import Annotated, Break, Breaks, Chain, Kernel, Report, SourceLine, Table
+from tclab.explain import kernels as rows_of
+from tclab.model import (
+    Annotated,
+    Break,
+    Breaks,
+    Chain,
+    Counts,
+    FusedGroup,
+    Gap,
+    Kernel,
+    KernelFacts,
+    Report,
+    Resources,
+    SourceLine,
+)
 from tclab.render import text as rendered
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
@@ -26,24 +40,24 @@ def notes(report: Report, title: str) -> list[tuple[int, str, str]]:
     return [(n.line, n.label, n.text) for n in source(report, title).notes]
 
 
-def counts(report: Report) -> dict[str, int]:
-    return dict(report.summary.rows)
-
-
 # --------------------------------------------------------------------------- the broken file
 
 
 def test_counts_of_a_break_and_a_recompile(broken):
     assert broken.calls == ("f32[8], 3", "f32[8], 5")
-    found = counts(broken)
-    assert found.pop("guards") > 10
-    assert found == {
+    assert broken.counts.guards > 10
+    assert replace(broken.counts, guards=0) == Counts(
+        calls=2, breaks=1, skipped=0, graphs=2, recompiles=1, all_graphs=3, kernels=3,
+        library_calls=0,
+    )  # fmt: skip
+    assert dict(words.table(broken.counts).rows) == {
         "calls": 2,
         "graph breaks": 1,
         "functions that run without compiling": 0,
         "graphs": 2,
         "recompiles": 1,
         "graphs, with those of recompiles": 3,
+        "guards": broken.counts.guards,
         "kernels": 3,
         "library calls": 0,
     }
@@ -94,7 +108,7 @@ def test_annotations_of_a_skipped_frame(skipped):
         (19, "specialised", "scale == 2; a value on the stack has size [2, 4]"),
     ]
     assert source(skipped, "count").compiled == {}
-    assert counts(skipped)["functions that run without compiling"] == 1
+    assert skipped.counts.skipped == 1
 
 
 def test_a_class_is_made_and_differentiated(skipped):
@@ -110,7 +124,7 @@ def test_a_class_is_made_and_differentiated(skipped):
 def test_json_says_the_same_as_the_report(broken, skipped):
     for report in (broken, skipped):
         text = report.to_json()
-        assert json.loads(text)["format"] == "tclab explain 3"
+        assert json.loads(text)["format"] == "tclab explain 4"
         assert Report.from_json(text) == report
     with pytest.raises(ValueError, match="not a report"):
         Report.from_json("{}")
@@ -200,7 +214,9 @@ def test_versions_verdict_and_kernels_come_before_the_source(html, broken):
 
 
 def test_a_refusal_is_shown_first(broken):
-    refused = replace(broken, target="NVIDIA H200", refusal=("op, m.py:3", "why <not>", "do this"))
+    refused = replace(
+        broken, target="NVIDIA H200", refusal=Gap("op, m.py:3", "why <not>", "do this")
+    )
     html = document.html(refused)
     assert html.index("op, m.py:3: why &lt;not&gt;") < html.index('id="kernels"')
     text = rendered(refused)
@@ -218,7 +234,8 @@ def test_stages_that_could_not_be_linked_are_told(broken):
 
 
 def test_each_kernel_has_its_lines_and_what_it_moves(broken):
-    rows = [dict(zip(broken.kernels.columns, row)) for row in broken.kernels.rows]
+    table = kernels.table(broken.kernels)
+    rows = [dict(zip(table.columns, row)) for row in table.rows]
     assert [row["graph"] for row in rows] == [0, 1, 2]
     assert rows[0]["lines"] == "broken.py:7, 11" and rows[1]["lines"] == "broken.py:13"
     assert rows[0]["bytes moved"] == 8 * 4 * 2  # x in, y out: eight float32 each
@@ -226,7 +243,7 @@ def test_each_kernel_has_its_lines_and_what_it_moves(broken):
 
 
 def test_the_gradient_s_kernels_say_so(skipped):
-    kinds = {row[skipped.kernels.columns.index("kind")] for row in skipped.kernels.rows}
+    kinds = {row[kernels.COLUMNS.index("kind")] for row in kernels.table(skipped.kernels).rows}
     assert "library call" in kinds and any(kind.endswith(", backward") for kind in kinds)
 
 
@@ -234,34 +251,37 @@ def test_columns_that_say_nothing_are_left_out(broken):
     shown = kernels.compact(broken.kernels).columns
     assert not {"registers", "spilled bytes"} & set(shown)
     assert {"kernel", "lines", "bytes moved", "graph"} <= set(shown)
-    one = replace(broken.kernels, rows=broken.kernels.rows[:1])
-    assert "graph" not in kernels.compact(one).columns
+    assert "graph" not in kernels.compact(broken.kernels[:1]).columns
 
 
 def test_a_kernel_of_several_groups_moves_what_they_move():
-    made = Kernel(facts={"bytes moved": "1,024 + 8", "spilled bytes": "0"}, kernel_name="k")
-    (row,) = kernels.of_kernels([made])
-    assert (row.bytes, row.spilled, row.registers) == (1032, 0, None)
+    groups = FusedGroup(("op0",), 1024), FusedGroup(("op1",)), FusedGroup(("op2",), 8)
+    facts = KernelFacts(fused=groups, resources=Resources(16, 0))
+    (row,) = rows_of.of_kernels([Kernel(facts=facts, kernel_name="k")])
+    assert (row.bytes, row.spilled, row.registers, row.instructions) == (1032, 0, 16, None)
+    (row,) = rows_of.of_kernels([Kernel(facts=KernelFacts(fused=groups[1:2]))])
+    assert (row.bytes, row.spilled, row.registers) == (None, None, None)
 
 
 def test_what_layer_after_layer_calls_is_told_once():
-    def called(line: int, **more: str) -> Kernel:
+    def called(line: int) -> Kernel:
         place = (SourceLine("m.py", line, "y = w(x)"),)
+        facts = KernelFacts(fused=(FusedGroup(("op0",), 8),), calls=1)
         return Kernel(
             kernel_name="extern_kernels.mm", category="extern", stage="wrapper",
-            source_lines=place, facts={"bytes moved": "8", "calls": "1", **more},
+            source_lines=place, facts=facts,
         )  # fmt: skip
 
-    layer = Kernel(kernel_name="triton_0", stage="kernel", facts={"calls": "2"})
+    layer = Kernel(kernel_name="triton_0", stage="kernel", facts=KernelFacts(calls=2))
     chain = Chain(panes=(layer, called(3), called(4), called(3)))
-    rows = kernels.rows([chain, chain])
+    rows = rows_of.rows([chain, chain])
     assert [(row.name, row.times, row.bytes) for row in rows[:3]] == [
         ("triton_0", 2, None), ("extern_kernels.mm", 2, 16), ("extern_kernels.mm", 1, 8),
     ]  # fmt: skip
-    assert [row.pane for row in rows[:3]] == ["kernel", "wrapper", "wrapper-2"]
+    assert [kernels.pane(row) for row in rows[:3]] == ["kernel", "wrapper", "wrapper-2"]
     assert [row.graph for row in rows] == [0, 0, 0, 1, 1, 1]
-    assert "times" in kernels.compact(kernels.table(rows)).columns
-    assert "times" not in kernels.compact(kernels.table(rows[2:3])).columns
+    assert "times" in kernels.compact(rows).columns
+    assert "times" not in kernels.compact(rows[2:3]).columns
 
 
 # --------------------------------------------------------------------------- in words
@@ -269,9 +289,8 @@ def test_what_layer_after_layer_calls_is_told_once():
 
 def counted(graphs: int, breaks: int, skips: int, recompiles: int, all_graphs: int) -> str:
     items = [Break("why")] * breaks + [Break("why", skipped=True)] * skips
-    rows = (("recompiles", recompiles), (words.ALL_GRAPHS, all_graphs))
-    table = Table("Summary", "summary", ("what", "count"), rows)
-    return words.verdict(Report(summary=table, breaks=Breaks("", "", tuple(items), graphs)))
+    counts = Counts(recompiles=recompiles, all_graphs=all_graphs)
+    return words.verdict(Report(counts=counts, breaks=Breaks("", "", tuple(items), graphs)))
 
 
 def test_counts_in_words():
@@ -318,8 +337,8 @@ def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_
 
 def test_the_summary_is_bounded(broken, tmp_path, capsys):
     many = replace(broken.breaks, breaks=broken.breaks.breaks * 30)
-    table = replace(broken.kernels, rows=broken.kernels.rows * 30)
-    out = said(replace(broken, breaks=many, kernels=table), tmp_path / "x.html", capsys)
+    report = replace(broken, breaks=many, kernels=broken.kernels * 30)
+    out = said(report, tmp_path / "x.html", capsys)
     assert "… and 10 more breaks in the report" in out
     assert "… and 70 more kernels in the report" in out
     assert out.count("graph break broken.py") == 20

@@ -11,13 +11,14 @@ from rich.console import Console
 
 from tclab import terminal
 from tclab.cli.explaining import steps as shown
-from tclab.explain import explain_named
+from tclab.explain import ExplainRequest, Step, explain_named
 
 
 def test_every_step_is_told_as_it_begins(write):
     write("m.py", "def f(x):\n    y = x + 1\n    print(end='')\n    return y * 2\n")
-    heard: list[str] = []
-    explain_named("m.py:f", inputs=["f32[8]"], on_step=heard.append)
+    steps: list[Step] = []
+    explain_named(ExplainRequest.parse("m.py:f", inputs=["f32[8]"]), on_step=steps.append)
+    heard = list(map(str, steps))
     order = ["importing PyTorch", "importing m.py", "importing PyTorch's compiler", "compiling f",
              "compiling f: Dynamo", "compiling f: Inductor", "compiling f, compile 2: Dynamo",
              "taking the kernels down to instructions"]  # fmt: skip
@@ -31,9 +32,9 @@ def live(monkeypatch, **options) -> str:
     made = Console(file=stream, width=80, **options)
     monkeypatch.setattr(terminal, "console", lambda **_: made)
     with shown.shown() as on_step:
-        on_step("importing PyTorch")
-        on_step("compiling f: Dynamo")
-        on_step("compiling f: Inductor")
+        on_step(Step("importing PyTorch"))
+        on_step(Step("compiling f", phase="Dynamo"))
+        on_step(Step("compiling f", phase="Inductor"))
     return stream.getvalue()
 
 
@@ -74,9 +75,8 @@ def test_a_kernel_is_compiled_for_its_instructions_once_beside_pytorchs_own(writ
     write("m.py", "def f(x):\n    return (x * 41).sin()\n")
     before: list[int] = []
     report = explain_named(
-        "m.py:f",
-        inputs=["f32[8]"],
-        on_step=lambda step: before.append(len(compiled)) if "instructions" in step else None,
+        ExplainRequest.parse("m.py:f", inputs=["f32[8]"]),
+        on_step=lambda step: before.append(len(compiled)) if "instructions" in step.work else None,
     )
     assert {"cpp", "asm"} <= {pane.stage for chain in report.chains for pane in chain.panes}
     assert before == [1] and len(compiled) == 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tclab.cli import command
-from tclab.explain import explain_named
+from tclab.explain import ExplainRequest, explain_named
+from tclab.model import Gap
 
 pytest.importorskip("triton")
 
@@ -33,14 +34,16 @@ def stages(report):
 
 
 def test_the_chain_goes_down_to_instructions(model, capsys):
-    report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
-    assert report.target == "NVIDIA H200" and report.refusal == () and report.remarks == ()
+    report = explain_named(
+        ExplainRequest.parse("model.py:activate", target="h200", inputs=["f32[64,64]"])
+    )
+    assert report.target == "NVIDIA H200" and report.refusal is None and report.remarks == ()
     assert {"python", "dynamo", "forward", "ir", "kernel", "ttir", "ptx", "sass"} <= stages(report)
-    assert dict(report.summary.rows)["kernels"] == 1
-    (row,) = (dict(zip(report.kernels.columns, row)) for row in report.kernels.rows)
-    assert row["lines"] == "model.py:5" and row["bytes moved"] == 2 * 64 * 64 * 4
-    assert 0 < row["registers"] <= 255 and row["spilled bytes"] == 0
-    assert row["kind"] == "pointwise"
+    assert report.counts.kernels == 1
+    (row,) = report.kernels
+    assert [str(line) for line in row.lines] == ["model.py:5"] and row.bytes == 2 * 64 * 64 * 4
+    assert 0 < row.registers <= 255 and row.spilled == 0
+    assert row.category == "pointwise"
 
 
 CTC = """\
@@ -97,8 +100,10 @@ def test_a_complete_report_ends_with_0_and_its_file_carries_the_target(model, fo
 
 def test_an_option_of_the_compiler_lifts_a_refusal(model, capsys):
     inputs, options = ["f32[5,7]", "f32[7,3]"], ["shape_padding=False"]
-    report = explain_named("model.py:breaks", target="a100", inputs=inputs, options=options)
-    assert report.refusal == () and len(report.breaks) == 1
+    report = explain_named(
+        ExplainRequest.parse("model.py:breaks", target="a100", inputs=inputs, options=options)
+    )
+    assert report.refusal is None and len(report.breaks) == 1
 
 
 def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
@@ -109,6 +114,8 @@ def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
         raise CaptureError("kernel k", "Triton cannot compile it", "see its source")
 
     monkeypatch.setattr(capture.TargetCapture, "compile_kernels", fails)
-    report = explain_named("model.py:activate", target="h200", inputs=["f32[64,64]"])
-    assert report.refusal == ("kernel k", "Triton cannot compile it", "see its source")
+    report = explain_named(
+        ExplainRequest.parse("model.py:activate", target="h200", inputs=["f32[64,64]"])
+    )
+    assert report.refusal == Gap("kernel k", "Triton cannot compile it", "see its source")
     assert "kernel" in stages(report) and not stages(report) & {"ttir", "ptx", "sass"}

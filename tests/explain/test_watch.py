@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from tclab.cli.explaining.server import Live, Server
 from tclab.errors import BadRequest
 from tclab.explain import load
 from tclab.explain.watch import files
 from tclab.explain.watch.files import Watched
-from tclab.explain.watch.server import Live, Server
 
 SRC = Path(load.__file__).resolve().parents[2]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab import snippets
 from tclab.engine.plan import Plan
 from tclab.labs import check as checking
 from tclab.labs import judge, source
+from tclab.project import project_root
 from tests.labs import answers_read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ def checked():
     every = [(lab, planted) for lab in LABS for planted in answers_read.planted(lab)]
     answers = [checking.answer_of(lab, p.text(lab), only=[p.exercise]) for lab, p in every]
     answers += [checking.answer_of(lab, answers_read.solved(lab)) for lab in LABS]
-    plan = Plan(snippets.project_root())
+    plan = Plan(project_root())
     judged = checking.check(answers, plan, seed=20261121, warm=True)
     own = judged[len(every) :]
     return {

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from tclab import __version__, snippets
+from tclab import __version__
 from tclab.engine.plan import Plan
 from tclab.errors import LabError
 from tclab.labs import check as checking
 from tclab.labs import handout, source
 from tclab.labs.verdict import StepResult, Verdict
+from tclab.project import project_root
 from tests.labs import answers_read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,7 +55,7 @@ def judged(tmp_path_factory):
     path.write_text(handout.notebook(f"{text}\n# %%\n{RIGHT}"), encoding="utf-8")
     before = path.read_bytes()
     answers.append(checking.read(path, LAB, only=ONE))
-    checked = checking.check(answers, Plan(snippets.project_root()), warm=True)
+    checked = checking.check(answers, Plan(project_root()), warm=True)
     assert path.read_bytes() == before
     return dict(zip([*FILES, "notebook"], checked))
 
@@ -184,7 +185,7 @@ def test_without_a_compiler_an_exercise_is_not_judged(tmp_path, monkeypatch):
     monkeypatch.delenv("CXX", raising=False)
     text = answers_read.solved(LAB)
     answer = checking.answer_of(LAB, text, only=["stages"])
-    (checked,) = checking.check([answer], Plan(snippets.project_root()), warm=False)
+    (checked,) = checking.check([answer], Plan(project_root()), warm=False)
     (verdict,) = checked.verdicts
     assert (verdict.state, checked.failure) == ("lacking", None)
     assert "g++" in verdict.why
@@ -195,7 +196,7 @@ def test_removing_the_checker_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(checking, "_PACKAGE", tmp_path)
     code = f"{RIGHT}import os\nos.remove({str(bait)!r})\n"
     answer = checking.answer_of(LAB, handout.script(LAB) + "\n# %%\n" + code, only=ONE)
-    (checked,) = checking.check([answer], Plan(snippets.project_root()), warm=False)
+    (checked,) = checking.check([answer], Plan(project_root()), warm=False)
     assert "changed or removed" in checked.failure.cause
     assert not checked.passed
 

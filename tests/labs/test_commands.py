@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tclab import snippets
 from tclab.cli.command import main
 from tclab.engine.plan import Plan
 from tclab.errors import LabError
@@ -17,6 +16,7 @@ from tclab.labs.capstone import check as capstone
 from tclab.labs.capstone import findings
 from tclab.labs.progress import FILE, Progress
 from tclab.model import Break, Breaks, Recompile, Recompiles, Report, SourceLine
+from tclab.project import project_root
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = source.find(ROOT)
@@ -149,7 +149,7 @@ def test_the_capstone_judges_a_model_and_writes_one_page(capsys, tmp_path, monke
 
 
 def test_a_model_that_is_not_there_has_its_message(tmp_path):
-    plan = Plan(snippets.project_root())
+    plan = Plan(project_root())
     with pytest.raises(LabError, match="no such file"):
         capstone.judge(str(tmp_path / "none.py"), plan)
     (tmp_path / "broken.py").write_text("def x(:")
@@ -174,7 +174,7 @@ def test_a_model_of_another_name_is_asked_for_before_anything_runs(tmp_path, mon
     Path("m.py").write_text("class Tagger:\n    pass\n")
     monkeypatch.delattr(capstone.schedule, "run")
     with pytest.raises(LabError, match="none of model, Model") as caught:
-        capstone.judge("m.py", Plan(snippets.project_root()))
+        capstone.judge("m.py", Plan(project_root()))
     assert caught.value.next_step.endswith("tclab lab check capstone m.py:NAME")
 
 

@@ -13,14 +13,16 @@ import pytest
 from read_html import Page
 
 from tclab import render
-from tclab.model import Chain, Kernel, Listing
+from tclab.model import Chain, Kernel, KernelFacts, Listing
 from tclab.render import standalone
 from tclab.render.closure import Index
+from tclab.render.options import Options
 from tclab.render.viewer import frame
 from tclab.render.viewer.panes import BARE
 
 STAGES = ("python", "dynamo", "forward", "kernel", "ptx", "sass")
 
+FACTS = KernelFacts(written={"bytes": "8,000"})
 SMALL = Chain(
     "Small", "small",
     (
@@ -29,7 +31,7 @@ SMALL = Chain(
         Listing("Graph", "g", "add = x + 1\nmul = add * 2\nreturn mul\n", "python", "dynamo",
                 links={1: ("py:5",), 2: ("py:6",)}, marks={1: ("fx:add",), 2: ("fx:mul",)}),
         Kernel("k0", "k0", "tmp0 = load\ntmp1 = tmp0 + 1\n", "python", "kernel",
-               links={2: ("fx:add",)}, marks={2: ("k0:2",)}, facts={"bytes": "8,000"}),
+               links={2: ("fx:add",)}, marks={2: ("k0:2",)}, facts=FACTS),
         Kernel("k1", "k1", "tmp0 = load\ntmp1 = tmp0 * 2\nstore\n", "python", "kernel",
                links={2: ("fx:mul",), 3: ("fx:mul",)}, marks={2: ("k1:2",), 3: ("k1:3",)}),
         Listing("ptx", "ptx", ".loc 1 2\nadd.f32\n", "text", "ptx", links={2: ("k0:2",)}),
@@ -198,7 +200,7 @@ def test_every_pane_shows_its_text_whatever_it_is(stage):
 
 
 def test_a_line_that_is_led_to_has_an_anchor_and_each_names_its_origin():
-    page = Page(render.html(SMALL, prefix="c"))
+    page = Page(render.html(SMALL, Options("c")))
     anchors = {"c-python-L5", "c-python-L6", "c-dynamo-L1", "c-dynamo-L2", "c-kernel-L2"}
     assert anchors <= set(page.ids)
     assert len(set(page.ids)) == len(page.ids)
@@ -211,7 +213,7 @@ def test_a_line_that_is_led_to_has_an_anchor_and_each_names_its_origin():
 
 
 def test_lines_are_counted_from_where_the_code_begins():
-    page = Page(render.html(SMALL, prefix="c"))
+    page = Page(render.html(SMALL, Options("c")))
     starts = [re.search(r"--n:(\d+);--a:(\d+)", a["style"]) for a in page.named("t-c")]
     assert [(int(m[1]), int(m[2])) for m in starts] == [(4, 2), (0, 3), (0, 2), (0, 3)]
 
@@ -223,7 +225,7 @@ def test_long_panes_stand_in_chunks():
 
 
 def test_what_the_script_will_choose_is_known_before():
-    page = Page(render.html(SMALL, prefix="c"))
+    page = Page(render.html(SMALL, Options("c")))
     ranks = {a["data-column"]: a["data-rank"] for a in page.named("section")}
     assert ranks == {"python": "1", "kernel": "2", "ptx": "3", "dynamo": "4"}
     (tracks,) = (a["style"] for a in page.named("div") if a.get("class") == "tclab-columns")
@@ -234,7 +236,7 @@ def test_what_the_script_will_choose_is_known_before():
 
 def test_a_long_chain_stays_light():
     one = at_random(1, lines=3000)
-    html = render.html(one, prefix="c")
+    html = render.html(one, Options("c"))
     machine = html[html.index('data-column="ptx"') : html.index('<p class="tclab-said"')]
     text = sum(len(p.code) for p in one.panes if p.stage in BARE)
     assert len(machine) < text + 6 * 6000 + 4000
@@ -246,7 +248,7 @@ def test_sass_without_empty_columns_keeps_its_lines():
         "        /*0010*/                   LDG.E R4, [R2] ;\n"
         "        /*0020*/              @!P0 EXIT ;\n"
     )
-    html = render.html(Chain("", "c", (Listing("s", "s", code, "text", "sass"),)), prefix="c")
+    html = render.html(Chain("", "c", (Listing("s", "s", code, "text", "sass"),)), Options("c"))
     assert Lines(html).panes == [
         '\n\t//## File "cab.py", line 3\n/*0010*/      LDG.E R4, [R2] ;\n/*0020*/ @!P0 EXIT ;\n'
     ]
@@ -255,7 +257,7 @@ def test_sass_without_empty_columns_keeps_its_lines():
 def test_a_title_of_200_characters_makes_no_id_and_no_column_wide():
     title = "A title " * 25
     listing = Listing(title, "t", "x\n", "python", "python", title)
-    html = render.figure(Chain(title, "c", (listing,)), prefix="c")
+    html = render.figure(Chain(title, "c", (listing,)), options=Options("c"))
     page = Page(html)
     assert max(map(len, page.ids)) < 20
     assert [a["style"] for a in page.named("section")] == ["--w:30"]
@@ -269,13 +271,13 @@ def test_the_order_of_keys_and_panes_ids_decide_nothing():
 
     chain = at_random(5)
     other = replace(chain, panes=tuple(map(turned, chain.panes)))
-    assert render.html(chain, prefix="c") == render.html(other, prefix="c")
+    assert render.html(chain, Options("c")) == render.html(other, Options("c"))
 
 
 def test_empty_chains_and_panes_say_so():
     assert "Nothing was compiled." in render.html(Chain("t", "c"))
     assert "Lines: none." in render.text(Chain("t", "c"))
-    html = render.html(Chain("t", "c", (Listing("e", "e", ""), SMALL.panes[0])), prefix="c")
+    html = render.html(Chain("t", "c", (Listing("e", "e", ""), SMALL.panes[0])), Options("c"))
     data = json.loads(re.search(r"json\">(.*?)</script>", html)[1])
     assert "Empty." in html and data["counts"] == [0, 2]
 
@@ -296,7 +298,7 @@ def test_text_says_what_each_line_became():
 
 
 def test_a_report_stands_alone():
-    html = standalone.page("A <title> & more", render.figure(SMALL, prefix="c"))
+    html = standalone.page("A <title> & more", render.figure(SMALL, options=Options("c")))
     page = Page(html.removeprefix("<!doctype html>\n"))
     assert "A <title> & more" in page.text
     names = {name for _, attrs in page.tags for name in attrs}

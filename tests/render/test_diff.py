@@ -8,7 +8,8 @@ import pytest
 from read_html import Page
 
 from tclab import render
-from tclab.model import Diff, Kernel, Listing
+from tclab.model import Diff, Kernel, KernelFacts, Listing, Resources
+from tclab.render.options import Options
 from tclab.render.viewer.compared import Row, Side, rows
 
 LEFT = """kernel:
@@ -88,17 +89,22 @@ def test_many_lines_take_no_minutes():
 
 # ------------------------------------------------------------------------------- artifacts
 
-KERNEL = Kernel("k", "k", "x = 1\ny = 2\n", "python", "kernel", facts={"registers": "16", "n": "1"})
+
+def taking(registers: int) -> KernelFacts:
+    return KernelFacts(resources=Resources(registers, 0), calls=1)
+
+
+KERNEL = Kernel("k", "k", "x = 1\ny = 2\n", "python", "kernel", facts=taking(16))
 DIFF = Diff(
     "One kernel on two GPUs", "diff", ("H200", "A100"),
     (Listing("f", "f", "y = x\n", "python", "python"), KERNEL, sass(LEFT), sass(LEFT)),
     (Listing("f", "f", "y = x\n", "python", "python"),
-     replace(KERNEL, code="x = 1\ny = 3\n", facts={"registers": "20", "n": "1"}), sass(RIGHT)),
+     replace(KERNEL, code="x = 1\ny = 3\n", facts=taking(20)), sass(RIGHT)),
 )  # fmt: skip
 
 
 def test_what_is_the_same_is_said_and_what_differs_is_shown():
-    page = Page(render.html(DIFF, prefix="d"))
+    page = Page(render.html(DIFF, Options("d")))
     assert "The same in both: Python." in page.text
     panes = [a for a in page.named("details") if a["class"] == "tclab-compared"]
     assert [a["data-stage"] for a in panes] == ["kernel", "sass", "sass"]
@@ -109,19 +115,19 @@ def test_what_is_the_same_is_said_and_what_differs_is_shown():
 
 def test_the_only_pane_stands_open_and_nothing_is_said_of_what_is_not_left_out():
     graphs = [Listing("g", "g", code, "python", "forward") for code in ("a = 1\n", "b = 2\n")]
-    page = Page(render.html(Diff("D", "d", left=(graphs[0],), right=(graphs[1],)), prefix="d"))
+    page = Page(render.html(Diff("D", "d", left=(graphs[0],), right=(graphs[1],)), Options("d")))
     assert "open" in next(a for a in page.named("details") if a["class"] == "tclab-compared")
     assert "not compared" not in page.text and "The same in both" not in page.text
 
 
 def test_facts_that_differ_stand_with_the_kernel():
-    page = Page(render.html(DIFF, prefix="d"))
+    page = Page(render.html(DIFF, Options("d")))
     assert "registers" in page.text and "1620" in page.text.replace("\n", "")
     assert page.text.count("registers") == 2  # in the note on what is not compared, and once here
 
 
 def test_removed_and_added_lines_say_so_to_every_reader():
-    page = Page(render.html(DIFF, prefix="d"))
+    page = Page(render.html(DIFF, Options("d")))
     assert len(page.named("del")) == 1 + 1 + 6 and len(page.named("ins")) == 1 + 2
 
 
@@ -145,7 +151,7 @@ def test_nothing_to_compare():
 def test_as_text_it_is_a_unified_diff():
     kernel, first, _ = render.text(DIFF).split("--- ")[1:]
     assert kernel.startswith("Triton kernel, H200\n+++ Triton kernel, A100\n@@ -1,2 +1,2 @@\n")
-    assert "\n x = 1\n-y = 2\n+y = 3\n  registers: 16 | 20" in kernel
+    assert "\n x = 1\n-y = 2\n+y = 3\n  registers per thread: 16 | 20" in kernel
     assert "-/*0000*/                   LDC R1" in first
     assert "+/*0000*/                   MOV R1" in first
     assert "\n /*0010*/                   S2R R64, SR_TID.X ;\n" in first  # the left's registers

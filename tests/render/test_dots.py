@@ -55,7 +55,7 @@ def test_a_dot_leads_to_its_page_by_the_way_to_the_root(root):
 def test_without_a_way_to_the_root_nothing_is_linked():
     drawn = picture(ROOF, None)
     assert {e.tag for e in dots(drawn)} == {f"{SVG}g"} and drawn.get("role") == "img"
-    assert not leading(render.figure(ROOF, prefix="r"))
+    assert not leading(render.figure(ROOF, options=Options("r")))
     assert "href" not in render.text(ROOF)
 
 
@@ -89,14 +89,14 @@ def test_a_line_joins_what_has_no_name():
 
 
 def test_ids_are_unique_and_two_drawings_are_the_same():
-    first = render.figure(ROOF, prefix="r", root="../")
-    assert first == render.figure(ROOF, prefix="r", root="../")
+    first = render.figure(ROOF, options=Options("r", root="../"))
+    assert first == render.figure(ROOF, options=Options("r", root="../"))
     ids = Page(first).ids
     assert len(set(ids)) == len(ids)
 
 
 def test_the_table_has_the_names_and_the_same_links():
-    shown = render.figure(ROOF, prefix="r", root="../")
+    shown = render.figure(ROOF, options=Options("r", root="../"))
     table = shown[shown.index("<table") : shown.index("</table>")] + "</table>"
     assert leading(table) == ["../explorer/softmax.html", "../explorer/kernels.html#gather"]
     assert "softmax <1>" in Page(table).text
@@ -105,12 +105,12 @@ def test_the_table_has_the_names_and_the_same_links():
 
 
 def test_names_without_links_are_said():
-    shown = render.figure(replace(ROOF, links=()), prefix="r", root="../")
+    shown = render.figure(replace(ROOF, links=()), options=Options("r", root="../"))
     assert not leading(shown) and shown.count('class="tclab-dot"') == 2
 
 
 @pytest.mark.parametrize("artifact", [CHART, BARS], ids=["lines", "bars"])
 def test_a_chart_without_names_is_what_it_was(artifact):
-    shown = render.figure(artifact, prefix="c", root="../")
-    assert shown == render.figure(artifact, prefix="c")
+    shown = render.figure(artifact, options=Options("c", root="../"))
+    assert shown == render.figure(artifact, options=Options("c"))
     assert "tclab-dot" not in shown and 'role="img"' in shown

@@ -9,6 +9,7 @@ from read_html import Page
 
 from tclab import render
 from tclab.render.escape import clean, esc
+from tclab.render.options import Options
 
 NASTY = [
     "</script><script>alert(1)</script>",
@@ -103,7 +104,7 @@ TAGS = frozenset(
 @pytest.mark.parametrize("text", NASTY)
 @pytest.mark.parametrize("artifact", ARTIFACTS, ids=lambda a: a.name)
 def test_any_text_is_shown_as_text(artifact, text):
-    html = render.figure(nasty(artifact, text), RUN, prefix="p", fold=False)
+    html = render.figure(nasty(artifact, text), RUN, Options("p", fold=False))
     page = Page(html)
     assert {tag for tag, _ in page.tags} - {"script"} <= TAGS
     # The numbers of a chain's linked lines: nothing of the text, and nothing that runs.
@@ -134,7 +135,7 @@ def test_terminals_get_no_control_characters(artifact, text):
 
 def test_the_words_of_a_text_are_all_there():
     for text in NASTY:
-        shown = Page(render.html(nasty(ARTIFACTS[-1], text), prefix="p")).text
+        shown = Page(render.html(nasty(ARTIFACTS[-1], text), Options("p"))).text
         assert clean(text).strip() in shown or not text.strip()
 
 
@@ -144,8 +145,12 @@ def test_stamp_source_and_output_escape_too():
     for text in NASTY:
         run = nasty(RUN, text)
         snippet = replace(SNIPPET, source=text, name=text)
-        pieces = [render.stamp(run), render.output(run, prefix="o"), render.run(run, prefix="r")]
-        for html in [*pieces, render.source(snippet, prefix="s")]:
+        pieces = [
+            render.stamp(run),
+            render.output(run, Options("o")),
+            render.run(run, Options("r")),
+        ]
+        for html in [*pieces, render.source(snippet, Options("s"))]:
             Page(html)
             _holds_nothing_that_is_obeyed(html)
         assert "\x1b" not in render.run_text(run)

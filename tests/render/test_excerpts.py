@@ -13,6 +13,8 @@ from tclab import render
 from tclab.errors import TclabError
 from tclab.model import Table
 from tclab.render import excerpt, opcodes, parts
+from tclab.render.delivery import Delivery
+from tclab.render.options import Options
 
 
 def shown_and_folded(html):
@@ -39,7 +41,7 @@ def test_where_a_listing_is_cut(focus, cuts):
 def test_a_source_shows_its_focus_and_folds_the_rest():
     source = "".join(f"line{n}\n" for n in range(1, 31))
     snippet = replace(SNIPPET, source=source)
-    html = render.source(snippet, prefix="s", focus=[(10, 12)])
+    html = render.source(snippet, Options("s"), focus=[(10, 12)])
     seen, folds = shown_and_folded(html)
     assert seen == "line10\nline11\nline12\n" and folds == ["lines 1–9", "lines 13–30"]
     page = Page(html)
@@ -52,44 +54,56 @@ TRITON = "import triton\n\n\n@heuristics(\n    1,\n)\n@triton.jit\ndef k(p):\n  
 
 def test_of_a_triton_kernel_the_function_is_shown():
     kernel = replace(KERNEL, code=TRITON)
-    html = render.html(kernel, prefix="k")
+    html = render.html(kernel, Options("k"))
     seen, folds = shown_and_folded(html)
     assert seen.endswith("def k(p):\n    t = tl.load(p)\n") and folds == ["lines 1–7"]
     assert Page(html).ids == [f"k-L{n}" for n in range(1, 10)]
-    assert "<summary>" not in render.html(kernel, prefix="k", fold=False)
+    assert "<summary>" not in render.html(kernel, Options("k", fold=False))
     other = replace(kernel, kernel_name="not there")
-    assert "<summary>" not in render.html(other, prefix="k")
+    assert "<summary>" not in render.html(other, Options("k"))
+
+
+class Asked(Delivery):
+    """Keeps the listings that may come later; instead of each stand its id and its title."""
+
+    def __init__(self) -> None:
+        self.bodies: list[str] = []
+
+    def listing(self, body: str, title: str, ident: str) -> str:
+        self.bodies.append(body)
+        return f"{ident}: {title}"
 
 
 def test_machine_code_is_folded_and_may_come_later():
     sass = replace(SASS, code="".join(f"/*{n:04x}*/ FADD R{n} ;\n" for n in range(40)))
-    html = render.html(sass, prefix="x")
-    inner = re.fullmatch(
-        r'<details class="tclab-fold"><summary>40 lines of SASS</summary>'
-        r'<tclab-later data-ids="x" data-title="SASS">(.*)</tclab-later></details>',
-        html, re.DOTALL,
-    )  # fmt: skip
-    assert inner and Page(inner[1]).ids == [f"x-L{n}" for n in range(1, 41)]
-    assert "tclab-later" not in render.html(sass, prefix="x", fold=False)
-    assert "tclab-later" not in render.html(SASS, prefix="x")  # short: shown at once
+    asked = Asked()
+    html = render.html(sass, Options("x", delivery=asked))
+    assert (
+        html == '<details class="tclab-fold"><summary>40 lines of SASS</summary>x: SASS</details>'
+    )
+    assert [Page(body).ids for body in asked.bodies] == [[f"x-L{n}" for n in range(1, 41)]]
+    render.html(sass, Options("x", fold=False, delivery=asked))
+    render.html(SASS, Options("x", delivery=asked))  # short: shown at once
+    assert len(asked.bodies) == 1
 
 
 def test_long_code_that_is_folded_may_come_later():
     code = "".join(f"call_{n}()\n" for n in range(80))
-    long = render.html(replace(KERNEL, kernel_name="", code=code), prefix="x")
-    assert "<summary>80 lines of Python</summary><tclab-later" in long
+    later = Options("x", delivery=Asked())
+    long = render.html(replace(KERNEL, kernel_name="", code=code), later)
+    assert "<summary>80 lines of Python</summary>x: " in long
     less = "".join(code.splitlines(keepends=True)[:45])
-    short = render.html(replace(KERNEL, kernel_name="", code=less), prefix="x")
+    short = render.html(replace(KERNEL, kernel_name="", code=less), later)
     assert "<summary>45 lines of Python</summary><div" in short
 
 
 def test_a_table_s_figures():
     totals = Table("Kernels", "totals", ("", "kernels"), (("identical", 262), ("<b>", 0)))
-    page = Page(render.html(totals, view="figures"))
+    page = Page(render.html(totals, Options(view="figures")))
     assert page.text == "identical262<b>0" and len(page.named("dd")) == 2
     assert Page(render.html(totals)).text == "kernelsidentical262<b>0"
     with pytest.raises(TclabError, match="no view 'figures'"):
-        render.html(GRAPH, view="figures")
+        render.html(GRAPH, Options(view="figures"))
 
 
 def test_a_column_without_a_name_has_no_heading():
@@ -106,14 +120,14 @@ def test_names_break_at_underscores():
 
 def test_one_stamp_for_a_run():
     shown = replace(RUN, artifacts=tuple(a for a in RUN.artifacts if a.kind != "report"))
-    assert render.run(shown, prefix="r").count('class="tclab-stamp') == 1
+    assert render.run(shown, Options("r")).count('class="tclab-stamp') == 1
     figure = render.figure(TABLE, RUN, titled=False, stamped=False)
     assert "tclab-stamp" not in figure and "figcaption" not in figure
     assert "tclab-stamp" in render.figure(TABLE, RUN)
 
 
 def test_keywords_of_code():
-    words = {(k.stage, k.word): k for k in render.keywords(CHAIN, prefix="c")}
+    words = {(k.stage, k.word): k for k in render.keywords(CHAIN, Options("c"))}
     assert set(words) == {
         ("Bytecode", "LOAD_FAST"), ("Bytecode", "RETURN"), ("Triton kernel", "k"),
         ("SASS", "LDG.E"),
@@ -121,8 +135,8 @@ def test_keywords_of_code():
     load = words["SASS", "LDG.E"]
     assert load.anchor == "c-sass-L1" and "LDG.E R4, [R2.64+0x10]" in load.line
     # A chain's machine code is one text: its viewer finds the line from the pane's id.
-    assert load.anchor.rpartition("-L")[0] in Page(render.html(CHAIN, prefix="c")).ids
-    (tt,) = render.keywords(TTIR, prefix="t")
+    assert load.anchor.rpartition("-L")[0] in Page(render.html(CHAIN, Options("c"))).ids
+    (tt,) = render.keywords(TTIR, Options("t"))
     assert (tt.anchor, tt.word) == ("t-L2", "tt.load")
     assert render.keywords(TABLE) == []
 

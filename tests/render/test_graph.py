@@ -100,14 +100,14 @@ def test_strange_graphs_are_drawn():
     names = ("a", "a", "b")
     twice = tuple(node(n, "aten.add", "a", "b", "nowhere", n) for n in names)
     for nodes in ((), twice, (node("only", "x", op="placeholder"),)):
-        Page(render.html(Graph("Strange", "strange", nodes=nodes), prefix="s"))
+        Page(render.html(Graph("Strange", "strange", nodes=nodes), Options("s")))
 
 
 @pytest.mark.parametrize(("length", "drawn", "folded", "checked"), [
     (120, True, False, 0), (121, True, True, 1), (401, False, False, 1),
 ])  # fmt: skip
 def test_large_graphs_open_as_a_table(length, drawn, folded, checked):
-    html = render.html(chain(length), prefix="g")
+    html = render.html(chain(length), Options("g"))
     page = Page(html)
     assert ("<svg" in html, "<details" in html) == (drawn, folded)
     assert ["checked" in r for r in page.named("input")].index(True) == checked
@@ -116,14 +116,14 @@ def test_large_graphs_open_as_a_table(length, drawn, folded, checked):
 
 @pytest.mark.parametrize("view", ["picture", "table", "text"])
 def test_one_view_alone(view):
-    html = render.html(GRAPH, prefix="g", view=view)
+    html = render.html(GRAPH, Options("g", view=view))
     assert "radio" not in html
     assert {"picture": "<svg", "table": "<table", "text": "<pre"}[view] in html
 
 
 def test_an_unknown_view_is_named():
     with pytest.raises(TclabError, match="no view 'sound'"):
-        render.html(GRAPH, view="sound")
+        render.html(GRAPH, Options(view="sound"))
 
 
 def test_operations_are_told_apart():
@@ -164,13 +164,13 @@ def test_spans_stand_one_under_the_other_from_begin_to_end():
     assert end - begin == pytest.approx((right - left) / 2, abs=0.1)
     assert top < below
     assert all(word in svg for word in (">all<", ">part<", ">seconds<", "Timeline of seconds"))
-    assert "tclab-legend" not in render.html(SPANS, prefix="s")
+    assert "tclab-legend" not in render.html(SPANS, Options("s"))
     with pytest.raises(ValueError, match="spans are two series, not 1"):
         replace(SPANS, series={"begin": (0, 1)})
 
 
 def test_a_charts_numbers_are_there_as_a_table():
-    text = Page(render.html(CHART, prefix="c")).text
+    text = Page(render.html(CHART, Options("c"))).text
     for part in ("batch", "compiled", "graphs", "2.5", "–", "The data as a table"):
         assert part in text
     assert "No data." in render.html(replace(CHART, x=(), series={}))

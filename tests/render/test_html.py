@@ -35,9 +35,12 @@ SOURCES = {FILE: "code"}
 
 
 def whole_page():
-    pieces = [render.source(SNIPPET, prefix="code"), render.run(RUN, prefix="a", sources=SOURCES)]
+    pieces = [
+        render.source(SNIPPET, Options("code")),
+        render.run(RUN, Options("a", sources=SOURCES)),
+    ]
     recorded = replace(RUN, environment="h200-torch2.11")
-    return "".join([*pieces, render.run(recorded, prefix="b", sources=SOURCES)])
+    return "".join([*pieces, render.run(recorded, Options("b", sources=SOURCES))])
 
 
 def test_every_artifact_kind_has_both_renderers():
@@ -68,7 +71,7 @@ def test_links_within_the_page_lead_somewhere():
 
 
 def test_lines_that_are_not_on_the_page_are_not_linked():
-    page = Page(render.run(RUN, prefix="a"))
+    page = Page(render.run(RUN, Options("a")))
     lines = [link[1:] for link in page.links if re.search(r"-L\d+$", link)]
     assert set(lines) <= set(page.ids)  # a chain's lines, which link to each other
     assert not [line for line in lines if not line.startswith(("a-chain-", "a-report-"))]
@@ -84,10 +87,10 @@ def test_lines_of_pytorch_link_to_the_commit():
 
 
 def test_source_lines_have_anchors_and_text():
-    page = Page(render.source(SNIPPET, prefix="s"))
+    page = Page(render.source(SNIPPET, Options("s")))
     assert page.ids == [f"s-L{n}" for n in range(1, 8)]
     assert page.text == SOURCE
-    part = Page(render.source(SNIPPET, prefix="s", lines=(4, 6)))
+    part = Page(render.source(SNIPPET, Options("s"), lines=(4, 6)))
     assert part.ids == ["s-L4", "s-L5", "s-L6"]
     assert part.text == "def f(x, w):\n    y = x @ w\n    y = y + 1\n"
 
@@ -96,16 +99,16 @@ def test_keys_of_lines_are_the_chain_s_alone():
     """What links lines is not written beside each line: only a chain has the script for it."""
     assert KERNEL.links and GRAPH.nodes[3].keys
     for artifact in (KERNEL, GRAPH):
-        html = render.html(artifact, prefix="k")
+        html = render.html(artifact, Options("k"))
         assert "fx:" not in html and "data-keys" not in html
 
 
 def test_long_listings_fold_and_say_how_long():
-    html = render.html(LONG, prefix="k")
+    html = render.html(LONG, Options("k"))
     assert "60 lines of C++" in Page(html).text
     assert "<details" in html
-    assert "<details" not in render.html(LONG, prefix="k", fold=False)
-    assert "<details" in render.html(LISTING, prefix="k", fold=True)
+    assert "<details" not in render.html(LONG, Options("k", fold=False))
+    assert "<details" in render.html(LISTING, Options("k", fold=True))
 
 
 @pytest.mark.parametrize("language", ["python", "cpp", "llvm", "mlir", "ttgir", "ptx", "sass", "?"])
@@ -119,7 +122,7 @@ def test_highlighting_keeps_every_line(language, code):
 
 def test_no_breaks_is_said_plainly():
     assert "No graph breaks: one graph." in Page(render.html(NO_BREAKS)).text
-    page = Page(render.html(BREAKS, sources=SOURCES))
+    page = Page(render.html(BREAKS, Options(sources=SOURCES)))
     assert "2 graph breaks, 2 graphs." in page.text
     assert any(link.endswith("/gb/gb0059.html") for link in page.links)
     assert "skipped" in page.text
@@ -142,12 +145,12 @@ def test_cells_of_a_table():
 
 
 def test_tabs_need_no_script():
-    page = Page(render.html(GRAPH, prefix="g"))
+    page = Page(render.html(GRAPH, Options("g")))
     radios = page.named("input")
     assert [r["type"] for r in radios] == ["radio"] * 3
     assert ["checked" in r for r in radios] == [True, False, False]
     assert len({r["name"] for r in radios}) == 1
-    assert "<script" not in render.html(GRAPH, prefix="g")
+    assert "<script" not in render.html(GRAPH, Options("g"))
 
 
 def test_a_stamp_says_what_made_the_run():
@@ -165,7 +168,7 @@ def test_a_stamp_says_what_made_the_run():
 def test_a_failed_run_says_so():
     failure = model.Failure("raised", "ValueError: x", model.SourceLine(FILE, 6), "Traceback: <x>")
     failed = replace(RUN, failure=failure)
-    assert f"{FILE}:6: raised: ValueError: x" in Page(render.run(failed, prefix="r")).text
+    assert f"{FILE}:6: raised: ValueError: x" in Page(render.run(failed, Options("r"))).text
     assert f"{FILE}:6: raised: ValueError: x" in render.run_text(failed)
 
 
@@ -215,9 +218,9 @@ render.run_text(examples.RUN)
 late = [m for m in ("torch", "pygments", "igraph", "matplotlib", "numpy") if m in sys.modules]
 for artifact in examples.ARTIFACTS:
     if artifact.kind not in ("chart", "memory"):
-        render.html(artifact, prefix="p", view="table")
+        render.html(artifact, render.Options("p", view="table"))
 late += [m for m in ("torch", "matplotlib.figure", "igraph") if m in sys.modules]
-render.run(examples.RUN, prefix="r")
+render.run(examples.RUN, render.Options("r"))
 late += [m for m in ("torch", "tclab.capturing", "tclab.engine.schedule") if m in sys.modules]
 print(late)
 """

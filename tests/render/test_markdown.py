@@ -7,6 +7,7 @@ from artifacts_by_hand import ARTIFACTS, RUN, nasty
 from read_html import Page
 
 from tclab import render
+from tclab.render.options import Options
 
 markdown = pytest.importorskip("markdown")
 pytest.importorskip("pymdownx")
@@ -28,7 +29,7 @@ def seen(html):
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("artifact", ARTIFACTS, ids=lambda a: a.name)
 def test_raw_html_survives(artifact, text):
-    html = render.figure(nasty(artifact, text), RUN, prefix="p")
+    html = render.figure(nasty(artifact, text), RUN, Options("p"))
     assert seen(convert(f"before\n\n{html}\n\nafter")) == seen(
         f"<p>before</p>\n{html}\n<p>after</p>"
     )
@@ -36,7 +37,7 @@ def test_raw_html_survives(artifact, text):
 
 def test_the_stash_of_a_fence_survives():
     def formatter(*_args, **_kwargs):
-        return render.run(nasty(RUN, TEXTS[3] + TEXTS[1]), prefix="r")
+        return render.run(nasty(RUN, TEXTS[3] + TEXTS[1]), Options("r"))
 
     fence = [{"name": "x", "class": "x", "format": formatter}]
     settings = {"pymdownx.superfences": {"custom_fences": fence}}

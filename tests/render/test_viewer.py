@@ -10,9 +10,21 @@ import pytest
 from read_html import Page
 
 from tclab import render
-from tclab.model import Chain, Kernel, Listing
+from tclab.model import (
+    Chain,
+    Config,
+    Configuration,
+    FusedGroup,
+    Kernel,
+    KernelFacts,
+    Listing,
+    NotFused,
+    Occupancy,
+    Resources,
+)
+from tclab.render.delivery.files import Files
 from tclab.render.options import Options
-from tclab.render.viewer import elsewhere, facts, instructions
+from tclab.render.viewer import facts, instructions
 from tclab.render.viewer.noise import noise
 
 # ------------------------------------------------------------------------------- noise
@@ -100,7 +112,7 @@ def test_what_is_noise_depends_on_the_stage(stage, line, quiet):
 def test_noise_is_in_the_page_marked_and_not_left_out():
     graph = Listing("g", "g", "# File: f.py:1\nadd = x + 1\n", "python", "dynamo")
     sass = Listing("s", "s", SASS, "text", "sass")
-    page = Page(render.html(Chain(panes=(graph, sass)), prefix="c"))
+    page = Page(render.html(Chain(panes=(graph, sass)), Options("c")))
     assert [a.get("class") for a in page.named("t-l")] == ["tclab-noise", None]
     assert "# File: f.py:1" in page.text and ".headerflags" in page.text
     (bare,) = (a for a in page.named("pre") if "data-noise" in a)
@@ -152,14 +164,15 @@ def test_the_reference_names_its_source_and_says_one_line_of_each():
 
 KERNEL = Kernel(
     "k", "k", "tmp0 = 1\n", "python", "kernel", kernel_name="k0", category="pointwise",
-    facts={
-        "fused": "op0, op1, which share buf0 (op0, op1)",
-        "not fused": "op0 with op7: no shared data; op1 with op8: no shared data; "
-        "op1 with op9: intermediate nodes between node1 & node2",
-        "bytes moved": "8,000", "config": "XBLOCK=8, num_warps=4 (first of 2 candidates)",
-        "registers per thread": "32", "spilled bytes": "0", "instructions": "97",
-        "occupancy": "50% (32 of 64 warps), bounded by registers",
-    },
+    facts=KernelFacts(
+        (FusedGroup(("op0", "op1"), 8000, {"buf0": ("op0", "op1")}),),
+        (NotFused(("op0",), ("op7",), "no shared data"),
+         NotFused(("op1",), ("op8",), "no shared data"),
+         NotFused(("op1",), ("op9",), "intermediate nodes between node1 & node2")),
+        Configuration(Config((("XBLOCK", 8),), 4, 1), 2),
+        Resources(32, 0, occupancy=Occupancy(8, 32, 64, ("registers",))),
+        97,
+    ),
 )  # fmt: skip
 
 
@@ -170,7 +183,7 @@ def test_four_facts_stand_in_sight_and_the_rest_is_folded():
         ("bytes moved", "8,000"),
         ("registers", "32 a thread; occupancy 50% (32 of 64 warps), bounded by registers"),
         ("spills", "0"),
-        ("configuration", "XBLOCK=8, num_warps=4"),
+        ("configuration", "XBLOCK=8, num_warps=4, num_stages=1"),
     ]
     assert "first of 2 candidates" in folded and "97" in folded
 
@@ -187,7 +200,7 @@ def test_a_kernel_without_facts_has_none():
     assert facts.html(Kernel("k", "k", "x\n", "python", "kernel"), Options()) == ""
 
 
-# --------------------------------------------------------------------------- elsewhere
+# --------------------------------------------------------------------------- files
 
 CHAIN = Chain(
     "c", "c",
@@ -206,11 +219,16 @@ def parts_of(script: str) -> tuple[str, list[list[str]]]:
     return match[1], json.loads(match[2])
 
 
+def in_files(chain: Chain, url: str) -> tuple[str, dict[str, str]]:
+    """The chain's HTML, and the files of its machine code."""
+    delivery = Files(url)
+    return render.html(chain, Options("c", delivery=delivery)), delivery.files
+
+
 def test_machine_code_moves_into_a_file_a_stage():
-    page = render.html(CHAIN, prefix="c")
-    moved = elsewhere.moved(page, "assets/code", "../assets/code")
-    scripts = {p: t for p, t in moved.files.items() if p.endswith(".js")}
-    assert len(scripts) == 2 and len(moved.files) == 4
+    page, files = in_files(CHAIN, "a/b.html")
+    scripts = {p: t for p, t in files.items() if p.endswith(".js")}
+    assert len(scripts) == 2 and len(files) == 4
     assert all(path.startswith(("assets/code/c-sass-", "assets/code/c-ptx-")) for path in scripts)
     delivered = dict(map(parts_of, scripts.values()))
     (sass,) = (parts for name, parts in delivered.items() if "sass" in name)
@@ -218,23 +236,23 @@ def test_machine_code_moves_into_a_file_a_stage():
         "\n\tLDG & <b>\n",
         SASS,
     ]
-    away = [a for a in Page(moved.html).named("div") if a.get("class") == "tclab-away"]
+    away = [a for a in Page(page).named("div") if a.get("class") == "tclab-away"]
     assert [a["data-part"] for a in away] == ["0", "1", "0"]
     assert all(f"assets/code/{a['data-code']}.js" in scripts for a in away)
     assert all(a["data-src"] == f"../assets/code/{a['data-code']}.js" for a in away)
-    assert "LDG" not in moved.html
+    assert "LDG" not in page
 
 
 def test_a_reader_without_scripts_is_led_to_the_text():
-    moved = elsewhere.moved(render.html(CHAIN, prefix="c"), "code", "code")
-    links = [link for link in Page(moved.html).links if link.endswith(".txt")]
-    assert set(links) == {path for path in moved.files if path.endswith(".txt")}
-    text = next(t for path, t in moved.files.items() if "sass" in path and path.endswith(".txt"))
+    page, files = in_files(CHAIN, "b.html")
+    links = [link for link in Page(page).links if link.endswith(".txt")]
+    assert set(links) == {path for path in files if path.endswith(".txt")}
+    text = next(t for path, t in files.items() if "sass" in path and path.endswith(".txt"))
     assert "k 1 < 2\n" in text and "1  \tLDG & <b>\n" in text and "NOP" in text
     assert html.unescape(text) == text  # nothing is escaped: it is no page
 
 
 def test_a_page_without_machine_code_stays_as_it_is():
-    page = render.html(Chain(panes=CHAIN.panes[:1]))
-    moved = elsewhere.moved(page, "code", "code")
-    assert moved.html == page and not moved.files
+    chain = Chain(panes=CHAIN.panes[:1])
+    page, files = in_files(chain, "b.html")
+    assert page == render.html(chain, Options("c")) and not files

@@ -11,8 +11,7 @@ from PIL import Image
 
 from tclab.errors import PageError
 from tclab.page import subjects
-from tclab.page.blocks import Page
-from tclab.page.site import later
+from tclab.render.delivery.files import Files
 from tclab.snippets import read
 from tests.chromium import at_rest
 
@@ -88,16 +87,12 @@ def test_the_focus_is_what_the_compiler_gets(tmp_path: Path) -> None:
 
 
 def test_what_is_put_aside_is_a_page_of_its_own() -> None:
-    page = Page("docs/a/b.md", "a/b.html")
-    held = (
-        '<tclab-later data-ids="k" data-title="&lt;SASS&gt;"><pre id="k-L1">x</pre></tclab-later>'
+    parts = Files("a/b.html")
+    assert parts.listing('<pre id="k-L1">x</pre>', "<SASS>", "k") == (
+        '<p class="tclab-later" data-ids="k">'
+        '<a href="../a/b/k.html">&lt;SASS&gt;, on a page of its own</a></p>'
     )
-    html = later.put_aside(page, f"<p>{held}</p>")
-    assert html == (
-        '<p><p class="tclab-later" data-ids="k">'
-        '<a href="../a/b/k.html">&lt;SASS&gt;, on a page of its own</a></p></p>'
-    )
-    (path, aside), = page.files.items()  # fmt: skip
+    (path, aside), = parts.files.items()  # fmt: skip
     assert path == "a/b/k.html" and '<pre id="k-L1">x</pre>' in aside
     assert "<h1>&lt;SASS&gt;</h1>" in aside and 'href="../../a/b.html#k"' in aside
     assert 'href="../../assets/tclab/tclab.css"' in aside

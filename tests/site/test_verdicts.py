@@ -30,7 +30,7 @@ COPIES = ("`copy.deepcopy` breaks the graph", "does not hold", "1 graph", "")
 def judged(*rows: tuple[str, str, str, str], torch: str = "2.13.0+cpu") -> Run:
     table = Table("T", "verdicts", verdicts.COLUMNS, rows)
     provenance = replace(HERE, torch=torch)
-    return Run("beliefs/x", "here", "", "", provenance, 1.0, 1, artifacts=(table,))
+    return Run("beliefs/x", "here", "", provenance, 1.0, 1, artifacts=(table,))
 
 
 def differing() -> list[Run]:

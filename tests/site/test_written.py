@@ -44,7 +44,7 @@ def test_each_shown_table_is_written_beside_the_other_versions(shown: Lab, capsy
     folder = shown.root / "docs" / versions.FOLDER
     versions.write(folder, {"1.0": {"names": frozenset({"aten.sin", "aten.gone"})}})
     assert write.main() == 0
-    here = versions.minor(machine.here().torch)
+    here = machine.here().version.short
     assert capsys.readouterr().out == f"{here}: 2 names of 1 tables\n"
     assert (folder / f"{here}.txt").read_text() == "names + aten.cos\nnames - aten.gone\n"
     assert versions.read(folder)[here]["names"] == {"aten.sin", "aten.cos"}

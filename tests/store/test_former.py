@@ -1,4 +1,4 @@
-"""Recordings of the format before this one: read as they are, and not rewritten."""
+"""Recordings of earlier formats: read as they are, and not rewritten."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def test_nested_kinds_and_mappings_of_format_1_are_read() -> None:
     line = {"kind": "source-line", "file": "a.py", "line": 3, "code": "", "function": ""}
     data = {"kind": "kernel", "title": "", "name": "k", "source_lines": [line],
             "facts": {"$x": "1", "grid": "2"}, "links": {"1": ["py:a.py:3"]}}  # fmt: skip
-    kernel = decode(former.artifact(data))
+    kernel = decode(former.artifact(data, 1))
     assert isinstance(kernel, Kernel)
     assert kernel.source_lines[0].line == 3
-    assert kernel.facts == {"$x": "1", "grid": "2"}
+    assert kernel.facts.written == {"$x": "1", "grid": "2"}
     assert kernel.links == {1: ("py:a.py:3",)}
 
 
@@ -46,5 +46,7 @@ def test_another_format_is_named(tmp_path: Path) -> None:
     data = {"format": run_files.FORMAT + 1, "run": {}, "files": {}}
     data["digest"] = run_files.digest(data)
     (tmp_path / "run.json").write_text(json.dumps(data))
-    with pytest.raises(RecordingError, match="is of format 3, which this tclab does not read"):
+    with pytest.raises(
+        RecordingError, match=f"is of format {run_files.FORMAT + 1}, which this tclab does not read"
+    ):
         run_files.read(tmp_path, "t/x", RecordingError)

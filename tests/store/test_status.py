@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tclab.model import Provenance, Run, Snippet
-from tclab.store import keys
+from tclab.store import keys, rests
 from tclab.store.live import Store
-from tclab.store.status import differences
+from tclab.store.status import differences, of_source
 
 HERE = Provenance(
     torch="2.13.0+cpu",
@@ -24,11 +24,15 @@ HERE = Provenance(
     variables={"TORCH_LOGS": "graph"},
 )
 SNIPPET = Snippet("t/x", Path("snippets/t/x.py"), "T.", "", '"""T."""\n')
-RUN = Run("t/x", "here", keys.source_key(SNIPPET), "capture", HERE, 1.0, 1)
+PACKAGE = {"tclab/a.py": "1", "tclab/b.py": "2", "tclab/drawing.py": "3"}
+RESTS = {"tclab/a.py": "1", "tclab/b.py": "2"}
+RUN = Run("t/x", "here", keys.source_key(SNIPPET), HERE, 1.0, 1, rests_on=RESTS)
 
 
-def why(here: Provenance = HERE, snippet: Snippet = SNIPPET, capture: str = "capture") -> list[str]:
-    return list(differences(RUN, snippet, here, capture))
+def why(
+    here: Provenance = HERE, snippet: Snippet = SNIPPET, package: dict[str, str] = PACKAGE
+) -> list[str]:
+    return list(differences(RUN, snippet, here, package))
 
 
 def test_the_same_is_fresh_on_any_day() -> None:
@@ -67,21 +71,41 @@ def test_every_field_of_a_provenance_but_the_day_counts() -> None:
 
 
 def test_code_that_changed_is_named(tmp_path: Path) -> None:
-    assert why(capture="other") == ["tclab's capture code changed"]
+    assert why(package=PACKAGE | {"tclab/b.py": "other"}) == ["tclab/b.py changed"]
+    assert why(package={"tclab/b.py": "2"}) == ["tclab/a.py changed"]
+    assert why(package={}) == ["tclab/a.py and 1 more changed"]
+    assert why(package=PACKAGE | {"tclab/drawing.py": "other", "tclab/new.py": "4"}) == []
     edited = replace(SNIPPET, source="x = 1")
     assert why(snippet=edited) == ["the snippet changed"]
-    include = tmp_path / "_shared.py"
-    include.write_text("x = 1")
-    assert why(snippet=replace(SNIPPET, includes=(include,))) == [
-        "the snippet changed (or _shared.py)"
-    ]
+
+
+def test_a_file_beside_the_snippet_that_changed_is_named(tmp_path: Path) -> None:
+    path, shared = tmp_path / "snippets/t/x.py", tmp_path / "snippets/t/_shared.py"
+    shared.parent.mkdir(parents=True)
+    path.write_text(SNIPPET.source)
+    shared.write_text("x = 1")
+    snippet = replace(SNIPPET, path=path, includes=(shared,))
+    beside = rests.beside(snippet)
+    rests_on = rests.of_imports([shared], snippet, beside | {"tclab/capturing/x.py": "1"})
+    run = replace(RUN, source_key=keys.source_key(snippet), rests_on=rests_on)
+    assert set(run.rests_on) == {"snippets/t/_shared.py", "tclab/capturing/x.py"}
+    recording = replace(run, environment="h200")
+    shared.write_text("x = 2")
+    assert of_source(recording, snippet, {}) == ("snippets/t/_shared.py changed",)
+    assert of_source(replace(recording, rests_on={}), snippet, {}) == (
+        "the snippet changed (or _shared.py)",
+    )
+    shared.unlink()
+    assert of_source(run, replace(snippet, includes=()), {"tclab/capturing/x.py": "1"}) == (
+        "snippets/t/_shared.py changed",
+    )
 
 
 def test_several_are_all_named() -> None:
     changed = replace(HERE, torch="2.14.0", cores=8)
-    assert why(changed, replace(SNIPPET, source=""), "other") == [
+    assert why(changed, replace(SNIPPET, source=""), PACKAGE | {"tclab/a.py": "other"}) == [
         "the snippet changed",
-        "tclab's capture code changed",
+        "tclab/a.py changed",
         "torch 2.13.0+cpu → 2.14.0",
         "cores 2 → 8",
     ]
@@ -89,19 +113,19 @@ def test_several_are_all_named() -> None:
 
 def test_a_store_says_how_a_run_stands(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert store.status(SNIPPET, HERE, "capture").state == "never"
+    assert store.status(SNIPPET, HERE, PACKAGE).state == "never"
     store.save(RUN)
-    fresh = store.status(SNIPPET, HERE, "capture")
+    fresh = store.status(SNIPPET, HERE, PACKAGE)
     assert (fresh.state, fresh.run()) == ("fresh", RUN)
-    stale = store.status(SNIPPET, replace(HERE, cores=4), "capture")
+    stale = store.status(SNIPPET, replace(HERE, cores=4), PACKAGE)
     assert (stale.state, stale.why, stale.run()) == ("stale", ("cores 2 → 4",), RUN)
     (store.folder("t/x") / "run.json").write_text("{}")
-    damaged = store.status(SNIPPET, HERE, "capture")
+    damaged = store.status(SNIPPET, HERE, PACKAGE)
     assert (damaged.state, damaged.why) == ("stale", ("is not what was written",))
 
 
 def test_a_run_of_the_format_before_is_stale_once(tmp_path: Path) -> None:
-    """It does not say which capture code made it."""
-    assert list(differences(replace(RUN, capture_key=""), SNIPPET, HERE, "capture")) == [
-        "tclab's capture code changed"
+    """It does not say what it rests on."""
+    assert list(differences(replace(RUN, rests_on={}), SNIPPET, HERE, PACKAGE)) == [
+        "it was kept without the files that it rests on"
     ]

@@ -31,10 +31,10 @@ def _gpu() -> str:
     fields = "--query-gpu=utilization.gpu,memory.used"
     command = [tool, fields, "--format=csv,noheader,nounits"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
-    return _said((done.stdout.splitlines() or [""])[0])
+    return _gpu_in_words((done.stdout.splitlines() or [""])[0])
 
 
-def _said(line: str) -> str:
+def _gpu_in_words(line: str) -> str:
     """What a line such as ``97, 10240`` says: use in percent, MiB that are taken."""
     use, _, taken = line.partition(",")
     try:

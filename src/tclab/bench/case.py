@@ -16,7 +16,7 @@ DYNAMIC = "dynamic"
 
 @dataclass(frozen=True)
 class Case:
-    """`builder` is ``module:function`` in `tclab.bench.cases`; it is called with the device and
+    """`builder` is ``module:function`` in `tclab.catalog`; it is called with the device and
     `size`, and returns a `Subject`. `needs` are packages that may be missing.
 
     `name` is ``family/what@size``; `phase` is ``kernel``, ``inference`` or ``training``.

@@ -15,12 +15,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tclab import machine
-from tclab.bench import suites, tell
+from tclab import clone, machine
+from tclab.bench import report, suites
+from tclab.bench.batch import Clock, Rounds, Step, measure
 from tclab.bench.busy import busy
-from tclab.bench.crew import Crew, Worker
+from tclab.bench.pool import Worker, WorkerPool
 from tclab.bench.rows import Book, Row, read
-from tclab.bench.wave import Clock, Rounds, Step, measure
 from tclab.errors import BadRequest, TclabError
 
 EPILOG = """
@@ -70,13 +70,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return _run(asked, Clock(asked.budget, start))
     except BadRequest as problem:
-        tell.warn(str(problem))
+        report.warn(str(problem))
         return 2
     except TclabError as problem:
-        tell.warn(str(problem))
+        report.warn(str(problem))
         return 1
     except KeyboardInterrupt:
-        tell.warn("interrupted\n  next: the same command goes on where it stopped")
+        report.warn("interrupted\n  next: the same command goes on where it stopped")
         return 130
 
 
@@ -87,18 +87,19 @@ def _run(asked: argparse.Namespace, clock: Clock) -> int:
     steps = _steps(asked, device)
     if asked.list:
         for case, modes in suites.missing(steps, ()):
-            tell.say(f"{case.name}: {', '.join(modes)}")
+            report.say(f"{case.name}: {', '.join(modes)}")
         return 0
     if device == "cpu":
         environment["gpu"] = environment["driver"] = ""
+    clone.need("catalog", "tclab bench")
     book = Book.open(asked.out, environment)
     _measure(asked, device, steps, book, clock)
-    for line in tell.summary(book):
-        tell.say(line)
-    tell.say(str(book.path))
+    for line in report.summary(book):
+        report.say(line)
+    report.say(str(book.path))
     if asked.compare:
-        for line in tell.comparison(book, read(asked.compare)):
-            tell.say(line)
+        for line in report.comparison(book, read(asked.compare)):
+            report.say(line)
     return 0
 
 
@@ -129,67 +130,69 @@ def _measure(
     done = {key for key, row in book.rows.items() if row.ok or not asked.again}
     todo = suites.missing(steps, done)
     if not todo:
-        tell.say("every row is there already")
+        report.say("every row is there already")
         return
     if trouble := busy(device):
-        tell.warn(f"{trouble}; rows will show it as a spread")
+        report.warn(f"{trouble}; rows will show it as a spread")
     jobs = asked.jobs or (max(1, (os.cpu_count() or 2) - 1) if device == "cuda" else 1)
     packages = sorted({need for case, _ in todo for need in case.needs})
-    crew = Crew(device, jobs, ["torch", *packages], asked.limit)
+    pool = WorkerPool(device, jobs, ["torch", *packages], asked.limit)
     try:
-        crew.choose_start()
-        Session(crew, book, clock, len(todo)).run(todo, asked.wave)
+        pool.choose_start()
+        Session(pool, book, clock, len(todo)).run(todo, asked.wave)
     finally:
-        crew.close()
+        pool.close()
 
 
 class Session:
-    """Waves of a suite until it is done or the budget ends."""
+    """A suite, batch by batch, until it is done or the budget ends."""
 
-    def __init__(self, crew: Crew, book: Book, clock: Clock, total: int) -> None:
-        self.crew, self.book, self.clock = crew, book, clock
+    def __init__(self, pool: WorkerPool, book: Book, clock: Clock, total: int) -> None:
+        self.pool, self.book, self.clock = pool, book, clock
         self.done, self.total = 0, total
         self.rounds = Rounds()
 
-    def run(self, todo: list[Step], wave: int) -> None:
-        """Every step, wave by wave; what ran out of memory beside others once more, alone."""
+    def run(self, todo: list[Step], processes: int) -> None:
+        """Every step, in batches of so many processes; then what ran out of memory, alone."""
         again: list[Step] = []
-        for steps in waves(todo, wave if self.crew.jobs > 1 else 1):
+        for steps in batches(todo, processes if self.pool.jobs > 1 else 1):
             if not self._time_for_more():
                 return
-            again += self._wave(steps)
+            again += self._batch(steps)
         for step in again:
             if not self._time_for_more():
                 return
-            self._wave([step])
+            self._batch([step])
 
     def _time_for_more(self) -> bool:
-        """Whether another wave can be prepared and timed; says so where not."""
+        """Whether another batch can be prepared and timed; says so where not."""
         least = 20.0 if not self.clock.preparing else 0.5 * min(self.clock.preparing) + 5
         if self.clock.left > least:
             return True
-        tell.say(f"stopped: {self.total - self.done} of {self.total} cases are left")
-        tell.say("  next: the same command goes on where it stopped")
+        report.say(f"stopped: {self.total - self.done} of {self.total} cases are left")
+        report.say("  next: the same command goes on where it stopped")
         return False
 
-    def _wave(self, steps: list[Step]) -> list[Step]:
+    def _batch(self, steps: list[Step]) -> list[Step]:
         workers = sum(len(modes) for _, modes in steps)
         start = time.monotonic()
         prepared = start
 
-        def heard(worker: Worker) -> None:
+        def report_worker(worker: Worker) -> None:
             nonlocal prepared
             prepared = time.monotonic()
             if not worker.ready:
                 reason = worker.reason.partition("\n")[0][:150]
-                tell.say(f"  {worker.case.name} {worker.mode}: {worker.status}: {reason}")
+                report.say(f"  {worker.case.name} {worker.mode}: {worker.status}: {reason}")
 
         until = self.clock.until(workers)
         end = self.clock.end - 4.0
-        again = measure(self.crew, steps, self.rounds, until, end, heard, self._keep)
+        again = measure(self.pool, steps, self.rounds, until, end, report_worker, self._keep)
         self.clock.preparing.append(prepared - start)
         self.clock.timing.append((time.monotonic() - prepared) / max(1, workers))
-        tell.say(f"  prepared in {prepared - start:.0f} s, all in {time.monotonic() - start:.0f} s")
+        report.say(
+            f"  prepared in {prepared - start:.0f} s, all in {time.monotonic() - start:.0f} s"
+        )
         return again
 
     def _keep(self, rows: list[Row]) -> None:
@@ -200,10 +203,10 @@ class Session:
                 self.book.add(row)
         self.done += 1
         rest = self.clock.rest(self.done, self.total)
-        tell.say(tell.case(rows, self.done, self.total, rest))
+        report.say(report.case(rows, self.done, self.total, rest))
 
 
-def waves(steps: Sequence[Step], size: int) -> list[list[Step]]:
+def batches(steps: Sequence[Step], size: int) -> list[list[Step]]:
     """Groups of steps with about `size` processes, no case divided."""
     groups: list[list[Step]] = [[]]
     count = 0

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from tclab.errors import StoreError
 
@@ -29,13 +29,40 @@ PROBLEMS = ("mismatch", "failed", "refused", "skipped", "timeout")
 UNSTABLE = 0.03
 
 
+class Facts(TypedDict, total=False):
+    """What a worker tells of a case in one mode, beside its times; those of the compiler are there
+    where something was compiled.
+    """
+
+    beside: int  # workers that were prepared at the same time
+    sets: int  # of inputs, which calls take in turn
+    rotated_bytes: int  # of all sets
+    cache_bytes: int  # of the device's last cache
+    build_s: float  # seconds to make weights and inputs
+    first_s: float  # seconds of the first call
+    recording_s: float  # seconds that later calls took beyond a warm one's
+    warm_calls: int  # until it was warm
+    call_us: float  # of a warm call
+    error: float | None  # against float64, relative; None if not finite
+    eager_error: float | None
+    peak_bytes: int  # of a warm call
+    held_bytes: int  # that PyTorch keeps of the device, CUDA graphs' included
+    least_bytes: int  # each input, weight and output once
+    flops: int | None  # of eager's products, convolutions and attention; None: cannot be counted
+    graphs: int
+    breaks: int
+    graphs_skipped: int  # CUDA graphs that Inductor did not make
+    kernels: int
+    ir_bytes: int  # Inductor's own count over its kernels
+
+
 @dataclass(frozen=True)
 class Row:
     """What was measured of one case in one mode.
 
     `us` is the median time of one call in µs over `rounds`; `spread` its interquartile range over
     the median; `eager_us` the median of eager in the same rounds; `speed_up` the median of the
-    rounds' quotients. `facts` are what the worker told: see `measured.worker.Facts`.
+    rounds' quotients.
     """
 
     case: str
@@ -48,7 +75,7 @@ class Row:
     speed_up: float | None = None
     rounds: tuple[float, ...] = ()
     reason: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
 
     @property
     def ok(self) -> bool:
@@ -70,7 +97,7 @@ class Row:
         """Seconds before the mode is warm: the first call, and what later calls recorded."""
         if "first_s" not in self.facts:
             return None
-        return float(self.facts["first_s"]) + float(self.facts.get("recording_s", 0.0))
+        return self.facts["first_s"] + self.facts.get("recording_s", 0.0)
 
     @property
     def break_even(self) -> int | None:

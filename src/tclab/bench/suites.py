@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
+from tclab.bench.batch import Step
 from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS, Case
-from tclab.bench.catalog import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, Model
-from tclab.bench.wave import Step
+from tclab.bench.sizes import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, Model
 from tclab.errors import BadRequest
 
 NAMES = ("ceilings", "kernels", "sweeps", "models", "cpu")
@@ -34,7 +34,9 @@ def steps(suite: str, scale: str) -> list[Step]:
 def _ceilings(scale: str) -> Iterator[Step]:
     for name, sizes in CEILINGS.items():
         for label, size in sizes.get(scale, {}).items():
-            case = Case(f"ceilings/{name}@{label}", f"ceilings:{name}", "ceiling", (EAGER,), size)
+            case = Case(
+                f"ceilings/{name}@{label}", f"functions.ceilings:{name}", "ceiling", (EAGER,), size
+            )
             yield case, (EAGER,)
 
 
@@ -50,7 +52,9 @@ def _kernel_cases(scale: str) -> Iterator[Case]:
     for name, kernel in KERNELS.items():
         for label, size in kernel.sizes[scale].items():
             modes = (*_PLAIN, *kernel.others, *_DEAR)
-            yield Case(f"kernels/{name}@{label}", f"kernels:{name}", "kernel", modes, size)
+            yield Case(
+                f"kernels/{name}@{label}", f"functions.kernels:{name}", "kernel", modes, size
+            )
 
 
 def _sweeps(scale: str) -> Iterator[Step]:
@@ -66,7 +70,7 @@ def _batch(batch: int, scale: str) -> Case:
     if scale != "gpu":
         size |= {"width": 64, "layers": 2}
     name, modes = f"sweep/feed_forward@{batch}", (*_PLAIN, AUTOTUNE)
-    return Case(name, "torch_models:feed_forward", "sweep", modes, size)
+    return Case(name, "models.torch_models:feed_forward", "sweep", modes, size)
 
 
 def _length(tokens: int, scale: str) -> Case:
@@ -74,7 +78,9 @@ def _length(tokens: int, scale: str) -> Case:
     if scale != "gpu":
         size["tiny"] = 1
     modes = (*_PLAIN, DYNAMIC)
-    return Case(f"length/transformer@{tokens}", "torch_models:lengths", "length", modes, size)
+    return Case(
+        f"length/transformer@{tokens}", "models.torch_models:lengths", "length", modes, size
+    )
 
 
 def _models(scale: str) -> Iterator[Step]:
@@ -119,8 +125,8 @@ def in_modes(every: Iterable[Step], modes: Collection[str]) -> list[Step]:
     """The steps with eager and these modes alone; all of them where none is named."""
     if not modes:
         return list(every)
-    kept = ((case, tuple(m for m in own if m == EAGER or m in modes)) for case, own in every)
-    return [step for step in kept if len(step[1]) > 1 or EAGER in modes]
+    fewer = ((case, tuple(m for m in own if m == EAGER or m in modes)) for case, own in every)
+    return [step for step in fewer if len(step[1]) > 1 or EAGER in modes]
 
 
 def dear_last(every: Iterable[Step]) -> list[Step]:

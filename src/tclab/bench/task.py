@@ -1,21 +1,20 @@
-"""What a worker is given, and where it begins. Imports torch only in the worker."""
+"""What a worker is given. No torch."""
 
 from __future__ import annotations
 
-import importlib
-import os
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
+from typing import TypedDict
 
 from tclab.bench.case import Case
+from tclab.bench.rows import Facts
 
-#: Names the packages that `measured.ahead` imports, with commas.
+#: Names the packages that `measured.preload` imports, with commas.
 IMPORTS = "TCLAB_BENCH_IMPORTS"
 
 
 @dataclass(frozen=True)
 class Task:
-    """`cache` is an empty folder for the compiler's caches, `gate` the path of a lock that only
+    """`cache` is an empty folder for the compiler's caches, `lock` the path of a lock that only
     one process holds while it works the device hard, `threads` PyTorch's own on a CPU.
     """
 
@@ -23,19 +22,16 @@ class Task:
     mode: str
     device: str
     cache: str
-    gate: str
+    lock: str
     threads: int
 
 
-def enter(task: Task, pipe: Connection) -> None:
-    """A worker's main. It says nothing on stdout or stderr, where the progress is."""
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    if not os.environ.get("TCLAB_BENCH_STDERR"):
-        os.dup2(quiet, 2)
-    importlib.import_module("tclab.bench.measured.worker").work(task, pipe)
+class Answer(TypedDict, total=False):
+    """What a worker sends. Once it is warm, or cannot be, `status` with `reason`: ``ok``,
+    ``memory``, which is tried again, or one of `rows.PROBLEMS`. After a stretch `us`, of one call.
+    """
 
-
-def touch() -> None:
-    """Use the GPU once; an error, and an exit status, where this process cannot."""
-    importlib.import_module("torch").zeros(1, device="cuda")
+    status: str
+    reason: str
+    facts: Facts
+    us: float

@@ -46,16 +46,20 @@ class Request:
 
     def __call__(self, *args: object, **kwargs: object) -> Capture:
         """Compile and call `fn`; the Capture of it."""
-        return self._run([(args, kwargs)])
+        return self.calls([(args, kwargs)])
 
     def over(self, calls: Iterable[tuple[object, ...]]) -> Capture:
         """Compile once and call with each tuple of arguments in turn."""
-        return self._run([(tuple(args), {}) for args in calls])
+        return self.calls([(tuple(args), {}) for args in calls])
 
-    def _run(self, calls: Sequence[Call]) -> Capture:
+    def calls(self, calls: Sequence[Call], *, most_lines: int | None = None) -> Capture:
+        """Compile once and call with each of `calls` in turn: arguments, and those by name.
+
+        Kernels with more than `most_lines` lines are not taken down to instructions.
+        """
         if self.target is not None:
             how: Any = {"backward": self.backward, "options": self.options, "assume": self.assume}
-            return capture_for(self.fn, self.target, calls, **how)
+            return capture_for(self.fn, self.target, calls, most_lines=most_lines, **how)
         check.require()
         results = []
         with fresh(self.fn), compiler.observable(), listen() as trace:
@@ -64,7 +68,7 @@ class Request:
                 results.append(compiled(*args, **kwargs))
                 if self.backward:
                     run_backward(results[-1])
-        return Capture(trace, tuple(results))
+        return Capture(trace, tuple(results), most_lines)
 
 
 class Watch:

@@ -22,11 +22,13 @@ from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.torch_private import cpp_commands
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
-from tclab.errors import CaptureError
+from tclab.errors import CaptureError, TclabError
 from tclab.model import (
     Breaks,
+    Candidates,
     Chain,
     Chart,
+    CompileTime,
     FusionPairs,
     Graph,
     Guards,
@@ -36,6 +38,7 @@ from tclab.model import (
     Recompiles,
     Symbols,
     Table,
+    TimedQuestion,
 )
 
 
@@ -48,11 +51,21 @@ class Capture:
     this capture met them, so ``1/0`` is the first compile of the second piece of code.
     """
 
-    def __init__(self, trace: Trace | None = None, results: tuple[object, ...] = ()) -> None:
+    #: What a target refused; the kernels there are not affected.
+    gaps: tuple[TclabError, ...] = ()
+    #: What a target's GPU would time; the kernels are of both ways.
+    timed: tuple[TimedQuestion, ...] = ()
+
+    def __init__(
+        self,
+        trace: Trace | None = None,
+        results: tuple[object, ...] = (),
+        most_lines: int | None = None,
+    ) -> None:
         self._trace = trace
         self.results = results  #: what each call returned
         #: Kernels with more lines of source are not taken down to instructions. None: all are.
-        self.most_lines: int | None = None
+        self.most_lines = most_lines
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
 
@@ -197,6 +210,10 @@ class Capture:
         own = [unit.output.triton_sources() | unit.output.cpp_sources() for unit in self.units]
         return {k: n for several in own for k, n in long.left_out(several, self.most_lines).items()}
 
+    def compile_candidates(self) -> Candidates:
+        """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
+        return Candidates("Candidates", "candidates")
+
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:
         """What `compile_kernels` gives, under the name that recorded snippets have for it."""
@@ -243,7 +260,12 @@ class Capture:
     @cached_property
     def times(self) -> Table:
         """Compile seconds by phase; the phases add up to the total."""
-        return _times.times(self.trace)
+        return _times.times(self.compile_time)
+
+    @cached_property
+    def compile_time(self) -> CompileTime:
+        """The numbers of `times`."""
+        return _times.compile_time(self.trace)
 
     @cached_property
     def timeline(self) -> Chart:

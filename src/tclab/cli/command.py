@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from tclab import snippets, terminal
+from tclab import terminal
 from tclab.cli import selection
 from tclab.cli.bench import bench
 from tclab.cli.claims import claims
@@ -27,6 +27,7 @@ from tclab.cli.run import run
 from tclab.cli.show import show
 from tclab.cli.verify_target import verify_target
 from tclab.errors import TclabError
+from tclab.project import NoProject, project_root
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
 
@@ -71,7 +72,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       TCLAB_STORE   where runs are kept, instead of .tclab/
       NO_COLOR      no colours
     """
-    context.obj = lambda: Project(snippets.project_root(root))
+    context.obj = lambda: Project(project_root(root))
 
 
 for command in (list_, run, record, show, claims, explain, diff, verify_target, lab, bench):
@@ -94,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TclabError as problem:
         terminal.error(problem)
         return 1
-    except snippets.NoProject as problem:
+    except NoProject as problem:
         terminal.error(f"{problem}\n  next: cd to the project, or say --root FOLDER")
         return 2
     except BrokenPipeError:  # `| head`: what was wanted was read

@@ -46,7 +46,7 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
     if output is None:
         sys.stdout.write("\n\n".join(map(render.text, compared)) + "\n")
         return
-    body = "".join(render.figure(each, prefix=each.name) for each in compared)
+    body = "".join(map(render.figure, compared))
     replace_file(output, standalone.page(f"{names[0]} and {names[1]}", body))
     if open_:
         webbrowser.open(output.resolve().as_uri())

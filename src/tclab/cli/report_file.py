@@ -11,10 +11,9 @@ from pathlib import Path
 
 from tclab import render
 from tclab.errors import BadRequest, ExplainError
-from tclab.explain import load
+from tclab.explain import ExplainRequest, load
 from tclab.model import Report
 from tclab.render.report import document
-from tclab.targets import get
 
 MAKE: dict[str, Callable[[Report], str]] = {
     "html": document.html,
@@ -23,11 +22,11 @@ MAKE: dict[str, Callable[[Report], str]] = {
 }
 
 
-def where_to(spec: str, target: str | None, output: Path | None, format_: str) -> Path | None:
+def where_to(request: ExplainRequest, output: Path | None, format_: str) -> Path | None:
     """Where the report goes, None for stdout; known to be writable before anything is compiled."""
     if output is None and format_ != "html":
         return None
-    output = output or Path(default_name(spec, target))
+    output = output or Path(default_name(request))
     folder = output.parent
     if not folder.is_dir():
         raise BadRequest(f"--output {output}", "there is no such folder", f"mkdir -p {folder}")
@@ -37,10 +36,10 @@ def where_to(spec: str, target: str | None, output: Path | None, format_: str) -
     return output
 
 
-def default_name(spec: str, target: str | None) -> str:
+def default_name(request: ExplainRequest) -> str:
     """``model-Block.html``, ``model-Block-h200.html``: one file for each target."""
-    where, name = load.split(spec)
-    device = f"-{get(target).name}" if target else ""
+    where, name = load.split(request.spec)
+    device = f"-{request.target.name}" if request.target else ""
     return f"{Path(where).name.removesuffix('.py')}-{name}{device}.html"
 
 

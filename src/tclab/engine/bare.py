@@ -12,6 +12,7 @@ from tclab.engine.plan import Plan
 from tclab.engine.record import record
 from tclab.errors import TclabError
 from tclab.model import Snippet
+from tclab.project import project_root
 
 
 def main(argv: list[str]) -> int:
@@ -32,7 +33,7 @@ def main(argv: list[str]) -> int:
 
 
 def _record_plainly(arguments: argparse.Namespace) -> int:
-    root = snippets.project_root()
+    root = project_root()
     chosen = _select(arguments.names, root) if arguments.names else None
     runs = record(
         Plan(root),

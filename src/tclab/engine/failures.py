@@ -41,7 +41,7 @@ def of_job(
 ) -> Failure | None:
     """The failure of one finished process, None where it did as it should.
 
-    `ended` is the supervisor's report, `end` what the process said of itself at its end
+    `ended` is the supervisor's message, `end` what the process said of itself at its end
     (None: nothing), `fault` the Python stack faulthandler wrote, `line` where it was when
     it was stopped (0: unknown).
     """

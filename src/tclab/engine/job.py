@@ -14,14 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from tclab import claims
+from tclab import claims, imports
 from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
-from tclab.engine.worker.protocol import End, Ended, JobFile, Request
+from tclab.engine.worker.protocol import End, Ended, JobFile, JobRequest
 from tclab.model import Artifact, Claim, Failure, Run, Snippet, decode
 from tclab.scrub import plain, scrub
-from tclab.store import keys
+from tclab.store import keys, rests
 from tclab.store.live import Lock
 
 _KEPT_OF_TOO_MUCH = 64 * 1024  # bytes of a stream that went over its limit
@@ -44,7 +44,8 @@ class Job:
     lock: Lock | None = None
     number: int = 0
     folder: Path = field(default_factory=Path)
-    source_key: str = ""  # of the files as they were when it began
+    source_key: str = ""  # of the files as they were when it began, as `beside` is
+    beside: rests.Digests = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -69,6 +70,7 @@ class Job:
         """Make its folder. Its working folder sees the project's snippets and no more."""
         self.number, self.folder = number, folder
         self.source_key = keys.source_key(self.snippet)
+        self.beside = rests.beside(self.snippet)
         for name in ("work", "tmp", "cache"):
             (folder / name).mkdir(parents=True)
         os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
@@ -82,7 +84,7 @@ class Job:
         }
         (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
-    def request(self, cache: Path) -> Request:
+    def request(self, cache: Path) -> JobRequest:
         """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
         own: dict[str, str | None] = dict(variables.job_variables(self.folder))
         alone = self.snippet.alone
@@ -109,18 +111,19 @@ class Job:
     def collect(self, ended: Ended) -> Run:
         """The run, from what its process left and how it ended. Its folder has then served."""
         end = _end(self.folder)
-        shown, unreadable = _artifacts(self.folder / "artifacts.jsonl", self.snippet)
+        artifacts, unreadable = _artifacts(self.folder / "artifacts.jsonl", self.snippet)
         judged = self._judged(end)
         run = replace(
             self._run(),
             seconds=ended["seconds"],
             peak_memory=ended["peak"],
-            artifacts=shown,
+            artifacts=artifacts,
             stdout=_output(self.folder / "stdout", ended),
             stderr=_output(self.folder / "stderr", ended),
             failure=self._failure(ended, end, judged) or (unreadable if end else None),
             raised=end["raised"] if end and end["ended"] == "as declared" else "",
             claims=judged,
+            rests_on=self._rests_on(),
         )
         shutil.rmtree(self.folder, ignore_errors=True)
         return run
@@ -137,6 +140,10 @@ class Job:
         """The run of a snippet under which the engine's process died."""
         return replace(self._run(), failure=failures.lost(self.snippet, log))
 
+    def _rests_on(self) -> dict[str, str]:
+        known = {**self.plan.package, **self.beside}
+        return rests.of_imports(imports.reported(self.folder), self.snippet, known)
+
     def _judged(self, end: End | None) -> tuple[Claim, ...]:
         if end is None:
             return claims.judged(self.snippet.claims, {}, {})
@@ -146,7 +153,7 @@ class Job:
         where = _text(self.folder / "where", 20)
         fault = _text(self.folder / "fault", 1 << 20)
         failure = failures.of_job(self.snippet, ended, end, fault, int(where or 0))
-        false = claims.false(judged, self.plan.here.torch)
+        false = claims.false(judged, self.plan.here.version)
         return failure or failures.of_claims(self.snippet, false)
 
     def _run(self) -> Run:
@@ -155,7 +162,6 @@ class Job:
             snippet=self.name,
             environment=self.environment,
             source_key=self.source_key,
-            capture_key=self.plan.capture,
             provenance=self.plan.here,
             seconds=0.0,
             peak_memory=0,
@@ -187,19 +193,19 @@ def _end(folder: Path) -> End | None:
 
 
 def _artifacts(path: Path, snippet: Snippet) -> tuple[tuple[Artifact, ...], Failure | None]:
-    """What was shown, and a failure for the first line that cannot be read.
+    """What was artifacts, and a failure for the first line that cannot be read.
 
     A crash may cut the last line short. A run that came to its end has written every line.
     """
-    shown: list[Artifact] = []
+    artifacts: list[Artifact] = []
     unreadable = None
     lines = path.read_bytes().split(b"\n") if path.exists() else []
     for number, line in enumerate(filter(None, lines), 1):
         try:
-            shown.append(_artifact(line))
+            artifacts.append(_artifact(line))
         except (ValueError, TypeError) as problem:
             unreadable = unreadable or failures.unreadable(snippet, number, problem)
-    return tuple(shown), unreadable
+    return tuple(artifacts), unreadable
 
 
 def _artifact(line: bytes) -> Artifact:

@@ -1,6 +1,6 @@
 """What can be shown of each snippet, and what must run: fresh, stale and why, lacking, or live.
 
-One plan serves one command or one build of the site. It looks at this machine, at the capture
+One plan serves one command or one build of the site. It looks at this machine, at tclab's
 code and at each snippet's runs once, so all who ask it hear the same.
 """
 
@@ -13,7 +13,7 @@ from tclab import machine
 from tclab.engine import variables
 from tclab.errors import StoreError
 from tclab.model import Run, Snippet
-from tclab.store import keys, recordings
+from tclab.store import recordings, rests
 from tclab.store.live import Store
 from tclab.store.status import Status
 
@@ -21,15 +21,15 @@ from tclab.store.status import Status
 class Plan:
     """The project at `root`, its store, this machine: how every snippet stands.
 
-    `here` is what makes a run now, and `capture` the key of the code that captures: fixed at
-    the start, so that an edit of tclab while it runs makes these runs stale, not wrong.
+    `here` is what makes a run now, and `package` the digests of tclab's files: fixed at the
+    start, so that an edit of tclab while it runs makes these runs stale, not wrong.
     """
 
     def __init__(self, root: Path, store: Store | None = None) -> None:
         self.root = Path(root)
         self.store = store or Store.of(root)
         self.here = machine.here(variables.outer())
-        self.capture = keys.capture_key()
+        self.package = rests.package()
         self._live: dict[str, Status] = {}
         self._recorded: dict[tuple[str, str], Status] = {}
 
@@ -56,8 +56,8 @@ class Plan:
     def to_run(self, snippets: Iterable[Snippet], *, force: bool = False) -> list[Snippet]:
         """Of `snippets`, what can run here and has no fresh run, or all of that under `force`."""
         states = [(snippet, self.live(snippet).state) for snippet in snippets]
-        held = {"lacking"} if force else {"lacking", "fresh"}
-        return [snippet for snippet, state in states if state not in held]
+        left = {"lacking"} if force else {"lacking", "fresh"}
+        return [snippet for snippet, state in states if state not in left]
 
     # ------------------------------------------------------------------ taking
 
@@ -74,4 +74,4 @@ class Plan:
     def _look(self, snippet: Snippet) -> Status:
         if missing := machine.missing_needs(snippet):
             return Status(snippet, "here", "lacking", tuple(sorted(missing)))
-        return self.store.status(snippet, self.here, self.capture)
+        return self.store.status(snippet, self.here, self.package)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tclab.engine import variables
-from tclab.engine.worker.protocol import Report, Request
+from tclab.engine.worker.protocol import JobRequest, Message
 
 
 class Lost(Exception):
@@ -54,7 +54,7 @@ class Pool:
         return self._process is not None and self._process.poll() is None
 
     def start(self, key: str = "") -> None:
-        """Start the supervisor; its report ``ready`` comes when it is."""
+        """Start the supervisor; its message ``ready`` comes when it is."""
         self.close()
         self.key = key
         self._base = Path(tempfile.mkdtemp(prefix="tclab-"))
@@ -78,7 +78,7 @@ class Pool:
         self._numbers += 1
         return self._numbers, self._base / str(self._numbers)
 
-    def send(self, request: Request) -> None:
+    def send(self, request: JobRequest) -> None:
         """Ask for a job. `Lost` where nobody is there."""
         assert self._process is not None, "start the pool first"
         assert self._process.stdin is not None
@@ -88,7 +88,7 @@ class Pool:
         except OSError:
             raise Lost(self._log()) from None
 
-    def reports(self, seconds: float) -> list[Report]:
+    def messages(self, seconds: float) -> list[Message]:
         """What happened within `seconds`, as soon as something did. `Lost` where it died."""
         assert self._process is not None, "start the pool first"
         assert self._process.stdout is not None

@@ -16,7 +16,7 @@ from tclab.engine.events import OnEvent
 from tclab.engine.job import Job
 from tclab.engine.plan import Plan
 from tclab.engine.pool import Lost, Pool
-from tclab.engine.worker.protocol import Ended, Report
+from tclab.engine.worker.protocol import Ended, Message
 from tclab.errors import StoreError, TclabError
 from tclab.model import Run, Snippet
 from tclab.store import keys
@@ -148,8 +148,8 @@ class _Work:
             if not self.running:
                 time.sleep(_POLL if self.todo else 0)
                 return
-            for report in pool.reports(_POLL):
-                self._hear(report)
+            for message in pool.messages(_POLL):
+                self._receive(message)
         except Lost as lost:
             self._lost(pool, lost.log)
 
@@ -191,7 +191,7 @@ class _Work:
     # ------------------------------------------------------------------ one job
 
     def _start(self, job: Job, pool: Pool) -> None:
-        key = keys.digest([self.plan.capture, keys.provenance_key(self.plan.here)])
+        key = keys.digest([dict(self.plan.package), keys.provenance_key(self.plan.here)])
         if not pool.running or pool.key != key:
             self.on_event(events.Warming())
             pool.start(key)
@@ -200,14 +200,14 @@ class _Work:
         self.running[job.number] = job
         pool.send(job.request(pool.cache))
 
-    def _hear(self, report: Report) -> None:
-        if report["event"] == "ready":
+    def _receive(self, message: Message) -> None:
+        if message["event"] == "ready":
             self.ready = True
-            self.on_event(events.Warm(seconds=report["seconds"], note=report["note"]))
-        elif report["event"] == "started":
-            self.on_event(events.Started(self.running[report["job"]].name))
+            self.on_event(events.Warm(seconds=message["seconds"], note=message["note"]))
+        elif message["event"] == "started":
+            self.on_event(events.Started(self.running[message["job"]].name))
         else:
-            self._ended(self.running.pop(report["job"]), report)
+            self._ended(self.running.pop(message["job"]), message)
 
     def _ended(self, job: Job, report: Ended) -> None:
         run = job.collect(report)

@@ -11,14 +11,23 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tclab.explain import ahead, foreign, load, report, run, steps, subject
 from tclab.explain import inputs as _inputs
+from tclab.explain import load, preload, report, run, steps, subject, warning_log
 from tclab.explain import options as _options
-from tclab.explain.foreign import Held
-from tclab.explain.steps import OnStep
+from tclab.explain.request import ExplainRequest, target_named
+from tclab.explain.steps import OnStep, Step
+from tclab.explain.warning_log import WarningLog
 from tclab.model import Report
 
-__all__ = ["Held", "OnStep", "Report", "explain", "explain_named"]
+__all__ = [
+    "ExplainRequest",
+    "OnStep",
+    "Report",
+    "Step",
+    "WarningLog",
+    "explain",
+    "explain_named",
+]
 
 
 def explain(
@@ -40,57 +49,48 @@ def explain(
     which: ``{"pad": "no"}``. Raises TclabError with place, cause and next step.
     """
     run.require_torch()
-    device = run.target_named(target)
-    _options.check(options)
     name = getattr(fn, "__qualname__", type(fn).__name__)
+    request = ExplainRequest(
+        name, target_named(target), backward, options=options, assume=dict(assume or {})
+    )
+    _options.check(options)
     fn, remarks = subject.uncompiled(fn)
-    made = [_inputs.Call(tuple(call)) for call in calls]
-    _inputs.check_fit(getattr(fn, "forward", fn) if subject.is_module(fn) else fn, made, name)
-    found = subject.Subject(name, name, fn, lambda: made, remarks)
-    return _report(found, run.Way(device, backward, options, assume=dict(assume or {})))
+    listed = [_inputs.Call(tuple(call)) for call in calls]
+    _inputs.check_fit(getattr(fn, "forward", fn) if subject.is_module(fn) else fn, listed, name)
+    own = subject.Subject(name, name, fn, lambda: listed, remarks)
+    return _report(own, request, steps.silent)
 
 
 def explain_named(
-    spec: str,
+    request: ExplainRequest,
     *,
-    target: str | None = None,
-    backward: bool = False,
-    inputs: Sequence[str] = (),
-    options: Sequence[str] = (),
-    assume: Sequence[str] = (),
-    long_kernels: bool = False,
     on_step: OnStep = steps.silent,
-    kept: Held | None = None,
+    warnings: WarningLog | None = None,
 ) -> Report:
-    """Report on ``FILE.py:NAME`` or ``MODULE:NAME``; `inputs` are written as ``f32[8,1024]``,
-    `options` of torch.compile as ``mode=max-autotune``, what is assumed of a target as ``pad=no``.
-    `on_step` is told what goes on. Kernels of more than 1,000 lines are not taken down to
-    instructions, which `Report.left_out` says, unless `long_kernels` asks for them.
+    """Report on what the request names. `on_step` is told what goes on. Kernels that have too many
+    lines are not taken down to instructions, which `Report.left_out` says.
 
     The same errors as `explain`; BadRequest where something named is not there. Warnings of other
-    packages are not printed: `Report.warnings` has them, and `kept`, also after an error.
+    packages are not printed: `Report.warnings` has them, and `warnings`, also after an error.
     """
-    kept = kept or Held()
-    where, name = load.split(spec)
-    specs = [_inputs.parse(text) for text in inputs]
-    assumed = _options.parse_assumed(assume, target)
-    most = None if long_kernels else _options.MOST_LINES
-    device = run.target_named(target)
-    way = run.Way(device, backward, _options.parse(options), on_step, assumed, most)
+    warnings = warnings or WarningLog()
+    where, name = load.split(request.spec)
     run.require_torch()
-    with ahead.collecting_rarely():
-        on_step("importing PyTorch")
+    with preload.collecting_rarely():
+        on_step(Step("importing PyTorch"))
         importlib.import_module("torch")  # its loggers are there from now on
-        with foreign.held(kept):
-            on_step(f"importing {where}")
+        with warning_log.collecting(warnings):
+            on_step(Step(f"importing {where}"))
             with load.loaded(where) as module:
-                found = subject.find(module, where, name, specs, grad=backward)
-                on_step("importing PyTorch's compiler")
-                ahead.compiler_imported(cpu=way.target is None)
-                _options.check(way.options)
-                return replace(_report(found, way), warnings=tuple(kept.texts))
+                named = subject.find(module, where, name, request.inputs, grad=request.backward)
+                on_step(Step("importing PyTorch's compiler"))
+                preload.import_compiler(cpu=request.target is None)
+                _options.check(request.options)
+                return replace(_report(named, request, on_step), warnings=tuple(warnings.texts))
 
 
-def _report(found: subject.Subject, way: run.Way) -> Report:
-    calls = tuple(_inputs.describe(call) for call in found.calls())
-    return report.build(found, run.run(found, way), way, calls=calls)
+def _report(of: subject.Subject, request: ExplainRequest, on_step: OnStep) -> Report:
+    calls = tuple(_inputs.describe(call) for call in of.calls())
+    outcome = run.Compilation(of, request, on_step).run()
+    on_step(Step("linking the stages"))
+    return report.build(of, request, outcome, calls)

@@ -20,7 +20,6 @@ from tclab.targets import Target, TargetError
 if TYPE_CHECKING:
     from tclab.model import Breaks
 
-NO_GRAD = "nothing the function returned requires grad"
 _LEAVE = "leave --backward out"
 _HINTS = machine.CXX_STEPS | {
     "FailOnRecompileLimitHit": "see the recompile reasons with fewer calls in example_inputs()",

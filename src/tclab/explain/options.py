@@ -17,6 +17,10 @@ MOST_LINES = 1_000
 _FLAGS = {"dynamic": (True, False, None), "fullgraph": (True, False)}
 
 
+class BadOption(BadRequest):
+    """A keyword that torch.compile does not take, or not with this value."""
+
+
 def parse(texts: Sequence[str]) -> dict[str, Any]:
     """``NAME=VALUE`` of the command line as keywords of torch.compile."""
     found: dict[str, Any] = {}
@@ -48,7 +52,7 @@ def _literal(text: str) -> Any:
 
 
 def check(options: Mapping[str, Any]) -> None:
-    """BadRequest unless torch.compile takes these keywords. It is asked, with a function that is
+    """BadOption unless torch.compile takes these keywords. It is asked, with a function that is
     never called: so the modes and options are those of the PyTorch that is here.
     """
     _check_flags(options)
@@ -71,7 +75,7 @@ def _check_flags(options: Mapping[str, Any]) -> None:
         value = options.get(name, values[0])
         if not any(value is known for known in values):
             known = ", ".join(map(str, values))
-            raise BadRequest(f"--option {name}={value}", f"{name} is one of {known}", "choose one")
+            raise BadOption(f"--option {name}={value}", f"{name} is one of {known}", "choose one")
 
 
 # What PyTorch says:
@@ -87,23 +91,23 @@ _TYPE = re.compile(
 )
 
 
-def _refused(options: Mapping[str, Any], message: str) -> BadRequest:
+def _refused(options: Mapping[str, Any], message: str) -> BadOption:
     """PyTorch's own refusal of these options, with what there is instead."""
     mode, own = options.get("mode"), options.get("options") or {}
     if match := _MODE.search(message):
         modes = [name.strip() for name in match["modes"].split(",")]
         step = f"{_like(str(mode), modes)}the modes are {', '.join(modes)}"
-        return BadRequest(f"--option mode={mode}", "there is no such mode", step)
+        return BadOption(f"--option mode={mode}", "there is no such mode", step)
     if match := _OPTION.search(message):
         near = _like(match["name"], re.findall(r"'([^']+)'", match["all"]))
         step = near.strip() or "torch._inductor.list_options() lists them"
         place = f"--option {match['name']}={own.get(match['name'].replace('-', '_'), '…')}"
-        return BadRequest(place, "neither torch.compile nor Inductor has such an option", step)
+        return BadOption(place, "neither torch.compile nor Inductor has such an option", step)
     if match := _TYPE.search(message):
         place = f"--option {match['name']}={own.get(match['name'])}"
-        return BadRequest(place, f"of type {match['got']}", f"give it a {match['type']}")
+        return BadOption(place, f"of type {match['got']}", f"give it a {match['type']}")
     names = ", ".join([*(n for n in _OWN if n in options), *own])
-    return BadRequest(f"--option {names}", message.splitlines()[0][:200], "leave one of them out")
+    return BadOption(f"--option {names}", message.splitlines()[0][:200], "leave one of them out")
 
 
 def _like(name: str, there: Iterable[str]) -> str:

@@ -3,81 +3,95 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tclab import machine
-from tclab.explain import summary
-from tclab.model import Chain, Report, Table, mapped
-from tclab.render.report import kernels
+from tclab.explain import kernels
+from tclab.model import Candidates, Chain, Counts, Gap, Report, mapped
 from tclab.scrub import scrub
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
-    from tclab.explain.run import Outcome, Way
+    from tclab.errors import TclabError
+    from tclab.explain.request import ExplainRequest
+    from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
+    from tclab.model import TimedQuestion
 
 
-def build(subject: Subject, outcome: Outcome, way: Way, *, calls: tuple[str, ...]) -> Report:
+def build(
+    subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...]
+) -> Report:
     """The report of one capture; files below the working folder are named from there."""
     from tclab.explain import source
 
-    capture, refusal, target = outcome.capture, outcome.refusal, way.target
-    way.on_step("linking the stages")
+    capture, refusal, target = outcome.capture, outcome.refusal, request.target
     chains, fault = _chains(capture, machine_code=refusal is None)
     note = (target.note,) if target and target.note else ()
-    timed = _timed(capture)
     report = Report(
         title=subject.title,
         name="report",
         calls=calls,
         target=target.device if target else "",
-        backward=way.backward,
-        remarks=(*subject.remarks, *note, *timed),
-        gaps=tuple((gap.place, gap.cause, gap.next_step) for gap in getattr(capture, "gaps", ())),
-        refusal=(refusal.place, refusal.cause, refusal.next_step) if refusal else (),
-        left_out=_left_out(capture) if refusal is None else (),
+        backward=request.backward,
+        remarks=(*subject.remarks, *note, *_both_ways(capture.timed)),
+        gaps=tuple(map(_gap, capture.gaps)),
+        refusal=_gap(refusal) if refusal else None,
+        left_out=tuple(_left_out(capture)) if refusal is None else (),
         fault=fault,
-        summary=summary.table(capture, len(calls)),
-        kernels=kernels.table(kernels.rows(chains) or kernels.of_kernels(capture.kernels)),
-        candidates=_candidates(capture) if refusal is None else Table(),
+        counts=_counts(capture, len(calls)),
+        kernels=kernels.rows(chains) or kernels.of_kernels(capture.kernels),
+        candidates=Candidates() if refusal else capture.compile_candidates(),
         sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,
         recompiles=capture.recompiles,
         symbols=capture.symbols,
         guards=capture.guards,
         chains=chains,
-        times=capture.times,
+        compile_time=capture.compile_time,
         provenance=machine.here(),
     )
     return _near(report)
 
 
-def _timed(capture: Capture) -> tuple[str, ...]:
+def _gap(error: TclabError) -> Gap:
+    return Gap(error.place, error.cause, error.next_step)
+
+
+def _counts(capture: Capture, calls: int) -> Counts:
+    generated = sum(kernel.category != "extern" for kernel in capture.kernels)
+    skipped = sum(item.skipped for item in capture.breaks)
+    return Counts(
+        calls=calls,
+        breaks=len(capture.breaks) - skipped,
+        skipped=skipped,
+        graphs=capture.breaks.graphs,
+        recompiles=len(capture.recompiles),
+        all_graphs=len(capture.graphs),
+        guards=sum(map(len, capture.guards)),
+        kernels=generated,
+        library_calls=len(capture.kernels) - generated,
+    )
+
+
+def _both_ways(questions: Sequence[TimedQuestion]) -> tuple[str, ...]:
     """What the GPU would time, so that some kernels are one of two; nothing if nothing."""
-    questions = getattr(capture, "timed", ())
     if not questions:
         return ()
     head = "The GPU would time these to choose. Kernels that depend on it are marked one of two; "
-    choice = questions[0].partition(":")[0]
+    choice = questions[0].choice
     fix = f"--assume {choice}=no or --assume {choice}=yes shows one way. "
-    return (head + "all others are exact either way; " + fix + "; ".join(questions),)
+    return (head + "all others are exact either way; " + fix + "; ".join(map(str, questions)),)
 
 
-def _candidates(capture: Capture) -> Table:
-    """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
-    compiled = getattr(capture, "compile_candidates", None)
-    return compiled() if compiled else Table()
-
-
-def _left_out(capture: Capture) -> tuple[tuple[str, str, str], ...]:
-    """What is said of each kernel that is too long to be taken down to instructions."""
+def _left_out(capture: Capture) -> Iterator[Gap]:
+    """Each kernel that is too long to be taken down to instructions."""
     step = "add --long-kernels for its instructions, too: that can take minutes"
     cause = "its instructions are left out, because it has {lines:,} lines, more than {most:,}"
-    return tuple(
-        (f"kernel {name}", cause.format(lines=lines, most=capture.most_lines), step)
-        for name, lines in capture.long_kernels.items()
-    )
+    for name, lines in capture.long_kernels.items():
+        yield Gap(f"kernel {name}", cause.format(lines=lines, most=capture.most_lines), step)
 
 
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import linecache
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tclab import user_lines
+from tclab import spans, user_lines
 from tclab.explain import notes as lines_of
 from tclab.model import Annotated, Chain, LineNote, Listing, SourceLine, links, slug
 from tclab.scrub import scrub
+from tclab.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,15 +22,6 @@ if TYPE_CHECKING:
 
 #: file as artifacts name it → line → the graphs that hold the line.
 Compiled = dict[str, dict[int, list[str]]]
-
-
-@dataclass(frozen=True)
-class Span:
-    """A function in a file: its first and last line, both included."""
-
-    first: int
-    last: int
-    name: str
 
 
 def compiled_lines(chains: Sequence[Chain]) -> Compiled:
@@ -104,7 +94,7 @@ def _functions(file: str, path: str, lines: set[int], notes: Sequence[LineNote],
     text = linecache.getlines(path)
     return [
         _annotated(file, span, text, notes, compiled)
-        for span in spans("".join(text), lines)
+        for span in spans.around("".join(text), lines)
         if span.first <= len(text)
     ]
 
@@ -124,28 +114,3 @@ def _annotated(file: str, span: Span, text: list[str], notes: Sequence[LineNote]
         notes=tuple(n for n in notes if span.first <= n.line <= span.last),
         compiled={line - span.first + 1: of for line, of in inside.items()},
     )
-
-
-def spans(source: str, lines: Iterable[int]) -> list[Span]:
-    """The outermost functions (methods, in classes) around these lines, in order; a line in no
-    function stands for its statement.
-    """
-    try:
-        body = ast.parse(source).body
-    except SyntaxError:
-        return [Span(1, source.count("\n") + 1, "")]
-    found = {_around(body, line, ()) for line in lines}
-    return sorted(found, key=lambda span: (span.first, span.last))
-
-
-def _around(body: Sequence[ast.stmt], line: int, path: tuple[str, ...]) -> Span:
-    for statement in body:
-        decorators = getattr(statement, "decorator_list", ())
-        first = min([statement.lineno, *(d.lineno for d in decorators)])
-        last = statement.end_lineno or line
-        if first <= line <= last:
-            if isinstance(statement, ast.ClassDef):
-                return _around(statement.body, line, (*path, statement.name))
-            name = getattr(statement, "name", "")
-            return Span(first, last, ".".join([*path, name] if name else path))
-    return Span(line, line, ".".join(path))

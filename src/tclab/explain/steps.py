@@ -6,10 +6,8 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
-
-#: Called with what begins now, in a few words.
-OnStep = Callable[[str], None]
 
 #: Parts of a compile, as PyTorch names them in its structured trace, that take long enough to say.
 _PHASES = {
@@ -23,26 +21,44 @@ _PHASES = {
 }
 
 
-def silent(step: str) -> None:
+@dataclass(frozen=True)
+class Step:
+    """What begins now, in a few words; of compiles, the how manieth it is, and its phase."""
+
+    work: str
+    compile: int = 1
+    phase: str = ""
+
+    def __str__(self) -> str:
+        """``compiling f, compile 2: Inductor``."""
+        which = f", compile {self.compile}" if self.compile > 1 else ""
+        return f"{self.work}{which}" + (f": {self.phase}" if self.phase else "")
+
+
+OnStep = Callable[[Step], None]
+
+
+def silent(step: Step) -> None:
     """Tell nobody."""
 
 
 @contextmanager
-def told(on_step: OnStep, title: str) -> Iterator[None]:
-    """Within the block, `on_step` hears which part of which compile begins."""
+def reported(on_step: OnStep, title: str) -> Iterator[None]:
+    """Within the block, `on_step` is told which phase of which compile begins."""
     from tclab.capturing.torch_private import compiler
 
-    on_step(f"compiling {title}")
-    with compiler.trace_handler(_Heard(on_step, title)):
+    work = f"compiling {title}"
+    on_step(Step(work))
+    with compiler.trace_handler(_PhaseHandler(on_step, work)):
         yield
 
 
-class _Heard(logging.Handler):
-    """Tells of phases from the records of the structured trace."""
+class _PhaseHandler(logging.Handler):
+    """Reports phases from the records of the structured trace."""
 
-    def __init__(self, on_step: OnStep, title: str) -> None:
+    def __init__(self, on_step: OnStep, work: str) -> None:
         super().__init__(logging.DEBUG)
-        self.on_step, self.title, self.compiles = on_step, title, 0
+        self.on_step, self.work, self.compiles = on_step, work, 0
 
     def emit(self, record: logging.LogRecord) -> None:
         meta: dict[str, Any] = getattr(record, "metadata", {})
@@ -52,5 +68,4 @@ class _Heard(logging.Handler):
         phase = _PHASES.get(event.get("name", ""))
         if event.get("ph") == "B" and phase:
             self.compiles += event["name"] == "dynamo"
-            which = f", compile {self.compiles}" if self.compiles > 1 else ""
-            self.on_step(f"compiling {self.title}{which}: {phase}")
+            self.on_step(Step(self.work, self.compiles, phase))

@@ -14,7 +14,6 @@ are on the solved page alone. What a cell shows, it shows with ``print`` or ``tc
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from typing import Literal
 
 from tclab import claims, snippets
 from tclab.errors import LabError
-from tclab.model import Snippet
+from tclab.model import Snippet, parsed
 
 FOLDER = "docs/labs"
 #: What jupytext calls a lab's form.
@@ -120,8 +119,8 @@ def read(path: Path, root: Path) -> Lab:
         raise LabError(place, "a lab's file is named lab1_topic.py", "rename it")
     source = path.read_text(encoding="utf-8")
     _check(source, place)
-    parsed = list(cells(source))
-    title = next((cell.text.split("\n")[0] for cell in parsed if cell.text.startswith("# ")), "")
+    every = list(cells(source))
+    title = next((cell.text.split("\n")[0] for cell in every if cell.text.startswith("# ")), "")
     title = title.lstrip("# ").partition("·")[2].strip() or name["topic"]
     snippet = Snippet(
         name=f"labs/{path.stem}",
@@ -129,7 +128,7 @@ def read(path: Path, root: Path) -> Lab:
         title=title,
         caption="",
         source=source,
-        claims=claims.find(source, place),
+        claims=claims.find(parsed(source), source, place),
         place=place,
         runner="tclab.labs.cells.run",
         includes=(Path(__file__).with_name("cells.py"),),
@@ -140,7 +139,7 @@ def read(path: Path, root: Path) -> Lab:
 
 def _check(source: str, place: str) -> None:
     try:
-        ast.parse(source)
+        parsed(source)
     except SyntaxError as error:
         raise LabError(
             f"{place}:{error.lineno or 1}", f"SyntaxError: {error.msg}", "mend it"

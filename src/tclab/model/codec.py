@@ -19,6 +19,8 @@ Json = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # no
 
 KINDS: dict[str, type] = {}
 KIND = "$kind"
+#: In a field's metadata: what makes the field's value of the text that is stored; `str` made it.
+FROM_TEXT = "from text"
 
 
 def kind(name: str) -> Callable[[T], T]:
@@ -51,7 +53,9 @@ def encode_object(value: object) -> dict[str, Json]:
     if not is_dataclass(value) or KINDS.get(name) is not type(value):
         raise TypeError(f"cannot store a {type(value).__name__}: it has no kind of its own")
     data: dict[str, Json] = {KIND: name}
-    return data | {f.name: encode(getattr(value, f.name)) for f in fields(value)}
+    for f in fields(value):
+        data[f.name] = (str if FROM_TEXT in f.metadata else encode)(getattr(value, f.name))
+    return data
 
 
 def _encode_mapping(mapping: Mapping[object, object]) -> dict[str, Json]:
@@ -91,9 +95,10 @@ def _decode_object(data: dict[str, Json]) -> object:
     cls = KINDS.get(name) if isinstance(name, str) else None
     if cls is None:
         raise ValueError(f"unknown kind {name!r}")
-    if unknown := set(data) - {f.name for f in fields(cls)} - {KIND}:
+    readers = {f.name: f.metadata.get(FROM_TEXT, decode) for f in fields(cls)}
+    if unknown := set(data) - set(readers) - {KIND}:
         raise ValueError(f"{name}: unknown fields {sorted(unknown)}")
-    return cls(**{k: decode(v) for k, v in data.items() if k != KIND})
+    return cls(**{k: readers[k](v) for k, v in data.items() if k != KIND})
 
 
 def mapped(value: Any, change: Callable[[str], str]) -> Any:

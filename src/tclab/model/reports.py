@@ -4,15 +4,72 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import ClassVar
 
-from tclab.model.artifacts import Annotated, Artifact, Chain, Table
-from tclab.model.codec import decode, encode_object, kind
+from tclab.model.artifacts import Annotated, Artifact, Chain
+from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
+from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.runs import Provenance
 
-FORMAT = "tclab explain 3"
+FORMAT = "tclab explain 4"
 _NOWHERE = Provenance("", "", "", "", "", "")
+
+
+@kind("counts")
+@dataclass(frozen=True)
+class Counts:
+    """How much of everything there was. `graphs` are those of the first compile of each piece of
+    code; `all_graphs`, and the guards, kernels and library calls, are those of recompiles, too.
+    """
+
+    kind: ClassVar[str]
+    calls: int = 0
+    breaks: int = 0  # without those for which a function was skipped
+    skipped: int = 0  # functions that run without compiling
+    graphs: int = 0
+    recompiles: int = 0
+    all_graphs: int = 0
+    guards: int = 0
+    kernels: int = 0
+    library_calls: int = 0
+
+
+@kind("phase")
+@dataclass(frozen=True)
+class Phase:
+    """One phase of compiling: how often it began, and its seconds without phases inside it."""
+
+    kind: ClassVar[str]
+    name: str
+    times: int
+    seconds: float
+
+
+@kind("compile-time")
+@dataclass(frozen=True)
+class CompileTime:
+    """What compiling took: phase by phase, over so many frames and backward graphs."""
+
+    kind: ClassVar[str]
+    phases: tuple[Phase, ...] = ()
+    compiles: int = 0
+
+    @property
+    def seconds(self) -> float:
+        """Of all phases."""
+        return sum(phase.seconds for phase in self.phases)
+
+
+@kind("gap")
+@dataclass(frozen=True)
+class Gap:
+    """Something that a report lacks: where, why, and what the reader can do."""
+
+    kind: ClassVar[str]
+    place: str
+    cause: str
+    next_step: str
 
 
 @kind("report")
@@ -21,31 +78,30 @@ class Report(Artifact):
     """Everything that `tclab explain` says of one function. `title` is what was explained.
 
     `calls` are the arguments of each call in words; `target` is a GPU's name, '' for this machine.
-    `refusal` is (place, cause, next step) where the target was refused; then there are only
-    graphs, breaks and guards, or all but machine code. `gaps` are the same of parts that were
-    refused while the rest is shown; `left_out`, of what would take long and was not asked for.
-    `fault` says why the stages could not be
-    linked, where they could not. `warnings` are what other packages said meanwhile.
+    `refusal` is why the target was refused; then there are only graphs, breaks and guards, or all
+    but machine code. `gaps` are parts that were refused while the rest is shown; `left_out` what
+    takes long and was not asked for. `fault` says why the stages could not be linked, where they
+    could not. `warnings` are what other packages said meanwhile.
     """
 
     calls: tuple[str, ...] = ()
     target: str = ""
     backward: bool = False
     remarks: tuple[str, ...] = ()
-    refusal: tuple[str, str, str] | tuple[()] = ()
-    gaps: tuple[tuple[str, str, str], ...] = ()
-    left_out: tuple[tuple[str, str, str], ...] = ()
+    refusal: Gap | None = None
+    gaps: tuple[Gap, ...] = ()
+    left_out: tuple[Gap, ...] = ()
     fault: str = ""
-    summary: Table = field(default_factory=Table)
-    kernels: Table = field(default_factory=Table)
-    candidates: Table = field(default_factory=Table)
+    counts: Counts = Counts()
+    kernels: tuple[KernelRow, ...] = ()
+    candidates: Candidates = field(default_factory=Candidates)
     sources: tuple[Annotated, ...] = ()
     breaks: Breaks = field(default_factory=Breaks)
     recompiles: Recompiles = field(default_factory=Recompiles)
     symbols: Symbols = field(default_factory=Symbols)
     guards: tuple[Guards, ...] = ()
     chains: tuple[Chain, ...] = ()
-    times: Table = field(default_factory=Table)
+    compile_time: CompileTime = CompileTime()
     provenance: Provenance = _NOWHERE
     warnings: tuple[str, ...] = ()
 
@@ -68,8 +124,8 @@ class Report(Artifact):
     @classmethod
     def from_json(cls, text: str) -> Report:
         """The inverse of `to_json`. ValueError for JSON of another kind."""
-        data: dict[str, Any] = json.loads(text)
-        if data.pop("format", None) != FORMAT:
+        data: Json = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
             raise ValueError(f"not a report of the format {FORMAT!r}")
         report: Report = decode(data)
         return report

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
 from tclab.model.artifacts import Artifact, SourceLine
-from tclab.model.codec import kind
+from tclab.model.codec import FROM_TEXT, kind
+from tclab.model.versions import Clause, Version
 
 
 @kind("claim")
 @dataclass(frozen=True)
 class Claim:
-    """An assert with a name. `only` is the clause on versions, such as ``torch >= 2.13``.
+    """An assert with a name. `only` says of which versions of PyTorch it is made.
 
     Of a run, `reached` counts how often it was; it `held` if it was, and never failed.
     """
@@ -23,7 +26,7 @@ class Claim:
     name: str
     line: int  # of the assert
     code: str  # the assert itself, on one line
-    only: str = ""
+    only: Clause = field(default=Clause(), metadata={FROM_TEXT: Clause.of})
     reached: int = 0
     broken: str = ""  # the failed assert's message
     held: bool = False
@@ -57,6 +60,23 @@ class Snippet:
     def topic(self) -> str:
         return self.name.split("/", 1)[0]
 
+    @property
+    def tree(self) -> ast.Module:
+        """The file's syntax, shared: not to be changed."""
+        return parsed(self.source)
+
+    @property
+    def code_start(self) -> int:
+        """The line below the docstring, from 1; the first where there is none."""
+        there = ast.get_docstring(self.tree) is not None
+        return (self.tree.body[0].end_lineno or 0) + 1 if there else 1
+
+
+@lru_cache(maxsize=1024)  # more than the snippets and labs of the project
+def parsed(source: str) -> ast.Module:
+    """The syntax of a file, parsed once in a process. SyntaxError, ValueError as of `ast.parse`."""
+    return ast.parse(source)
+
 
 NEEDS = frozenset({"cuda", "two_gpus", "triton", "cxx"})
 
@@ -79,6 +99,11 @@ class Provenance:
     driver: str = ""
     cores: int = 0
     variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that were set
+
+    @property
+    def version(self) -> Version:
+        """PyTorch's version, to be compared."""
+        return Version.of(self.torch)
 
 
 @kind("failure")
@@ -111,8 +136,7 @@ class Run:
     kind: ClassVar[str]
     snippet: str
     environment: str  # "here", or the name of the recording's folder
-    source_key: str  # digest of the snippet and the local files it includes
-    capture_key: str  # digest of tclab's capture code; '' where it was not kept
+    source_key: str  # digest of the snippet, and of the files it includes and reads
     provenance: Provenance
     seconds: float
     peak_memory: int  # bytes
@@ -122,6 +146,7 @@ class Run:
     failure: Failure | None = None
     raised: str = ""  # the declared error's text, where the snippet declares one
     claims: tuple[Claim, ...] = ()
+    rests_on: Mapping[str, str] = field(default_factory=dict)  # imported file → digest
 
     @property
     def ok(self) -> bool:

@@ -31,6 +31,7 @@ class Page:
     file of each listing on the page to the prefix of its lines' ids, `headings` the line of
     each executable fence to the heading it stands under. What the blocks put aside for the
     site: `keywords` and `groups` of a reference for its search, `files` (path in the site → HTML).
+    `code` is the anchor of the first pane of the first chain.
     """
 
     path: str
@@ -41,6 +42,7 @@ class Page:
     keywords: list[Keyword] = field(default_factory=list)
     groups: list[Group] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
+    code: str = ""
 
     def unique(self, base: str) -> str:
         """An id no other block of the page has: `base` as a slug, numbered from its second use."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tclab.model import Snippet
+from tclab.model import Snippet, Version
 
 #: Folder of the downloads within the site.
 FOLDER = "downloads"
 
 _INSTALL = (
     "# Once, if PyTorch and tclab are not there yet:\n"
-    "# %pip install torch {triton}\n"
+    "# %pip install {pins}\n"
     "# %pip install -e .        # in a clone of the project: tclab itself"
 )
 
@@ -62,8 +61,8 @@ def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
 
     Cell ids are digests of the cells, so that the same snippet gives the same file.
     """
-    pins = f"torch=={torch.split('+')[0]}" if torch else "torch"
-    install = _INSTALL.replace("torch {triton}", f"{pins} {_pin('triton', triton)}")
+    pins = f"{_pin('torch', Version.of(torch).public)} {_pin('triton', triton)}"
+    install = _INSTALL.format(pins=pins)
     caption = f"# {snippet.title}\n\n{snippet.caption}".strip()
     cells = [_cell("markdown", caption), _cell("code", install)]
     for include in (path for path in snippet.includes if path.suffix == ".py"):
@@ -82,10 +81,7 @@ def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
 
 def body(snippet: Snippet) -> str:
     """The snippet's source without its docstring."""
-    tree = ast.parse(snippet.source)
-    lines = snippet.source.splitlines()
-    if ast.get_docstring(tree) is not None:
-        lines = lines[tree.body[0].end_lineno or 0 :]
+    lines = snippet.source.splitlines()[snippet.code_start - 1 :]
     return "\n".join(lines).strip() + "\n"
 
 

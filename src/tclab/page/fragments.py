@@ -7,49 +7,51 @@ versions of the renderer made is swept away after a build.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple
 from pathlib import Path
 
 from tclab import render
 from tclab.model import Artifact, Run, Snippet, encode
 from tclab.page import state
+from tclab.page.blocks import Page
+from tclab.render.delivery.files import Files
 
 
 def figure(
-    run: Run,
-    shown: Artifact,
-    prefix: str,
-    anchors: Mapping[str, str],
-    fold: bool,
-    view: str | None,
-    titled: bool,
-    root: str,
+    page: Page, run: Run, shown: Artifact, prefix: str, fold: bool, view: str | None, titled: bool
 ) -> str:
-    """One artifact of `run` without its stamp; its source lines link into `anchors`, what leads to
-    other pages goes by the site's `root`.
+    """One artifact of `run` without its stamp; its source lines link into the page's listings.
+
+    The page gets the words that a search finds of it, and the files of what a browser asks for
+    later.
     """
 
     def make() -> str:
-        return render.figure(
-            shown, run, prefix=prefix, view=view, fold=fold or None, sources=anchors,
-            root=root, titled=titled, stamped=False,
-        )  # fmt: skip
+        beside = Files(page.url)
+        options = render.Options(
+            prefix, view, fold or None, page.anchors, root=page.link(""), delivery=beside
+        )
+        html = render.figure(shown, run, options, titled=titled, stamped=False)
+        return json.dumps([html, beside.files])
 
-    options = [prefix, sorted(anchors.items()), fold, view, titled, root]
-    return kept(make, "figure", encode(shown), run.provenance.torch_git, options)
+    options = [page.url, prefix, sorted(page.anchors.items()), fold, view, titled]
+    html, files = json.loads(kept(make, "figure", encode(shown), run.provenance.torch_git, options))
+    page.files |= files
+    page.keywords += keywords(shown, prefix)
+    return str(html)
 
 
 def keywords(shown: Artifact, prefix: str) -> list[render.Keyword]:
     """What the site's search finds of an artifact's code."""
 
     def make() -> str:
-        return json.dumps([astuple(word) for word in render.keywords(shown, prefix=prefix)])
+        words = render.keywords(shown, render.Options(prefix))
+        return json.dumps([astuple(word) for word in words])
 
     words = kept(make, "words", encode(shown), prefix)
     return [render.Keyword(*word) for word in json.loads(words)]
@@ -65,16 +67,16 @@ def source(
     """Lines (first, last) of a snippet's file as HTML; those outside of `focus` are folded."""
 
     def make() -> str:
-        return render.source(snippet, lines=lines, prefix=prefix, fold=fold, focus=focus)
+        options = render.Options(prefix, fold=fold)
+        return render.source(snippet, options, lines=lines, focus=focus)
 
     return kept(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
 
 
 def code_start(snippet: Snippet) -> int:
     """The first line after the docstring and the header: what a page shows."""
-    tree = ast.parse(snippet.source)
     lines = snippet.source.splitlines()
-    number = tree.body[0].end_lineno or 0 if ast.get_docstring(tree) is not None else 0
+    number = snippet.code_start - 1
     while number < len(lines) - 1 and (
         not lines[number].strip() or lines[number].startswith("# tclab:")
     ):

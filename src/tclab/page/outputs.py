@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 
 from tclab import render
 from tclab.errors import PageError, TclabError
-from tclab.model import Artifact, Report, Run, Snippet, Text, slug
+from tclab.model import Artifact, Chain, Report, Run, Snippet, Text, slug
 from tclab.page import downloads, fragments, subjects
 from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
-from tclab.page.site import later, reports
+from tclab.page.site import reports
 from tclab.render import parts
 from tclab.render.escape import esc, tag
 from tclab.render.options import Options
+from tclab.render.viewer.panes import Panes
 
 
 def whole(
@@ -195,26 +196,26 @@ def _figure(
     view: str | None,
     above: str,
 ) -> str:
-    """One artifact with its title; what it puts aside goes to the page."""
+    """One artifact with its title; the page notes where the code of its first chain begins."""
     page = block.on
     prefix = page.unique(f"{snippet.name}-{run.environment}-{artifact.name}")
     titled = not _same(artifact.title, above)
     if isinstance(artifact, Report):
         return reports.figure(page, artifact, prefix)
     try:
-        where = page.anchors, fold, view, titled, page.link("")
-        html = fragments.figure(run, artifact, prefix, *where)
+        html = fragments.figure(page, run, artifact, prefix, fold, view, titled)
     except TclabError as error:  # such as a view that a graph has not
         raise PageError(block.place, error.cause, error.next_step) from None
-    page.keywords += fragments.keywords(artifact, prefix)
-    return later.put_aside(page, html)
+    if isinstance(artifact, Chain) and artifact.panes and not page.code:
+        page.code = Panes(artifact, Options(prefix)).id(0)
+    return html
 
 
 def label(run: Run) -> str:
     """A run's tab: its device and its PyTorch."""
     made = run.provenance
     device = _short_gpu(made.gpu) if made.gpu else "CPU"
-    return f"{device} · torch {made.torch.split('+')[0]}"
+    return f"{device} · torch {made.version.public}"
 
 
 def _short_gpu(name: str) -> str:

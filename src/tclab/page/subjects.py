@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tclab import spans
 from tclab.errors import PageError
 from tclab.model import Snippet
 
@@ -30,14 +31,13 @@ def focus(
     first, last = lines
     if named is None and last - first < SHORT:
         return []
-    tree = ast.parse(snippet.source)
-    defined = dict(_defined(tree))
+    defined = dict(_defined(snippet.tree))
     for name in named or ():
         if name not in defined:
             cause = f"{snippet.name} defines no {name!r}"
             raise PageError(place, cause, f"it defines: {', '.join(defined) or 'nothing'}")
-    wanted = _given(tree, defined) if named is None else set(named)
-    ranges = {_range(node) for name, node in defined.items() if name in wanted}
+    wanted = _given(snippet.tree, defined) if named is None else set(named)
+    ranges = {spans.lines_of(node) for name, node in defined.items() if name in wanted}
     return sorted((a, b) for a, b in ranges if first <= a and b <= last)
 
 
@@ -50,12 +50,6 @@ def _defined(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     yield target.id, node
-
-
-def _range(node: ast.stmt) -> tuple[int, int]:
-    above = node.decorator_list if isinstance(node, _Definition) else []
-    start = min([node.lineno, *(each.lineno for each in above)])
-    return start, node.end_lineno or node.lineno
 
 
 def _given(tree: ast.Module, defined: Mapping[str, ast.stmt]) -> set[str]:

@@ -7,7 +7,8 @@ Matplotlib (charts), each imported when it is first needed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -65,84 +66,60 @@ SCRIPTS = {
     "chain.js": ("page/ready.js", *(f"chain/{part}.js" for part in _CHAIN)),
 }
 
-Sources = Mapping[str, str]
 
-
-def html(
-    artifact: Artifact,
-    *,
-    prefix: str = "",
-    view: str | None = None,
-    fold: bool | None = None,
-    sources: Sources | None = None,
-    torch_git: str = "",
-) -> str:
-    """The artifact as HTML, without title and stamp.
-
-    `prefix` (default: the artifact's name) begins every id: unique in a page. `view`
-    picks a graph's ``picture``, ``table`` or ``text``. `fold`: None folds what is long.
-    `sources` maps files to the prefix that `source` showed them under on this page.
-    """
-    chosen = identifier(prefix or artifact.name)
-    return kinds.html(artifact, Options(chosen, view, fold, sources or {}, torch_git))
+def html(artifact: Artifact, options: Options | None = None) -> str:
+    """The artifact as HTML, without title and stamp."""
+    return kinds.html(artifact, _named(options, artifact))
 
 
 def figure(
     artifact: Artifact,
     run: Run | None = None,
+    options: Options | None = None,
     *,
-    prefix: str = "",
-    view: str | None = None,
-    fold: bool | None = None,
-    sources: Sources | None = None,
-    root: str | None = None,
     titled: bool = True,
     stamped: bool = True,
 ) -> str:
     """The artifact with its title above and, where `run` made it, its stamp beneath.
 
-    `root` leads from the page to the site's root: without one nothing links to another page.
     `titled` and `stamped` False leave them to whoever shows several of a run together.
     """
-    options = Options(identifier(prefix or artifact.name), view, fold, sources or {}, root=root)
-    return _run.figure(artifact, run, options, titled=titled, stamped=stamped)
+    return _run.figure(artifact, run, _named(options, artifact), titled=titled, stamped=stamped)
 
 
-def run(
-    run: Run,
-    *,
-    prefix: str = "",
-    view: str | None = None,
-    fold: bool | None = None,
-    sources: Sources | None = None,
-) -> str:
+def _named(options: Options | None, artifact: Artifact) -> Options:
+    """The options, with a prefix that can begin an id: by default the artifact's name."""
+    options = options or Options()
+    return replace(options, prefix=identifier(options.prefix or artifact.name))
+
+
+def run(run: Run, options: Options | None = None) -> str:
     """Every artifact of a run, each a figure, and the stamp of them all."""
-    return _run.html(run, Options(identifier(prefix), view, fold, sources or {}))
+    return _run.html(run, options or Options())
 
 
 def source(
     snippet: Snippet,
+    options: Options | None = None,
     *,
-    prefix: str = "",
     lines: tuple[int, int] | None = None,
-    fold: bool | None = None,
     focus: Sequence[tuple[int, int]] = (),
 ) -> str:
     """The snippet's code, line n under the anchor ``{prefix}-L{n}``; `lines` are inclusive.
 
     Where there is a `focus` (ranges of lines, in order), the lines outside of it are folded.
     """
-    return _run.source(snippet, Options(identifier(prefix), None, fold), lines, focus)
+    return _run.source(snippet, options or Options(), lines, focus)
 
 
-def keywords(artifact: Artifact, *, prefix: str = "") -> list[Keyword]:
+def keywords(artifact: Artifact, options: Options | None = None) -> list[Keyword]:
     """What a search finds of the artifact's code: operations and kernels, each with a line."""
-    return opcodes.of(artifact, Options(identifier(prefix or artifact.name)))
+    return opcodes.of(artifact, _named(options, artifact))
 
 
-def output(run: Run, *, prefix: str = "", fold: bool | None = None) -> str:
+def output(run: Run, options: Options | None = None) -> str:
     """What the run printed, and the error it was declared to end with."""
-    return _run.output(run, Options(identifier(prefix), None, fold))
+    return _run.output(run, options or Options())
 
 
 def stamp(run: Run) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from tclab.render.delivery import Delivery
 from tclab.render.escape import esc, identifier, tag
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class Options:
     `fold` None folds what is long, True everything, False nothing. `sources` maps the
     file of a source line to the prefix of its listing on this page; only those are
     linked. `torch_git` is the commit that links into PyTorch's own files point at. `root` leads
-    from the page to the site's root, such as ``../``; None where there is no site.
+    from the page to the site's root, such as ``../``; None where there is no site. `delivery` says
+    how long parts reach the reader.
     """
 
     prefix: str = ""
@@ -34,6 +36,7 @@ class Options:
     sources: Mapping[str, str] = field(default_factory=dict)
     torch_git: str = ""
     root: str | None = None
+    delivery: Delivery = field(default_factory=Delivery)
 
     def id(self, *parts: object) -> str:
         """An id of this artifact."""

@@ -64,14 +64,6 @@ def size(lines: int, language: str) -> str:
     return count(lines, "line") + (f" of {language}" if language else "")
 
 
-def later(body: str, title: str, options: Options) -> str:
-    """`body`, which a site may keep in a file of its own until it is asked for.
-
-    The element occurs nowhere else and not within itself, so that it is found as text.
-    """
-    return tag("tclab-later", body, data_ids=options.prefix, data_title=one_line(title))
-
-
 def table(
     head: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -82,6 +74,17 @@ def table(
     search: bool = True,
 ) -> str:
     """A table that scrolls sideways in its own box. Cells of `rows` are HTML already."""
+    return scroll(grid(head, rows, right=right, units=units), label or "Table", search=search)
+
+
+def grid(
+    head: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Sequence[bool] = (),
+    units: Sequence[str] = (),
+) -> str:
+    """A table without its box."""
     align = ["tclab-num" if r else None for r in [*right, *[False] * len(head)]][: len(head)]
     padded = [*units, *[""] * len(head)][: len(head)]
     names = [_heading(*each) for each in zip(head, padded, align, strict=True)]
@@ -90,8 +93,7 @@ def table(
         cells = (tag("td", cell, class_=align[i]) for i, cell in enumerate(row))
         body.append(tag("tr", "".join(cells)))
     inner = f"<thead><tr>{''.join(names)}</tr></thead><tbody>{''.join(body)}</tbody>"
-    html = tag("table", inner, class_="tclab-table")
-    return scroll(html, label or "Table", search=search)
+    return tag("table", inner, class_="tclab-table")
 
 
 def _heading(name: str, unit: str, align: str | None) -> str:

@@ -33,12 +33,15 @@ def _torch(made: Provenance) -> str:
     return f"PyTorch {made.torch}" + (f" ({git})" if git else "")
 
 
+def made_by(made: Provenance) -> list[str]:
+    """Which PyTorch, which device, which day, as text."""
+    triton = f"Triton {made.triton}" if made.triton else ""
+    return [one_line(p) for p in (_torch(made), triton, device(made), made.date) if p]
+
+
 def pieces(run: Run) -> list[str]:
     """The stamp's parts as text."""
-    made = run.provenance
-    triton = f"Triton {made.triton}" if made.triton else ""
-    found = (_torch(made), triton, device(made), made.date, seconds(run.seconds), origin(run))
-    return [one_line(p) for p in found if p]
+    return [*made_by(run.provenance), seconds(run.seconds), one_line(origin(run))]
 
 
 def html(run: Run) -> str:

@@ -15,6 +15,7 @@ from pathlib import Path
 from tclab.errors import StoreError
 from tclab.model import Provenance, Run, Snippet
 from tclab.store import folders, run_files
+from tclab.store.rests import Digests
 from tclab.store.run_files import Head
 from tclab.store.status import State, Status, differences
 
@@ -52,8 +53,8 @@ class Store:
         """The last run, if it failed."""
         return self._read(self._failed_folder(_name(snippet)), _name(snippet))
 
-    def status(self, snippet: Snippet, here: Provenance, capture: str) -> Status:
-        """How the last good run stands here, under capture code of this key.
+    def status(self, snippet: Snippet, here: Provenance, package: Digests) -> Status:
+        """How the last good run stands here, under tclab's files of these digests.
 
         A damaged one is stale: it is made again.
         """
@@ -63,7 +64,7 @@ class Store:
             return self._not_fresh(snippet, "stale", (error.cause,))
         if head is None:
             return self._not_fresh(snippet, "never", ())
-        if why := differences(head.run, snippet, here, capture):
+        if why := differences(head.run, snippet, here, package):
             return self._not_fresh(snippet, "stale", why, head)
         return Status(snippet, "here", "fresh", head=head)
 

@@ -37,7 +37,7 @@ def status(root: Path, environment: str, snippet: Snippet) -> Status:
         _check_place(root, environment, snippet, head)
     except RecordingError as problem:
         return Status(snippet, environment, "broken", (problem.cause,), problem)
-    if why := of_source(head.run, snippet):
+    if why := of_source(head.run, snippet, {}):
         cause = f"snippets/{snippet.name}.py has changed since it was recorded"
         step = f"record it again on that machine: tclab record {environment} {snippet.name}"
         stale = RecordingError(_place(root, where), cause, step)

@@ -4,8 +4,8 @@
 JSON file an artifact, and long code in a file of its own language. It is written last
 and carries the SHA-256 of every other file and a digest over itself.
 
-``format`` numbers what the files look like. This module writes FORMAT, and reads it and the one
-before it (`former`): a recording outlives one change of the format without being made again.
+``format`` numbers what the files look like. This module writes FORMAT, and reads all before it
+(`former`): a recording outlives a change of the format without being made again.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import cast
 from tclab.errors import StoreError
 from tclab.model import Artifact, Json, Run, decode, encode_object
 from tclab.store import former
+from tclab.store.former import FORMAT
 from tclab.store.keys import digest, file_digest
 
-FORMAT = 2
 _FILE = "$file"  # marks the place of a text that has a file of its own
 _LONG = {"code", "text", "tree"}  # fields of artifacts that get one
 _SUFFIXES = {
@@ -100,7 +100,7 @@ def head(folder: Path, name: str, error: type[StoreError] = StoreError) -> Head:
     data = _json(path, name, error)
     if data.pop("digest", None) != digest(data):
         raise _damaged(path, name, "is not what was written", error)
-    if (number := data.get("format")) not in (FORMAT, former.FORMAT):
+    if (number := data.get("format")) not in range(1, FORMAT + 1):
         cause = f"is of format {number}, which this tclab does not read"
         raise _damaged(path, name, cause, error)
     files = cast("dict[str, str]", data["files"])
@@ -115,8 +115,7 @@ def head(folder: Path, name: str, error: type[StoreError] = StoreError) -> Head:
 def _head(folder: Path, data: dict[str, Json], files: dict[str, str]) -> Head:
     number, run = cast(int, data["format"]), cast("dict[str, Json]", data["run"])
     artifacts = tuple(cast("list[str]", run.pop("artifacts")))
-    run = former.run(run) if number == former.FORMAT else run
-    return Head(decode(run), folder, artifacts, files, number)
+    return Head(decode(former.run(run, number)), folder, artifacts, files, number)
 
 
 def read(folder: Path, name: str, error: type[StoreError] = StoreError) -> Run:
@@ -142,8 +141,7 @@ def _artifact(short: Head, file: str, error: type[StoreError]) -> Artifact:
         if isinstance(value, dict) and set(value) == {_FILE}:
             data[key] = _text(short.folder / str(value[_FILE]))
     try:
-        upgraded = former.artifact(data) if short.format == former.FORMAT else data
-        return cast(Artifact, decode(upgraded))
+        return cast(Artifact, decode(former.artifact(data, short.format)))
     except (ValueError, TypeError) as problem:
         raise _damaged(path, name, f"cannot be read: {problem}", error) from None
 

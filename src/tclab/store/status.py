@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tclab.errors import RecordingError, StoreError
 from tclab.model import Provenance, Run, Snippet
-from tclab.store import keys, run_files
+from tclab.store import keys, rests, run_files
+from tclab.store.rests import Digests
 from tclab.store.run_files import Head
 
 #: fresh: it holds. stale: what it depends on has changed since. never: there is none. failed:
@@ -42,24 +43,36 @@ class Status:
         return run_files.whole(self.head, error)
 
 
-def differences(run: Run, snippet: Snippet, here: Provenance, capture: str) -> tuple[str, ...]:
+def differences(run: Run, snippet: Snippet, here: Provenance, package: Digests) -> tuple[str, ...]:
     """What `run` depends on and is different now, in words; empty: it holds.
 
-    `capture` is `keys.capture_key`. Of the provenance everything counts but the day.
+    `package` is `rests.package()`. Of the provenance everything counts but the day.
     """
     return (
-        *of_source(run, snippet),
-        *(["tclab's capture code changed"] if run.capture_key != capture else []),
+        *of_source(run, snippet, package),
+        *([] if run.rests_on else ["it was kept without the files that it rests on"]),
         *_of_provenance(run.provenance, here),
     )
 
 
-def of_source(run: Run, snippet: Snippet) -> tuple[str, ...]:
-    """As `differences`, of the snippet and the files it imports alone."""
-    if run.source_key == keys.source_key(snippet):
-        return ()
-    files = ", ".join(path.name for path in snippet.includes)
-    return (f"the snippet changed{f' (or {files})' if files else ''}",)
+def of_source(run: Run, snippet: Snippet, package: Digests) -> tuple[str, ...]:
+    """As `differences`, of the snippet and the files it rests on alone."""
+    changed = rests.changed(run, snippet, package)
+    own = () if any(map(rests.is_local, changed)) else _of_snippet(run, snippet)
+    return (*own, *_of_files(changed))
+
+
+def _of_snippet(run: Run, snippet: Snippet) -> Iterator[str]:
+    """The snippet's key is over the files it includes, too; a run of format 3 names those."""
+    if run.source_key != keys.source_key(snippet):
+        files = "" if run.rests_on else ", ".join(path.name for path in snippet.includes)
+        yield f"the snippet changed{f' (or {files})' if files else ''}"
+
+
+def _of_files(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        more = len(names) - 1
+        yield f"{names[0]}{f' and {more} more' if more else ''} changed"
 
 
 _NAMES = {"triton": "Triton", "python": "Python", "cuda": "CUDA", "gpu": "GPU", "cpu": "CPU"}

@@ -12,8 +12,8 @@ import torch
 from torch import fx
 
 import tclab
-from tclab.capturing.torch_private import check, compiler, origins, origins_kernels
-from tclab.capturing.torch_private.private import Private, gone
+from tclab.capturing.torch_private import compiler, origins, origins_kernels
+from tclab.capturing.torch_private.private import gone
 from tclab.capturing.trace import events, notes
 
 
@@ -85,17 +85,3 @@ def test_a_capture_inside_a_capture_has_its_own_chain() -> None:
 
 def test_all_private_names_are_there() -> None:
     assert gone(origins.NAMES) == []
-
-
-def test_a_name_that_moved_is_said_with_the_files_to_change(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    moved = Private("torch._inductor.graph", "GraphLowering.run_it", "a test", "torch 2.11")
-    monkeypatch.setattr(origins, "NAMES", (moved,))
-    (problem,) = check.check()
-    said, _, files = problem.partition("; named in ")
-    sentence = "torch._inductor.graph.GraphLowering.run_it is gone"
-    assert said == f"{sentence} (used for: a test; seen in torch 2.11"
-    table, *users = [name.strip(" )") for name in files.split(",")]
-    assert table.startswith("capturing/torch_private/")
-    assert "capturing/target/choices.py" in users

@@ -11,6 +11,7 @@ import pytest
 from tclab import render
 from tclab.model import Chain
 from tclab.render import standalone
+from tclab.render.options import Options
 from tests.site.viewer.chains import chain
 from tests.site.viewer.page import Open
 
@@ -28,7 +29,7 @@ def opened(tab: Any, tmp_path: Path) -> Iterator[Open]:
     def open_report(
         shown: Chain | None = None, anchor: str = "", edit: Callable[[str], str] = str, **more: Any
     ) -> Any:
-        body = FILLER + render.figure(shown or chain(), prefix="c") + FILLER * 20
+        body = FILLER + render.figure(shown or chain(), options=Options("c")) + FILLER * 20
         path.write_text(edit(standalone.page("A report", body)), encoding="utf-8")
         script = more.pop("script", "")
         pages.append(tab(**{"viewport": {"width": 1500, "height": 900}} | more))

@@ -9,9 +9,16 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tclab.capturing.target.chooser import VERIFIED  # noqa: E402
-from tclab.capturing.target.sdpa import versions  # noqa: E402
+from tclab.capturing.target.sdpa import (  # noqa: E402
+    cudnn,
+    efficient,
+    flash,
+    shared,
+    versions,
+)
 from tclab.capturing.target.sdpa.call import CUDNN_FIRST, DEFAULT_ORDER, Call, Machine  # noqa: E402
 from tclab.capturing.target.sdpa.choose import choose  # noqa: E402
+from tclab.capturing.target.sdpa.rule import Rules  # noqa: E402
 from tclab.targets import CUDNN, TARGETS  # noqa: E402
 from tclab.verify.attention import cases, record, replay, report, symbols  # noqa: E402
 
@@ -74,6 +81,82 @@ def test_every_rule_names_its_place_in_the_source(version: versions.Version) -> 
         assert all(rule.place.startswith("aten/src/ATen/native/transformers/") for rule in rules)
 
 
+#: Each backend's rules in the order of its source, and the versions of PyTorch that ask them.
+ASKED = {
+    "cudnn": """
+        cudnn.cudnn_9                    2.11 2.12 2.13 2.14 2.15
+        cudnn.switched_on                2.11 2.12 2.13 2.14 2.15
+        shared.four_dimensions           2.11 2.12 2.13 2.14 2.15
+        cudnn.not_deterministic          2.11 2.12 2.13 2.14 2.15
+        cudnn.low_precision              2.11 2.12 2.13 2.14 2.15
+        shared.mask_fits                 2.11 2.12 2.13 2.14 2.15
+        cudnn.hardware                   2.11 2.12 2.13 2.14 2.15
+        cudnn.dropout                         2.12 2.13 2.14 2.15
+        shared.nonzero_lengths           2.11 2.12 2.13 2.14 2.15
+        shared.last_stride_if_wide       2.11 2.12 2.13 2.14 2.15
+        shared.free_heads                2.11 2.12 2.13
+        shared.free_or_one_head                         2.14
+        shared.free_or_one_head_2_15                         2.15
+        cudnn.batch_and_heads                      2.13 2.14 2.15
+        cudnn.decode                                    2.14 2.15
+        cudnn.head_sizes                 2.11 2.12 2.13
+        cudnn.head_sizes_256                            2.14 2.15
+        cudnn.positions                  2.11 2.12 2.13 2.14 2.15
+        cudnn.keys_64_mod_128                                2.15
+        cudnn.training                                  2.14 2.15
+    """,
+    "flash": """
+        flash.switched_on                2.11 2.12 2.13 2.14 2.15
+        shared.four_dimensions           2.11 2.12 2.13 2.14 2.15
+        flash.no_mask                    2.11 2.12 2.13 2.14 2.15
+        flash.head_size                  2.11 2.12 2.13 2.14 2.15
+        flash.hardware                   2.11 2.12 2.13 2.14 2.15
+        flash.training                   2.11 2.12 2.13 2.14
+        flash.training_2_15                                  2.15
+        flash.causal                     2.11 2.12 2.13 2.14 2.15
+        flash.dtypes                     2.11 2.12 2.13 2.14 2.15
+        shared.grouped_heads             2.11 2.12 2.13
+        shared.grouped_or_one_head                      2.14
+        shared.grouped_or_one_head_2_15                      2.15
+        shared.nonzero_lengths           2.11 2.12 2.13 2.14 2.15
+        shared.last_stride_if_wide       2.11 2.12 2.13 2.14 2.15
+        flash.grid_size                                      2.15
+    """,
+    "efficient": """
+        efficient.switched_on            2.11 2.12 2.13 2.14 2.15
+        efficient.hardware               2.11 2.12 2.13 2.14 2.15
+        shared.four_dimensions           2.11 2.12 2.13 2.14 2.15
+        efficient.head_sizes             2.11 2.12 2.13 2.14 2.15
+        efficient.beginnings                       2.13 2.14 2.15
+        shared.nonzero_lengths           2.11 2.12 2.13 2.14 2.15
+        shared.last_stride               2.11 2.12 2.13 2.14 2.15
+        shared.equal_heads               2.11 2.12 2.13
+        shared.grouped_or_one_head                      2.14
+        shared.grouped_or_one_head_2_15                      2.15
+        efficient.dtypes                 2.11 2.12 2.13 2.14 2.15
+    """,
+}
+ROOMS = {"cudnn": cudnn, "efficient": efficient, "flash": flash, "shared": shared}
+
+
+@pytest.mark.parametrize("backend", ASKED)
+@pytest.mark.parametrize("version", versions.VERSIONS.values(), ids=lambda v: v.name)
+def test_each_version_asks_these_rules_in_this_order(
+    version: versions.Version, backend: str
+) -> None:
+    rows = [line.split() for line in ASKED[backend].strip().splitlines()]
+    asked = [name.split(".") for name, *asking in rows if version.name in asking]
+    assert [getattr(ROOMS[module], name) for module, name in asked] == [*version.rules[backend]]
+
+
+def test_a_rule_that_is_not_asked_cannot_be_replaced() -> None:
+    rules = Rules((shared.four_dimensions, shared.last_stride))
+    with pytest.raises(ValueError, match="not in tuple"):
+        rules.replace(shared.mask_fits, shared.equal_heads)
+    with pytest.raises(ValueError, match="not in tuple"):
+        rules.insert_after(shared.mask_fits, shared.equal_heads)
+
+
 def test_the_first_reason_is_told() -> None:
     machine = Machine(AMPERE, 92000)
     choice = choose(tensors(2, 4, 128, 264), machine, versions.VERSIONS[2, 13])
@@ -109,7 +192,7 @@ def test_a_call_with_symbols_can_be_read() -> None:
 
 
 def test_a_report_names_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [report.Row("flash", "flash", "one"), report.Row("math", "flash", "two")]
+    rows = [report.AnswerPair("flash", "flash", "one"), report.AnswerPair("math", "flash", "two")]
     assert report.say({"cases": "2"}, rows) == 1
     out = capsys.readouterr().out
     assert "PyTorch math, rules flash: two" in out

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS
-from tclab.bench.measured.subject import Compile, Subject, eager
+from tclab.catalog.subject import Compile, Subject, eager
 
 #: What `torch.compile` is given: but for one mode, each size is compiled for itself.
 OPTIONS: dict[str, dict[str, Any]] = {

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from tclab.bench.rows import Facts
 from tclab.capturing.torch_private.private import Private, gone
 from tclab.capturing.torch_private.warming import MODULES
 
@@ -19,7 +20,7 @@ NAMES = (
 )
 
 
-def import_ahead() -> None:
+def import_first() -> None:
     """The modules a first compile imports, so that their import is not counted as compiling."""
     for name in MODULES:
         try:
@@ -28,7 +29,7 @@ def import_ahead() -> None:
             continue
 
 
-def counted() -> dict[str, int]:
+def counted() -> Facts:
     """What the compiles of this process came to; empty where PyTorch has moved the names.
 
     `ir_bytes` are those of Inductor's own count over its fused kernels, each read and write once.

@@ -19,10 +19,12 @@ from torch.utils.flop_counter import FlopCounterMode
 from tclab.bench.case import EAGER, Case
 from tclab.bench.measured import device as devices
 from tclab.bench.measured import private
-from tclab.bench.measured.gate import alone
+from tclab.bench.measured.lock import alone
 from tclab.bench.measured.modes import callable_of
-from tclab.bench.measured.subject import Subject, eager, error, nbytes, tensors
+from tclab.bench.measured.outcome import error, nbytes, tensors
+from tclab.bench.rows import Facts
 from tclab.bench.task import Task
+from tclab.catalog.subject import Subject, eager
 from tclab.scrub import scrub
 
 MOST_SETS = 24
@@ -65,7 +67,7 @@ def build(case: Case, device: str) -> Subject:
     """The case's subject, with weights from seed 0."""
     module, _, name = case.builder.partition(":")
     torch.manual_seed(0)
-    make = getattr(importlib.import_module(f"tclab.bench.cases.{module}"), name)
+    make = getattr(importlib.import_module(f"tclab.catalog.{module}"), name)
     subject: Subject = make(device, **case.size)
     return subject
 
@@ -75,7 +77,7 @@ class Prepared:
 
     def __init__(self, task: Task) -> None:
         self.device = task.device
-        self.facts: dict[str, Any] = {}
+        self.facts = Facts()
         self._surroundings(task)
         start = time.perf_counter()
         self.subject = build(task.case, task.device)
@@ -84,7 +86,7 @@ class Prepared:
         self.facts["build_s"] = time.perf_counter() - start
         self.run = callable_of(self.subject, task.mode, self.inputs[0])
         self._warm_up()
-        with alone(task.gate):
+        with alone(task.lock):
             self.status, self.reason = self._checked()
             self._count(task.mode)
         self._let_go()
@@ -97,7 +99,7 @@ class Prepared:
         torch.set_float32_matmul_precision("high" if task.device == "cuda" else "highest")
         private.count_bytes()
         if task.device == "cuda":
-            private.tune_alone(functools.partial(alone, task.gate))
+            private.tune_alone(functools.partial(alone, task.lock))
 
     def _input_sets(self) -> list[tuple[Any, ...]]:
         """As many as it takes to be twice the last cache, up to `MOST_SETS`."""

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ast
 import linecache
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from tclab import user_lines
+from tclab import spans, user_lines
 from tclab.capturing.chain.resolve import Origins, Shown, python_keys
 from tclab.capturing.read import frames, printed_graph
 from tclab.capturing.read.bytecode import Rewritten
 from tclab.capturing.trace.notes import NodeNote
 from tclab.model import Graph, Listing, links, slug
 from tclab.scrub import scrub
+from tclab.spans import Span
 
 LineKeys = dict[int, links.Keys]
 
@@ -88,10 +88,10 @@ def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
     for file, line in _places(stacks):
         if any(_holds(pane, scrub(file), line) for pane in panes.values()):
             continue
-        first, last, name = _function(file, line)
-        code = "".join(linecache.getlines(file)[first - 1 : last])
-        if code:
-            panes[file, first] = _python(file, first, code, name, used)
+        text = linecache.getlines(file)
+        (span,) = spans.around("".join(text), [line])
+        if code := "".join(text[span.first - 1 : span.last]):
+            panes[file, span.first] = _python(file, span, code, used)
     return list(panes.values())
 
 
@@ -106,39 +106,10 @@ def _holds(pane: Listing, file: str, line: int) -> bool:
     return pane.filename == file and pane.first_line <= line < last
 
 
-def _python(file: str, first: int, code: str, name: str, used: set[str]) -> Listing:
-    shown = scrub(file)
+def _python(file: str, span: Span, code: str, used: set[str]) -> Listing:
+    shown, first, name = scrub(file), span.first, span.name or "line"
     code = code if code.endswith("\n") else code + "\n"
     keys = ((n, links.python(shown, first + n - 1)) for n in range(1, code.count("\n") + 1))
     marks = {number: (key,) for number, key in keys if key in used}
     title, ident = f"{name} in {shown}", f"python-{slug(name)}-{first}"
     return Listing(title, ident, code, "python", "python", shown, first, marks=marks)
-
-
-def _function(file: str, line: int) -> tuple[int, int, str]:
-    """First line, last line and name of the outermost function around a line; without one, of
-    the statement.
-    """
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
-        return line, line, "line"
-    body: list[ast.stmt] = tree.body
-    path: list[str] = []
-    while True:
-        around = next((s for s in body if s.lineno <= line <= (s.end_lineno or s.lineno)), None)
-        if isinstance(around, ast.ClassDef):
-            body = around.body
-            path.append(around.name)
-            continue
-        return _span(around, line, path)
-
-
-def _span(around: ast.stmt | None, line: int, path: list[str]) -> tuple[int, int, str]:
-    if isinstance(around, (ast.FunctionDef, ast.AsyncFunctionDef)):
-        decorators = [d.lineno for d in around.decorator_list]
-        name = ".".join([*path, around.name])
-        return min([around.lineno, *decorators]), around.end_lineno or line, name
-    if around is None:
-        return line, line, ".".join(path) or "line"
-    return around.lineno, around.end_lineno or line, ".".join(path) or "line"

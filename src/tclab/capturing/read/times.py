@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import ChromeEvent
-from tclab.model import Chart, Table
+from tclab.model import Chart, CompileTime, Phase, Table
 
 _PHASES = {
     "dynamo": "Dynamo",
@@ -46,8 +46,8 @@ Span = tuple[float, float, str]
 _TUNING = ("_template_autotuning", "_template_precompiling")
 
 
-def times(trace: Trace) -> Table:
-    """Seconds of each phase, exclusive of the phases inside it, and their total."""
+def compile_time(trace: Trace) -> CompileTime:
+    """Seconds of each phase, exclusive of the phases inside it, in the order of `_PHASES`."""
     seconds: dict[str, float] = defaultdict(float)
     counts: dict[str, int] = defaultdict(int)
     stacks: dict[object, list[tuple[str, str]]] = defaultdict(list)
@@ -63,13 +63,18 @@ def times(trace: Trace) -> Table:
         last[thread] = now
         _move(stack, data, counts)
     order = [phase for phase in dict.fromkeys(_PHASES.values()) if phase in seconds]
-    rows = [(phase, counts[phase], seconds[phase]) for phase in order]
-    rows.append(("Total", _compiles(trace), sum(seconds.values())))
+    phases = tuple(Phase(phase, counts[phase], seconds[phase]) for phase in order)
+    return CompileTime(phases, _compiles(trace))
+
+
+def times(taken: CompileTime) -> Table:
+    """The same as a table, and the total."""
+    rows = [(phase.name, phase.times, phase.seconds) for phase in taken.phases]
     return Table(
         title="Compile time by phase",
         name="times",
         columns=("phase", "times", "seconds"),
-        rows=tuple(rows),
+        rows=(*rows, ("Total", taken.compiles, taken.seconds)),
         units=("", "", "s"),
         formats=("", "d", ".3f"),
     )

@@ -36,7 +36,7 @@ from tclab.capturing.target.timing.both_ways import BothWays, Variant, Wrappers
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
-from tclab.model import Table
+from tclab.model import Candidates
 from tclab.targets import Target, TargetError, get
 
 #: Arguments of one call, and those by name.
@@ -62,15 +62,19 @@ class TargetCapture(Capture):
     """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
 
     def __init__(
-        self, trace: Trace, results: tuple[object, ...], target: Target, known: Known
+        self,
+        trace: Trace,
+        results: tuple[object, ...],
+        target: Target,
+        known: Known,
+        most_lines: int | None = None,
     ) -> None:
-        super().__init__(trace, results)
+        super().__init__(trace, results, most_lines)
         self.target, self.known = target, known
         self.decisions = known.decisions  #: what PyTorch would have asked the device
-        self.gaps = known.gaps  #: what was refused; the kernels there are not affected
+        self.gaps = known.gaps
         self.wrapper_code = known.wrappers  #: the output code as Inductor wrote it, not scrubbed
-        names = dict.fromkeys(str(q) for variant in known.variants for q in variant.questions)
-        self.timed = tuple(names)  #: what the GPU would time; the kernels are of both ways
+        self.timed = tuple(dict.fromkeys(q for v in known.variants for q in v.questions))
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -88,7 +92,7 @@ class TargetCapture(Capture):
             )
         return self.results[-1]
 
-    def compile_candidates(self) -> Table:
+    def compile_candidates(self) -> Candidates:
         """What the GPU would choose among: every configuration of the kernels that have several,
         compiled, with its registers, shared memory and occupancy.
         """
@@ -96,7 +100,7 @@ class TargetCapture(Capture):
         for unit in self.units:
             sources |= self._short_triton(unit)
         with stand_in.standing_in(self.target):
-            return candidates.table(sources)
+            return candidates.candidates(sources)
 
     def _compile_units(self) -> None:
         with stand_in.standing_in(self.target):
@@ -112,6 +116,7 @@ def capture_for(
     backward: bool = False,
     options: inductor.Options | None = None,
     assume: Mapping[str, str] | None = None,
+    most_lines: int | None = None,
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
@@ -123,7 +128,7 @@ def capture_for(
     check.require()
     check.require_targets()
     patches = _checked_options(options)
-    asked = _Asked(fn, device, calls, backward, options, patches, fixed)
+    asked = _Asked(fn, device, calls, backward, options, patches, fixed, most_lines)
     try:
         return _captured(asked, numbers_too=False)
     except Exception as error:
@@ -141,6 +146,7 @@ class _Asked:
     options: inductor.Options
     patches: inductor.Options
     fixed: Mapping[str, str]
+    most_lines: int | None
 
 
 def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
@@ -170,7 +176,7 @@ def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
     if refused and not wrappers:
         raise refused[0]
     known = Known(wrappers, tuple(made), tuple(both_ways.variants), tuple(refused))
-    return TargetCapture(trace, tuple(results), asked.device, known)
+    return TargetCapture(trace, tuple(results), asked.device, known, asked.most_lines)
 
 
 @contextmanager

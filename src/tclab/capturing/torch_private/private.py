@@ -6,10 +6,11 @@ PyTorch is named by `gone`, and `check` asks for all of them.
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,9 @@ _TORCH = "torch 2.11 2.12 2.13 2.14 2.15"
 
 _OURS = Path(__file__).parents[2]
 _TABLES = "capturing/torch_private/"
+
+# GraphLowering.run
+_DOTTED = re.compile(r"\w+(\.\w+)*")
 
 
 @dataclass(frozen=True)
@@ -48,13 +52,31 @@ class Private:
             return False
         return True
 
-    def files(self) -> str:
+    def files(self, folder: Path = _OURS) -> str:
         """The files of tclab that name it, the tables first: what a new PyTorch makes wrong."""
-        # from torch._inductor.graph import GraphLowering
-        word = re.compile(rf"\b{self.name.split('.')[0]}\b")
-        texts = {path: path.read_text(encoding="utf-8") for path in sorted(_OURS.rglob("*.py"))}
-        naming = [path.relative_to(_OURS).as_posix() for path in texts if word.search(texts[path])]
+        files = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*.py"))}
+        naming = [name for name, path in files.items() if self._is_named_in(path)]
         return ", ".join(sorted(naming, key=lambda name: not name.startswith(_TABLES)))
+
+    def _is_named_in(self, path: Path) -> bool:
+        """Whether one statement has all of the name, and some statement what it is a name of."""
+        statements, parts = _words(path), set(self.name.split("."))
+        owner = str(self).split(".")[-2]
+        whole = any(parts <= words for words in statements)
+        return whole and any(owner in words for words in statements)
+
+
+@functools.cache
+def _words(path: Path) -> tuple[frozenset[str], ...]:
+    """The names in each statement of a module, and those in strings that are dotted names."""
+    return tuple(frozenset(_names(each)) for each in ast.parse(path.read_bytes()).body)
+
+
+def _names(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        for _, value in ast.iter_fields(node):
+            if isinstance(value, str) and _DOTTED.fullmatch(value):  # no prose
+                yield from value.split(".")
 
 
 def _below(owner: Any, name: str) -> Any:

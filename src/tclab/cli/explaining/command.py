@@ -15,8 +15,7 @@ from tclab.cli.explaining import interrupts, steps
 from tclab.cli.explaining.summary import print_summary, print_warnings
 from tclab.cli.explaining.watch import watch
 from tclab.errors import BadRequest, TclabError
-from tclab.explain import Held, Report, ahead, explain_named
-from tclab.explain.watch.attempt import Request
+from tclab.explain import ExplainRequest, Report, Step, WarningLog, explain_named, preload
 from tclab.targets import TargetError
 
 EPILOG = """\b
@@ -139,14 +138,23 @@ def explain(
       tclab explain torch.nn.functional:gelu --input 'f32[8,1024]'
       tclab explain train.py:step --format json -o step.json
     """
-    request, kept = Request(spec, target, backward, inputs, options, assume, long_kernels), Held()
-    with _ending(context, kept) as interrupted:
+    warnings = WarningLog()
+    with _ending(context, warnings) as interrupted:
         _check(open_=open_, format_=format_, watch_=watch_, port=port)
-        path = report_file.where_to(spec, target, output, format_)
+        request = ExplainRequest.parse(
+            spec,
+            target=target,
+            backward=backward,
+            inputs=inputs,
+            options=options,
+            assume=assume,
+            long_kernels=long_kernels,
+        )
+        path = report_file.where_to(request, output, format_)
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)
             return
-        shown, content = _explained(request, kept, format_, interrupted)
+        shown, content = _explained(request, warnings, format_, interrupted)
         report_file.put(content, path)
     if format_ == "json" or path is not None:
         print_summary(shown, path)
@@ -157,7 +165,7 @@ def explain(
 
 
 @contextmanager
-def _ending(context: click.Context, kept: Held) -> Iterator[list[int]]:
+def _ending(context: click.Context, warnings: WarningLog) -> Iterator[list[int]]:
     """Say what went wrong in the block, then what others warned of; end with the status for it.
 
     The block is given the signals of Ctrl-C as they come.
@@ -172,7 +180,7 @@ def _ending(context: click.Context, kept: Held) -> Iterator[list[int]]:
             if not isinstance(problem, TclabError):
                 raise
             terminal.error(problem)
-            print_warnings(kept.texts)
+            print_warnings(warnings.texts)
             context.exit(2 if isinstance(problem, (BadRequest, TargetError)) else 1)
 
 
@@ -186,22 +194,12 @@ def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
 
 
 def _explained(
-    request: Request, kept: Held, format_: str, interrupted: list[int]
+    request: ExplainRequest, warnings: WarningLog, format_: str, interrupted: list[int]
 ) -> tuple[Report, str]:
     """The report, also as text of the format; what goes on meanwhile is shown."""
-    ahead.end_quickly()
+    preload.exit_quickly()
     with steps.shown() as shown:
         on_step = interrupts.ending(interrupted, shown)
-        report = explain_named(
-            request.spec,
-            target=request.target,
-            backward=request.backward,
-            inputs=request.inputs,
-            options=request.options,
-            assume=request.assume,
-            long_kernels=request.long_kernels,
-            on_step=on_step,
-            kept=kept,
-        )
-        on_step("rendering the report")
+        report = explain_named(request, on_step=on_step, warnings=warnings)
+        on_step(Step("rendering the report"))
         return report, report_file.MAKE[format_](report)

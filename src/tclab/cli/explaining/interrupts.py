@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from tclab.explain import OnStep
+from tclab.explain import OnStep, Step
 
 
 @contextmanager
@@ -15,7 +15,7 @@ def remembered() -> Iterator[list[int]]:
     """The signals of Ctrl-C that came in the block. Each raises KeyboardInterrupt, as ever.
 
     A compiler's callback that is interrupted may end as an error of the compiler's, which would
-    then be told as a fault of the reader's function. Where Ctrl-C is ignored, as in a background
+    then look like a fault of the reader's function. Where Ctrl-C is ignored, as in a background
     job, it stays ignored.
     """
     came: list[int] = []
@@ -37,9 +37,9 @@ def remembered() -> Iterator[list[int]]:
 def ending(came: list[int], on_step: OnStep) -> OnStep:
     """`on_step`, but no step begins after Ctrl-C, whatever was made of it."""
 
-    def begun(step: str) -> None:
+    def begin(step: Step) -> None:
         if came:
             raise KeyboardInterrupt
         on_step(step)
 
-    return begun
+    return begin

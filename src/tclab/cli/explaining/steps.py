@@ -10,7 +10,7 @@ from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextCol
 from rich.text import Text
 
 from tclab import terminal
-from tclab.explain import OnStep, steps
+from tclab.explain import OnStep, Step, steps
 
 
 class _Seconds(ProgressColumn):
@@ -28,7 +28,7 @@ def shown() -> Iterator[OnStep]:
     """
     out = terminal.console(stderr=True)
     if out.is_dumb_terminal and out.is_terminal:
-        yield lambda step: out.print(escape(step), soft_wrap=True)
+        yield lambda step: out.print(escape(str(step)), soft_wrap=True)
     elif not out.is_terminal:
         yield steps.silent
     else:
@@ -38,18 +38,18 @@ def shown() -> Iterator[OnStep]:
 
 
 class _Live:
-    """A line for each step. Parts of one step (``compiling f: Inductor``) share its line."""
+    """A line for each step. Phases of one step (``compiling f: Inductor``) share its line."""
 
     def __init__(self, live: Progress) -> None:
         self.live = live
-        self.whole = ""
+        self.work = ""
 
-    def __call__(self, step: str) -> None:
-        whole = step.partition(":")[0].partition(",")[0]
-        if self.live.tasks and whole == self.whole:
-            self.live.update(self.live.tasks[-1].id, description=escape(step))
+    def __call__(self, step: Step) -> None:
+        text = escape(str(step))
+        if self.live.tasks and step.work == self.work:
+            self.live.update(self.live.tasks[-1].id, description=text)
             return
         for task in self.live.tasks[-1:]:
-            self.live.update(task.id, total=1, completed=1, description=escape(self.whole))
-        self.whole = whole
-        self.live.add_task(escape(step), total=None)
+            self.live.update(task.id, total=1, completed=1, description=escape(self.work))
+        self.work = step.work
+        self.live.add_task(text, total=None)

@@ -67,7 +67,7 @@ def _hanging(out: Console, head: str, text: str) -> None:
 def _print_head(out: Console, shown: Report) -> None:
     device = f"for {shown.target}" if shown.target else "on this machine"
     _line(out, f"[bold]{escape(shown.title)}[/] {escape(device)}")
-    _hanging(out, "  ", " · ".join(words.stamp(shown)))
+    _hanging(out, "  ", " · ".join(words.made_by(shown)))
     for number, call in enumerate(shown.calls, 1):
         _line(out, f"  call {number}: {escape(call or 'no arguments')}")
     for remark in shown.remarks:

@@ -13,16 +13,16 @@ from rich.markup import escape
 
 from tclab import terminal
 from tclab.cli import report_file
+from tclab.cli.explaining.server import Live, Server
 from tclab.cli.explaining.summary import print_summary, print_warnings
-from tclab.errors import BadRequest
-from tclab.explain import Report
+from tclab.explain import ExplainRequest, Report, Step
+from tclab.explain.options import BadOption
 from tclab.explain.watch import loop
-from tclab.explain.watch.attempt import Done, Failed, Request, Step
+from tclab.explain.watch.attempt import Done, Failed
 from tclab.explain.watch.loop import Changed, Event
-from tclab.explain.watch.server import Live, Server
 
 
-def watch(request: Request, path: Path, *, port: int, open_: bool) -> None:
+def watch(request: ExplainRequest, path: Path, *, port: int, open_: bool) -> None:
     """Serve and explain until Ctrl-C. BadRequest where the command line is wrong."""
     live, out = Live(request.spec), terminal.console()
     server = Server(live, port)
@@ -30,7 +30,7 @@ def watch(request: Request, path: Path, *, port: int, open_: bool) -> None:
         out.print(f"[bold]{server.url}[/] has the report. Ctrl-C ends it.", soft_wrap=True)
         if open_:
             webbrowser.open(server.url)
-        loop.forever(request, _Heard(live, path, out))
+        loop.forever(request, _Events(live, path, out))
     except KeyboardInterrupt:
         live.tell("ended", "tclab explain --watch has ended; this is its last report.")
         last = f"; the last report is in {path}" if live.report else ""
@@ -40,7 +40,7 @@ def watch(request: Request, path: Path, *, port: int, open_: bool) -> None:
 
 
 @dataclass
-class _Heard:
+class _Events:
     """Prints what happens, and shows it on the page."""
 
     live: Live
@@ -50,7 +50,7 @@ class _Heard:
     def __call__(self, event: Event) -> None:
         """One thing that happened."""
         if isinstance(event, Step):
-            self.live.tell("working", event.text)
+            self.live.tell("working", str(event))
         elif isinstance(event, Done):
             self._done(event.report)
         elif isinstance(event, Failed):
@@ -64,19 +64,13 @@ class _Heard:
         print_summary(report, self.path)
 
     def _failed(self, event: Failed) -> None:
-        if event.place.startswith("--") and self.live.report is None:
-            raise BadRequest(event.place, *_without(event))
-        self.live.tell("failed", event.text)
-        terminal.error(event.text)
+        if isinstance(event.error, BadOption) and self.live.report is None:
+            raise event.error  # no file that is saved makes it right
+        self.live.tell("failed", str(event.error))
+        terminal.error(event.error)
         print_warnings(event.warnings)
 
     def _changed(self, event: Changed) -> None:
         names = ", ".join(sorted({os.path.relpath(path) for path in event.paths}))
         self.out.print(f"\n[dim]{time.strftime('%H:%M:%S')}[/] {escape(names)} changed")
         self.live.tell("working", "importing")
-
-
-def _without(event: Failed) -> tuple[str, str]:
-    """Cause and next step of a message that begins with its place."""
-    cause, _, step = event.text.removeprefix(f"{event.place}: ").partition("\n  next: ")
-    return cause, step

@@ -21,7 +21,7 @@ from types import FrameType
 from typing import NoReturn
 
 from tclab.engine.worker import limits
-from tclab.engine.worker.protocol import Request
+from tclab.engine.worker.protocol import JobRequest
 
 #: Runs the job in this folder in the present process.
 Fork = Callable[[Path], NoReturn]
@@ -33,7 +33,7 @@ class _Enough(BaseException):
     """The supervisor wants the snippet to end, or has died."""
 
 
-def start(request: Request, fork: Fork | None, inherited: Iterable[int]) -> int:
+def start(request: JobRequest, fork: Fork | None, inherited: Iterable[int]) -> int:
     """The pid of a new keeper. `fork` as the supervisor's; `inherited` is closed in the keeper."""
     parent = os.getpid()
     pid = os.fork()
@@ -43,7 +43,7 @@ def start(request: Request, fork: Fork | None, inherited: Iterable[int]) -> int:
 
 
 def _keep(
-    folder: Path, request: Request, fork: Fork | None, parent: int, inherited: Iterable[int]
+    folder: Path, request: JobRequest, fork: Fork | None, parent: int, inherited: Iterable[int]
 ) -> NoReturn:
     """In the new process: start the snippet, wait for it, end what it left."""
     status = ""
@@ -86,7 +86,7 @@ def _wait_for(pid: int) -> int:
 # --------------------------------------------------------------------------- the snippet
 
 
-def _start_snippet(folder: Path, request: Request, fork: Fork | None) -> int:
+def _start_snippet(folder: Path, request: JobRequest, fork: Fork | None) -> int:
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -94,7 +94,7 @@ def _start_snippet(folder: Path, request: Request, fork: Fork | None) -> int:
     return pid
 
 
-def _become(folder: Path, request: Request, fork: Fork | None, parent: int) -> NoReturn:
+def _become(folder: Path, request: JobRequest, fork: Fork | None, parent: int) -> NoReturn:
     """In the new process: cut every tie to this one, then run the snippet."""
     try:
         os.setsid()

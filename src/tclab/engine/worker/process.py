@@ -2,7 +2,8 @@
 
 The job's folder holds ``job.json`` (what to run). This process adds ``artifacts.jsonl``, a
 line for each thing shown as it is shown, ``fault`` (where it was when it crashed or was
-stopped) and at the very end ``end.json``. Without the last it did not end by itself.
+stopped), ``imports/`` (the files it imported) and at the very end ``end.json``. Without the last
+it did not end by itself.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
-from tclab import claims, display, machine
+from tclab import claims, display, imports, machine
 from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Noted, Returned, Stopped
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
@@ -64,6 +65,7 @@ def _run(folder: Path) -> NoReturn:
     _write(folder / "began", time.monotonic())  # one clock for all processes
     end = _execute(job)
     _finish_threads()
+    imports.report(folder)
     _write(folder / "end.json", end)
     os._exit(0)
 
@@ -96,8 +98,8 @@ def _execute(job: JobFile) -> End:
     """Run the file; how it ended and what became of its claims, as data."""
     register = claims.Register()
     try:
-        named = claims.find(job["source"], job["file"])
-        tree = claims.registered(job["source"], job["file"], named)
+        tree = ast.parse(job["source"], job["file"])
+        claims.register_in(tree, claims.find(tree, job["source"], job["file"]))
         main = _as_main(job).__dict__
         main[claims.REGISTER] = register
         _runner(job["runner"])(tree, job, main)

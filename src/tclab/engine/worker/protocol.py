@@ -1,6 +1,6 @@
 """What passes between the runner, the supervisor and a snippet's process. All of it is JSON.
 
-The runner writes a `Request` a line to the supervisor, which writes a `Report` a line back. A
+The runner writes a `JobRequest` a line to the supervisor, which writes a `Message` a line back. A
 snippet's process reads its `JobFile` (``job.json``) and leaves an `End` (``end.json``).
 """
 
@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 Limit = Literal["", "timeout", "memory", "output"]
 
 
-class Request(TypedDict):
+class JobRequest(TypedDict):
     """Run the job in `folder`. `cold`: in a new Python, with `variables` (None: not set)."""
 
     job: int
@@ -53,7 +53,7 @@ class Ended(TypedDict):
     peak: int
 
 
-Report = Ready | Started | Ended
+Message = Ready | Started | Ended
 
 
 class JobFile(TypedDict):

@@ -1,6 +1,6 @@
 """The process between the runner and the snippets: starts them, limits them, reaps them.
 
-One thread, one loop. Commands come as JSON lines on stdin, reports go as JSON lines to
+One thread, one loop. Commands come as JSON lines on stdin, messages go as JSON lines to
 what was stdout (`protocol`). When stdin ends, because the runner closed it or died, every
 snippet is ended and nothing is left behind.
 
@@ -29,7 +29,7 @@ from pathlib import Path
 
 from tclab.engine.worker import keeper, limits
 from tclab.engine.worker.keeper import Fork
-from tclab.engine.worker.protocol import Limit, Report, Request
+from tclab.engine.worker.protocol import JobRequest, Limit, Message
 
 _TICK = 0.05  # seconds between two looks at the limits
 _START = 60.0  # seconds a process gets to reach the snippet's first line
@@ -44,7 +44,7 @@ _MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes
 class Watched:
     """One running snippet, from here: its keeper, and what is known of its limits."""
 
-    request: Request
+    request: JobRequest
     keeper: int  # its pid
     started: float = field(default_factory=time.monotonic)
     began: bool = False  # it has reached the snippet's first line: since then its time counts
@@ -97,7 +97,7 @@ class Watched:
         limits.send([self.keeper], signal.SIGTERM)
         limits.send([self.keeper], signal.SIGCONT)
 
-    def report(self, maxrss: int) -> Report:
+    def ended(self, maxrss: int) -> Message:
         """What to say of it once its keeper has ended."""
         ended, _, status = _read(self.folder / "status").partition(" ")
         if not self.limit and self.written() > self.request["output"]:
@@ -115,15 +115,15 @@ class Watched:
 class Supervisor:
     """The loop and what it holds. `fork` runs a job in this process's image, None: exec."""
 
-    def __init__(self, reports: int, base: Path, fork: Fork | None = None) -> None:
-        self.reports, self.base, self.fork = reports, base, fork
+    def __init__(self, messages: int, base: Path, fork: Fork | None = None) -> None:
+        self.messages, self.base, self.fork = messages, base, fork
         self.watched: dict[int, Watched] = {}  # by the keeper's pid
         self._input = b""
         self._wake, wake = os.pipe()
         os.set_blocking(wake, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-        self._inherited = (reports, self._wake, wake)
+        self._inherited = (messages, self._wake, wake)
 
     def serve(self) -> None:
         """Work until stdin ends, then leave nothing behind."""
@@ -147,15 +147,15 @@ class Supervisor:
             self._start(json.loads(line))
         return bool(chunk)
 
-    def _start(self, request: Request) -> None:
+    def _start(self, request: JobRequest) -> None:
         pid = keeper.start(request, self.fork, self._inherited)
         self.watched[pid] = Watched(request, pid)
-        self.report({"event": "started", "job": request["job"]})
+        self.send({"event": "started", "job": request["job"]})
 
     def _look(self) -> None:
         for pid, maxrss in self._ended():
             if one := self.watched.pop(pid, None):
-                self.report(one.report(maxrss))
+                self.send(one.ended(maxrss))
         limits.kill_below(spared=self.watched)
         for one in self.watched.values():
             if not one.limit and (broken := one.broken_limit()):
@@ -186,10 +186,10 @@ class Supervisor:
             time.sleep(0.005)
         limits.end_below(seconds=0.5)
 
-    def report(self, what: Report) -> None:
+    def send(self, message: Message) -> None:
         """Tell the runner; where it has left, stdin says so too."""
         with contextlib.suppress(BrokenPipeError):
-            os.write(self.reports, (json.dumps(what) + "\n").encode())
+            os.write(self.messages, (json.dumps(message) + "\n").encode())
 
 
 def _read(path: Path) -> str:
@@ -209,14 +209,14 @@ def _size(path: Path) -> int:
 def main(argv: list[str]) -> None:
     """``python -m tclab.engine.worker.supervisor BASE warm|cold``; BASE is removed at the end."""
     base, mode = Path(argv[0]), argv[1]
-    reports = os.dup(1)
+    messages = os.dup(1)
     os.dup2(2, 1)  # whatever the warm-up prints goes to the log
     limits.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     began = time.monotonic()
     fork, note = _warm_up() if mode == "warm" else (None, "")
-    supervisor = Supervisor(reports, base, fork)
-    supervisor.report({"event": "ready", "seconds": time.monotonic() - began, "note": note})
+    supervisor = Supervisor(messages, base, fork)
+    supervisor.send({"event": "ready", "seconds": time.monotonic() - began, "note": note})
     supervisor.serve()
     os._exit(0)  # tearing torch down would take its time
 

@@ -16,33 +16,19 @@ import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
-from tclab.explain import Held, Report, explain_named
+from tclab.explain import ExplainRequest, Report, Step, WarningLog, explain_named
 from tclab.explain.watch import files
 
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
+    #: What starts processes.
+    Processes = ForkServerContext | SpawnContext
+
 _WARM = "tclab.explain.watch.warm"
-
-
-@dataclass(frozen=True)
-class Request:
-    """What the command line asks for: the arguments of `explain_named`."""
-
-    spec: str
-    target: str | None = None
-    backward: bool = False
-    inputs: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-    assume: tuple[str, ...] = ()
-    long_kernels: bool = False
-
-
-@dataclass(frozen=True)
-class Step:
-    """What goes on now."""
-
-    text: str
 
 
 @dataclass(frozen=True)
@@ -61,53 +47,55 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """There is no report: the message, the place it names, and warnings of other packages."""
+    """There is no report: the error, or what is known of one that tclab does not raise, and
+    warnings of other packages.
+    """
 
-    text: str
-    place: str = ""
+    error: TclabError | str
     warnings: tuple[str, ...] = ()
 
 
 Message = Step | Files | Done | Failed
 
 
-def context() -> Any:
+def context() -> Processes:
     """How processes are started; the first of them waits for PyTorch's import."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
-    chosen = multiprocessing.get_context("forkserver")
-    chosen.set_forkserver_preload([_WARM])
-    return chosen
+    forkserver = multiprocessing.get_context("forkserver")
+    forkserver.set_forkserver_preload([_WARM])
+    return forkserver
 
 
 class Attempt:
     """An explanation that goes on. Its last message is Done or Failed."""
 
-    def __init__(self, chosen: Any, request: Request) -> None:
+    def __init__(self, processes: Processes, request: ExplainRequest) -> None:
         self.since = time.time()
-        self.heard, theirs = chosen.Pipe(duplex=False)
-        self.process = chosen.Process(target=_explain, args=(request, theirs))
+        self.messages_in, theirs = processes.Pipe(duplex=False)
+        self.process = processes.Process(target=_explain, args=(request, theirs))
         self.process.start()
         theirs.close()
 
     def messages(self, seconds: float) -> Iterator[Message]:
         """What was said until now; if nothing, what is said first within `seconds`."""
-        while self.heard.poll(seconds):
+        while self.messages_in.poll(seconds):
             try:
-                yield self.heard.recv()
+                yield self.messages_in.recv()
             except EOFError:  # it ended without a last word
                 self.process.join()
-                yield Failed(_ended(self.process.exitcode))
+                yield Failed(_ended(self.process.exitcode or 0))
                 return
             seconds = 0.0
 
     def end(self) -> None:
         """End it with all it has started."""
+        assert self.process.pid is not None  # it was started
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
         self.process.join()
-        self.heard.close()
+        self.messages_in.close()
 
 
 def _ended(status: int) -> str:
@@ -118,29 +106,15 @@ def _ended(status: int) -> str:
 # --------------------------------------------------------------------------- in the process
 
 
-def _explain(request: Request, parent: Connection) -> None:
+def _explain(request: ExplainRequest, parent: Connection) -> None:
     os.setsid()  # Ctrl-C is the watch's; and all that this starts can be ended together
-    kept, found = Held(), set[str]()
+    warnings, read = WarningLog(), set[str]()
     last: Message
     try:
-        last = Done(_report(request, parent, kept))
+        last = Done(explain_named(request, on_step=parent.send, warnings=warnings))
     except TclabError as error:
-        found, last = files.in_error(error), Failed(str(error), error.place, tuple(kept.texts))
+        read, last = files.in_error(error), Failed(error, tuple(warnings.texts))
     except BaseException as error:
-        found, last = files.in_error(error), Failed(traceback.format_exc())
-    parent.send(Files(frozenset(found | files.imported())))
+        read, last = files.in_error(error), Failed(traceback.format_exc())
+    parent.send(Files(frozenset(read | files.imported())))
     parent.send(last)
-
-
-def _report(request: Request, parent: Connection, kept: Held) -> Report:
-    return explain_named(
-        request.spec,
-        target=request.target,
-        backward=request.backward,
-        inputs=request.inputs,
-        options=request.options,
-        assume=request.assume,
-        long_kernels=request.long_kernels,
-        on_step=lambda step: parent.send(Step(step)),
-        kept=kept,
-    )

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tclab.explain import load
+from tclab.explain import ExplainRequest, load
 from tclab.explain.watch import attempt
-from tclab.explain.watch.attempt import Attempt, Done, Failed, Files, Message, Request
+from tclab.explain.watch.attempt import Attempt, Done, Failed, Files, Message
 from tclab.explain.watch.files import PAUSE, Watched
 
 
@@ -21,20 +21,20 @@ class Changed:
 
 
 Event = Message | Changed
-Hear = Callable[[Event], None]
+OnEvent = Callable[[Event], None]
 
 
-def forever(request: Request, hear: Hear) -> None:
-    """Tell `hear` all that happens, until it raises or the user interrupts."""
-    chosen, watched = attempt.context(), Watched()
+def forever(request: ExplainRequest, on_event: OnEvent) -> None:
+    """Tell `on_event` all that happens, until it raises or the user interrupts."""
+    processes, watched = attempt.context(), Watched()
     watched.add(_first(request.spec), since=float("inf"))
     while True:
-        under_way = Attempt(chosen, request)
+        under_way = Attempt(processes, request)
         try:
-            changed = _follow(under_way, watched, hear) or watched.wait()
+            changed = _follow(under_way, watched, on_event) or watched.wait()
         finally:
             under_way.end()
-        hear(Changed(tuple(changed)))
+        on_event(Changed(tuple(changed)))
 
 
 def _first(spec: str) -> Iterable[str]:
@@ -43,8 +43,8 @@ def _first(spec: str) -> Iterable[str]:
     return [str(Path(where).resolve())] if where.endswith(".py") else []
 
 
-def _follow(under_way: Attempt, watched: Watched, hear: Hear) -> list[str]:
-    """Hear an attempt to its end; or, if a file is saved before that, the files. The end of one
+def _follow(under_way: Attempt, watched: Watched, on_event: OnEvent) -> list[str]:
+    """Follow an attempt to its end; or, if a file is saved before that, the files. The end of one
     that failed adds to what is watched, and new files beside those count, too.
     """
     read: frozenset[str] = frozenset()
@@ -54,7 +54,7 @@ def _follow(under_way: Attempt, watched: Watched, hear: Hear) -> list[str]:
                 read = message.paths
                 watched.add(read, under_way.since)
                 continue
-            hear(message)
+            on_event(message)
             if isinstance(message, Done) and read:
                 watched.keep(read)
             elif isinstance(message, Failed):

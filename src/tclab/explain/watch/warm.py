@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tclab.explain import ahead
+from tclab.explain import preload
 
 with suppress(ImportError):  # without PyTorch the attempt says so
-    ahead.compiler_imported(cpu=True)
+    preload.import_compiler(cpu=True)

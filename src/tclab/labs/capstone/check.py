@@ -97,8 +97,8 @@ def page(judged: Judged, title: str) -> str:
     """The findings as one HTML file that stands alone: verdicts, times, the report."""
     parts = [
         render.stamp(judged.run),
-        tag("h2", "Findings") + render.html(judged.findings, prefix="findings"),
-        tag("h2", "Times") + render.html(judged.times, prefix="times"),
-        tag("h2", "The compile") + render.html(judged.report, prefix="report"),
+        tag("h2", "Findings") + render.html(judged.findings, render.Options("findings")),
+        tag("h2", "Times") + render.html(judged.times, render.Options("times")),
+        tag("h2", "The compile") + render.html(judged.report, render.Options("report")),
     ]
     return standalone.page(f"Findings: {title}", "\n".join(parts))

@@ -33,7 +33,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     order = json.loads(job["source"].rsplit(ORDER, 1)[1])
     name = order["name"]
     os.chdir(os.path.dirname(order["path"]))  # files are named from there, and read from there
-    report = explain.explain_named(f"{order['path']}:{name}")
+    report = explain.explain_named(explain.ExplainRequest.parse(f"{order['path']}:{name}"))
     with load.loaded(order["path"]) as module:
         found = subject.find(module, job["file"], name, (), grad=False)
         with torch.no_grad():

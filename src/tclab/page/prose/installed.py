@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from tclab import machine
 
 
 class NotFound(LookupError):
@@ -74,9 +75,11 @@ def versions() -> dict[str, str]:
 def repository(package: str) -> str:
     """URL of the repository's files at the installed version."""
     if package == "torch":
-        return f"https://github.com/pytorch/pytorch/blob/{_constant('torch', 'git_version')}"
+        commit = _known(package, machine.torch_facts().get("git_version", ""))
+        return f"https://github.com/pytorch/pytorch/blob/{commit}"
     if package == "triton":
-        return f"https://github.com/triton-lang/triton/blob/v{_triton_version()}"
+        release = _known(package, machine.triton_version()).partition("+")[0]
+        return f"https://github.com/triton-lang/triton/blob/v{release}"
     raise NotFound(package, "the list of known repositories", ("torch", "triton"))
 
 
@@ -85,18 +88,8 @@ def in_repository(file: str) -> str:
     return f"python/{file}" if file.startswith("triton/") else file
 
 
-def _constant(package: str, name: str) -> str:
-    """A string assigned in ``<package>/version.py``."""
-    text = (top_level(package).path.parent / "version.py").read_text(encoding="utf-8")
-    match = re.search(rf"^{name}\b[^=]*=\s*['\"]([^'\"]+)", text, re.MULTILINE)
-    if match is None:
-        raise NotFound(name, f"{package}/version.py", ())
-    return match[1]
-
-
-def _triton_version() -> str:
-    text = top_level("triton").path.read_text(encoding="utf-8")
-    match = re.search(r"^__version__\s*=\s*['\"]([\d.]+)", text, re.MULTILINE)
-    if match is None:
-        raise NotFound("__version__", "triton", ())
-    return match[1]
+def _known(package: str, version: str) -> str:
+    """The version, NotFound where the package does not say it."""
+    if not version:
+        raise NotFound("its version", package, ())
+    return version

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tclab.model import slug
+from tclab.model import Version, slug
 from tclab.page.reference import versions
 from tclab.page.reference.concordance import Concordance
 from tclab.page.reference.groups import Group
@@ -61,8 +61,8 @@ def _by_version(groups: Iterable[Group]) -> dict[str, dict[str, frozenset[str]]]
 
 def _compared_with(version: str, known: Known) -> str:
     """The version itself if its names are kept, else the newest before it."""
-    older = [v for v in known if versions.order(v) <= versions.order(version)]
-    return max(older, key=versions.order, default="")
+    older = [v for v in known if Version.of(v) <= Version.of(version)]
+    return max(older, key=Version.of, default="")
 
 
 def _lines(change: Change, version: str, before: str, where: Concordance) -> Iterator[str]:

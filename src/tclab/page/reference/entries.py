@@ -45,7 +45,7 @@ def _extra(block: Block, table: Table, run: Run) -> rendered.Extra:
 
 def group(table: Table, run: Run, compared: bool) -> Group:
     """What the search and the comparison of versions know of a table."""
-    version = versions.minor(run.provenance.torch) if compared else ""
+    version = run.provenance.version.short if compared else ""
     return Group(table.name, table.title, version, tuple(_entries(table)))
 
 

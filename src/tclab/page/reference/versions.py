@@ -10,10 +10,11 @@ from the runs of the machine it is called on, once with each PyTorch.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tclab.model import Version
 
 #: Below docs/.
 FOLDER = "reference/names"
@@ -31,21 +32,11 @@ class Change:
     dropped: tuple[str, ...]
 
 
-def minor(torch: str) -> str:
-    """``2.13`` of ``2.13.0+cpu``."""
-    return ".".join(torch.split("+")[0].split(".")[:2])
-
-
-def order(version: str) -> tuple[int, ...]:
-    """What versions are sorted by: as numbers."""
-    return tuple(int(part) for part in re.findall(r"\d+", version))
-
-
 def read(folder: Path) -> dict[str, dict[str, frozenset[str]]]:
     """Version → table → its names, oldest version first."""
     known: dict[str, dict[str, frozenset[str]]] = {}
     last: dict[str, set[str]] = {}
-    for path in sorted(folder.glob("*.txt"), key=lambda path: order(path.stem)):
+    for path in sorted(folder.glob("*.txt"), key=lambda path: Version.of(path.stem)):
         for line in path.read_text(encoding="utf-8").splitlines():
             table, sign, name = line.split(" ", 2)
             here = last.setdefault(table, set())
@@ -58,7 +49,7 @@ def write(folder: Path, known: Known) -> None:
     """Write every version's file anew, as what it changes."""
     folder.mkdir(parents=True, exist_ok=True)
     last: Names = {}
-    for version in sorted(known, key=order):
+    for version in sorted(known, key=Version.of):
         lines = []
         for change in changes(last, known[version]):
             lines += [f"{change.table} + {name}" for name in change.added]
@@ -80,7 +71,7 @@ def changes(before: Names, after: Names) -> list[Change]:
 
 def told(table: str, names: frozenset[str], known: Known) -> dict[str, str]:
     """For each name that not every known version has, those that do: ``2.12–2.14``."""
-    versions = sorted(known, key=order)
+    versions = sorted(known, key=Version.of)
     having = {name: [v for v in versions if name in known[v].get(table, ())] for name in names}
     return {
         name: f"{there[0]}–{there[-1]}" if len(there) > 1 else there[0]

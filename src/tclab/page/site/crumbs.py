@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from mkdocs.utils import get_relative_url
@@ -12,18 +11,17 @@ from tclab.render.escape import esc, tag
 #: The folder whose pages are functions; its index says what they are.
 FOLDER = "explorer/"
 
-_PANE = re.compile(r'<details class="tclab-pane" id="([^"]+)"')
 
-
-def crumbs(page: Any, html: str) -> str:
-    """HTML for the head of `page` (MkDocs's, with the content `html`); '' for other pages."""
+def crumbs(page: Any, code: str) -> str:
+    """HTML for the head of `page` (MkDocs's), whose code begins at the anchor `code`; '' for other
+    pages.
+    """
     if not page.file.src_uri.startswith(FOLDER) or page.parent is None:
         return ""
     index, *functions = page.parent.children
     if page not in functions:
         return ""
-    pane = _PANE.search(html)
-    skip = tag("a", "Skip to the code", class_="tclab-skip", href=f"#{pane[1]}") if pane else ""
+    skip = tag("a", "Skip to the code", class_="tclab-skip", href=f"#{code}") if code else ""
     items = "".join(tag("li", _link(page, each)) for each in functions)
     switch = tag("details", tag("summary", esc(page.title)) + tag("ul", items))
     way = _link(page, index) + '<span aria-hidden="true">›</span>' + switch

@@ -40,7 +40,8 @@ def _table(guards: Guards, options: Options) -> str:
         for g in _sorted(guards)
     ]
     head = ("Kind", "Source", "Check", "Because of")
-    return parts.table(head, rows, label=f"Guards {guards.title}", search=False)
+    table = options.delivery.guards(parts.grid(head, rows))
+    return parts.scroll(table, f"Guards {guards.title}", search=False)
 
 
 def _tree(guards: Guards, options: Options) -> str:

@@ -34,7 +34,7 @@ def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = (
     if not options.folds(lines, MACHINE_LINES if machine else FOLD_LINES):
         return body
     if machine or lines > LATER_LINES:
-        body = parts.later(body, artifact.title, options)
+        body = options.delivery.listing(body, artifact.title, options.prefix)
     return parts.fold(parts.size(lines, language), body)
 
 

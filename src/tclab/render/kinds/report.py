@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns
-from tclab.render.kinds import annotated, breaks, chain, guards, recompiles, symbols, table
+from tclab.render.kinds import (
+    annotated,
+    breaks,
+    candidates,
+    chain,
+    guards,
+    recompiles,
+    symbols,
+    table,
+)
 from tclab.render.report import body, counts, kernels, words
 
 if TYPE_CHECKING:
@@ -27,16 +36,16 @@ def text(artifact: Report) -> str:
 
 def _parts(shown: Report) -> Iterator[str]:
     yield columns.join(*_head(shown))
-    yield table.text(shown.summary)
+    yield table.text(counts.table(shown.counts))
     yield table.text(kernels.compact(shown.kernels))
-    yield table.text(shown.candidates) if shown.candidates.rows else ""
+    yield candidates.text(shown.candidates) if shown.candidates else ""
     yield from map(annotated.text, shown.sources)
     yield breaks.text(shown.breaks) if len(shown.breaks) else ""
     yield recompiles.text(shown.recompiles) if len(shown.recompiles) else ""
     yield symbols.text(shown.symbols) if len(shown.symbols) else ""
     yield from map(guards.text, shown.guards)
     yield from map(chain.text, shown.chains)
-    yield table.text(shown.times)
+    yield table.text(counts.times(shown.compile_time))
     if shown.warnings:
         listed = (columns.paragraph(text, "  ", "    ") for text in shown.warnings)
         yield columns.join(columns.heading("Warnings of other packages"), *listed)
@@ -44,7 +53,7 @@ def _parts(shown: Report) -> Iterator[str]:
 
 def _head(shown: Report) -> Iterator[str]:
     yield columns.heading(words.title(shown))
-    yield columns.paragraph(" · ".join(words.stamp(shown)))
+    yield columns.paragraph(" · ".join(words.made_by(shown)))
     yield columns.paragraph(counts.verdict(shown))
     for number, call in enumerate(shown.calls, 1):
         yield columns.paragraph(f"call {number}: {call or 'no arguments'}")

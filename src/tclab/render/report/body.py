@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 
 from tclab.render import parts
 from tclab.render.escape import esc, one_line, tag
-from tclab.render.kinds import annotated, breaks, chain, guards, recompiles, symbols, table
+from tclab.render.kinds import (
+    annotated,
+    breaks,
+    candidates,
+    chain,
+    guards,
+    recompiles,
+    symbols,
+    table,
+)
 from tclab.render.options import Options, place
 from tclab.render.report import counts, kernels, words
 
 if TYPE_CHECKING:
-    from tclab.model import Report
+    from tclab.model import KernelRow, Report
 
 #: So many calls are written out; a list of a hundred is no summary.
 _MOST_CALLS = 6
@@ -42,7 +51,7 @@ def _prefixes(shown: Report, options: Options) -> dict[str, str]:
 
 def _stamp(shown: Report) -> str:
     """Which PyTorch, which device, which day."""
-    spans = "".join(tag("span", esc(piece)) for piece in words.stamp(shown))
+    spans = "".join(tag("span", esc(piece)) for piece in words.made_by(shown))
     return tag("p", spans, class_="tclab-stamp")
 
 
@@ -65,11 +74,12 @@ def _alerts(shown: Report) -> Iterator[str]:
     """What the report lacks."""
     if shown.refusal:
         head = f"Not exact for {shown.target}, so not shown."
-        yield _alert(head, words.refusal(shown), shown.refusal[2])
-    for at, cause, step in shown.gaps:
-        yield _alert(f"A part is not known for {shown.target}.", f"{at}: {cause}.", step)
-    for at, cause, step in shown.left_out:
-        yield _alert("Machine code is left out.", f"{at}: {cause}.", step)
+        yield _alert(head, words.refusal(shown), shown.refusal.next_step)
+    for gap in shown.gaps:
+        head = f"A part is not known for {shown.target}."
+        yield _alert(head, f"{gap.place}: {gap.cause}.", gap.next_step)
+    for gap in shown.left_out:
+        yield _alert("Machine code is left out.", f"{gap.place}: {gap.cause}.", gap.next_step)
     if shown.fault:
         yield _alert("The stages are missing.", shown.fault, "please report it, with this page")
 
@@ -102,8 +112,8 @@ def _titled(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]:
     if shown.symbols.symbols:
         yield "symbols", "Symbols", _own(symbols.html(shown.symbols, options.under("symbol")))
     yield "guards", "Guards", _guards(shown, options)
-    if shown.times.rows:
-        yield "times", "Compile time", _own(table.html(shown.times, options.under("time")))
+    times = table.html(counts.times(shown.compile_time), options.under("time"))
+    yield "times", "Compile time", _own(times)
     yield "warnings", "Warnings of other packages", _warnings(shown)
 
 
@@ -114,13 +124,13 @@ def _own(html: str, class_: str = "") -> str:
 
 def _kernels(shown: Report, options: Options) -> str:
     """The table of kernels: each name leads to the kernel's code, each line to the source."""
-    if not shown.kernels.rows:
+    if not shown.kernels:
         return ""
     compact = kernels.compact(shown.kernels)
     cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cells(compact)]
-    for row, found in zip(cells, kernels.rows(shown.chains)):
+    for row, kernel in zip(cells, shown.kernels if shown.chains else ()):
         for at, name in enumerate(compact.columns):
-            row[at] = _linked(name, found, options) or row[at]
+            row[at] = _linked(name, kernel, options) or row[at]
     html = parts.table(compact.columns, cells, label="Kernels", right=table.numeric(compact))
     return _own(html, "explain-kernels")
 
@@ -135,23 +145,18 @@ _CANDIDATES = (
 
 def _candidates(shown: Report, options: Options) -> str:
     """The candidates of each kernel, one under the other: its name and rule stand once."""
-    if not shown.candidates.rows:
+    if not shown.candidates:
         return ""
-    told = tag("p", esc(_CANDIDATES.format(target=shown.target)))
-    rows: list[tuple[str | int | float | bool | None, ...]] = []
-    before: tuple[object, object] = ("", "")
-    for name, rule, *rest in shown.candidates.rows:
-        same = (name, rule) == before
-        rows.append(("", "", *rest) if same else (name, rule, *rest))
-        before = (name, rule)
-    once = replace(shown.candidates, rows=tuple(rows))
-    return told + _own(table.html(once, options.under("candidate")))
+    intro = tag("p", esc(_CANDIDATES.format(target=shown.target)))
+    once = candidates.in_rows(shown.candidates, names_once=True)
+    return intro + _own(table.html(once, options.under("candidate")))
 
 
-def _linked(column: str, row: kernels.Row, options: Options) -> str:
+def _linked(column: str, row: KernelRow, options: Options) -> str:
     """A cell that leads somewhere; '' for the others."""
     if column == "kernel":
-        return tag("a", _name(row.name), href=f"#{options.id(f'chain{row.graph}', row.pane)}")
+        pane = options.id(f"chain{row.graph}", kernels.pane(row))
+        return tag("a", _name(row.name), href=f"#{pane}")
     return ", ".join(place(x, options) for x in row.lines) if column == "lines" else ""
 
 

@@ -1,52 +1,75 @@
-"""How much of everything there was, in words that cannot be misread."""
+"""How much of everything there was: as tables, and in words that cannot be misread."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tclab.model import CompileTime, Counts, Table
 from tclab.render import parts
 
 if TYPE_CHECKING:
-    from tclab.model import Breaks, Report, Table
-
-ALL_GRAPHS = "graphs, with those of recompiles"
-_COSTS = {"guards": "guard", "kernels": "kernel", "library calls": "library call"}
+    from tclab.model import Breaks, Report
 
 
-def verdict(shown: Report) -> str:
+def table(counts: Counts) -> Table:
+    """The counts one under the other."""
+    rows = (
+        ("calls", counts.calls),
+        ("graph breaks", counts.breaks),
+        ("functions that run without compiling", counts.skipped),
+        ("graphs", counts.graphs),
+        ("recompiles", counts.recompiles),
+        ("graphs, with those of recompiles", counts.all_graphs),
+        ("guards", counts.guards),
+        ("kernels", counts.kernels),
+        ("library calls", counts.library_calls),
+    )
+    return Table("Summary", "summary", ("what", "count"), rows)
+
+
+def times(taken: CompileTime) -> Table:
+    """Each phase of compiling, and their total."""
+    rows = [(phase.name, phase.times, phase.seconds) for phase in taken.phases]
+    return Table(
+        title="Compile time by phase",
+        name="times",
+        columns=("phase", "times", "seconds"),
+        rows=(*rows, ("Total", taken.compiles, taken.seconds)),
+        units=("", "", "s"),
+        formats=("", "d", ".3f"),
+    )
+
+
+def verdict(report: Report) -> str:
     """Breaks, graphs and recompiles in a sentence or two."""
-    return " ".join(_sentences(_numbers(shown.summary), shown.breaks))
+    return " ".join(_sentences(report.counts, report.breaks))
 
 
-def _numbers(counts: Table) -> dict[str, int]:
-    return {str(what): int(count or 0) for what, count in counts.rows}
-
-
-def _sentences(counts: dict[str, int], breaks: Breaks) -> Iterator[str]:
+def _sentences(counts: Counts, breaks: Breaks) -> Iterator[str]:
     yield _of_breaks(breaks)
     if skipped := sum(item.skipped for item in breaks):
         run = "runs" if skipped == 1 else "run"
         yield f"{parts.count(skipped, 'function')} {run} without compiling."
-    if recompiles := counts.get("recompiles"):
-        graphs = parts.count(counts[ALL_GRAPHS], "graph")
-        yield f"{parts.count(recompiles, 'recompile')}: {graphs} in all."
+    if counts.recompiles:
+        graphs = parts.count(counts.all_graphs, "graph")
+        yield f"{parts.count(counts.recompiles, 'recompile')}: {graphs} in all."
 
 
 def _of_breaks(breaks: Breaks) -> str:
     if not breaks.graphs:
         return "Nothing was compiled."
     count = sum(not item.skipped for item in breaks)
-    said = parts.count(count, "graph break") if count else "No graph break"
+    number = parts.count(count, "graph break") if count else "No graph break"
     graphs = "one graph" if breaks.graphs == 1 else parts.count(breaks.graphs, "graph")
     rest = count and breaks.graphs == 1  # nothing was compiled behind the break, or before it
-    return f"{said}: {'what was compiled is' if rest else 'the code is in'} {graphs}."
+    return f"{number}: {'what was compiled is' if rest else 'the code is in'} {graphs}."
 
 
-def costs(shown: Report) -> Iterator[str]:
+def costs(report: Report) -> Iterator[str]:
     """``83 guards``, ``6 kernels``, ``2 library calls``, ``compiled in 7.4 s``."""
-    numbers = _numbers(shown.summary)
-    for what, noun in _COSTS.items():
-        yield parts.count(numbers.get(what, 0), noun)
-    if shown.times.rows:
-        yield f"compiled in {float(shown.times.rows[-1][-1] or 0):.1f} s"
+    counts = report.counts
+    yield parts.count(counts.guards, "guard")
+    yield parts.count(counts.kernels, "kernel")
+    yield parts.count(counts.library_calls, "library call")
+    yield f"compiled in {report.compile_time.seconds:.1f} s"

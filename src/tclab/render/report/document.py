@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from tclab.model import Report
 from tclab.render import standalone
+from tclab.render.delivery import Delivery
+from tclab.render.delivery.compressed import Compressed
 from tclab.render.options import Options
 from tclab.render.report import body, words
-from tclab.render.viewer.packed import packed
 
-#: Reports of more characters than this have their stages compressed.
-LARGE = 1_000_000
+#: Reports of more characters of code and guards than this have them compressed.
+LARGE = 500_000
 
 
 def html(shown: Report) -> str:
     """The whole page."""
-    inner = body.html(shown, Options())
-    return standalone.page(words.title(shown), packed(inner) if len(inner) > LARGE else inner)
+    delivery = Compressed() if _size(shown) > LARGE else Delivery()
+    inner = body.html(shown, Options(delivery=delivery))
+    return standalone.page(words.title(shown), inner + delivery.end())
+
+
+def _size(shown: Report) -> int:
+    """The characters of all its code and of what its guards check."""
+    code = sum(len(pane.code) for chain in shown.chains for pane in chain.panes)
+    return code + sum(len(check) for guards in shown.guards for g in guards for check in g.checks)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tclab.model import Run
+from tclab.render import stamp
 from tclab.render.escape import one_line
-from tclab.render.stamp import pieces
 
 if TYPE_CHECKING:
     from tclab.model import Report
@@ -18,13 +17,12 @@ def title(shown: Report) -> str:
     return f"{one_line(shown.title)}: what torch.compile makes of it"
 
 
-def stamp(shown: Report) -> list[str]:
-    """Which PyTorch, which device, which day."""
+def made_by(shown: Report) -> list[str]:
+    """Which PyTorch, which device, which day; where it was made is clear: here, just now."""
     if not shown.provenance.torch:
         return []
-    made = Run("explain", "here", "", "", shown.provenance, 0.0, 0)
     target = [f"code for {shown.target}"] if shown.target else []
-    return [*target, *pieces(made)[:-2]]  # neither seconds nor where: this very machine, just now
+    return [*target, *stamp.made_by(shown.provenance)]
 
 
 def how(shown: Report) -> str:
@@ -39,19 +37,20 @@ def refusal(shown: Report) -> str:
     """What the target refused; '' if nothing."""
     if not shown.refusal:
         return ""
-    kept = "The stages above machine code are there." if shown.has_kernels else (
+    rest = "The stages above machine code are there." if shown.has_kernels else (
         "Graph breaks, guards and graphs are those of a compile here, up to Dynamo."
     )  # fmt: skip
-    return f"{shown.refusal[0]}: {shown.refusal[1]}. {kept}"
+    return f"{shown.refusal.place}: {shown.refusal.cause}. {rest}"
 
 
 def gaps(shown: Report) -> Iterator[tuple[str, str]]:
     """What the report lacks, and what to do, each in a line."""
     if shown.refusal:
-        yield f"refused for {shown.target}: {refusal(shown)}", shown.refusal[2]
-    for place, cause, step in shown.gaps:
-        yield f"a part is not known for {shown.target}: {place}: {cause}. The rest is shown.", step
-    for place, cause, step in shown.left_out:
-        yield f"{place}: {cause}. All other stages are shown.", step
+        yield f"refused for {shown.target}: {refusal(shown)}", shown.refusal.next_step
+    for gap in shown.gaps:
+        head = f"a part is not known for {shown.target}"
+        yield f"{head}: {gap.place}: {gap.cause}. The rest is shown.", gap.next_step
+    for gap in shown.left_out:
+        yield f"{gap.place}: {gap.cause}. All other stages are shown.", gap.next_step
     if shown.fault:
         yield shown.fault, "please report it, with the report"

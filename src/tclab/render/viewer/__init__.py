@@ -2,6 +2,5 @@
 
 `panes` says how lines are named and where they came from; `lines` makes HTML of them; `frame`
 puts them into columns with their controls; `noise` says which lines a reader can do without;
-`instructions` what opcodes do; `facts` what stands above a kernel; `elsewhere` moves machine code
-out of a page into files of its own.
+`instructions` what opcodes do; `facts` what stands above a kernel.
 """

@@ -68,7 +68,8 @@ def rows(panes: Panes) -> int:
 def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, width: int) -> str:
     ordinals = [f" {i}" if len(members) > 1 else "" for i in range(1, len(members) + 1)]
     opened = unfolded([panes.index.counts[m] for m in members])
-    inner = "".join(map(partial(_pane, panes), members, ordinals, opened))
+    codes = lines.codes(panes, stage, members)
+    inner = "".join(map(partial(_pane, panes), members, codes, ordinals, opened))
     name = label(stage)
     grip = tag(
         "div",
@@ -128,7 +129,7 @@ def _button(action: str, text: str, title: str, **more: object) -> str:
     )
 
 
-def _pane(panes: Panes, pane: int, ordinal: str, opened: bool) -> str:
+def _pane(panes: Panes, pane: int, code: str, ordinal: str, opened: bool) -> str:
     """One listing, folded; the Python source is open. What the script will have `opened` stands
     open where scripts run, before it does.
     """
@@ -142,7 +143,7 @@ def _pane(panes: Panes, pane: int, ordinal: str, opened: bool) -> str:
     above = facts.html(listing, panes.options) if isinstance(listing, Kernel) else ""
     return tag(
         "details",
-        tag("summary", head) + above + lines.code(panes, pane),
+        tag("summary", head) + above + code,
         class_="tclab-pane",
         id=panes.id(pane),
         data_stage=listing.stage,

@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tclab.render import highlight, parts
+from tclab.render.delivery import BareCode, MarkedCode
 from tclab.render.escape import clean, esc, one_line, tag
 from tclab.render.viewer.noise import noise
 from tclab.render.viewer.panes import BARE
@@ -58,18 +59,19 @@ def shown(listing: Listing) -> str:
     return _CACHE.sub("", _ADDRESS.sub(lambda m: m[1] + m[2][gap:], code))
 
 
-def code(panes: Panes, pane: int) -> str:
-    """All lines of a pane."""
-    listing = panes.chain.panes[pane]
-    if not panes.index.counts[pane]:
-        return parts.note("Empty.")
-    return _bare(panes, pane) if listing.stage in BARE else _marked(panes, pane)
+def codes(panes: Panes, stage: str, members: Sequence[int]) -> list[str]:
+    """The code of each pane of a stage, as the options have it delivered."""
+    draw = _bare if stage in BARE else _marked
+    drawn = {pane: draw(panes, pane) for pane in members if panes.index.counts[pane]}
+    delivery, prefix = panes.options.delivery, panes.options.prefix
+    delivered = dict(zip(drawn, delivery.column(prefix, stage, list(drawn.values()))))
+    return [delivered.get(pane) or parts.note("Empty.") for pane in members]
 
 
 # ------------------------------------------------------------------------ readable code
 
 
-def _marked(panes: Panes, pane: int) -> str:
+def _marked(panes: Panes, pane: int) -> MarkedCode:
     listing = panes.chain.panes[pane]
     text, start = shown(listing), panes.index.starts[pane]
     quiet = noise(listing.stage, text)
@@ -80,13 +82,10 @@ def _marked(panes: Panes, pane: int) -> str:
         kind = " class=tclab-noise" if offset in quiet else ""
         html = _shortened(html) if listing.stage in _GRAPHS else html  # noqa: PLW2901
         lines.append(f"<t-l{ident}{kind}>{html}{_origins(panes, start + offset)}\n</t-l>")
-    return tag(
-        "pre",
-        "".join(_chunks(lines, quiet, listing.first_line)),
-        class_="highlight tclab-lines",
-        aria_label=one_line(listing.title),
-        style=f"--cols:{_widest(text)}",
-    )
+    inner, style = "".join(_chunks(lines, quiet, listing.first_line)), f"--cols:{_widest(text)}"
+    label = one_line(listing.title)
+    html = tag("pre", inner, class_="highlight tclab-lines", aria_label=label, style=style)
+    return MarkedCode(html, style, inner)
 
 
 def _chunks(lines: Sequence[str], quiet: frozenset[int], first: int) -> Iterable[str]:
@@ -122,15 +121,17 @@ def _address(panes: Panes, pane: int, line: int) -> str:
 # ------------------------------------------------------------------------- machine code
 
 
-def _bare(panes: Panes, pane: int) -> str:
+def _bare(panes: Panes, pane: int) -> BareCode:
     """Origins, a line each, and the bare text, with where its noise is (as distances)."""
     listing = panes.chain.panes[pane]
     text = shown(listing)
     quiet = [0, *sorted(noise(listing.stage, text))]
+    distances = " ".join(str(b - a) for a, b in pairwise(quiet))
+    origins = list(_margin(panes, pane))
     # HTML drops a newline right after <pre>: one more keeps an empty first line.
-    origins = tag(
+    margin = tag(
         "pre",
-        "\n" + "\n".join(_margin(panes, pane)),
+        "\n" + "\n".join(origins),
         class_="tclab-origins",
         title="Where lines came from",
     )
@@ -138,12 +139,13 @@ def _bare(panes: Panes, pane: int) -> str:
         "pre",
         "\n" + text.translate(_ENTITIES),
         class_="tclab-lines tclab-bare",
-        data_noise=" ".join(str(b - a) for a, b in pairwise(quiet)),
+        data_noise=distances,
         aria_label=one_line(listing.title),
     )
-    sizes = f"--cols:{_widest(text)};--h:{len(_lengths(text, frozenset(quiet[1:])))}"
-    place = {"data_chain": panes.options.prefix, "data_stage": listing.stage, "style": sizes}
-    return tag("div", origins + lines, class_="tclab-two", **place)
+    style = f"--cols:{_widest(text)};--h:{len(_lengths(text, frozenset(quiet[1:])))}"
+    place = {"data_chain": panes.options.prefix, "data_stage": listing.stage, "style": style}
+    html = tag("div", margin + lines, class_="tclab-two", **place)
+    return BareCode(html, style, listing.title, text, origins, distances)
 
 
 def _margin(panes: Panes, pane: int) -> Iterable[str]:

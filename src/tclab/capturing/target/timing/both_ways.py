@@ -10,6 +10,7 @@ from torch._guards import TracingContext
 
 from tclab.capturing.target.timing import timed
 from tclab.capturing.trace.events import Trace
+from tclab.model import TimedQuestion
 
 
 class Wrappers(list[str]):
@@ -22,7 +23,7 @@ class Variant:
     graphs Inductor had compiled before it, `instead_of` how many of them it stands for.
     """
 
-    questions: tuple[timed.Question, ...]
+    questions: tuple[TimedQuestion, ...]
     trace: Trace
     wrappers: Wrappers
     after: int

@@ -1,0 +1,187 @@
+"""How large what is measured is: kernels with their sizes, models with their batches. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Size = Mapping[str, int | str]
+#: By scale (gpu, cpu, tiny), by label.
+Sizes = Mapping[str, Mapping[str, Size]]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`others` are implementations beside PyTorch's that the builder has."""
+
+    sizes: Sizes
+    others: tuple[str, ...] = ()
+
+
+def _matrices(*gpu: tuple[int, int]) -> Sizes:
+    """Rows and columns: of a GPU as given, of a CPU past its last cache, and a small one."""
+    by_scale = {"gpu": gpu, "cpu": ((4096, 4096),), "tiny": ((32, 64),)}
+    return {
+        scale: {f"{rows}x{columns}": {"rows": rows, "columns": columns} for rows, columns in pairs}
+        for scale, pairs in by_scale.items()
+    }
+
+
+def _named(name: str, gpu: tuple[int, ...], cpu: tuple[int, ...], tiny: int) -> Sizes:
+    """One number a size."""
+    by_scale = {"gpu": gpu, "cpu": cpu, "tiny": (tiny,)}
+    return {
+        scale: {f"{name}{number}": {name: number} for number in numbers}
+        for scale, numbers in by_scale.items()
+    }
+
+
+_LARGE, _SMALL = (16384, 8192), (4096, 1024)
+_WIDE = (8192, 32000)  # a batch of tokens over a vocabulary
+_TRITON = ("triton",)
+
+KERNELS: dict[str, Kernel] = {
+    "pointwise_chain": Kernel(_matrices(_LARGE, _SMALL)),
+    "bias_gelu": Kernel(_matrices(_LARGE, _SMALL)),
+    "swiglu": Kernel(_matrices(_LARGE, _SMALL)),
+    "softmax": Kernel(_matrices(_LARGE, _SMALL), _TRITON),
+    "softmax_written_out": Kernel(_matrices(_LARGE)),
+    "cross_entropy": Kernel(_matrices(_WIDE)),
+    "cross_entropy_training": Kernel(_matrices(_WIDE)),
+    "layer_norm": Kernel(_matrices(_LARGE, _SMALL)),
+    "layer_norm_training": Kernel(_matrices(_LARGE)),
+    "rms_norm": Kernel(_matrices(_LARGE, _SMALL), _TRITON),
+    "rms_norm_training": Kernel(_matrices(_LARGE)),
+    "rotary": Kernel(_named("tokens", (32768, 2048), (2048,), 16)),
+    "matmul_bias_gelu": Kernel(_named("n", (8192, 2048), (1024,), 32)),
+    "matmul_fp8": Kernel(_named("n", (8192, 2048), (), 32)),
+    "attention": Kernel(_named("tokens", (8192, 1024), (512,), 16)),
+    "row_sum": Kernel(_matrices(_LARGE, (1048576, 64))),
+    "column_sum": Kernel(_matrices(_LARGE, (1048576, 64))),
+    "full_norm": Kernel(_matrices(_LARGE)),
+    "cumulative_sum": Kernel(_matrices(_LARGE, (65536, 512))),
+    "gather": Kernel(_matrices((65536, 4096))),
+    "scatter_add": Kernel(_matrices((65536, 1024))),
+    "transpose_add": Kernel(_matrices(_LARGE)),
+    "dropout": Kernel(_matrices(_LARGE)),
+}
+
+CEILINGS: dict[str, Sizes] = {
+    "copy": {
+        "gpu": {f"{mib}MiB": {"mib": mib} for mib in (1, 4, 16, 64, 256, 1024, 2048)},
+        "cpu": {f"{mib}MiB": {"mib": mib} for mib in (1, 16, 256)},
+        "tiny": {"1MiB": {"mib": 1}},
+    },
+    "product": {
+        "gpu": {
+            f"{dtype}-{n}": {"dtype": dtype, "n": n}
+            for dtype, n in (
+                *(("bfloat16", n) for n in (2048, 4096, 8192)),
+                *(("float16", 8192), ("tf32", 8192), ("float32", 4096), ("float64", 4096)),
+                ("float8", 8192),
+            )
+        },
+        "cpu": {"float32-2048": {"dtype": "float32", "n": 2048}},
+        "tiny": {"float32-64": {"dtype": "float32", "n": 64}},
+    },
+    "launch": {"gpu": {"eager": {}}, "cpu": {"eager": {}}, "tiny": {"eager": {}}},
+    "launch_of_a_graph": {"gpu": {"20nodes": {}}},
+}
+
+#: Of the sweep over batches, by scale.
+BATCHES: dict[str, tuple[int, ...]] = {
+    "gpu": (1, 8, 64, 512, 4096),
+    "cpu": (1, 64),
+    "tiny": (2,),
+}
+
+
+#: Tokens a text, of the sweep over lengths, by scale.
+LENGTHS: dict[str, tuple[int, ...]] = {
+    "gpu": (64, 256, 1024, 4096),
+    "cpu": (16, 128),
+    "tiny": (8,),
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """`large` is the large batch of inference, `train` that of training (0: it is not trained)."""
+
+    name: str
+    builder: str
+    kind: str  # vision, language, speech, diffusion, recommendation
+    large: int
+    train: int = 0
+    size: Size = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    cpu: bool = False
+
+
+def _timm(name: str, large: int = 64, train: int = 0, pixels: int = 224) -> Model:
+    size: Size = {"name": name, "pixels": pixels}
+    return Model(
+        f"timm/{name}", "models.timm_models:vision", "vision", large, train, size, ("timm",)
+    )
+
+
+def _text(name: str, large: int = 32, train: int = 0, tokens: int = 128) -> Model:
+    size: Size = {"name": name, "tokens": tokens}
+    builder, needs = "models.transformers_models:text", ("transformers",)
+    kind = "speech" if name in ("whisper_base", "wav2vec2_base") else "language"
+    return Model(f"transformers/{name}", builder, kind, large, train, size, needs)
+
+
+def _own(name: str, kind: str, large: int, train: int = 0) -> Model:
+    return Model(
+        f"torch/{name}", f"models.torch_models:{name}", kind, large, train, {}, (), cpu=True
+    )
+
+
+#: The first are of every kind, so that a run that is cut short has seen some of each.
+MODELS: tuple[Model, ...] = (
+    _timm("resnet50", train=32),
+    _text("bert_base", train=32),
+    _timm("vit_base_patch16_224", train=32),
+    _text("gpt2", train=8, large=8, tokens=512),
+    _own("unet", "diffusion", 8, 8),
+    _own("dlrm", "recommendation", 4096, 4096),
+    _text("llama_small", large=8, train=4, tokens=512),
+    _timm("mobilenetv3_large_100", train=32),
+    _text("whisper_base", large=8),
+    _timm("convnext_tiny", train=32),
+    _own("lstm", "language", 64, 64),
+    _text("t5_small", train=32),
+    _timm("swin_tiny_patch4_window7_224", train=32),
+    _text("distilbert", train=32),
+    _timm("efficientnet_b0", train=32),
+    _own("transformer", "language", 32, 32),
+    _timm("resnet18", train=32),
+    _text("roberta_base"),
+    _timm("deit_small_patch16_224", train=32),
+    _text("opt_125m", large=8, train=8, tokens=512),
+    _timm("mixer_b16_224", train=32),
+    _text("albert_base", train=32),
+    _timm("vgg16", train=32),
+    _text("bart_base", large=16, train=16),
+    _timm("densenet121", train=32),
+    _text("electra_small", train=32),
+    _timm("regnety_032", train=32),
+    _text("wav2vec2_base", large=8),
+    _timm("mobilenetv2_100"),
+    _text("pythia_160m", large=8, tokens=512),
+    _timm("inception_v3", pixels=299),
+    _text("qwen2_small", large=8, tokens=512),
+    _timm("resnext50_32x4d"),
+    _text("deberta_small"),
+    _timm("levit_128"),
+    _timm("beit_base_patch16_224"),
+    _timm("poolformer_s12"),
+    _timm("gmlp_s16_224"),
+    _timm("mobilevit_s"),
+    _timm("repvgg_a2"),
+    _timm("ghostnet_100"),
+    _timm("nfnet_l0"),
+    _timm("xcit_small_12_p16_224"),
+    _timm("res2net50_26w_4s"),
+)

@@ -1,0 +1,56 @@
+"""Warnings of other packages, collected and not printed until the report is there."""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from tclab.scrub import scrub
+
+#: Whose log lines are collected; what the user's own code logs is printed as it comes.
+_LOGGERS = ("torch", "triton")
+
+
+class WarningLog(io.TextIOBase):
+    """Messages, once each, in order. A stream, so that a log handler can write to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, None] = {}
+
+    def write(self, text: str) -> int:
+        """Keep one message."""
+        if message := scrub(text).strip():
+            self.texts[message] = None
+        return len(text)
+
+    def showwarning(self, message: Warning | str, category: type[Warning], filename: str,
+                    lineno: int, file: object = None, line: str | None = None) -> None:  # fmt: skip
+        """In place of `warnings.showwarning`."""
+        self.write(f"{filename}:{lineno}: {category.__name__}: {message}")
+
+
+@contextmanager
+def collecting(log: WarningLog) -> Iterator[None]:
+    """Within the block warnings, and what PyTorch logs, go to `log` and are not printed."""
+    with ExitStack() as stack:
+        stack.enter_context(warnings.catch_warnings())
+        warnings.showwarning = log.showwarning
+        for handler in _handlers():
+            stack.callback(handler.setStream, handler.stream)
+            handler.setStream(log)
+        yield
+
+
+def _handlers() -> Iterator[logging.StreamHandler[io.TextIOBase]]:
+    """The handlers of PyTorch's loggers that write to the terminal."""
+    terminals = (sys.stderr, sys.__stderr__)
+    for name in list(logging.root.manager.loggerDict):
+        if name.split(".")[0] in _LOGGERS:
+            for handler in logging.getLogger(name).handlers:
+                if isinstance(handler, logging.StreamHandler) and handler.stream in terminals:
+                    yield handler

@@ -1,0 +1,101 @@
+"""What a run rests on: the files that its processes imported, each with its digest.
+
+Names are from the project's root on (``snippets/topic/_shared.py``), for tclab's own code from
+its package on (``tclab/bench/rows.py``), so that they mean the same on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from tclab.model import Run, Snippet
+
+#: Digests of files by their names.
+Digests = Mapping[str, str]
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+#: What every run rests on, whatever its process imported: a process that it started and that was
+#: killed has left no list; what its process began with is ``__main__`` there; and the engine
+#: decides from outside which variables reach a run and what is kept of its output.
+_FLOOR = (
+    *("tclab/capturing/", "tclab/engine/worker/process.py"),
+    *("tclab/engine/variables.py", "tclab/engine/job.py"),
+)
+
+
+def package() -> dict[str, str]:
+    """Every Python file of tclab as it is now."""
+    return _below(_PACKAGE, _PACKAGE.parent)
+
+
+def beside(snippet: Snippet) -> dict[str, str]:
+    """What a snippet reads, and every Python file of its folder that it could import, as of now."""
+    reads = {_name(path.resolve(), snippet): _digest_of(path) for path in snippet.includes}
+    return _below(snippet.path.parent, _root(snippet)) | reads
+
+
+def of_imports(files: Iterable[Path], snippet: Snippet, known: Digests) -> dict[str, str]:
+    """What a run rests on whose processes imported `files`; nothing where none left a list.
+
+    `known` are the digests from before the run, so that what is edited meanwhile makes it stale.
+    """
+    imported = {_name(path, snippet) for path in files}
+    if not imported:
+        return {}
+    imported |= {_name(path.resolve(), snippet) for path in snippet.includes}
+    floor = {name for name in known if name.startswith(_FLOOR)}
+    return {name: known[name] for name in sorted((imported & known.keys()) | floor)}
+
+
+def changed(run: Run, snippet: Snippet, package: Digests) -> list[str]:
+    """The files that the run rests on and that are not what they were. A recording rests on
+    none of `package`: it comes from a machine that has a tclab of its own.
+    """
+    root, recorded = _root(snippet), run.environment != "here"
+
+    def now(name: str) -> str | None:
+        return _digest_of(root / name) if is_local(name) else package.get(name)
+
+    counted = (name for name in run.rests_on if is_local(name) or not recorded)
+    return [name for name in counted if now(name) != run.rests_on[name]]
+
+
+def is_local(name: str) -> bool:
+    """It is a file of the project, not of tclab."""
+    return not name.startswith("tclab/")
+
+
+def _name(path: Path, snippet: Snippet) -> str:
+    for root in (_PACKAGE.parent, _root(snippet)):
+        if path.is_relative_to(root):
+            return path.relative_to(root).as_posix()
+    return ""
+
+
+def _root(snippet: Snippet) -> Path:
+    """The project that a snippet's file is named from."""
+    path = snippet.path.resolve()
+    return path.parents[len(Path(snippet.file).parts) - 1]
+
+
+def _below(folder: Path, root: Path) -> dict[str, str]:
+    paths = sorted(folder.resolve().rglob("*.py"))
+    return {path.relative_to(root).as_posix(): _digest_of(path) for path in paths}
+
+
+def _digest_of(path: Path) -> str:
+    """SHA-256 of a file without regard to line endings; '' where there is none."""
+    try:
+        status = path.stat()
+        return _digest(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _digest(path: Path, _modified: int, _size: int) -> str:
+    return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()

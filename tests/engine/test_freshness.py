@@ -1,0 +1,156 @@
+"""A run is fresh while every file that it rests on is as it was: each is edited, one at a time."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[2] / "src"
+
+#: Run in a process of its own, whose tclab is a copy: edits each file that the run of t/one rests
+#: on, and every module of tclab that only draws, and prints the state that each edit leads to.
+EDIT_EACH = """
+import json, sys
+from pathlib import Path
+from tclab import snippets
+from tclab.engine.plan import Plan
+from tclab.store import rests
+
+root, src = Path.cwd(), Path(sys.argv[1])
+snippet = snippets.get("t/one", root)
+
+def state():
+    return Plan(root).live(snippet)
+
+def edited(name):
+    path = (root if rests.is_local(name) else src) / name
+    before = path.read_bytes()
+    path.write_bytes(before + b"\\n# edited\\n")
+    try:
+        status = state()
+    finally:
+        path.write_bytes(before)
+    return [status.state, *status.why]
+
+run = state().run()
+drawing = [p.relative_to(src).as_posix() for p in (src / "tclab/render").rglob("*.py")]
+states = {name: edited(name) for name in [*run.rests_on, *drawing]}
+print(json.dumps({"before": state().state, "rests_on": list(run.rests_on), "states": states}))
+"""
+
+
+class Copy:
+    """A project with one snippet, and a copy of tclab to edit."""
+
+    def __init__(self, root: Path) -> None:
+        self.src = root / "src"
+        self.project = root / "project"
+        shutil.copytree(SRC, self.src, ignore=shutil.ignore_patterns("__pycache__"))
+        (self.project / "snippets/t").mkdir(parents=True)
+        (self.project / "mkdocs.yml").touch()
+
+    def write(self, name: str, code: str) -> None:
+        (self.project / "snippets/t" / name).write_text(textwrap.dedent(code))
+
+    def python(self, *arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": str(self.src)}
+        environment.pop("TCLAB_STORE", None)
+        command = [sys.executable, *arguments]
+        done = subprocess.run(
+            command, cwd=self.project, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def edit_each(self) -> dict:
+        """Run t/one, then edit."""
+        self.python("-m", "tclab", "run", "t/one")
+        return json.loads(self.python("-c", EDIT_EACH, str(self.src)))
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return Copy(tmp_path)
+
+
+def test_each_file_that_was_imported_makes_the_run_stale_and_none_that_only_draws(copy: Copy):
+    copy.write("_shared.py", "from _below.deep import value\n")
+    (copy.project / "snippets/t/_below").mkdir()
+    copy.write("_below/__init__.py", "")
+    copy.write("_below/deep.py", "from .deeper import value\n")
+    copy.write("_below/deeper.py", "value = 1\n")
+    copy.write(
+        "one.py",
+        '''
+        """Shows something."""
+        import tclab
+        from _shared import value
+        from tclab.bench.rows import Row
+        tclab.show(f"{Row.__name__} {value}")
+        ''',
+    )
+    seen = copy.edit_each()
+    assert seen["before"] == "fresh"
+    rests_on = set(seen["rests_on"])
+    below = {"__init__.py", "deep.py", "deeper.py"}
+    local = {"snippets/t/_shared.py", *(f"snippets/t/_below/{name}" for name in below)}
+    assert {name for name in rests_on if name.startswith("snippets/")} == local
+    assert {"tclab/bench/rows.py", "tclab/display.py", "tclab/model/runs.py"} <= rests_on
+    assert {"tclab/user_lines.py", "tclab/verify/sides.py"}.isdisjoint(rests_on)
+    for name in rests_on:
+        assert seen["states"][name] == ["stale", f"{name} changed"]
+    drawing = {name for name in seen["states"] if name.startswith("tclab/render/")}
+    assert len(drawing) > 30
+    assert {tuple(seen["states"][name]) for name in drawing} == {("fresh",)}
+
+
+def test_a_process_that_the_snippet_starts_counts_too(copy: Copy):
+    copy.write(
+        "one.py",
+        '''
+        """Shows something."""
+        import subprocess, sys
+        subprocess.run([sys.executable, "-c", "import tclab.bench.statistics"], check=True)
+        ''',
+    )
+    seen = copy.edit_each()
+    assert "tclab/bench/statistics.py" in seen["rests_on"]
+    assert "tclab/bench/suites.py" not in seen["rests_on"]
+    assert seen["states"]["tclab/bench/statistics.py"] == [
+        "stale",
+        "tclab/bench/statistics.py changed",
+    ]
+
+
+def test_what_captures_counts_for_every_run(copy: Copy):
+    """A process that the snippet started and that was killed has said nothing."""
+    copy.write("one.py", '"""Shows something."""\nprint(1)\n')
+    seen = copy.edit_each()
+    capturing = {
+        path.relative_to(SRC).as_posix() for path in (SRC / "tclab/capturing").rglob("*.py")
+    }
+    assert capturing <= set(seen["rests_on"])
+
+
+def test_an_edit_while_it_runs_makes_that_run_stale(lab):
+    """What was imported may be the file before or after it: neither is vouched for."""
+    helper = lab.root / "snippets/t/_later.py"
+    helper.parent.mkdir()
+    helper.write_text("value = 1\n")
+    snippet = lab.write(
+        "t/one",
+        f"""
+        from importlib import import_module
+        open({str(helper)!r}, "w").write("value = 2")
+        print(import_module("_" + "later").value)
+        """,
+    )
+    assert lab.run(snippet)["t/one"].stdout == "2\n"
+    assert lab.plan().live(snippet).state == "stale"
