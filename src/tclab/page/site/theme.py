@@ -49,8 +49,8 @@ def _script(name: str) -> str:
 
 
 def light(html: str) -> str:
-    """The page with scripts that have the search in the header and the system's colours from the first
-    paint on, and the search index wait until somebody searches.
+    """The page with scripts that have the search in the header and the system's colours from the
+    first paint on, and the search index wait until somebody searches.
     """
     if worker := _WORKER.search(html):
         html = _BUNDLE.sub(lambda _: worker[0], html.replace(worker[0], "", 1), count=1)
