@@ -40,12 +40,14 @@ def styled(browser: Any, opened: Any, url: str) -> int:
 
 @pytest.mark.browser
 @pytest.mark.parametrize("page", ["benchmarks/models.html", "labs/lab4_code.html"])
-def test_a_page_is_styled_about_once(browser, tab, address: str, page: str) -> None:
-    """Most of it once; what Material's script changes while it starts is a part of it."""
+def test_a_page_is_styled_less_than_twice(browser, tab, address: str, page: str) -> None:
+    """What is far off not at all; what is near once, and again for what Material's script changes
+    on the body while it starts.
+    """
     opened = tab(viewport={"width": 390, "height": 844})
     count = styled(browser, opened, f"{address}/{page}")
     elements = opened.evaluate("document.querySelectorAll('*').length")
-    assert 0 < count < 1.5 * elements
+    assert 0 < count < 2 * elements
     assert opened.problems == []
 
 
