@@ -12,17 +12,17 @@ import torch
 from tclab.bench import suites
 from tclab.bench.case import EAGER, Case
 from tclab.bench.measured import device, outcome, worker
-from tclab.bench.measured.lock import alone
+from tclab.bench.measured.lock import exclusive
 from tclab.bench.task import Task
 from tclab.catalog import subject
 
 CASES = {case.name: case for case, _ in suites.steps("cpu", "tiny")}
 
 
-def prepared(case: Case, tmp_path: Path, mode: str = EAGER) -> worker.Prepared:
+def prepared(case: Case, tmp_path: Path, mode: str = EAGER) -> worker.PreparedCase:
     before = torch.is_grad_enabled()
     try:
-        return worker.Prepared(Task(case, mode, "cpu", str(tmp_path), "", 1))
+        return worker.PreparedCase(Task(case, mode, "cpu", str(tmp_path), "", 1))
     finally:
         torch.set_grad_enabled(before)
 
@@ -121,7 +121,7 @@ def test_the_last_cache_is_asked_for() -> None:
 
 def test_the_lock_lets_its_holder_through(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
-    with alone(path), alone(path):
+    with exclusive(path), exclusive(path):
         pass
-    with alone(""):
+    with exclusive(""):
         pass
