@@ -21,10 +21,9 @@ from tclab.bench.measured import device as devices
 from tclab.bench.measured import private
 from tclab.bench.measured.lock import exclusive
 from tclab.bench.measured.modes import callable_of
-from tclab.bench.measured.outcome import error, nbytes, tensors
 from tclab.bench.rows import Facts
 from tclab.bench.task import Task
-from tclab.catalog.subject import Subject, eager
+from tclab.catalog.subject import Subject, eager, error, nbytes, tensors
 from tclab.scrub import scrub
 
 MOST_SETS = 24
