@@ -361,6 +361,18 @@ def test_private_torch_names_stay_in_their_rooms(module: str) -> None:
     assert not list(private_names(MODULES[module]))
 
 
+def test_the_guide_names_every_room() -> None:
+    """Each package with modules, each module of the root; and no room that is not there."""
+    guide = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
+    table = guide.partition("| room |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1] for line in table.splitlines()[2:]]
+    named = [name.rstrip("/") for row in rows for name in re.findall(r"`([^`]+)`", row)]
+    packages = {path.parent for path in MODULES.values() if path.name != "__init__.py"}
+    rooms = {path.relative_to(SRC / "tclab").as_posix() for path in packages} - {"."}
+    loose = {p.stem for p in (SRC / "tclab").glob("*.py") if not p.stem.startswith("__")}
+    assert sorted(named) == sorted(rooms | loose)
+
+
 # ------------------------------------------------------------------- tried, not only read
 
 BLOCKER = """

@@ -132,16 +132,15 @@ def _sentences(opened: book.Book, rows: Sequence[sentences.Sentence]) -> Table:
 
 def _environments(opened: book.Book, snippet: str, name: str) -> list[str]:
     """Where the claim was reached and held; where it is not made counts with its reason."""
-    from tclab.page import proofs
+    from tclab.page import verdict
 
-    claim = next((c for c in opened.all[snippet].claims if c.name == name), None)
+    claim = opened.all[snippet].claim(name)
     if claim is None:
         return []
-    runs = opened.runs.get(snippet, ())
-    environments = [
-        proofs.made_on(run)
+    places = [
+        verdict.made_on(run)
         + ("" if claim.only.holds(run.provenance.version) else f": only {claim.only}")
-        for run in runs
-        if not proofs.untrue(claim, run)
+        for run in opened.runs.get(snippet, ())
+        if not verdict.untrue(claim, run)
     ]
-    return list(dict.fromkeys(environments))
+    return list(dict.fromkeys(places))
