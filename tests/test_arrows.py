@@ -186,9 +186,15 @@ def named_by(text: str) -> Iterator[str]:
 
 def strings(tree: ast.Module) -> Iterator[ast.Constant]:
     """The strings of the code; what an error says is none of them."""
-    said = {id(part) for n in ast.walk(tree) if isinstance(n, ast.Raise) for part in ast.walk(n)}
+    in_errors = {
+        id(part) for n in ast.walk(tree) if isinstance(n, ast.Raise) for part in ast.walk(n)
+    }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in in_errors
+        ):
             yield node
 
 
@@ -273,18 +279,9 @@ def test_imports_follow_the_plan(module: str) -> None:
     assert not [str(i) for i in ours if room(i.name, KNOWS) not in rooms]
 
 
-#: Circles that a string closes, until each has a module for what the other process runs.
-CLOSED_BY_STRING = {
-    "tclab.bench.task": "tclab.bench.measured.worker",
-    "tclab.verify.running": "tclab.verify.compare",
-}
-
-
 def circle() -> str:
     """A circle of modules, hidden imports included; a package stands for its __init__ only."""
     graph = {m: {i.name for i in imports(m) if i.name in MODULES} - {m} for m in MODULES}
-    for module, name in CLOSED_BY_STRING.items():
-        graph.get(module, set()).discard(name)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
