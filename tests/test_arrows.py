@@ -273,18 +273,9 @@ def test_imports_follow_the_plan(module: str) -> None:
     assert not [str(i) for i in ours if room(i.name, KNOWS) not in rooms]
 
 
-#: Circles that a string closes, until each has a module for what the other process runs.
-CLOSED_BY_STRING = {
-    "tclab.bench.task": "tclab.bench.measured.worker",
-    "tclab.verify.running": "tclab.verify.compare",
-}
-
-
 def circle() -> str:
     """A circle of modules, hidden imports included; a package stands for its __init__ only."""
     graph = {m: {i.name for i in imports(m) if i.name in MODULES} - {m} for m in MODULES}
-    for module, name in CLOSED_BY_STRING.items():
-        graph.get(module, set()).discard(name)
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
