@@ -61,7 +61,7 @@ def measure(
                 again.append((case, modes))
             keep(_rows([w for w in own if w.mode not in crowded], rounds, end))
             for worker in own:
-                worker.rest()
+                worker.free_memory()
     finally:
         end_all(workers)
     return again

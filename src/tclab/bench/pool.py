@@ -82,7 +82,7 @@ class Worker:
             return None
         return message["us"]
 
-    def rest(self) -> None:
+    def free_memory(self) -> None:
         """Let it give back the memory it does not need between two stretches."""
         if self.ready:
             with contextlib.suppress(OSError):

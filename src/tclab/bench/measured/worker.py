@@ -40,7 +40,7 @@ def work(task: Task, pipe: Connection) -> None:
     pipe.send({"status": prepared.status, "reason": prepared.reason, "facts": prepared.facts})
     try:
         while True:
-            prepared.obey(pipe.recv(), pipe)
+            prepared.serve(pipe.recv(), pipe)
     except EOFError:  # the command has ended
         return
     except Exception as problem:
@@ -77,7 +77,7 @@ class PreparedCase:
     def __init__(self, task: Task) -> None:
         self.device = task.device
         self.facts = Facts()
-        self._surroundings(task)
+        self._set_up(task)
         start = time.perf_counter()
         self.subject = build(task.case, task.device)
         torch.set_grad_enabled(self.subject.grad)
@@ -86,12 +86,12 @@ class PreparedCase:
         self.run = callable_of(self.subject, task.mode, self.inputs[0])
         self._warm_up()
         with exclusive(task.lock):
-            self.status, self.reason = self._checked()
+            self.status, self.reason = self._check()
             self._count(task.mode)
-        self._let_go()
+        self._free_memory()
         self.facts["held_bytes"] = devices.reserved(task.device)
 
-    def _surroundings(self, task: Task) -> None:
+    def _set_up(self, task: Task) -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(task.cache, "inductor")
         os.environ["TRITON_CACHE_DIR"] = os.path.join(task.cache, "triton")
         torch.set_num_threads(task.threads)
@@ -120,7 +120,7 @@ class PreparedCase:
         self.facts["warm_calls"] = 1 + len(times)
         self.facts["call_us"] = self.call_s * 1e6
 
-    def _checked(self) -> tuple[str, str]:
+    def _check(self) -> tuple[str, str]:
         """Whether what is timed is right, by its error beside eager's."""
         arguments = self.inputs[-1]
         exact = self.subject.exact(*arguments)
@@ -161,14 +161,14 @@ class PreparedCase:
             return None
         return int(counter.get_total_flops())
 
-    def obey(self, calls: int, pipe: Connection) -> None:
+    def serve(self, calls: int, pipe: Connection) -> None:
         """Time so many calls and say their time; for 0 give back memory that is not used."""
         if calls:
             pipe.send({"us": self.stretch(calls)})
         else:
-            self._let_go()
+            self._free_memory()
 
-    def _let_go(self) -> None:
+    def _free_memory(self) -> None:
         gc.collect()
         if self.device == "cuda":
             torch.cuda.empty_cache()
