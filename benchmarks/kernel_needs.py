@@ -210,15 +210,10 @@ def count(name: str, size: dict[str, int], target: str) -> list[dict[str, Any]]:
 
     kernels.random = empty
     subject = getattr(kernels, name)("cpu", **size)
-    functions = []
+    function, arguments = subject.call()
     try:
-        subject.make(lambda fn: functions.append(fn) or fn)
-        inputs = subject.inputs(0)
-        training = name.endswith("_training")
-        with torch.set_grad_enabled(training):
-            c = tclab.capture(functions[0], target=target, backward=training)(
-                *(inputs[:-1] if training else inputs)
-            )
+        with torch.set_grad_enabled(subject.grad):
+            c = tclab.capture(function, target=target, backward=subject.grad)(*arguments)
     finally:
         torch._dynamo.reset()
     texts = {kernel.kernel_name: kernel for kernel in c.kernels}

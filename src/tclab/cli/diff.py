@@ -15,6 +15,7 @@ from tclab.errors import BadRequest
 from tclab.explain import Report
 from tclab.model import Chain, Diff
 from tclab.render import standalone
+from tclab.store import former
 
 
 @click.command(short_help="Two reports of explain, side by side.")
@@ -55,8 +56,8 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
 def read(path: Path) -> Report:
     """The report in a file. BadRequest where there is none."""
     try:
-        return Report.from_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError) as error:
+        return former.report(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise BadRequest(
             str(path),
             f"not a report: {error}",

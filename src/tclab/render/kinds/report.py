@@ -57,7 +57,7 @@ def _head(shown: Report) -> Iterator[str]:
     yield columns.paragraph(counts.verdict(shown))
     for number, call in enumerate(shown.calls, 1):
         yield columns.paragraph(f"call {number}: {call or 'no arguments'}")
-    yield from map(columns.paragraph, shown.remarks)
+    yield from map(columns.paragraph, words.remarks(shown))
     for gap, step in words.gaps(shown):
         yield columns.paragraph(gap)
         yield columns.paragraph(f"next: {step}", "  ", "    ")

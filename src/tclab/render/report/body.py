@@ -67,7 +67,7 @@ def _how(shown: Report) -> str:
     more = len(shown.calls) - len(calls)
     listed = ", then ".join(calls) + (f", then {more} more" if more else "")
     said = tag("p", f"{esc(words.how(shown))} {listed}.", class_="explain-calls")
-    return said + "".join(tag("p", esc(text)) for text in shown.remarks)
+    return said + "".join(tag("p", esc(text)) for text in words.remarks(shown))
 
 
 def _alerts(shown: Report) -> Iterator[str]:
