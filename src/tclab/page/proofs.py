@@ -9,7 +9,7 @@ from tclab.model import Claim, Run, Snippet, Table, slug
 from tclab.page import downloads
 from tclab.page.book import Book
 from tclab.page.prose.sentences import Sentence, Value, sentences, values
-from tclab.render.escape import esc, tag
+from tclab.render.escape import Html, esc, tag
 from tclab.render.kinds.table import cells
 
 _WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
@@ -111,7 +111,7 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     held = "; ".join(dict.fromkeys(map(made_on, runs)))
     title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
-    hidden = tag("span", "proof", class_="tclab-sr", data_search_exclude="")
+    hidden = tag("span", esc("proof"), class_="tclab-sr", data_search_exclude="")
     return _within_a_line(tag("a", hidden, class_="tclab-proof", href=href, title=title))
 
 
@@ -140,7 +140,7 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
 # --------------------------------------------------------------------------- numbers
 
 
-def number(value: Value, book: Book) -> str:
+def number(value: Value, book: Book) -> Html:
     """A value as a number with its unit, which says where it was measured when pointed at."""
     run = _run(value, book)
     title = f"snippets/{run.snippet}.py, {made_on(run)}, {run.provenance.date}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tclab.render import highlight, parts
-from tclab.render.escape import clean, tag
+from tclab.render.escape import Html, clean, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +60,7 @@ def html(
     numbers: bool = False,
     label: str = "",
     stage: str = "",
-) -> str:
+) -> Html:
     """The code; what is outside `focus` (numbers as shown) is folded."""
     lines = clean(code).removesuffix("\n").split("\n")
     pieces = []
@@ -73,7 +73,7 @@ def html(
         pieces.append(body if shown else parts.fold(_which(first, last), body))
     if len(pieces) == 1:
         return pieces[0]
-    return tag("div", "".join(pieces), class_="tclab-excerpt no-copy")  # not a part of it
+    return tag("div", *pieces, class_="tclab-excerpt no-copy")  # not a part of it
 
 
 def _which(first: int, last: int) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclab.render import columns, parts
 from tclab.render.decisions.partition import size
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import Html, esc, join, one_line
 from tclab.render.kinds import chart
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _head(artifact: Memory) -> tuple[str, ...]:
     return ("run", "peak", "during", *after, "allocations and releases")
 
 
-def html(artifact: Memory, options: Options) -> str:
+def html(artifact: Memory, options: Options) -> Html:
     """The curves, then a row a run."""
     if not artifact.runs:
         return parts.note("Nothing was run.")
@@ -77,10 +77,10 @@ def html(artifact: Memory, options: Options) -> str:
     rows = [
         [parts.code(c) if i == 2 else esc(c) for i, c in enumerate(row)] for row in _rows(artifact)
     ]
-    caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
+    caption = parts.caption(artifact.caption)
     named = chart.legend(run.label for run in artifact.runs)
     table = parts.table(_head(artifact), rows, label=title)
-    return named + parts.scroll(drawn, title, search=False) + caption + table
+    return join([named, parts.scroll(drawn, title, search=False), caption, table])
 
 
 def text(artifact: Memory) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tclab.model import FATES
 from tclab.render import columns, parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import SPACE, Html, esc, join, tag
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -45,33 +45,34 @@ def why(value: PartedValue, partition: Partition) -> str:
     return f"may not be recomputed: {value.banned}" if value.banned else ""
 
 
-def _bars(partition: Partition) -> str:
+def _bars(partition: Partition) -> Html:
     """One bar, as long as all bytes, in the colours of the fates."""
     sizes = [(fate, partition.bytes_of(fate)) for fate in FATES]
     whole = sum(number for _, number in sizes) or 1
-    bars, names = "", ""
+    bars, names = [], []
     for fate, number in sizes:
         kind = f"tclab-fate-{_CLASSES[fate]}"
         if number:
             width = f"--w:{100 * number / whole:.3f}%"
-            bars += tag("span", "", class_=kind, style=width)
-        told = f"{tag('strong', esc(size(number)))} {esc(_TOLD[fate])}"
-        names += tag("li", f'<span class="tclab-swatch {kind}"></span>{told}')
+            bars.append(tag("span", class_=kind, style=width))
+        swatch = tag("span", class_=f"tclab-swatch {kind}")
+        amount = tag("strong", esc(size(number)))
+        names.append(tag("li", swatch, amount, SPACE, esc(_TOLD[fate])))
     label = ", ".join(f"{size(number)} {_TOLD[fate]}" for fate, number in sizes)
-    bar = tag("div", bars, class_="tclab-bytes", role="img", aria_label=label)
-    return bar + tag("ul", names, class_="tclab-legend tclab-fates")
+    bar = tag("div", *bars, class_="tclab-bytes", role="img", aria_label=label)
+    return join([bar, tag("ul", *names, class_="tclab-legend tclab-fates")])
 
 
-def _cells(value: PartedValue, artifact: Partition, most: int) -> tuple[str, str, str, str]:
+def _cells(value: PartedValue, artifact: Partition, most: int) -> tuple[str, str, Html, str]:
     owner = next(v for v in artifact.values if v.storage == value.storage) is value
     kind = f"tclab-fate-{_CLASSES[value.fate]}"
     width = f"--w:{100 * value.bytes / most if owner else 0:.3f}%"
-    bar = tag("span", "", class_=f"tclab-amount {kind}", style=width)
-    held = f"{bar} {esc(size(value.bytes))}" if owner else parts.DASH
+    bar = tag("span", class_=f"tclab-amount {kind}", style=width)
+    held = join([bar, esc(size(value.bytes))], SPACE) if owner else parts.DASH
     return value.name, kind, held, why(value, artifact)
 
 
-def html(artifact: Partition, options: Options) -> str:
+def html(artifact: Partition, options: Options) -> Html:
     """The whole as one bar; then a row a value."""
     if not artifact.values:
         return parts.note("Nothing was cut.")
@@ -85,7 +86,7 @@ def html(artifact: Partition, options: Options) -> str:
                      place(value.location, options)))  # fmt: skip
     head = ("Value", "Operation", "What becomes of it", "Storage", "Why", "Code")
     said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    return said + _bars(artifact) + parts.table(head, rows, label=artifact.title)
+    return join([said, _bars(artifact), parts.table(head, rows, label=artifact.title)])
 
 
 def text(artifact: Partition) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import SPACE, Html, esc, join, markup, tag
 
 if TYPE_CHECKING:
     from tclab.model import Attempt, CachedCall, Replay
@@ -29,28 +29,29 @@ def summary(replay: Replay) -> str:
     return said + (f", {rest} without compiled code." if rest else ".")
 
 
-def _attempt(attempt: Attempt) -> str:
+def _attempt(attempt: Attempt) -> Html:
     entry = tag("strong", esc(attempt.entry))
     if not attempt.failed:
-        return tag("li", f"{entry} all guards hold", class_="tclab-try tclab-try-hit")
-    return tag("li", f"{entry} {parts.code(attempt.failed)}", class_="tclab-try tclab-try-failed")
+        return tag("li", entry, esc(" all guards hold"), class_="tclab-try tclab-try-hit")
+    return tag("li", entry, SPACE, parts.code(attempt.failed), class_="tclab-try tclab-try-failed")
 
 
-def _call(number: int, call: CachedCall) -> str:
-    word, told = _ending(call)
-    tried = "".join(map(_attempt, call.attempts))
-    end = "" if call.hit else tag("li", esc(told), class_=f"tclab-try tclab-try-{word}")
-    head = tag("p", f"<span>{number}</span> {parts.code(call.call)}", class_="tclab-call")
-    return tag("li", head + tag("ol", tried + end))
+def _call(number: int, call: CachedCall) -> Html:
+    kind, words = _ending(call)
+    attempts = [*map(_attempt, call.attempts)]
+    if not call.hit:
+        attempts.append(tag("li", esc(words), class_=f"tclab-try tclab-try-{kind}"))
+    head = markup("<span>{}</span> {}", number, parts.code(call.call))
+    return tag("li", tag("p", head, class_="tclab-call"), tag("ol", *attempts))
 
 
-def html(artifact: Replay, options: Options) -> str:
+def html(artifact: Replay, options: Options) -> Html:
     """A row a call: what it tried, from left to right."""
     if not artifact.calls:
         return parts.note("No calls.")
-    rows = "".join(_call(i, call) for i, call in enumerate(artifact, 1))
+    rows = [_call(i, call) for i, call in enumerate(artifact, 1)]
     said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    return said + tag("ol", rows, class_="tclab-replay", id=options.id("calls"))
+    return join([said, tag("ol", *rows, class_="tclab-replay", id=options.id("calls"))])
 
 
 def text(artifact: Replay) -> str:

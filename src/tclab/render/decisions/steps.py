@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import COMMA, NOTHING, SPACE, Html, esc, join, markup, tag
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
-    from tclab.model import Instruction, Steps
+    from tclab.model import Instruction, SourceLine, Steps
 
 
 def summary(steps: Steps) -> str:
@@ -18,37 +18,41 @@ def summary(steps: Steps) -> str:
     return f"{parts.count(len(steps.steps), 'instruction')}, of which {made} made nodes."
 
 
-def _stack(step: Instruction) -> str:
+def _stack(step: Instruction) -> Html:
     """The values, the top of the stack first."""
     if not step.stack:
-        return tag("p", "stack: empty", class_="tclab-empty")
-    values = "".join(tag("li", parts.code(value)) for value in reversed(step.stack))
-    return tag("p", "stack, its top first", class_="tclab-empty") + tag("ol", values)
+        return tag("p", esc("stack: empty"), class_="tclab-empty")
+    values = tag("ol", *(tag("li", parts.code(value)) for value in reversed(step.stack)))
+    return join([tag("p", esc("stack, its top first"), class_="tclab-empty"), values])
 
 
-def _card(number: int, whole: int, step: Instruction, options: Options) -> str:
-    code = highlight.inline(step.location.code) if step.location and step.location.code else ""
-    where = f"{place(step.location, options)} {code}" if step.location else ""
-    head = f"<span>{number} of {whole}</span> {parts.code(step.name)} {esc(step.argument)}"
-    made = f"adds {', '.join(map(parts.code, step.nodes))} to the graph" if step.nodes else ""
+def _card(number: int, whole: int, step: Instruction, options: Options) -> Html:
+    head = [tag("span", esc(f"{number} of {whole}")), parts.code(step.name)]
+    head += [esc(step.argument)] if step.argument else []
+    nodes = markup("adds {} to the graph", join(map(parts.code, step.nodes), COMMA))
     pieces = [
-        tag("p", where, class_="tclab-where") if where else "",
-        tag("p", head.rstrip(), class_="tclab-step-name"),
+        _where(step.location, options) if step.location else NOTHING,
+        tag("p", join(head, SPACE), class_="tclab-step-name"),
         tag("div", _stack(step), class_="tclab-stack-now"),
-        tag("p", made, class_="tclab-made") if made else "",
+        tag("p", nodes, class_="tclab-made") if step.nodes else NOTHING,
     ]
-    return tag("li", "".join(pieces), class_="tclab-step", id=options.id("step", number))
+    return tag("li", *pieces, class_="tclab-step", id=options.id("step", number))
 
 
-def html(artifact: Steps, options: Options) -> str:
+def _where(line: SourceLine, options: Options) -> Html:
+    code = highlight.inline(line.code) if line.code else NOTHING
+    return tag("p", place(line, options), SPACE, code, class_="tclab-where")
+
+
+def html(artifact: Steps, options: Options) -> Html:
     """The cards in one row that is walked through; on paper all of them."""
     if not artifact.steps:
         return parts.note("No instruction was executed.")
     whole = len(artifact.steps)
-    cards = "".join(_card(i, whole, step, options) for i, step in enumerate(artifact, 1))
+    cards = [_card(i, whole, step, options) for i, step in enumerate(artifact, 1)]
     said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    row = tag("ol", cards, class_="tclab-steps")
-    return said + parts.scroll(row, artifact.title or "Steps", class_="tclab-walk")
+    row = tag("ol", *cards, class_="tclab-steps")
+    return join([said, parts.scroll(row, artifact.title or "Steps", class_="tclab-walk")])
 
 
 def text(artifact: Steps) -> str:

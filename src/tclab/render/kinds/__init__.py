@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from tclab.model import Artifact
+    from tclab.render.escape import Html
     from tclab.render.options import Options
 
 RENDERERS: dict[str, ModuleType] = {
@@ -61,9 +62,9 @@ def _renderer(artifact: Artifact) -> ModuleType:
     return RENDERERS[kind]
 
 
-def html(artifact: Artifact, options: Options) -> str:
+def html(artifact: Artifact, options: Options) -> Html:
     """The artifact's body as HTML."""
-    shown: str = _renderer(artifact).html(artifact, options)
+    shown: Html = _renderer(artifact).html(artifact, options)
     return shown
 
 

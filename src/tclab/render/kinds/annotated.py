@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import clean, esc, identifier, one_line, tag
+from tclab.render.escape import NEWLINE, SPACE, Html, clean, esc, identifier, join, one_line, tag
 
 if TYPE_CHECKING:
     from tclab.model import Annotated, LineNote
@@ -27,24 +27,27 @@ def _notes(artifact: Annotated) -> dict[int, list[LineNote]]:
     return found
 
 
-def _note(note: LineNote) -> str:
+def _note(note: LineNote) -> Html:
     label = tag("strong", esc(one_line(note.label)))
-    detail = f" {tag('small', parts.prose(note.detail))}" if note.detail else ""
+    pieces = [label, parts.prose(note.text)]
+    pieces += [tag("small", parts.prose(note.detail))] if note.detail else []
     kind = identifier(note.label.replace(" ", "-"))
-    return tag("span", f"{label} {parts.prose(note.text)}{detail}", class_=f"tclab-said-{kind}")
+    return tag("span", join(pieces, SPACE), class_=f"tclab-said-{kind}")
 
 
-def _line(html: str, at: int, margin: str, graphs: str, notes: list[LineNote],
-          options: Options) -> str:  # fmt: skip
+def _line(html: Html, at: int, margin: str, graphs: str, notes: list[LineNote],
+          options: Options) -> Html:  # fmt: skip
     title = f"in graph {graphs}" if graphs else None
     code = tag(
         "span",
-        f'<span data-linenos="{esc(margin)}"></span>{html}\n',
+        tag("span", data_linenos=margin),
+        html,
+        NEWLINE,
         id=options.id(f"L{at}"),
         class_="tclab-compiled" if graphs else None,
         title=title,
     )
-    return code + "".join(map(_note, notes))
+    return join([code, *map(_note, notes)])
 
 
 def _margins(artifact: Annotated, count: int) -> list[str]:
@@ -66,7 +69,7 @@ def _short(graphs: str) -> str:
     return graphs.split(" ")[0][:6] + " …"
 
 
-def html(artifact: Annotated, options: Options) -> str:
+def html(artifact: Annotated, options: Options) -> Html:
     """The code under its file name; below a line what is said of it."""
     shown = highlight.lines(artifact.code, artifact.language)
     notes, graphs = _notes(artifact), _graphs(artifact)
@@ -74,10 +77,10 @@ def html(artifact: Annotated, options: Options) -> str:
     for line, (code, margin) in enumerate(zip(shown, _margins(artifact, len(shown))), 1):
         at = artifact.first_line + line - 1
         body.append(_line(code, at, margin, graphs.get(line, ""), notes.get(at, []), options))
-    inner = tag("code", "".join(body), tabindex="0", aria_label=one_line(artifact.title) or None)
+    inner = tag("code", *body, tabindex="0", aria_label=one_line(artifact.title) or None)
     name = tag("p", parts.code(artifact.filename), class_="tclab-filename")
-    block = f'<div class="highlight tclab-code tclab-annotated"><pre>{inner}</pre></div>'
-    return (name if artifact.filename else "") + block
+    block = tag("div", tag("pre", inner), class_="highlight tclab-code tclab-annotated")
+    return join([name, block]) if artifact.filename else block
 
 
 def text(artifact: Annotated) -> str:
