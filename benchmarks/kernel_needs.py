@@ -176,7 +176,8 @@ def moved(code: str, arguments: list[str], known: dict[str, tuple[int, int]]) ->
 def needs(kernel: Any, compiled: Any, arguments: list[str], known: Any) -> dict[str, Any]:
     """One launch of one kernel."""
     code, sass = kernel.code, compiled.stages["sass"].code
-    settings = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", compiled.facts["config"])}
+    config, taken = compiled.configuration.config, compiled.resources
+    settings = config.settings
     rows = settings["XBLOCK"] * settings.get("RSPLIT_SIZE", 1)  # XBLOCK is 1 where rows are split
     grid = math.ceil(number("xnumel", code) / rows)
     threads = grid * 32 * settings["num_warps"]
@@ -184,7 +185,7 @@ def needs(kernel: Any, compiled: Any, arguments: list[str], known: Any) -> dict[
     loads = [width(o) for o in instructions(sass)[0] if o.partition(".")[0] == "LDG"]
     return {
         "kernel": compiled.name,
-        "config": compiled.facts["config"].partition(" (")[0],
+        "config": str(config),
         "blocks": grid,
         "numbers": number("xnumel", code) * number("r0_numel", code),
         "row": number("r0_numel", code),
@@ -192,8 +193,8 @@ def needs(kernel: Any, compiled: Any, arguments: list[str], known: Any) -> dict[
         "instructions": counts,
         "load_bits": max(loads, default=0),
         "atomics": "tl.atomic_" in code,
-        "registers": int(compiled.facts["registers per thread"]),
-        "occupancy": compiled.facts["occupancy"].split()[0],
+        "registers": taken.registers,
+        "occupancy": f"{taken.occupancy.share:.0%}",
     }
 
 

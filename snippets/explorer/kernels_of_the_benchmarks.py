@@ -14,9 +14,9 @@ import torch
 import tclab
 from tclab.bench.sizes import KERNELS
 from tclab.catalog.functions import kernels
+from tclab.model import Configuration, KernelFacts
 
 PRODUCTS = ("matmul_bias_gelu", "matmul_fp8", "attention")
-SHOWN = ("registers per thread", "occupancy", "spilled bytes", "config", "bytes moved")
 
 
 def empty(device, *shape, grad=False):
@@ -50,12 +50,12 @@ for name in (name for name in KERNELS if name not in PRODUCTS):
         machine_code = {kernel.name: kernel for kernel in c.compile_kernels()}
         for number, kernel in enumerate(c.kernels, 1):
             code = machine_code[kernel.kernel_name]
-            known = kernel.facts | code.facts
-            facts = {k: v.partition(" (first")[0] for k, v in known.items() if k in SHOWN}
+            taken = replace(code.resources, shared=None, stack=None)
+            facts = KernelFacts(configuration=Configuration(code.candidates[0]), resources=taken)
             title = f"{of}, kernel {number} of {len(c.kernels)}"
             shown = replace(kernel, title=title, facts=facts, device="", source_lines=())
             tclab.show(shown, name=f"{name}-{label}-{number}")
-            used = int(facts["registers per thread"]), int(facts["occupancy"].partition("%")[0])
+            used = taken.registers, round(taken.occupancy.share * 100)
             load = widest_load(code.stages["sass"].code)
             rows.append((name, label, number, kernel.category, *used, load))
 

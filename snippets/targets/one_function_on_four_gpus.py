@@ -61,9 +61,9 @@ for gpu, c in made.items():
     used[gpu] = Counter(OPCODE.findall(kernel.stages["sass"].code))
     del used[gpu]["NOP"]  # padding at the end
     ptx = re.findall(r"^\s+(?:@!?%p\d+ )?(\w+)[\w.:]* .*;", kernel.stages["ptx"].code, re.M)
-    facts = kernel.facts
-    sizes = (int(facts[key]) for key in ("registers per thread", "shared memory bytes"))
-    rows.append((gpu, facts["config"].split(" (")[0], *sizes, len(ptx), used[gpu].total()))
+    config, taken = kernel.configuration.config, kernel.resources
+    sizes = taken.registers, taken.shared, len(ptx), used[gpu].total()
+    rows.append((gpu, str(config), *sizes))
 tclab.show(tclab.Table(
     title="GELU of a sum: one kernel on four GPUs", name="resources", rows=rows,
     columns=("target", "configuration", "registers", "shared memory", "PTX", "SASS"),

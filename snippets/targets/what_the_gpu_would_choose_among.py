@@ -29,7 +29,7 @@ tclab.show(
         name="rule",
         columns=("function", "shape", "candidates"),
         rows=[
-            (fn.__name__, " × ".join(map(str, shape)), "; ".join(kernel.candidates))
+            (fn.__name__, " × ".join(map(str, shape)), "; ".join(map(str, kernel.candidates)))
             for (fn, shape), kernel in zip(calls, kernels)
         ],
     )
@@ -43,10 +43,10 @@ assert 0 < len(several) < len(kernels)
 # claim: the-size-decides-the-candidates
 assert len({kernel.candidates for kernel in kernels[:4]}) > 1
 # claim: the-first-is-the-one-shown
-assert all(k.facts["config"].startswith(k.candidates[0]) for k in kernels)
+assert all(k.configuration.config == k.candidates[0] for k in kernels)
 # claim: every-candidate-is-compiled
-assert [len(table.rows) for table in compared] == [
+assert [len(compiled) for compiled in compared] == [
     len(k.candidates) if k in several else 0 for k in kernels
 ]
 # claim: with-registers-and-occupancy
-assert all(row[3] and "%" in row[6] for table in compared for row in table.rows)
+assert all(c.resources.registers and c.resources.occupancy for each in compared for c in each)

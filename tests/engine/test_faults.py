@@ -234,15 +234,17 @@ def test_what_cannot_be_kept_is_an_error_at_the_line_that_shows_it(lab):
 def test_a_users_key_is_a_users_key(lab, key):
     code = f"""
     import tclab
+    from tclab.model import KernelFacts
     tclab.show(tclab.Chart(x=(1,), series={{{key!r}: (2,)}}), name="chart")
-    tclab.show(tclab.Kernel(code="x", facts={{{key!r}: "x"}}), name="kernel")
+    facts = KernelFacts(written={{{key!r}: "x"}})
+    tclab.show(tclab.Kernel(code="x", facts=facts), name="kernel")
     tclab.show("after", name="after")
     """
     run = lab.one(code)
     assert run.ok, run.failure
     assert [a.name for a in run.artifacts] == ["chart", "kernel", "after"]
     assert dict(run.artifact("chart").series) == {key: (2,)}
-    assert dict(run.artifact("kernel").facts) == {key: "x"}
+    assert dict(run.artifact("kernel").facts.written) == {key: "x"}
     assert lab.store.load("t/one") == run
 
 

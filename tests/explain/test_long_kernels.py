@@ -27,7 +27,7 @@ def test_of_a_long_triton_kernel_the_stages_above_the_instructions_are_shown(lon
     report = explain_named(ExplainRequest.parse("m.py:f", target="h200", inputs=["f32[64,64]"]))
     assert {"python", "dynamo", "forward", "ir", "kernel"} <= stages(report)
     assert not stages(report) & {"ttir", "ttgir", "llir", "ptx", "sass"}
-    assert not report.candidates.rows and not report.complete
+    assert not report.candidates and not report.complete
     (gap,) = report.left_out
     assert gap.place.startswith("kernel triton_") and "more than 2" in gap.cause
     assert "--long-kernels" in gap.next_step

@@ -35,14 +35,14 @@ def too_wide(opened) -> int:
 
 def long(report):
     """The same report with a title, a hint and a kernel that do not end."""
-    row = ("triton_" + "fused_" * 40, "m.py:1", *report.kernels.rows[0][2:])
+    row = replace(report.kernels[0], name="triton_" + "fused_" * 40)
     item = replace(report.breaks.breaks[0], hints=("torch." + "config" * 60,))
     return replace(
         report,
         title="T" * 200,
         calls=("f32[" + "8, " * 100 + "8]",),
         remarks=("r" * 200,),
-        kernels=replace(report.kernels, rows=(row, *report.kernels.rows)),
+        kernels=(row, *report.kernels),
         breaks=replace(report.breaks, breaks=(item,)),
         chains=(),
         fault="f" * 200,

@@ -10,15 +10,19 @@ from html.parser import HTMLParser
 import pytest
 
 from tclab.cli.explaining import summary as printed
+from tclab.explain import kernels as rows_of
 from tclab.model import (
     Annotated,
     Break,
     Breaks,
     Chain,
     Counts,
+    FusedGroup,
     Gap,
     Kernel,
+    KernelFacts,
     Report,
+    Resources,
     SourceLine,
 )
 from tclab.render import text as rendered
@@ -230,7 +234,8 @@ def test_stages_that_could_not_be_linked_are_told(broken):
 
 
 def test_each_kernel_has_its_lines_and_what_it_moves(broken):
-    rows = [dict(zip(broken.kernels.columns, row)) for row in broken.kernels.rows]
+    table = kernels.table(broken.kernels)
+    rows = [dict(zip(table.columns, row)) for row in table.rows]
     assert [row["graph"] for row in rows] == [0, 1, 2]
     assert rows[0]["lines"] == "broken.py:7, 11" and rows[1]["lines"] == "broken.py:13"
     assert rows[0]["bytes moved"] == 8 * 4 * 2  # x in, y out: eight float32 each
@@ -238,7 +243,7 @@ def test_each_kernel_has_its_lines_and_what_it_moves(broken):
 
 
 def test_the_gradient_s_kernels_say_so(skipped):
-    kinds = {row[skipped.kernels.columns.index("kind")] for row in skipped.kernels.rows}
+    kinds = {row[kernels.COLUMNS.index("kind")] for row in kernels.table(skipped.kernels).rows}
     assert "library call" in kinds and any(kind.endswith(", backward") for kind in kinds)
 
 
@@ -246,34 +251,37 @@ def test_columns_that_say_nothing_are_left_out(broken):
     shown = kernels.compact(broken.kernels).columns
     assert not {"registers", "spilled bytes"} & set(shown)
     assert {"kernel", "lines", "bytes moved", "graph"} <= set(shown)
-    one = replace(broken.kernels, rows=broken.kernels.rows[:1])
-    assert "graph" not in kernels.compact(one).columns
+    assert "graph" not in kernels.compact(broken.kernels[:1]).columns
 
 
 def test_a_kernel_of_several_groups_moves_what_they_move():
-    made = Kernel(facts={"bytes moved": "1,024 + 8", "spilled bytes": "0"}, kernel_name="k")
-    (row,) = kernels.of_kernels([made])
-    assert (row.bytes, row.spilled, row.registers) == (1032, 0, None)
+    groups = FusedGroup(("op0",), 1024), FusedGroup(("op1",)), FusedGroup(("op2",), 8)
+    facts = KernelFacts(fused=groups, resources=Resources(16, 0))
+    (row,) = rows_of.of_kernels([Kernel(facts=facts, kernel_name="k")])
+    assert (row.bytes, row.spilled, row.registers, row.instructions) == (1032, 0, 16, None)
+    (row,) = rows_of.of_kernels([Kernel(facts=KernelFacts(fused=groups[1:2]))])
+    assert (row.bytes, row.spilled, row.registers) == (None, None, None)
 
 
 def test_what_layer_after_layer_calls_is_told_once():
-    def called(line: int, **more: str) -> Kernel:
+    def called(line: int) -> Kernel:
         place = (SourceLine("m.py", line, "y = w(x)"),)
+        facts = KernelFacts(fused=(FusedGroup(("op0",), 8),), calls=1)
         return Kernel(
             kernel_name="extern_kernels.mm", category="extern", stage="wrapper",
-            source_lines=place, facts={"bytes moved": "8", "calls": "1", **more},
+            source_lines=place, facts=facts,
         )  # fmt: skip
 
-    layer = Kernel(kernel_name="triton_0", stage="kernel", facts={"calls": "2"})
+    layer = Kernel(kernel_name="triton_0", stage="kernel", facts=KernelFacts(calls=2))
     chain = Chain(panes=(layer, called(3), called(4), called(3)))
-    rows = kernels.rows([chain, chain])
+    rows = rows_of.rows([chain, chain])
     assert [(row.name, row.times, row.bytes) for row in rows[:3]] == [
         ("triton_0", 2, None), ("extern_kernels.mm", 2, 16), ("extern_kernels.mm", 1, 8),
     ]  # fmt: skip
-    assert [row.pane for row in rows[:3]] == ["kernel", "wrapper", "wrapper-2"]
+    assert [kernels.pane(row) for row in rows[:3]] == ["kernel", "wrapper", "wrapper-2"]
     assert [row.graph for row in rows] == [0, 0, 0, 1, 1, 1]
-    assert "times" in kernels.compact(kernels.table(rows)).columns
-    assert "times" not in kernels.compact(kernels.table(rows[2:3])).columns
+    assert "times" in kernels.compact(rows).columns
+    assert "times" not in kernels.compact(rows[2:3]).columns
 
 
 # --------------------------------------------------------------------------- in words
@@ -329,8 +337,8 @@ def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_
 
 def test_the_summary_is_bounded(broken, tmp_path, capsys):
     many = replace(broken.breaks, breaks=broken.breaks.breaks * 30)
-    table = replace(broken.kernels, rows=broken.kernels.rows * 30)
-    out = said(replace(broken, breaks=many, kernels=table), tmp_path / "x.html", capsys)
+    report = replace(broken, breaks=many, kernels=broken.kernels * 30)
+    out = said(report, tmp_path / "x.html", capsys)
     assert "… and 10 more breaks in the report" in out
     assert "… and 70 more kernels in the report" in out
     assert out.count("graph break broken.py") == 20

@@ -40,10 +40,10 @@ def test_the_chain_goes_down_to_instructions(model, capsys):
     assert report.target == "NVIDIA H200" and report.refusal is None and report.remarks == ()
     assert {"python", "dynamo", "forward", "ir", "kernel", "ttir", "ptx", "sass"} <= stages(report)
     assert report.counts.kernels == 1
-    (row,) = (dict(zip(report.kernels.columns, row)) for row in report.kernels.rows)
-    assert row["lines"] == "model.py:5" and row["bytes moved"] == 2 * 64 * 64 * 4
-    assert 0 < row["registers"] <= 255 and row["spilled bytes"] == 0
-    assert row["kind"] == "pointwise"
+    (row,) = report.kernels
+    assert [str(line) for line in row.lines] == ["model.py:5"] and row.bytes == 2 * 64 * 64 * 4
+    assert 0 < row.registers <= 255 and row.spilled == 0
+    assert row.category == "pointwise"
 
 
 CTC = """\

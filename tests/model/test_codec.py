@@ -11,6 +11,7 @@ from tclab.model import (
     KINDS,
     Chart,
     Kernel,
+    KernelFacts,
     Listing,
     Provenance,
     SourceLine,
@@ -31,7 +32,7 @@ def there_and_back(value: object) -> object:
 @pytest.mark.parametrize("key", KEYS)
 def test_any_key_of_a_mapping_comes_back(key: str) -> None:
     chart = Chart("C", "c", x=(1, 2), series={key: (1.0, None), "other": (2, 3)})
-    kernel = Kernel("K", "k", "int x;", "cpp", facts={key: "text"})
+    kernel = Kernel("K", "k", "int x;", "cpp", facts=KernelFacts(written={key: "text"}))
     made = Provenance("2.13", "", "3.11", "", "", "", variables={key: "graph"})
     for value in (chart, kernel, made):
         assert there_and_back(value) == value
@@ -39,7 +40,7 @@ def test_any_key_of_a_mapping_comes_back(key: str) -> None:
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_a_value_that_names_a_kind_is_text(kind: str) -> None:
-    kernel = Kernel(facts={"kind": kind, "$kind": kind})
+    kernel = Kernel(facts=KernelFacts(written={"kind": kind, "$kind": kind}))
     assert there_and_back(kernel) == kernel
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tclab.explain import kernels
 from tclab.model import (
     Annotated,
     Artifact,
@@ -13,9 +14,12 @@ from tclab.model import (
     Break,
     Breaks,
     CachedCall,
+    Candidate,
+    Candidates,
     Chain,
     Chart,
     CompileTime,
+    Config,
     Counts,
     Diff,
     FusionPair,
@@ -26,6 +30,7 @@ from tclab.model import (
     Guards,
     Instruction,
     Kernel,
+    KernelFacts,
     Level,
     LevelCall,
     Levels,
@@ -44,6 +49,7 @@ from tclab.model import (
     Recompiles,
     Replay,
     Report,
+    Resources,
     Run,
     ScheduledNode,
     Snippet,
@@ -54,7 +60,6 @@ from tclab.model import (
     Table,
     Text,
 )
-from tclab.render.report import kernels
 
 FILE = "snippets/start/relu.py"
 SOURCE = "import torch\n\n\ndef f(x, w):\n    y = x @ w\n    y = y + 1\n    return y.relu()\n"
@@ -105,7 +110,7 @@ KERNEL = Kernel(
     "Triton kernel", "kernel", "@triton.jit\ndef k(p):\n    t = tl.load(p)\n", "python", "kernel",
     links={3: ("fx:forward:add", "py:a b:6")}, kernel_name="k", category="pointwise",
     device="cuda:0", origins=("aten.add", "aten.relu"), source_lines=(line(6), line(7)),
-    facts={"grid": "(1,)", "num_warps": "4"},
+    facts=KernelFacts(written={"grid": "(1,)", "num_warps": "4"}),
 )  # fmt: skip
 LONG = Kernel(
     "C++ kernel", "long", "".join(f"auto tmp{i} = in[{i}];\n" for i in range(60)), "cpp", "cpp"
@@ -146,9 +151,15 @@ ANNOTATED = Annotated(
            LineNote(6, "specialised", "x is fixed to size 8 × 16")),
 )  # fmt: skip
 
+CANDIDATES = Candidates(
+    "Candidates", "candidates",
+    (Candidate("k", "pointwise {'x': 8}", Config((("XBLOCK", 8),), 4, 1), Resources(16, 0, 0)),
+     Candidate("k", "pointwise {'x': 8}", Config((("XBLOCK", 4),), 2, 1), problem="too much")),
+)  # fmt: skip
+OTHER = replace(KERNEL, code=KERNEL.code.replace("+", "-"), facts=KernelFacts())
 DIFF = Diff(
     "For two GPUs", "diff", ("H200", "A100"), CHAIN.panes,
-    (*CHAIN.panes[:2], replace(KERNEL, code=KERNEL.code.replace("+", "-"), facts={}), TTIR),
+    (*CHAIN.panes[:2], OTHER, TTIR),
 )  # fmt: skip
 
 MADE = Provenance(
@@ -160,7 +171,7 @@ REPORT = Report(
     "f", "report", ("f32[8]", ""), "NVIDIA H200", remarks=("Made by f().",),
     refusal=Gap("mm, x.py:5", "not known", "use other sizes"), fault="no links",
     counts=Counts(recompiles=1, all_graphs=2),
-    kernels=kernels.table(kernels.rows([CHAIN])), sources=(SHOWN,), breaks=BREAKS,
+    kernels=kernels.rows([CHAIN]), candidates=CANDIDATES, sources=(SHOWN,), breaks=BREAKS,
     recompiles=RECOMPILES, symbols=SYMBOLS, guards=(GUARDS,), chains=(CHAIN, CHAIN),
     compile_time=TOOK, provenance=MADE, warnings=("torch/x.py:1: UserWarning: no",),
 )  # fmt: skip
@@ -220,7 +231,7 @@ LEVELS = Levels(
 ARTIFACTS: tuple[Artifact, ...] = (
     GRAPH, BREAKS, NO_BREAKS, GUARDS, RECOMPILES, SYMBOLS, LISTING, KERNEL, LONG, TTIR, SASS,
     TABLE, CHART, BARS, SPANS, TEXT, CHAIN, DIFF, REPORT, ANNOTATED, REPLAY, PARTITION, MEMORY,
-    STEPS, FUSIONS, LEVELS,
+    STEPS, FUSIONS, LEVELS, CANDIDATES,
 )  # fmt: skip
 
 RUN = Run("start/relu", "here", "s", MADE, 0.71, 1 << 28, ARTIFACTS, "printed\n")

@@ -13,7 +13,7 @@ import pytest
 from read_html import Page
 
 from tclab import render
-from tclab.model import Chain, Kernel, Listing
+from tclab.model import Chain, Kernel, KernelFacts, Listing
 from tclab.render import standalone
 from tclab.render.closure import Index
 from tclab.render.options import Options
@@ -22,6 +22,7 @@ from tclab.render.viewer.panes import BARE
 
 STAGES = ("python", "dynamo", "forward", "kernel", "ptx", "sass")
 
+FACTS = KernelFacts(written={"bytes": "8,000"})
 SMALL = Chain(
     "Small", "small",
     (
@@ -30,7 +31,7 @@ SMALL = Chain(
         Listing("Graph", "g", "add = x + 1\nmul = add * 2\nreturn mul\n", "python", "dynamo",
                 links={1: ("py:5",), 2: ("py:6",)}, marks={1: ("fx:add",), 2: ("fx:mul",)}),
         Kernel("k0", "k0", "tmp0 = load\ntmp1 = tmp0 + 1\n", "python", "kernel",
-               links={2: ("fx:add",)}, marks={2: ("k0:2",)}, facts={"bytes": "8,000"}),
+               links={2: ("fx:add",)}, marks={2: ("k0:2",)}, facts=FACTS),
         Kernel("k1", "k1", "tmp0 = load\ntmp1 = tmp0 * 2\nstore\n", "python", "kernel",
                links={2: ("fx:mul",), 3: ("fx:mul",)}, marks={2: ("k1:2",), 3: ("k1:3",)}),
         Listing("ptx", "ptx", ".loc 1 2\nadd.f32\n", "text", "ptx", links={2: ("k0:2",)}),

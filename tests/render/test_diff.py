@@ -8,7 +8,7 @@ import pytest
 from read_html import Page
 
 from tclab import render
-from tclab.model import Diff, Kernel, Listing
+from tclab.model import Diff, Kernel, KernelFacts, Listing, Resources
 from tclab.render.options import Options
 from tclab.render.viewer.compared import Row, Side, rows
 
@@ -89,12 +89,17 @@ def test_many_lines_take_no_minutes():
 
 # ------------------------------------------------------------------------------- artifacts
 
-KERNEL = Kernel("k", "k", "x = 1\ny = 2\n", "python", "kernel", facts={"registers": "16", "n": "1"})
+
+def taking(registers: int) -> KernelFacts:
+    return KernelFacts(resources=Resources(registers, 0), calls=1)
+
+
+KERNEL = Kernel("k", "k", "x = 1\ny = 2\n", "python", "kernel", facts=taking(16))
 DIFF = Diff(
     "One kernel on two GPUs", "diff", ("H200", "A100"),
     (Listing("f", "f", "y = x\n", "python", "python"), KERNEL, sass(LEFT), sass(LEFT)),
     (Listing("f", "f", "y = x\n", "python", "python"),
-     replace(KERNEL, code="x = 1\ny = 3\n", facts={"registers": "20", "n": "1"}), sass(RIGHT)),
+     replace(KERNEL, code="x = 1\ny = 3\n", facts=taking(20)), sass(RIGHT)),
 )  # fmt: skip
 
 
@@ -146,7 +151,7 @@ def test_nothing_to_compare():
 def test_as_text_it_is_a_unified_diff():
     kernel, first, _ = render.text(DIFF).split("--- ")[1:]
     assert kernel.startswith("Triton kernel, H200\n+++ Triton kernel, A100\n@@ -1,2 +1,2 @@\n")
-    assert "\n x = 1\n-y = 2\n+y = 3\n  registers: 16 | 20" in kernel
+    assert "\n x = 1\n-y = 2\n+y = 3\n  registers per thread: 16 | 20" in kernel
     assert "-/*0000*/                   LDC R1" in first
     assert "+/*0000*/                   MOV R1" in first
     assert "\n /*0010*/                   S2R R64, SR_TID.X ;\n" in first  # the left's registers

@@ -10,7 +10,18 @@ import pytest
 from read_html import Page
 
 from tclab import render
-from tclab.model import Chain, Kernel, Listing
+from tclab.model import (
+    Chain,
+    Config,
+    Configuration,
+    FusedGroup,
+    Kernel,
+    KernelFacts,
+    Listing,
+    NotFused,
+    Occupancy,
+    Resources,
+)
 from tclab.render.delivery.files import Files
 from tclab.render.options import Options
 from tclab.render.viewer import facts, instructions
@@ -153,14 +164,15 @@ def test_the_reference_names_its_source_and_says_one_line_of_each():
 
 KERNEL = Kernel(
     "k", "k", "tmp0 = 1\n", "python", "kernel", kernel_name="k0", category="pointwise",
-    facts={
-        "fused": "op0, op1, which share buf0 (op0, op1)",
-        "not fused": "op0 with op7: no shared data; op1 with op8: no shared data; "
-        "op1 with op9: intermediate nodes between node1 & node2",
-        "bytes moved": "8,000", "config": "XBLOCK=8, num_warps=4 (first of 2 candidates)",
-        "registers per thread": "32", "spilled bytes": "0", "instructions": "97",
-        "occupancy": "50% (32 of 64 warps), bounded by registers",
-    },
+    facts=KernelFacts(
+        (FusedGroup(("op0", "op1"), 8000, {"buf0": ("op0", "op1")}),),
+        (NotFused(("op0",), ("op7",), "no shared data"),
+         NotFused(("op1",), ("op8",), "no shared data"),
+         NotFused(("op1",), ("op9",), "intermediate nodes between node1 & node2")),
+        Configuration(Config((("XBLOCK", 8),), 4, 1), 2),
+        Resources(32, 0, occupancy=Occupancy(8, 32, 64, ("registers",))),
+        97,
+    ),
 )  # fmt: skip
 
 
@@ -171,7 +183,7 @@ def test_four_facts_stand_in_sight_and_the_rest_is_folded():
         ("bytes moved", "8,000"),
         ("registers", "32 a thread; occupancy 50% (32 of 64 warps), bounded by registers"),
         ("spills", "0"),
-        ("configuration", "XBLOCK=8, num_warps=4"),
+        ("configuration", "XBLOCK=8, num_warps=4, num_stages=1"),
     ]
     assert "first of 2 candidates" in folded and "97" in folded
 

@@ -6,12 +6,13 @@ import json
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 from unittest import mock
 
 from tclab.capturing.listen import _Structured
 from tclab.capturing.trace.events import Trace
-from tclab.capturing.trace.notes import BodyNote, GroupNote, KernelNote, Line
+from tclab.capturing.trace.notes import BodyNote, KernelNote, Line
+from tclab.model import FusedGroup
 from tests.samples.log import SAMPLES, Record, read
 
 T = TypeVar("T")
@@ -89,9 +90,14 @@ def _marks(marks: list[list]) -> tuple[tuple[int, str], ...]:
 def _body(payload: str) -> BodyNote:
     note = json.loads(payload)
     marks = {op: {k: _marks(v) for k, v in body.items()} for op, body in note["marks"].items()}
-    groups = [GroupNote(tuple(g["ops"]), g["bytes"], tuple(g["shared"])) for g in note["groups"]]
+    groups = [_group(group) for group in note["groups"]]
     origins = {op: _marks(m) for op, m in note["origins"].items()}
     return BodyNote(marks, origins, tuple(groups))
+
+
+def _group(note: dict[str, Any]) -> FusedGroup:
+    shared = {buffer: tuple(ops) for buffer, ops in note["shared"].items()}
+    return FusedGroup(tuple(note["ops"]), note["bytes"], shared)
 
 
 def _kernel(payload: str) -> KernelNote:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tclab import render
-from tclab.model import Chain, Kernel, Listing
+from tclab.model import Chain, Kernel, KernelFacts, Listing, Resources
 from tclab.render import standalone
 from tclab.render.closure import Index
 from tclab.render.options import Options
@@ -37,7 +37,7 @@ def chain(machine_lines: int = LONG) -> Chain:
             listing("dynamo", ["add", "mul", "return"], links={1: ("py:1",), 2: ("py:2",)},
                     marks={1: ("fx:add",), 2: ("fx:mul",)}),
             Kernel("Kernel 0", "k0", "tmp1 = tmp0 + 1\n", "python", "kernel",
-                   links={1: ("fx:add",)}, facts={"registers per thread": "16"}),
+                   links={1: ("fx:add",)}, facts=KernelFacts(resources=Resources(16, 0))),
             Kernel("Kernel 1", "k1", "load\ntmp1 = tmp0 * 2\nstore\n", "python", "kernel",
                    links={2: ("fx:mul",)}, marks={2: ("k:2",)}),
             listing("ptx", code, links={last: ("k:2",), last - 1: ("k:2",)},

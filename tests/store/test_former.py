@@ -38,7 +38,7 @@ def test_nested_kinds_and_mappings_of_format_1_are_read() -> None:
     kernel = decode(former.artifact(data, 1))
     assert isinstance(kernel, Kernel)
     assert kernel.source_lines[0].line == 3
-    assert kernel.facts == {"$x": "1", "grid": "2"}
+    assert kernel.facts.written == {"$x": "1", "grid": "2"}
     assert kernel.links == {1: ("py:a.py:3",)}
 
 

@@ -18,9 +18,11 @@ from tclab.model import (
     Failure,
     Graph,
     Kernel,
+    KernelFacts,
     Listing,
     Node,
     Provenance,
+    Resources,
     Run,
     SourceLine,
     Table,
@@ -30,11 +32,12 @@ from tclab.store import folders, run_files
 from tclab.store.live import Store
 
 MADE = Provenance("2.13.0", "abc", "3.11", "cpu", "Linux", "2026-01-01", variables={"TORCH_X": "1"})
+FACTS = KernelFacts(written={"grid": "1"}, resources=Resources(16, 0))
 LINE = SourceLine("snippets/t/x.py", 3, "f(x)", "f")
 ARTIFACTS = (
     Text("A text", "a-text", "one\ntwo\r\n"),
     Listing("A listing", "listing", "int x;", "cpp", links={1: ("py:a:1",)}),
-    Kernel("A kernel", "kernel", "@jit", "python", facts={"grid": "1"}, source_lines=(LINE,)),
+    Kernel("A kernel", "kernel", "@jit", "python", facts=FACTS, source_lines=(LINE,)),
     Graph(
         "A graph", "graph", code="def f(): ...", nodes=(Node("a", "output", "o", shape=("s0",)),)
     ),

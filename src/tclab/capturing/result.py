@@ -22,10 +22,10 @@ from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.capturing.torch_private import cpp_commands
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
-from tclab.capturing.trace.questions import Question
 from tclab.errors import CaptureError, TclabError
 from tclab.model import (
     Breaks,
+    Candidates,
     Chain,
     Chart,
     CompileTime,
@@ -38,6 +38,7 @@ from tclab.model import (
     Recompiles,
     Symbols,
     Table,
+    TimedQuestion,
 )
 
 
@@ -53,7 +54,7 @@ class Capture:
     #: What a target refused; the kernels there are not affected.
     gaps: tuple[TclabError, ...] = ()
     #: What a target's GPU would time; the kernels are of both ways.
-    timed: tuple[Question, ...] = ()
+    timed: tuple[TimedQuestion, ...] = ()
 
     def __init__(
         self,
@@ -209,9 +210,9 @@ class Capture:
         own = [unit.output.triton_sources() | unit.output.cpp_sources() for unit in self.units]
         return {k: n for several in own for k, n in long.left_out(several, self.most_lines).items()}
 
-    def compile_candidates(self) -> Table:
+    def compile_candidates(self) -> Candidates:
         """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
-        return Table("Candidates", "candidates")
+        return Candidates("Candidates", "candidates")
 
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tclab import machine
-from tclab.model import Chain, Counts, Gap, Report, Table, mapped
-from tclab.render.report import kernels
+from tclab.explain import kernels
+from tclab.model import Candidates, Chain, Counts, Gap, Report, mapped
 from tclab.scrub import scrub
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
-    from tclab.capturing.trace.questions import Question
     from tclab.errors import TclabError
     from tclab.explain.request import ExplainRequest
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
+    from tclab.model import TimedQuestion
 
 
 def build(
@@ -42,8 +42,8 @@ def build(
         left_out=tuple(_left_out(capture)) if refusal is None else (),
         fault=fault,
         counts=_counts(capture, len(calls)),
-        kernels=kernels.table(kernels.rows(chains) or kernels.of_kernels(capture.kernels)),
-        candidates=capture.compile_candidates() if refusal is None else Table(),
+        kernels=kernels.rows(chains) or kernels.of_kernels(capture.kernels),
+        candidates=Candidates() if refusal else capture.compile_candidates(),
         sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,
         recompiles=capture.recompiles,
@@ -76,7 +76,7 @@ def _counts(capture: Capture, calls: int) -> Counts:
     )
 
 
-def _both_ways(questions: Sequence[Question]) -> tuple[str, ...]:
+def _both_ways(questions: Sequence[TimedQuestion]) -> tuple[str, ...]:
     """What the GPU would time, so that some kernels are one of two; nothing if nothing."""
     if not questions:
         return ()

@@ -14,6 +14,8 @@ from tclab.model.codec import *
 from tclab.model.compiles import *
 from tclab.model.decisions import *
 from tclab.model.fusions import *
+from tclab.model.kernel_rows import *
+from tclab.model.kernels import *
 from tclab.model.levels import *
 from tclab.model.reports import *
 from tclab.model.runs import *

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from tclab.model.codec import kind
+from tclab.model.kernels import KernelFacts
 
 # --------------------------------------------------------------------------- places
 
@@ -115,11 +116,12 @@ class Annotated(Listing):
 @kind("kernel")
 @dataclass(frozen=True)
 class Kernel(Listing):
-    """One generated kernel. `language` is ``python`` (Triton) or ``cpp``.
+    """One generated kernel, or call into a library. `language` is ``python`` (Triton) or ``cpp``.
 
     `kernel_name` is the name in the generated code; `category` is pointwise, reduction,
-    persistent_reduction, template, …; `origins` are the ATen nodes fused into it;
-    `source_lines` the user's lines; `facts` what else is known (grid, num_warps, bytes).
+    persistent_reduction, template, …, or ``extern`` for a library call; `direction` is forward,
+    backward or inference; `origins` are the ATen nodes fused into it; `source_lines` the user's
+    lines; `facts` what else is known.
     """
 
     kernel_name: str = ""
@@ -127,7 +129,8 @@ class Kernel(Listing):
     device: str = ""
     origins: tuple[str, ...] = ()
     source_lines: tuple[SourceLine, ...] = ()
-    facts: Mapping[str, str] = field(default_factory=dict)
+    facts: KernelFacts = field(default_factory=KernelFacts)
+    direction: str = ""
 
 
 @kind("table")

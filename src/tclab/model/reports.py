@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tclab.model.artifacts import Annotated, Artifact, Chain, Table
+from tclab.model.artifacts import Annotated, Artifact, Chain
 from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
+from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.runs import Provenance
 
 FORMAT = "tclab explain 4"
@@ -92,8 +93,8 @@ class Report(Artifact):
     left_out: tuple[Gap, ...] = ()
     fault: str = ""
     counts: Counts = Counts()
-    kernels: Table = field(default_factory=Table)
-    candidates: Table = field(default_factory=Table)
+    kernels: tuple[KernelRow, ...] = ()
+    candidates: Candidates = field(default_factory=Candidates)
     sources: tuple[Annotated, ...] = ()
     breaks: Breaks = field(default_factory=Breaks)
     recompiles: Recompiles = field(default_factory=Recompiles)

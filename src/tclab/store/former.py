@@ -5,7 +5,8 @@ read: bytes and digests stay as they are. What changed from one to the next:
 
 - 2: a dataclass is marked by ``$kind``; in format 1 it was any object with the key ``kind``. A
   run has a `capture_key` instead of a `key` over all it depends on.
-- 3: a run `rests_on` files instead of having a `capture_key`.
+- 3: a run `rests_on` files instead of having a `capture_key`. The facts of a kernel are values
+  (`kernel_facts`), and its `direction` is a field; in format 2 both were words.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tclab.model import KIND, KINDS, Json
+from tclab.store import kernel_facts
 
 _Object = dict[str, Json]
 
@@ -53,9 +55,19 @@ def _run_without_key(data: _Object) -> _Object:
     return {name: value for name, value in data.items() if name != "capture_key"}
 
 
+def _with_facts(data: Json) -> Json:
+    """Any data of format 2 in format 3: the facts of kernels, wherever they are, as values."""
+    if isinstance(data, list):
+        return [_with_facts(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    upgraded = {name: _with_facts(value) for name, value in data.items()}
+    return kernel_facts.upgraded(upgraded) if data.get(KIND) == "kernel" else upgraded
+
+
 #: From format 1 on, what makes the next format of it.
 _RUN: tuple[Callable[[_Object], _Object], ...] = (_run_marked, _run_without_key)
-_ARTIFACT: tuple[Callable[[Json], Json], ...] = (_marked,)
+_ARTIFACT: tuple[Callable[[Json], Json], ...] = (_marked, _with_facts)
 
 #: What is written now.
 FORMAT = len(_RUN) + 1

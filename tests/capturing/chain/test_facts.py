@@ -25,43 +25,41 @@ def kernel():
 
 
 def test_bytes_are_each_buffer_read_or_written_once(kernel):
-    assert kernel.facts["bytes moved"] == f"{2 * 128 * 512 * 4:,}"  # x in, the result out
+    assert kernel.facts.moved == (2 * 128 * 512 * 4,)  # x in, the result out
 
 
 def test_fused_names_the_nodes_and_what_they_share(kernel):
-    ops, _, shared = kernel.facts["fused"].partition(", which share ")
-    assert ops == "op0, op1, op2"
-    assert "arg0_1 (op0, op1, op2)" in shared  # all three read x
+    (group,) = kernel.facts.fused
+    assert group.ops == ("op0", "op1", "op2")
+    assert group.shared["arg0_1"] == group.ops  # all three read x
 
 
 def test_the_assembler_s_figures_stand_with_it(kernel):
-    assert int(kernel.facts["registers per thread"]) > 0
-    assert kernel.facts["spilled bytes"] == "0"
-    assert int(kernel.facts["instructions"].replace(",", "")) > 50
+    assert kernel.facts.resources.registers > 0
+    assert kernel.facts.resources.spilled == 0
+    assert kernel.facts.instructions > 50
 
 
 def test_what_did_not_fuse_says_why():
     (chain,) = tclab.capture(siblings, target="h200")(torch.randn(256, 512)).chains()
     kernels = [pane for pane in chain.panes if pane.stage == "kernel"]
-    told = {pane.facts["fused"].removesuffix(" alone"): pane.facts["not fused"] for pane in kernels}
-    assert len(told) > 1
-    for op, refusals in told.items():
-        for refusal in refusals.split("; op"):
-            pair, _, why = refusal.partition(": ")
-            assert op.removeprefix("op") in pair.replace("op", "").split(" with ")
-            assert why
+    refused = {pane.facts.fused[0].ops: pane.facts.not_fused for pane in kernels}
+    assert len(refused) > 1 and all(refused.values())
+    for (op,), pairs in refused.items():
+        for pair in pairs:
+            assert op in (*pair.first, *pair.second)
+            assert pair.reason
 
 
 def test_occupancy_is_what_the_kernel_s_own_figures_give(kernel):
     from tclab import targets
     from tclab.capturing.machine_code.occupancy import occupancy
 
-    warps = int(kernel.facts["config"].partition("num_warps=")[2].split(",")[0])
-    held = occupancy(
+    resources = kernel.facts.resources
+    assert resources.occupancy == occupancy(
         targets.get("h200").architecture,
-        threads=32 * warps,
-        registers=int(kernel.facts["registers per thread"]),
-        shared=int(kernel.facts["shared memory bytes"]),
+        threads=32 * kernel.facts.configuration.config.num_warps,
+        registers=resources.registers,
+        shared=resources.shared,
     )
-    assert kernel.facts["occupancy"] == str(held)
-    assert int(kernel.facts["shared memory bytes"]) < 1024  # not what the system keeps
+    assert resources.shared < 1024  # not what the system keeps

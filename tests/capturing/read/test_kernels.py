@@ -61,9 +61,9 @@ def test_triton_kernels_know_operators_lines_and_facts(triton):
     first = chain.__code__.co_firstlineno
     assert {"aten.relu", "aten.exp"} <= set(kernel.origins)
     assert {s.line for s in kernel.source_lines} == {first + 1, first + 2}
-    assert kernel.facts["size_hints"] == "{'x': 64, 'r0_': 64}"
-    assert kernel.facts["grid_type"] == "Grid1D"
-    assert kernel.facts["call"].startswith(kernel.kernel_name + ".run(")
+    assert kernel.facts.written["size_hints"] == "{'x': 64, 'r0_': 64}"
+    assert kernel.facts.written["grid_type"] == "Grid1D"
+    assert kernel.facts.first_call.startswith(kernel.kernel_name + ".run(")
 
 
 def test_kernels_come_in_the_order_of_their_calls(triton):
@@ -102,9 +102,9 @@ def call(args):
 
 
 def test_a_kernel_called_twice_is_one_kernel():
-    names = [(k.kernel_name, k.facts.get("calls")) for k in kernels_of(OutputCode.read(CODE))]
+    names = [(k.kernel_name, k.facts.calls) for k in kernels_of(OutputCode.read(CODE))]
     assert names == [
-        ("triton_poi_0", "2"), ("extern_kernels.mm", None), ("torch.ops.aten.sort.default", None),
+        ("triton_poi_0", 2), ("extern_kernels.mm", 0), ("torch.ops.aten.sort.default", 0),
     ]  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_the_comment_is_the_fallback():
     add = tclab.model.Node("add", "call_function", "torch.ops.aten.add.Tensor")
     kernel, *_ = kernels_of(OutputCode.read(CODE, {}, tclab.model.Graph(nodes=(add,))))
     assert kernel.origins == ("aten.add",)
-    assert kernel.facts["original_aten"] == "aten.add"
+    assert kernel.facts.original_aten == ("aten.add",)
 
 
 def test_handles_are_taken_out_of_the_code():

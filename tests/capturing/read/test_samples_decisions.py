@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tclab.capturing.chain import facts
 from tclab.capturing.read import fusion, levels, memory, partition, replay, steps
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace import names
@@ -18,10 +19,9 @@ from tclab.capturing.trace.notes import (
     CutNote,
     CutValue,
     FusedNote,
-    GroupNote,
     StepNote,
 )
-from tclab.model import FusionPairs, Graph, Node, SourceLine
+from tclab.model import FusedGroup, FusionPairs, Graph, Node, NotFused, SourceLine
 from tests.samples.replay import VERSIONS, text
 
 each_version = pytest.mark.parametrize("version", VERSIONS)
@@ -146,7 +146,7 @@ def decided(version: str, graph: Graph | None) -> FusionPairs:
     *several, last = said(version, "pairs")
     events = [Event(e["name"], _note(e["data"]), e["text"], "0/0") for e in several]
     origins = {op: tuple(map(tuple, marks)) for op, marks in last["data"]["origins"].items()}
-    groups = [GroupNote(tuple(g["ops"]), g["bytes"], ()) for g in last["data"]["groups"]]
+    groups = [FusedGroup(tuple(g["ops"]), g["bytes"]) for g in last["data"]["groups"]]
     pairs = fusion.pairs(events, BodyNote({}, origins, tuple(groups)), graph)
     assert pairs is not None
     return pairs
@@ -159,6 +159,14 @@ def _note(data: dict[str, Any] | None) -> AskedNote | FusedNote | None:
     if "may" not in data:
         return FusedNote(**{**data, **sides})
     return AskedNote(**{**data, **sides, "shared": tuple(map(tuple, data["shared"]))})
+
+
+@each_version
+def test_what_a_kernel_s_nodes_were_not_fused_with_and_why(version: str) -> None:
+    pairs = decided(version, None)
+    groups = [("op0",), ("op1",), ("op1", "op2"), ("op0", "op1", "op2", "op3")]
+    refused = [NotFused(group, ("op4",), "no shared data") for group in groups]
+    assert facts._refused({"op4"}, pairs) == tuple(refused)
 
 
 @each_version

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tclab.capturing.chain import facts
 from tclab.capturing.read import graphs, units
 from tclab.capturing.read.kernels import kernels_of
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.read.units import Unit
 from tclab.capturing.trace.events import Trace
-from tclab.model import Kernel
+from tclab.model import Kernel, KernelFacts
 from tests.samples.log import FILE
 from tests.samples.replay import VERSIONS, replayed, since
 
@@ -96,13 +95,6 @@ def test_the_fusion_log(version):
     ]
 
 
-@each_version
-def test_what_could_not_fuse_and_why(version):
-    with replayed(version, "both_ways") as trace:
-        said = [e.payload for e in trace.named("fusion")]
-    assert list(facts._refused({"op0"}, said)) == ["op0 with op1: no shared data"]
-
-
 # ------------------------------------------------------------------------------ kernels
 
 
@@ -118,7 +110,8 @@ def test_cpp_kernels(version):
     }
     assert forward.origins == ("aten.add", "aten.relu", "aten.mul", "aten.sum", "aten.le")
     assert backward.origins == ("aten.expand", "aten.mul", "aten.full", "aten.where")
-    assert forward.facts == {"calls": "1", "call": f"{forward.kernel_name}(primals_1, buf0, buf1)"}
+    call = f"{forward.kernel_name}(primals_1, buf0, buf1)"
+    assert forward.facts == KernelFacts(calls=1, first_call=call)
     assert [(s.file, s.line) for s in forward.source_lines] == [(FILE, 9)]
     assert forward.code.startswith("#include <torch/csrc/inductor/cpp_prefix.h>\n")
 
@@ -135,17 +128,20 @@ def test_a_triton_kernel_and_a_library_call(version):
         "triton_per_fused_relu_sum_0", "persistent_reduction", "cuda", "python",
     )  # fmt: skip
     stream = since({"2.11": "stream0", "2.12": "raw_stream0"}, version)
-    assert triton.facts == {
+    written = {
         "grid_type": "Grid1D",
         "num_load": "1",
         "num_store": "1",
         "num_reduction": "1",
         "reduction_hint": "INNER",
         "size_hints": "{'x': 64, 'r0_': 64}",
-        "original_aten": "aten.relu, aten.sum",
-        "calls": "1",
-        "call": f"triton_per_fused_relu_sum_0.run(buf0, buf1, 64, 64, stream={stream})",
     }
+    assert triton.facts == KernelFacts(
+        written=written,
+        original_aten=("aten.relu", "aten.sum"),
+        calls=1,
+        first_call=f"triton_per_fused_relu_sum_0.run(buf0, buf1, 64, 64, stream={stream})",
+    )
 
 
 @each_version

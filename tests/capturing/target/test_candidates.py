@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from tclab import render
 from tclab.capturing.machine_code import candidates
 
 
 def test_every_candidate_is_compiled_and_measured(pointwise_h200: Any) -> None:
     (kernel,) = pointwise_h200.compile_kernels()
-    table = pointwise_h200.compile_candidates()
-    rows = [dict(zip(table.columns, row)) for row in table.rows]
-    assert tuple(row["candidate"] for row in rows) == kernel.candidates
-    assert len(rows) > 1
-    assert {row["rule"] for row in rows} == {"pointwise {'x': 1024}"}
-    assert str(rows[0]["registers"]) == kernel.facts["registers per thread"]
-    assert rows[0]["occupancy"] == kernel.facts["occupancy"]
-    assert all(row["shared memory"] == 0 for row in rows)
+    compiled = pointwise_h200.compile_candidates().candidates
+    assert tuple(each.config for each in compiled) == kernel.candidates
+    assert len(compiled) > 1
+    assert {each.rule for each in compiled} == {"pointwise {'x': 1024}"}
+    assert compiled[0].resources == kernel.resources and kernel.resources.occupancy
+    assert all(each.resources.shared == 0 for each in compiled)
 
 
 def test_a_candidate_that_does_not_compile_says_so(pointwise_h200: Any, monkeypatch: Any) -> None:
@@ -24,7 +23,11 @@ def test_a_candidate_that_does_not_compile_says_so(pointwise_h200: Any, monkeypa
         raise RuntimeError("out of resource: shared memory")
 
     monkeypatch.setattr(candidates.autotuners, "compile_config", refuse)
-    rows = pointwise_h200.compile_candidates().rows
+    failed = pointwise_h200.compile_candidates()
+    assert {(each.resources, each.problem) for each in failed} == {
+        (None, "out of resource: shared memory")
+    }
+    rows = render.kinds.candidates.in_rows(failed).rows
     assert {row[3:] for row in rows} == {
         (None, None, None, "does not compile: out of resource: shared memory")
     }

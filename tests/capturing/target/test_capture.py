@@ -16,6 +16,7 @@ import tclab
 from tclab.capturing.target import stand_in
 from tclab.capturing.target.capture import TargetCapture
 from tclab.errors import CaptureError
+from tclab.model import Configuration
 from tclab.targets import TargetError
 
 
@@ -50,10 +51,11 @@ def test_a_kernel_goes_down_to_sass(pointwise_h200: Any) -> None:
     assert ".target sm_90a" in kernel.stages["ptx"].code
     assert "//## File" in kernel.stages["sass"].code
     assert "STG" in kernel.stages["sass"].code
-    assert 4 <= int(kernel.facts["registers per thread"]) <= 64
-    assert kernel.facts["spilled bytes"] == "0"
+    assert 4 <= kernel.resources.registers <= 64
+    assert kernel.resources.spilled == 0
     assert len(kernel.candidates) > 1
-    assert "first of" in kernel.facts["config"]
+    assert kernel.configuration == Configuration(kernel.candidates[0], len(kernel.candidates))
+    assert "first of" in str(kernel.configuration)
     assert pointwise_h200.stages(kernel.name) == kernel.stages
 
 

@@ -27,6 +27,7 @@ from tclab.capturing.result import Capture  # noqa: E402
 from tclab.capturing.target import stand_in  # noqa: E402
 from tclab.capturing.torch_private import autotuners, check, launches  # noqa: E402
 from tclab.capturing.trace.events import Trace  # noqa: E402
+from tclab.model import Configuration  # noqa: E402
 
 
 def transposed(x: Any, y: Any) -> Any:
@@ -61,6 +62,7 @@ def test_the_launched_configuration_is_the_one_compiled(compiled_for_h200, on_h2
     (last,) = launched(compiled_for_h200, -1).compile_kernels()
     count = len(first.candidates)
     assert count > 1
+    assert last.configuration == Configuration(first.candidates[-1], count, timed=True)
     assert last.facts["config"] == f"{first.candidates[-1]} (of {count} candidates, as timed)"
     assert set(last.stages) == {"ttir", "ttgir", "llir", "ptx", "sass"}
     assert last.stages["ptx"].code != first.stages["ptx"].code

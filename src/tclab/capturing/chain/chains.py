@@ -120,10 +120,10 @@ def _kernel_panes(
     kernel: Kernel, unit: Unit, index: int, assembly: Assembly | None, origins: Origins
 ) -> Iterator[Listing]:
     """A kernel with its facts, and what is below it."""
-    all_facts = facts(kernel, unit)
+    known = facts(kernel, unit)
     if assembly:
-        all_facts["instructions"] = f"{assembly.instructions:,}"
-    yield kernel_pane(replace(kernel, facts=all_facts), unit, index, origins)
+        known = replace(known, instructions=assembly.instructions)
+    yield kernel_pane(replace(kernel, facts=known), unit, index, origins)
     if compiled := unit.compiled.get(kernel.kernel_name):
         yield from machine_panes(compiled, unit.index, index)
     if assembly:

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tclab.capturing.machine_code import triton
 from tclab.capturing.torch_private import autotuners
-from tclab.model import Table
+from tclab.model import Candidate, Candidates
 from tclab.scrub import scrub
-
-COLUMNS = (
-    "kernel", "rule", "candidate", "registers", "spilled bytes", "shared memory", "occupancy",
-)  # fmt: skip
-
-Row = tuple[str | int | float | None, ...]
 
 # @triton_heuristics.persistent_reduction(
 #     size_hints={'x': 4096, 'r0_': 1024},
@@ -24,21 +19,20 @@ _RULE = re.compile(r"@triton_heuristics\.(\w+)\(\s*(?:size_hints=(\{[^}]*\}))?")
 _HINT = re.compile(r"reduction_hint=(ReductionHint\.\w+)")
 
 
-def table(sources: Mapping[str, str]) -> Table:
-    """A row for each candidate of those Triton kernels, sources by name, that have several. The
-    first candidate of a kernel is the one whose stages are shown. To be called while the target
-    stands in; registers are those of a thread, shared memory is bytes of a block.
+def candidates(sources: Mapping[str, str]) -> Candidates:
+    """Each candidate of those Triton kernels, sources by name, that have several; the first of a
+    kernel is the one whose stages are shown. To be called while the target stands in.
     """
-    rows = [row for name, source in sources.items() for row in _rows(name, source)]
-    formats = ("", "", "", "d", ",d", ",d", "")
-    return Table("Candidates", "candidates", COLUMNS, tuple(rows), formats=formats)
+    every = (each for name, source in sources.items() for each in _of(name, source))
+    return Candidates("Candidates", "candidates", tuple(every))
 
 
-def _rows(name: str, source: str) -> Iterator[Row]:
+def _of(name: str, source: str) -> Iterator[Candidate]:
     autotuner = autotuners.build(name, source)
     configs = list(autotuner.configs)
     for config in configs if len(configs) > 1 else ():
-        yield (name, rule(source), triton.config_text(config), *_measured(autotuner, config))
+        untried = Candidate(name, rule(source), triton.config(config))
+        yield _compiled(untried, autotuner, config)
 
 
 def rule(source: str) -> str:
@@ -51,10 +45,9 @@ def rule(source: str) -> str:
     return " ".join(filter(None, (match[1], match[2], hint and hint[1])))
 
 
-def _measured(autotuner: Any, config: Any) -> Row:
+def _compiled(candidate: Candidate, autotuner: Any, config: Any) -> Candidate:
     try:
-        facts = triton.taken(autotuners.compile_config(autotuner, config))
+        binary = autotuners.compile_config(autotuner, config)
     except Exception as error:  # the GPU leaves such a candidate out
-        return None, None, None, f"does not compile: {scrub(str(error)).splitlines()[0][:80]}"
-    names = ("registers per thread", "spilled bytes", "shared memory bytes")
-    return (*(int(facts[name]) for name in names), facts.get("occupancy", ""))
+        return replace(candidate, problem=scrub(str(error)).splitlines()[0][:80])
+    return replace(candidate, resources=triton.taken(binary))

@@ -7,34 +7,12 @@ toolkit (12.8), with the limits of the CUDA C++ Programming Guide, "Compute Capa
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 
+from tclab.model import Occupancy
 from tclab.targets import Architecture
 
 _REGISTER_UNIT = 256  # registers: a warp gets a multiple of it (all capabilities since 3.0)
 _PARTITIONS = 4  # a multiprocessor's registers are split among four schedulers (since 5.0)
-
-
-@dataclass(frozen=True)
-class Occupancy:
-    """`blocks` and `warps` are what a multiprocessor holds at once, `most_warps` what it can hold.
-
-    `bounds` names every limit that is met: ``warps``, ``registers``, ``shared memory``, ``blocks``.
-    """
-
-    blocks: int
-    warps: int
-    most_warps: int
-    bounds: tuple[str, ...]
-
-    @property
-    def share(self) -> float:
-        """Of the warps there is room for, from 0 to 1."""
-        return self.warps / self.most_warps
-
-    def __str__(self) -> str:
-        bounded = " and ".join(self.bounds)
-        return f"{self.share:.0%} ({self.warps} of {self.most_warps} warps), bounded by {bounded}"
 
 
 def occupancy(device: Architecture, *, threads: int, registers: int, shared: int) -> Occupancy:

@@ -11,6 +11,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from tclab.capturing.machine_code.occupancy import occupancy
 from tclab.capturing.read.units import Compiled, CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
-from tclab.model import Listing, slug
+from tclab.model import Config, Configuration, Listing, Occupancy, Resources, slug
 from tclab.scrub import scrub
 from tclab.targets import Target, architecture
 
@@ -52,7 +53,7 @@ def as_launched(sources: Mapping[str, str], launched: Launched, gpu: str) -> Com
 
 
 def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:
-    """Compile one kernel, with the configuration it was launched with or else the first.
+    """Compile one kernel, with the triton.Config it was launched with or else the first of its own.
     CaptureError, which names `gpu`, where Triton cannot.
     """
     autotuner = autotuners.build(name, source)
@@ -74,10 +75,9 @@ def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> Co
     if cubin := binary.asm.get("cubin"):
         sass, ptx_lines = disassemble(cubin)
         listings["sass"] = _listing(name, "sass", sass)
-    candidates = tuple(config_text(c) for c in configs)
-    facts = _choice(candidates, launched and config_text(launched))
-    facts |= taken(binary)
-    return CompiledKernel(name, source, listings, facts, candidates, ptx_lines)
+    chosen = Configuration(config(launched or configs[0]), len(configs), launched is not None)
+    candidates = tuple(map(config, configs))
+    return CompiledKernel(name, source, chosen, listings, taken(binary), candidates, ptx_lines)
 
 
 # .global .align 1 .b8 assertFile_0[36] = {47, 116, 109, 112, 47, 116, 111, 114, 99, 104};
@@ -102,20 +102,13 @@ def _first_line(error: Exception) -> str:
     return scrub(str(error)).strip().splitlines()[0][:200]
 
 
-def _choice(candidates: tuple[str, ...], launched: str | None) -> dict[str, str]:
-    facts = {"config": launched or candidates[0]}
-    if len(candidates) > 1:
-        count = f"{len(candidates)} candidates"
-        how = f"of {count}, as timed" if launched else f"first of {count}; the GPU would time them"
-        facts["config"] += f" ({how})"
-        facts["candidates"] = "; ".join(candidates)
-    return facts
-
-
-def config_text(config: Any) -> str:
-    """``XBLOCK=256, num_warps=4, num_stages=1``."""
-    values = dict(config.kwargs) | {"num_warps": config.num_warps, "num_stages": config.num_stages}
-    return ", ".join(f"{k}={v}" for k, v in values.items())
+def config(tritons: Any) -> Config:
+    """A triton.Config as a value."""
+    constants = (
+        (name, value if isinstance(value, (int, float, str)) else str(value))
+        for name, value in tritons.kwargs.items()
+    )
+    return Config(tuple(constants), tritons.num_warps, tritons.num_stages)
 
 
 def _listing(name: str, stage: str, code: str) -> Listing:
@@ -132,7 +125,7 @@ _PTX_LINE = re.compile(r'^\s*//## File "\.nv_debug_ptx_txt", line (\d+)')
 
 
 #   REG:15 STACK:0 SHARED:1024 LOCAL:0 CONSTANT[0]:568 TEXTURE:0 SURFACE:0 SAMPLER:0
-_USAGE = re.compile(r"\b(REG|STACK|SHARED|LOCAL):(\d+)")
+_USAGE = re.compile(r"\bREG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
 def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
@@ -153,42 +146,35 @@ def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
     return "\n".join(lines), ptx_lines
 
 
-def resources(cubin: bytes) -> dict[str, str]:
+def taken(binary: Any) -> Resources | None:
+    """What a kernel that Triton compiled takes of a multiprocessor; None without a binary.
+
+    Shared memory is what Triton asks for at the launch; the binary says what the system keeps for
+    itself.
+    """
+    if not (cubin := binary.asm.get("cubin")):
+        return None
+    used = resources(cubin)
+    return replace(used, shared=binary.metadata.shared, occupancy=_occupancy(used, binary.metadata))
+
+
+def resources(cubin: bytes) -> Resources:
     """Registers, stack, shared and local memory, as cuobjdump reads them from the binary."""
     text = _tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
-    found = dict(_USAGE.findall(text))
-    names = {
-        "REG": "registers per thread",
-        "STACK": "stack bytes",
-        "SHARED": "shared memory bytes",
-        "LOCAL": "spilled bytes",
-    }
-    return {names[key]: value for key, value in found.items()}
+    usage = _USAGE.search(text)
+    if usage is None:
+        cause = f"says nothing of the kernel's registers: {text.strip()[:200]}"
+        raise CaptureError("cuobjdump", cause, "is Triton installed completely?")
+    registers, stack, shared, local = map(int, usage.groups())
+    return Resources(registers, spilled=local, shared=shared, stack=stack)
 
 
-def taken(binary: Any) -> dict[str, str]:
-    """What a kernel that Triton compiled takes of a multiprocessor; nothing without a binary."""
-    if not (cubin := binary.asm.get("cubin")):
-        return {}
-    used = resources(cubin)
-    return used | _at_launch(used, binary.metadata)
-
-
-def _at_launch(used: Mapping[str, str], metadata: Any) -> dict[str, str]:
-    """Shared memory, which Triton asks for at the launch (the binary says what the system keeps
-    for itself), and the occupancy that follows from it and from the resources `used`.
-    """
-    found = {"shared memory bytes": str(metadata.shared)}
-    device = architecture(metadata.target.arch)
-    if device and "registers per thread" in used:
-        held = occupancy(
-            device,
-            threads=metadata.num_warps * device.warp_size,
-            registers=int(used["registers per thread"]),
-            shared=metadata.shared,
-        )
-        found["occupancy"] = str(held)
-    return found
+def _occupancy(used: Resources, metadata: Any) -> Occupancy | None:
+    """What follows from the resources; None for a GPU whose limits are not known."""
+    if not (device := architecture(metadata.target.arch)):
+        return None
+    threads = metadata.num_warps * device.warp_size
+    return occupancy(device, threads=threads, registers=used.registers, shared=metadata.shared)
 
 
 def _tool(name: str, *options: str, cubin: bytes) -> str:

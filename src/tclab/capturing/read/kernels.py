@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from dataclasses import replace
 from typing import TypedDict
 
 from tclab.capturing.read.output_code import Definition, OutputCode, dotted
-from tclab.model import Graph, Kernel, Node, SourceLine, links, slug
+from tclab.model import Graph, Kernel, KernelFacts, Node, SourceLine, links, slug
 from tclab.scrub import scrub
 
 # @triton_heuristics.persistent_reduction(
@@ -25,10 +26,10 @@ _HINTS = re.compile(r"size_hints=(\{[^}]*\}|\[[^\]]*\])")
 _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
 
 
-def kernels_of(file: OutputCode, where: str = "") -> list[Kernel]:
-    """The kernels in the order of the first call to each; `where` is added to titles."""
-    placed = [_generated(file, definition, where) for definition in file.definitions]
-    placed += [_extern(file, call, where) for call in file.externs()]
+def kernels_of(file: OutputCode, direction: str = "") -> list[Kernel]:
+    """The kernels in the order of the first call to each. `direction` is that of the graph."""
+    placed = [_generated(file, definition, direction) for definition in file.definitions]
+    placed += [_extern(file, call, direction) for call in file.externs()]
     return [kernel for _, kernel in sorted(placed, key=lambda pair: pair[0])]
 
 
@@ -37,13 +38,16 @@ class _Origin(TypedDict):
     source_lines: tuple[SourceLine, ...]
 
 
-def _generated(file: OutputCode, definition: Definition, where: str) -> tuple[int, Kernel]:
+def _generated(file: OutputCode, definition: Definition, direction: str) -> tuple[int, Kernel]:
     """The line of its first call, and the kernel."""
     calls, is_cpp = file.calls_of(definition.name), definition.is_cpp
     heuristic = _HEURISTIC.search(definition.code)
-    facts = {} if is_cpp else _facts(definition.code) | _operators(file.comment(definition.line))
+    facts = KernelFacts(calls=len(calls), first_call=scrub(ast.unparse(calls[0])) if calls else "")
+    if not is_cpp:
+        aten = _operators(file.comment(definition.line))
+        facts = replace(facts, written=_written(definition.code), original_aten=aten)
     kernel = Kernel(
-        title=f"{'C++' if is_cpp else 'Triton'} kernel {definition.name}{where}",
+        title=_title(f"{'C++' if is_cpp else 'Triton'} kernel {definition.name}", direction),
         name=f"kernel-{slug(definition.name)}",
         code=scrub(definition.code.strip("\n")) + "\n",
         language="cpp" if is_cpp else "python",
@@ -51,20 +55,21 @@ def _generated(file: OutputCode, definition: Definition, where: str) -> tuple[in
         kernel_name=definition.name,
         category=heuristic[1] if heuristic else "",
         device=definition.device,
-        facts=facts | _call_facts(calls),
+        facts=facts,
+        direction=direction,
         **_origin(file.nodes(definition, calls)),
     )
     return calls[0].lineno if calls else definition.line, kernel
 
 
-def _extern(file: OutputCode, call: ast.Call, where: str) -> tuple[int, Kernel]:
+def _extern(file: OutputCode, call: ast.Call, direction: str) -> tuple[int, Kernel]:
     name = dotted(call.func)
     nodes = file.nodes(None, [call])
     keys = links.joined(node.keys for node in nodes)
     last = call.end_lineno or call.lineno
     text = "\n".join(line.strip() for line in file.lines[call.lineno - 1 : last])
     kernel = Kernel(
-        title=f"Library call {name}{where}",
+        title=_title(f"Library call {name}", direction),
         name=f"kernel-{slug(name)}",
         code=scrub(text) + "\n",
         language="python",
@@ -72,10 +77,15 @@ def _extern(file: OutputCode, call: ast.Call, where: str) -> tuple[int, Kernel]:
         kernel_name=name,
         category="extern",
         device=_graph_device(file.graph),
+        direction=direction,
         links=dict.fromkeys(range(1, text.count("\n") + 2), keys) if keys else {},
         **_origin(nodes),
     )
     return call.lineno, kernel
+
+
+def _title(what: str, direction: str) -> str:
+    return f"{what}, {direction}" if direction else what
 
 
 def _origin(nodes: list[Node]) -> _Origin:
@@ -99,22 +109,17 @@ def _graph_device(graph: Graph | None) -> str:
     return devices.pop() if len(devices) == 1 else ""
 
 
-def _facts(code: str) -> dict[str, str]:
-    facts = dict(_FACT.findall(code))
+def _written(code: str) -> dict[str, str]:
+    """What a Triton kernel's source says of itself."""
+    written = dict(_FACT.findall(code))
     if hint := _HINT.search(code):
-        facts["reduction_hint"] = hint[1]
+        written["reduction_hint"] = hint[1]
     if hints := _HINTS.search(code):
-        facts["size_hints"] = hints[1]
-    return facts
+        written["size_hints"] = hints[1]
+    return written
 
 
-def _operators(comment: list[str]) -> dict[str, str]:
-    """What Inductor writes above a Triton kernel of the operators it stands for."""
+def _operators(comment: list[str]) -> tuple[str, ...]:
+    """The operators that Inductor writes above a Triton kernel that stands for them."""
     written = _ATEN.search("\n".join(comment))
-    return {"original_aten": written[1]} if written and written[1] else {}
-
-
-def _call_facts(calls: list[ast.Call]) -> dict[str, str]:
-    if not calls:
-        return {}
-    return {"calls": str(len(calls)), "call": scrub(ast.unparse(calls[0]))}
+    return tuple(written[1].split(", ")) if written and written[1] else ()

@@ -15,7 +15,7 @@ from tclab.capturing.read.output_code import OutputCode, Record
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.notes import BodyNote, KernelNote
-from tclab.model import FusionPairs, Graph, Kernel, Listing
+from tclab.model import Config, Configuration, FusionPairs, Graph, Kernel, Listing, Resources
 from tclab.scrub import scrub
 
 # # AOT ID: ['3_inference']
@@ -33,17 +33,23 @@ _EVENTS = (
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """One Triton kernel, compiled. `facts`: configuration, registers, spills,
-    shared memory; `candidates`: every configuration Inductor would try; `ptx_lines`: line of the
-    SASS → line of the PTX it was made from.
+    """One Triton kernel, compiled. `configuration`: the one it was compiled with; `candidates`:
+    every configuration Inductor would try; `resources`: None where there is no binary;
+    `ptx_lines`: line of the SASS → line of the PTX it was made from.
     """
 
     name: str
     source: str
+    configuration: Configuration
     stages: dict[str, Listing] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
-    candidates: tuple[str, ...] = ()
+    resources: Resources | None = None
+    candidates: tuple[Config, ...] = ()
     ptx_lines: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The configuration in words, under the name that recorded snippets have for it."""
+        return {"config": str(self.configuration)}
 
 
 Compiled = Mapping[str, CompiledKernel]  # Triton kernels by name
@@ -158,7 +164,7 @@ class _Heard:
             file = OutputCode.read(_own_ids(self.code, index), self.record, self.graph)
             unit.output, unit.wrapper = file, _wrapper(unit, file, unique)
             unit.kernels = tuple(
-                replace(k, name=unique(k.name)) for k in kernels_of(file, unit.where)
+                replace(k, name=unique(k.name)) for k in kernels_of(file, unit.direction)
             )
         return unit
 

@@ -36,7 +36,7 @@ from tclab.capturing.target.timing.both_ways import BothWays, Variant, Wrappers
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
-from tclab.model import Table
+from tclab.model import Candidates
 from tclab.targets import Target, TargetError, get
 
 #: Arguments of one call, and those by name.
@@ -92,7 +92,7 @@ class TargetCapture(Capture):
             )
         return self.results[-1]
 
-    def compile_candidates(self) -> Table:
+    def compile_candidates(self) -> Candidates:
         """What the GPU would choose among: every configuration of the kernels that have several,
         compiled, with its registers, shared memory and occupancy.
         """
@@ -100,7 +100,7 @@ class TargetCapture(Capture):
         for unit in self.units:
             sources |= self._short_triton(unit)
         with stand_in.standing_in(self.target):
-            return candidates.table(sources)
+            return candidates.candidates(sources)
 
     def _compile_units(self) -> None:
         with stand_in.standing_in(self.target):

@@ -16,12 +16,12 @@ from tclab.capturing.trace.notes import (
     MARKS,
     BodyNote,
     Collected,
-    GroupNote,
     KernelNote,
     Line,
     Marks,
     joined,
 )
+from tclab.model import FusedGroup
 
 SchedulerNode = Any  # torch._inductor.scheduler.BaseSchedulerNode: one, or several fused
 
@@ -127,14 +127,14 @@ def log_ir(original: Callable[..., None], notes: Collected) -> Callable[..., Non
     return log_ir_post_fusion
 
 
-def _group(group: SchedulerNode) -> GroupNote:
+def _group(group: SchedulerNode) -> FusedGroup:
     members = list(group.get_nodes())
     used: dict[str, list[str]] = {}
     for node in members:
         for buffer in dict.fromkeys(dep.name for dep in node.read_writes.reads_and_writes()):
             used.setdefault(buffer, []).append(node.get_name())
-    shared = tuple(f"{buffer} ({', '.join(ops)})" for buffer, ops in used.items() if len(ops) > 1)
-    return GroupNote(tuple(node.get_name() for node in members), moved(group), shared)
+    shared = {buffer: tuple(ops) for buffer, ops in used.items() if len(ops) > 1}
+    return FusedGroup(tuple(node.get_name() for node in members), moved(group), shared)
 
 
 def moved(group: SchedulerNode) -> int | None:

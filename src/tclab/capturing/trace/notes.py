@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tclab.capturing.trace.events import EventName, Ids, Trace
+from tclab.model import FusedGroup
 
 CompileId = Callable[[], Ids]
 N = TypeVar("N")
@@ -72,17 +73,6 @@ class StepNote:
 
 
 @dataclass(frozen=True)
-class GroupNote:
-    """Scheduler nodes that were fused: their names, the bytes of memory they read and write
-    together (None where a size has no value yet), and the buffers that two of them share.
-    """
-
-    ops: tuple[str, ...]
-    bytes: int | None
-    shared: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class CallNote:
     """A node of a traced level: `origin` is the node of the level above that was running when it
     was made; `file` and `line` are the user's, of the first level only.
@@ -128,7 +118,7 @@ class BodyNote:
 
     marks: dict[str, dict[str, Marks]]
     origins: dict[str, Marks]  # op → what the scheduler says it computes
-    groups: tuple[GroupNote, ...] = ()
+    groups: tuple[FusedGroup, ...] = ()
 
 
 @dataclass

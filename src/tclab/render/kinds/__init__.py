@@ -9,6 +9,7 @@ from tclab.render.decisions import fusion, levels, memory, partition, replay, st
 from tclab.render.kinds import (
     annotated,
     breaks,
+    candidates,
     chain,
     chart,
     diff,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 RENDERERS: dict[str, ModuleType] = {
     "annotated": annotated,
     "breaks": breaks,
+    "candidates": candidates,
     "chain": chain,
     "chart": chart,
     "diff": diff,

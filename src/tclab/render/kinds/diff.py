@@ -13,6 +13,7 @@ from tclab.model import Kernel
 from tclab.render import columns, parts
 from tclab.render.escape import NOTHING, Html, esc, join, markup, one_line, tag
 from tclab.render.stages import label
+from tclab.render.viewer import facts
 from tclab.render.viewer.compared import GIVEN_OUT, Row, Side, rows
 
 if TYPE_CHECKING:
@@ -123,8 +124,9 @@ def changed_facts(pair: Pair) -> Iterator[tuple[str, str, str]]:
     """(name, left, right) of the facts that differ, where both sides are kernels."""
     left, right = pair.left.listing, pair.right.listing
     if isinstance(left, Kernel) and isinstance(right, Kernel):
-        for name in dict.fromkeys([*left.facts, *right.facts]):
-            one, two = left.facts.get(name, "–"), right.facts.get(name, "–")
+        before, after = facts.words(left.facts), facts.words(right.facts)
+        for name in dict.fromkeys([*before, *after]):
+            one, two = before.get(name, "–"), after.get(name, "–")
             if one != two:
                 yield name, one, two
 
@@ -171,8 +173,8 @@ def _unified(pair: Pair, labels: tuple[str, str]) -> str:
     left = [row.left.text for row in pair.rows if row.left]
     right = [_right(row) for row in pair.rows if row.right]
     lines = difflib.unified_diff(left, right, one, two, lineterm="", n=CONTEXT)
-    facts = (f"  {name}: {old} | {new}" for name, old, new in changed_facts(pair))
-    return "\n".join([*lines, *facts])
+    changed = (f"  {name}: {old} | {new}" for name, old, new in changed_facts(pair))
+    return "\n".join([*lines, *changed])
 
 
 def _right(row: Row) -> str:

@@ -41,7 +41,7 @@ def text(artifact: Kernel) -> str:
         "device": artifact.device,
         "computes": ", ".join(artifact.origins),
         "from": ", ".join(dict.fromkeys(map(str, artifact.source_lines))),
-        **artifact.facts,
+        **facts.words(artifact.facts),
     }
     rows = [columns.paragraph(f"{k}: {v}", "  ", "    ") for k, v in known.items() if v]
     head = columns.heading(artifact.title, artifact.filename)

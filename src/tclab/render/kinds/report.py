@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns
-from tclab.render.kinds import annotated, breaks, chain, guards, recompiles, symbols, table
+from tclab.render.kinds import (
+    annotated,
+    breaks,
+    candidates,
+    chain,
+    guards,
+    recompiles,
+    symbols,
+    table,
+)
 from tclab.render.report import body, counts, kernels, words
 
 if TYPE_CHECKING:
@@ -29,7 +38,7 @@ def _parts(shown: Report) -> Iterator[str]:
     yield columns.join(*_head(shown))
     yield table.text(counts.table(shown.counts))
     yield table.text(kernels.compact(shown.kernels))
-    yield table.text(shown.candidates) if shown.candidates.rows else ""
+    yield candidates.text(shown.candidates) if shown.candidates else ""
     yield from map(annotated.text, shown.sources)
     yield breaks.text(shown.breaks) if len(shown.breaks) else ""
     yield recompiles.text(shown.recompiles) if len(shown.recompiles) else ""

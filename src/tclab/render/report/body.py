@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING
 
 from tclab.render import parts
 from tclab.render.escape import esc, one_line, tag
-from tclab.render.kinds import annotated, breaks, chain, guards, recompiles, symbols, table
+from tclab.render.kinds import (
+    annotated,
+    breaks,
+    candidates,
+    chain,
+    guards,
+    recompiles,
+    symbols,
+    table,
+)
 from tclab.render.options import Options, place
 from tclab.render.report import counts, kernels, words
 
 if TYPE_CHECKING:
-    from tclab.model import Report
+    from tclab.model import KernelRow, Report
 
 #: So many calls are written out; a list of a hundred is no summary.
 _MOST_CALLS = 6
@@ -115,13 +124,13 @@ def _own(html: str, class_: str = "") -> str:
 
 def _kernels(shown: Report, options: Options) -> str:
     """The table of kernels: each name leads to the kernel's code, each line to the source."""
-    if not shown.kernels.rows:
+    if not shown.kernels:
         return ""
     compact = kernels.compact(shown.kernels)
     cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cells(compact)]
-    for row, found in zip(cells, kernels.rows(shown.chains)):
+    for row, kernel in zip(cells, shown.kernels if shown.chains else ()):
         for at, name in enumerate(compact.columns):
-            row[at] = _linked(name, found, options) or row[at]
+            row[at] = _linked(name, kernel, options) or row[at]
     html = parts.table(compact.columns, cells, label="Kernels", right=table.numeric(compact))
     return _own(html, "explain-kernels")
 
@@ -136,23 +145,18 @@ _CANDIDATES = (
 
 def _candidates(shown: Report, options: Options) -> str:
     """The candidates of each kernel, one under the other: its name and rule stand once."""
-    if not shown.candidates.rows:
+    if not shown.candidates:
         return ""
-    told = tag("p", esc(_CANDIDATES.format(target=shown.target)))
-    rows: list[tuple[str | int | float | bool | None, ...]] = []
-    before: tuple[object, object] = ("", "")
-    for name, rule, *rest in shown.candidates.rows:
-        same = (name, rule) == before
-        rows.append(("", "", *rest) if same else (name, rule, *rest))
-        before = (name, rule)
-    once = replace(shown.candidates, rows=tuple(rows))
-    return told + _own(table.html(once, options.under("candidate")))
+    intro = tag("p", esc(_CANDIDATES.format(target=shown.target)))
+    once = candidates.in_rows(shown.candidates, names_once=True)
+    return intro + _own(table.html(once, options.under("candidate")))
 
 
-def _linked(column: str, row: kernels.Row, options: Options) -> str:
+def _linked(column: str, row: KernelRow, options: Options) -> str:
     """A cell that leads somewhere; '' for the others."""
     if column == "kernel":
-        return tag("a", _name(row.name), href=f"#{options.id(f'chain{row.graph}', row.pane)}")
+        pane = options.id(f"chain{row.graph}", kernels.pane(row))
+        return tag("a", _name(row.name), href=f"#{pane}")
     return ", ".join(place(x, options) for x in row.lines) if column == "lines" else ""
 
 

@@ -1,32 +1,88 @@
-"""What stands above a kernel's code: four facts, why it is one kernel, and the rest folded."""
+"""What is known of a kernel, in words, and what of it stands above the kernel's code."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tclab.model import NOTHING_SHARED
 from tclab.render import parts
 from tclab.render.escape import esc, tag
 from tclab.render.options import place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from tclab.model import Kernel
+    from tclab.model import FusedGroup, Kernel, KernelFacts, NotFused, Resources, TimedAnswer
     from tclab.render.options import Options
-
-#: The facts that are not folded: how they are called here, and in the kernel.
-FIRST = {
-    "bytes moved": "bytes moved",
-    "registers": "registers per thread",
-    "spills": "spilled bytes",
-    "configuration": "config",
-}
 
 #: The scheduler's reasons for what is one kernel and what is not.
 _REASONS = ("fused", "not fused")
 
-#: What it says of nodes that have nothing in common.
-_NOTHING_SHARED = "no shared data"
+
+def words(facts: KernelFacts) -> dict[str, str]:
+    """All that is known beside the code, by name: the telling ones first."""
+    return {name: value for name, value in _named(facts) if value}
+
+
+def _named(facts: KernelFacts) -> Iterator[tuple[str, str]]:
+    instructions = "instructions", _number(facts.instructions)
+    yield "fused", "; ".join(map(_fused, facts.fused))
+    yield "not fused", "; ".join(f"{_pair(each)}: {each.reason}" for each in facts.not_fused)
+    yield "bytes moved", _moved(facts)
+    yield "config", str(facts.configuration or "")
+    if facts.resources:
+        yield from _resources(facts.resources)
+        yield instructions
+    yield from facts.written.items()
+    yield "original_aten", ", ".join(facts.original_aten)
+    yield "calls", str(facts.calls or "")
+    yield "call", facts.first_call
+    if not facts.resources:  # of a C++ kernel
+        yield instructions
+    yield "one of two", one_of_two(facts.one_of_two)
+    yield "decided by", _decided_by(facts.one_of_two)
+
+
+def _resources(taken: Resources) -> Iterator[tuple[str, str]]:
+    yield "registers per thread", str(taken.registers)
+    yield "stack bytes", "" if taken.stack is None else str(taken.stack)
+    yield "shared memory bytes", "" if taken.shared is None else str(taken.shared)
+    yield "spilled bytes", str(taken.spilled)
+    yield "occupancy", str(taken.occupancy or "")
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"
+
+
+def _fused(group: FusedGroup) -> str:
+    """``op0, op1, which share buf0 (op0, op1)``, or ``op0 alone``."""
+    if len(group.ops) == 1:
+        return f"{group.ops[0]} alone"
+    shared = ", ".join(f"{buffer} ({', '.join(ops)})" for buffer, ops in group.shared.items())
+    return ", ".join(group.ops) + (f", which share {shared}" if shared else "")
+
+
+def _pair(refused: NotFused) -> str:
+    return f"{'_'.join(refused.first)} with {'_'.join(refused.second)}"
+
+
+def _moved(facts: KernelFacts) -> str:
+    return " + ".join(f"{each:,}" for each in facts.moved)
+
+
+def one_of_two(answers: Iterable[TimedAnswer]) -> str:
+    """``pad=yes``: with which answers the GPU gets a kernel; '' for one that it gets anyway."""
+    return ", ".join(dict.fromkeys(map(str, answers)))
+
+
+def _decided_by(answers: Iterable[TimedAnswer]) -> str:
+    questions = (each.question for each in answers)
+    timed = "; ".join(dict.fromkeys(f"{q.operator}, {q.place}" for q in questions))
+    return f"timing on the GPU: {timed}" if timed else ""
+
+
+# --------------------------------------------------------------------------- HTML
 
 
 def pairs(kernel: Kernel, options: Options) -> Iterator[tuple[str, str]]:
@@ -37,40 +93,43 @@ def pairs(kernel: Kernel, options: Options) -> Iterator[tuple[str, str]]:
     yield "computes", ", ".join(parts.code(o) for o in kernel.origins)
     lines = list(dict.fromkeys(place(s, options) for s in kernel.source_lines))
     yield "from", ", ".join(lines)
-    for name, value in kernel.facts.items():
+    for name, value in words(kernel.facts).items():
         yield name, esc(value)
 
 
 def html(kernel: Kernel, options: Options) -> str:
     """Four facts, and behind a fold the scheduler's reasons and all other facts."""
-    short = parts.facts((name, esc(_short(kernel, key))) for name, key in FIRST.items())
+    first = parts.facts((name, esc(value)) for name, value in _first(kernel.facts))
     rest = [(n, v) for n, v in pairs(kernel, options) if n not in _REASONS]
-    folded = parts.facts([*_reasons(kernel), *rest])
+    folded = parts.facts([*_reasons(kernel.facts), *rest])
     if not folded:
-        return short
+        return first
     summary = tag("summary", "Why it is one kernel, and all that is known of it")
-    return short + tag("details", summary + folded, class_="tclab-more")
+    return first + tag("details", summary + folded, class_="tclab-more")
 
 
-def _short(kernel: Kernel, key: str) -> str:
-    """A fact as it stands in sight: of the configuration only itself, not how it was chosen."""
-    value = kernel.facts.get(key, "")
-    if key == "registers per thread" and "occupancy" in kernel.facts:
-        return f"{value} a thread; occupancy {kernel.facts['occupancy']}"
-    return value.partition(" (")[0] if key == "config" else value
+def _first(facts: KernelFacts) -> Iterator[tuple[str, str]]:
+    """What stands in sight: of the configuration only itself, not how it was chosen."""
+    yield "bytes moved", _moved(facts)
+    if taken := facts.resources:
+        occupancy = f" a thread; occupancy {taken.occupancy}" if taken.occupancy else ""
+        yield "registers", f"{taken.registers}{occupancy}"
+        yield "spills", str(taken.spilled)
+    yield "configuration", str(facts.configuration.config) if facts.configuration else ""
 
 
-def _reasons(kernel: Kernel) -> Iterator[tuple[str, str]]:
+def _reasons(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     """Why nodes were fused or not; where no data would be shared, only for how many pairs."""
-    yield "fused", esc(kernel.facts.get("fused", ""))
-    refused = [text for text in kernel.facts.get("not fused", "").split("; ") if text]
-    apart = [text.partition(":")[0] for text in refused if text.endswith(_NOTHING_SHARED)]
-    telling = [text for text in refused if not text.endswith(_NOTHING_SHARED)]
+    yield "fused", esc("; ".join(map(_fused, facts.fused)))
+    apart = [_pair(each) for each in facts.not_fused if each.reason == NOTHING_SHARED]
+    telling = (
+        f"{_pair(each)}: {each.reason}" for each in facts.not_fused if each.reason != NOTHING_SHARED
+    )
     yield "not fused", esc("; ".join(telling)) + _apart(apart)
 
 
 def _apart(names: list[str]) -> str:
     if not names:
         return ""
-    summary = f"{parts.count(len(names), 'pair')} with {_NOTHING_SHARED}"
+    summary = f"{parts.count(len(names), 'pair')} with {NOTHING_SHARED}"
     return tag("details", tag("summary", esc(summary)) + esc("; ".join(names)))

@@ -11,7 +11,7 @@ from tclab.capturing.read.units import Unit
 from tclab.capturing.result import Capture
 from tclab.capturing.target.timing.both_ways import Variant
 from tclab.capturing.target.timing.timed import CHOICES
-from tclab.model import Kernel
+from tclab.model import Kernel, TimedAnswer
 
 
 def units(own: Sequence[Unit], variants: Sequence[Variant]) -> tuple[Unit, ...]:
@@ -54,24 +54,20 @@ def _marked(unit: Unit, exact: Counter[str], variant: Variant, way: int) -> Unit
 
 
 def _one_of_two(kernel: Kernel, variant: Variant, way: int) -> Kernel:
-    answers = dict.fromkeys(f"{q.choice}={CHOICES[q.choice][way]}" for q in variant.questions)
-    deciding = "; ".join(dict.fromkeys(f"{q.operator}, {q.place}" for q in variant.questions))
-    answer = ", ".join(answers)
+    answers = tuple(
+        TimedAnswer(question, CHOICES[question.choice][way]) for question in variant.questions
+    )
     return replace(
         kernel,
-        title=f"{kernel.title}, one of two: with {answer}",
+        title=f"{kernel.title}, one of two: with {', '.join(dict.fromkeys(map(str, answers)))}",
         name=kernel.name + "-other" * way,
-        facts={**kernel.facts, ONE_OF_TWO: answer, "decided by": f"timing on the GPU: {deciding}"},
+        facts=replace(kernel.facts, one_of_two=answers),
     )
-
-
-#: The fact that tells a kernel that the GPU may not get.
-ONE_OF_TWO = "one of two"
 
 
 def _only_open(unit: Unit) -> Unit:
     """The other way's unit, with what the first has not."""
-    kernels = tuple(kernel for kernel in unit.kernels if ONE_OF_TWO in kernel.facts)
+    kernels = tuple(kernel for kernel in unit.kernels if kernel.facts.one_of_two)
     return replace(
         unit, kernels=kernels, ir=None, ir_pre_fusion=None, wrapper=None, fusion=(), pairs=None
     )

@@ -10,7 +10,7 @@ from torch._guards import TracingContext
 
 from tclab.capturing.target.timing import timed
 from tclab.capturing.trace.events import Trace
-from tclab.capturing.trace.questions import Question
+from tclab.model import TimedQuestion
 
 
 class Wrappers(list[str]):
@@ -23,7 +23,7 @@ class Variant:
     graphs Inductor had compiled before it, `instead_of` how many of them it stands for.
     """
 
-    questions: tuple[Question, ...]
+    questions: tuple[TimedQuestion, ...]
     trace: Trace
     wrappers: Wrappers
     after: int

@@ -22,7 +22,7 @@ from tclab.capturing.target.decisions import Decision, decided
 from tclab.capturing.target.places import of_node
 from tclab.capturing.target.refusals import loud
 from tclab.capturing.target.timing.timed import answer
-from tclab.capturing.trace.questions import Question
+from tclab.model import TimedQuestion
 from tclab.targets import Target
 
 
@@ -52,7 +52,7 @@ def _should_pad(rule: Callable[..., bool], target: Target) -> Callable[..., bool
             with _as_on(target):
                 pads = rule(match, mat1, mat2, op, *rest, **named)
         except _Padded:
-            return answer(Question("pad", operator, place)) == "yes"
+            return answer(TimedQuestion("pad", operator, place)) == "yes"
         why = "by PyTorch's rule: it is not compute-bound, or padding is forced"
         decided(Decision(operator, place, f"pad={'yes' if pads else 'no'}", why))
         return pads

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tclab.capturing.target.decisions import Decision, decided
-from tclab.capturing.trace.questions import Question
+from tclab.model import TimedQuestion
 from tclab.targets import TargetError
 
 #: What is chosen, and between which two. The first is what is shown.
@@ -22,9 +22,9 @@ class Asked:
 
     fixed: Mapping[str, str]
     second: bool = False
-    questions: dict[Question, None] = field(default_factory=dict)
+    questions: dict[TimedQuestion, None] = field(default_factory=dict)
 
-    def answer(self, question: Question) -> str:
+    def answer(self, question: TimedQuestion) -> str:
         """The answer to take; noted as asked unless the caller fixed it."""
         if fixed := self.fixed.get(question.choice):
             what = f"{question.choice}={fixed}"
@@ -38,7 +38,9 @@ _asked: list[Asked] = []
 
 
 @contextmanager
-def asking(fixed: Mapping[str, str], *, second: bool = False) -> Iterator[dict[Question, None]]:
+def asking(
+    fixed: Mapping[str, str], *, second: bool = False
+) -> Iterator[dict[TimedQuestion, None]]:
     """For the length of the block, what is asked, in order: the keys of what is yielded."""
     _asked.append(Asked(fixed, second))
     try:
@@ -47,7 +49,7 @@ def asking(fixed: Mapping[str, str], *, second: bool = False) -> Iterator[dict[Q
         _asked.pop()
 
 
-def answer(question: Question) -> str:
+def answer(question: TimedQuestion) -> str:
     """What to take for a question, in the innermost block of `asking`."""
     return _asked[-1].answer(question)
 
