@@ -9,6 +9,7 @@ from tclab.render.kinds import table
 
 if TYPE_CHECKING:
     from tclab.model import Candidate, Candidates
+    from tclab.render.escape import Html
     from tclab.render.kinds.table import Cell
     from tclab.render.options import Options
 
@@ -17,7 +18,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def html(artifact: Candidates, options: Options) -> str:
+def html(artifact: Candidates, options: Options) -> Html:
     """The table."""
     return table.html(in_rows(artifact), options)
 

@@ -19,9 +19,8 @@ def html(artifact: Kernel, options: Options) -> Html:
     """Facts, then the code: of a Triton kernel its function, imports and decorators folded."""
     own = _function(artifact)
     known = parts.facts(facts.pairs(artifact, options))
-    return join(
-        [known, listing.html(artifact, options, own)], NEWLINE
-    )  # a word apart from a script's button
+    # The newline keeps a word apart from a script's button.
+    return join([known, listing.html(artifact, options, own)], NEWLINE)
 
 
 def _function(artifact: Kernel) -> list[excerpt.Range]:

@@ -6,6 +6,7 @@ from tclab.model import Report
 from tclab.render import standalone
 from tclab.render.delivery import Delivery
 from tclab.render.delivery.compressed import Compressed
+from tclab.render.escape import join
 from tclab.render.options import Options
 from tclab.render.report import body, words
 
@@ -17,7 +18,7 @@ def html(shown: Report) -> str:
     """The whole page."""
     delivery = Compressed() if _size(shown) > LARGE else Delivery()
     inner = body.html(shown, Options(delivery=delivery))
-    return standalone.page(words.title(shown), inner + delivery.end())
+    return standalone.page(words.title(shown), join([inner, delivery.end()]))
 
 
 def _size(shown: Report) -> int:
