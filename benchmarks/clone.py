@@ -38,10 +38,10 @@ def fresh_clone() -> dict[str, Any]:
         text=True,
         check=True,
     )
-    found: dict[str, Any] = {"commit": commit.stdout.strip()}
+    minutes: dict[str, Any] = {"commit": commit.stdout.strip()}
     for target in LIMITS:
-        found[target] = round(one(target) / 60, 2)
-    return found
+        minutes[target] = round(one(target) / 60, 2)
+    return minutes
 
 
 def one(target: str) -> float:

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import corpus, tools
-from benchmarks.corpus import Example
+from benchmarks import projects, tools
 from benchmarks.measure import CommandFailed, Measured, measure
+from benchmarks.projects import TimedSnippet
 from benchmarks.results import WORK, Figure, Parts
 from tclab.engine.variables import GRAPH_CACHES_OFF, cache_folders
 
-CORPORA: dict[str, Callable[[], list[Example]]] = {
-    "generated": corpus.generated,
-    "site": corpus.of_the_site,
+SETS: dict[str, Callable[[], list[TimedSnippet]]] = {
+    "generated": projects.generated,
+    "site": projects.of_the_site,
 }
 LIMITS = {"generated": ">=1.8", "site": ">=1.4"}
 TOOLS = {
@@ -32,8 +32,8 @@ TOOLS = {
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
-    """Ours against each other tool, for both corpora."""
-    for name in CORPORA:
+    """Ours against each other tool, for both sets of snippets."""
+    for name in SETS:
         examples, left_out = usable(name, parts)
         count = len(examples)
         own = parts.get(f"cold/{name}/ours", lambda n=name, e=examples: ours(n, e))
@@ -46,7 +46,7 @@ def figures(parts: Parts) -> Iterable[Figure]:
             )
             yield Figure(
                 name=f"a cold {name} {tool}",
-                what=f"cold build of {corpus_name(name)}, {what} ÷ ours",
+                what=f"cold build of {set_name(name)}, {what} ÷ ours",
                 value=theirs["seconds"] / own["seconds"],
                 limit=LIMITS[name] if tool == "plain" else "",
                 unit="×",
@@ -54,23 +54,23 @@ def figures(parts: Parts) -> Iterable[Figure]:
             )
 
 
-def corpus_name(name: str) -> str:
+def set_name(name: str) -> str:
     return "60 generated snippets" if name == "generated" else "the site's CPU snippets"
 
 
-def usable(name: str, parts: Parts) -> tuple[list[Example], int]:
+def usable(name: str, parts: Parts) -> tuple[list[TimedSnippet], int]:
     """The examples whose code works in a plain fence: the others would flatter us or them."""
-    examples = CORPORA[name]()
+    examples = SETS[name]()
     if name == "generated":
         return examples, 0
     failing = parts.get("cold/site/failing-in-a-fence", lambda: failing_in_a_fence(examples))
-    kept = [e for e in examples if e.name not in failing]
-    return kept, len(examples) - len(kept)
+    working = [e for e in examples if e.name not in failing]
+    return working, len(examples) - len(working)
 
 
-def failing_in_a_fence(examples: list[Example]) -> list[str]:
+def failing_in_a_fence(examples: list[TimedSnippet]) -> list[str]:
     """Names of the examples that raise when markdown-exec runs them."""
-    folder = corpus.plain(WORK / "site" / "try", examples)
+    folder = projects.plain(WORK / "site" / "try", examples)
     done = build(folder)
     return sorted(failed_blocks(done.output))
 
@@ -89,10 +89,10 @@ def cold_variables(folder: Path) -> dict[str, str]:
     """Empty caches that only this measurement uses."""
     cache = folder / "cache"
     shutil.rmtree(cache, ignore_errors=True)
-    found = {**GRAPH_CACHES_OFF, **cache_folders(cache)}
+    variables = {**GRAPH_CACHES_OFF, **cache_folders(cache)}
     return {
-        **found,
-        "PYTHONPATH": corpus.include_path(folder),
+        **variables,
+        "PYTHONPATH": projects.include_path(folder),
         "TCLAB_STORE": str(folder / "store"),
     }
 
@@ -103,16 +103,16 @@ def build(folder: Path) -> Measured:
     return measure(command, cwd=folder, env=cold_variables(folder))
 
 
-def ours(name: str, examples: list[Example]) -> dict[str, Any]:
+def ours(name: str, examples: list[TimedSnippet]) -> dict[str, Any]:
     """Seconds of our build: run two at a time, store, render."""
-    folder = corpus.ours(WORK / name / "ours", examples)
+    folder = projects.ours(WORK / name / "ours", examples)
     env = cold_variables(folder) | {"TCLAB_ROOT": str(folder)}
     done = measure([sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=folder, env=env)
     prove(name, folder / "store", len(examples), "stdout.txt")
     return {"seconds": round(done.seconds, 2), "snippets": len(examples)}
 
 
-def other(tool: str, name: str, examples: list[Example]) -> dict[str, Any]:
+def other(tool: str, name: str, examples: list[TimedSnippet]) -> dict[str, Any]:
     """Seconds of another tool's build of the same code."""
     folder = WORK / name / tool
     done = {"plain": plain, "myst": myst, "gallery": gallery}[tool](folder, examples)
@@ -125,13 +125,13 @@ def prove(name: str, folder: Path, count: int, pattern: str = "*.html") -> None:
     if name != "generated":
         return  # the site's snippets print nothing in common; each tool's errors are looked at
     wanted = re.compile(r"torch\.Size\(\[\d+(, \d+)?\]\)")
-    found = [p for p in folder.rglob(pattern) if wanted.search(p.read_text(errors="replace"))]
-    if len(found) < count:
-        raise CommandFailed(f"{folder}: {len(found)} of {count} outputs are there")
+    outputs = [p for p in folder.rglob(pattern) if wanted.search(p.read_text(errors="replace"))]
+    if len(outputs) < count:
+        raise CommandFailed(f"{folder}: {len(outputs)} of {count} outputs are there")
 
 
-def plain(folder: Path, examples: list[Example]) -> Measured:
-    done = build(corpus.plain(folder, examples))
+def plain(folder: Path, examples: list[TimedSnippet]) -> Measured:
+    done = build(projects.plain(folder, examples))
     if failed := failed_blocks(done.output):
         raise CommandFailed(f"blocks failed: {sorted(failed)}\n{done.output[-2000:]}")
     return done
@@ -142,17 +142,17 @@ def sphinx(folder: Path) -> Measured:
     return measure(command, cwd=folder, env=cold_variables(folder))
 
 
-def myst(folder: Path, examples: list[Example]) -> Measured:
+def myst(folder: Path, examples: list[TimedSnippet]) -> Measured:
     tools.python()
-    done = sphinx(corpus.myst(folder, examples))
+    done = sphinx(projects.myst(folder, examples))
     if "Executing notebook failed" in done.output:
         raise CommandFailed(f"a notebook failed:\n{done.output[-3000:]}")
     return done
 
 
-def gallery(folder: Path, examples: list[Example]) -> Measured:
+def gallery(folder: Path, examples: list[TimedSnippet]) -> Measured:
     tools.python()
-    done = sphinx(corpus.gallery(folder, examples))
+    done = sphinx(projects.gallery(folder, examples))
     if "failed to execute" in done.output or "unexpectedly failed" in done.output:
         raise CommandFailed(f"an example failed:\n{done.output[-3000:]}")
     return done

@@ -113,5 +113,5 @@ def steps(name: str, words: list[str]) -> dict[str, Any]:
         cwd=folder,
         env=variables(name),
     )
-    found: dict[str, Any] = json.loads(done.output.splitlines()[-1])
-    return found
+    seconds: dict[str, Any] = json.loads(done.output.splitlines()[-1])
+    return seconds

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import cold, corpus
+from benchmarks import cold, projects
 from benchmarks.measure import measure
 from benchmarks.results import HERE, ROOT, WORK, Figure, Parts
 
@@ -45,20 +45,20 @@ def figures(parts: Parts) -> Iterable[Figure]:
 
 def timed(how: str) -> dict[str, Any]:
     """Mean seconds of a snippet, `how` being ``isolated`` or ``together``."""
-    folder = corpus.ours(WORK / "isolation" / how, corpus.generated(COUNT))
+    folder = projects.ours(WORK / "isolation" / how, projects.generated(COUNT))
     env = cold.cold_variables(folder)
     env["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}"
     done = measure([sys.executable, HERE / "one_by_one.py", how, folder], cwd=folder, env=env)
-    found: dict[str, Any] = json.loads(done.output.splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(done.output.splitlines()[-1])
+    return result
 
 
 def same_artifacts() -> dict[str, Any]:
     """Compare every stored artifact of a warm run with those of a new Python for each."""
-    folder = corpus.ours(WORK / "isolation" / "same", corpus.of_the_site())
+    folder = projects.ours(WORK / "isolation" / "same", projects.of_the_site())
     env = {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     command: list[str | Path] = [sys.executable, HERE / "warm_and_cold.py", folder]
-    found: dict[str, Any] = json.loads(
+    result: dict[str, Any] = json.loads(
         measure(command, cwd=folder, env=env).output.splitlines()[-1]
     )
-    return found
+    return result

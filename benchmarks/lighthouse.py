@@ -126,10 +126,12 @@ def command() -> Path:
 
 def chromium() -> str:
     """The browser of the system."""
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if found is None:
+    browser = (
+        os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
+    if browser is None:
         raise CommandFailed("no Chromium: set CHROMIUM to one, or apt-get install chromium")
-    return found
+    return browser
 
 
 def measure(url: str, *, phone: bool) -> Scores:
@@ -174,11 +176,11 @@ def _figures(parts: Parts, form: str, of: Iterable[str], runs: int) -> Iterator[
     if not (SITE / "index.html").exists():
         raise CommandFailed("there is no site/; build it with make site")
     with served(SITE) as address:
-        found = {page: _kept(parts, page, form, f"{address}/{page}", runs) for page in of}
-    yield from _worst(form, found)
+        scores = {page: _scores(parts, page, form, f"{address}/{page}", runs) for page in of}
+    yield from _worst(form, scores)
 
 
-def _kept(parts: Parts, page: str, form: str, url: str, runs: int) -> Scores:
+def _scores(parts: Parts, page: str, form: str, url: str, runs: int) -> Scores:
     names = [f"lighthouse/{form}/{page}/{digest(page)}/{i}" for i in range(runs)]
     return median([parts.get(n, lambda: measure(url, phone=form == "phone")) for n in names])
 

@@ -1,7 +1,7 @@
 """How many lines of the kernels and how many instructions are linked.
 
 ``PYTHONPATH=src python -m benchmarks.link_coverage [--target h200] [NAME …]`` prints, for each
-function of the corpus (or those whose name contains NAME):
+example of the catalogue (or those whose name contains NAME):
 
 - of the computing lines of its kernels, the share linked to an FX node and to a Python line;
 - of the SASS instructions, the share linked to a kernel's line. The padding after a kernel's
@@ -18,7 +18,8 @@ import torch
 
 import tclab
 from tclab.capturing.chain.inductor import computes
-from tclab.capturing.chain.machine import is_instruction, padding_lines
+from tclab.capturing.chain.machine import padding_lines
+from tclab.capturing.machine_code.positions import is_instruction
 from tclab.catalog import examples
 from tclab.catalog.example import Example
 from tclab.errors import TclabError
@@ -96,14 +97,14 @@ def origins(chain: Chain) -> Callable[[Listing, int], set[str]]:
                 above.setdefault(mark, set()).update(pane.links.get(line, ()))
 
     def reached(pane: Listing, line: int) -> set[str]:
-        found: set[str] = set()
+        keys: set[str] = set()
         waiting = list(pane.links.get(line, ()))
         while waiting:
             key = waiting.pop()
-            if key not in found:
-                found.add(key)
+            if key not in keys:
+                keys.add(key)
                 waiting += above.get(key, ())
-        return found
+        return keys
 
     return reached
 

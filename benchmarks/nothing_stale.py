@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpus import fresh, write
 from benchmarks.measure import measure
+from benchmarks.projects import fresh, write
 from benchmarks.results import HERE, ROOT, WORK, Figure, Parts
 
 FOLDER = WORK / "nothing-stale"
@@ -75,8 +75,8 @@ def probe(name: str) -> dict[str, Any]:
     command: list[str | Path] = [sys.executable, HERE / "mkdocs_probe.py", report]
     command += ["build", "--config-file", PROJECT / name, "--site-dir", FOLDER / f"{name}-site"]
     done = measure(command, cwd=PROJECT, env=variables())
-    found: dict[str, Any] = json.loads(report.read_text()) | {"seconds": round(done.seconds, 3)}
-    return found
+    figures: dict[str, Any] = json.loads(report.read_text())
+    return figures | {"seconds": round(done.seconds, 3)}
 
 
 def variables() -> dict[str, str]:
@@ -101,15 +101,15 @@ def repeated() -> dict[str, list[Any]]:
     paste()
     pasted = f"docs_dir: {FOLDER / 'docs'}\nplugins: [search]\nstrict: false"
     config("pasted.yml", hooks=[], more=pasted)
-    found: dict[str, list[Any]] = {"ours": [], "pasted": [], "torch": []}
+    builds: dict[str, list[Any]] = {"ours": [], "pasted": [], "torch": []}
     for name in ("ours", "pasted"):
         probe(f"{name}.yml")  # once for the file system's cache
     for _ in range(REPEATS):
         ours = probe("ours.yml")
-        found["ours"].append(ours["seconds"])
-        found["torch"].append(ours["torch"])
-        found["pasted"].append(probe("pasted.yml")["seconds"])
-    return found
+        builds["ours"].append(ours["seconds"])
+        builds["torch"].append(ours["torch"])
+        builds["pasted"].append(probe("pasted.yml")["seconds"])
+    return builds
 
 
 def paste() -> None:
@@ -120,8 +120,10 @@ def paste() -> None:
     for page in (FOLDER / "pages").rglob("*.md"):
         write(docs / page.relative_to(FOLDER / "pages"), page.read_text(encoding="utf-8"))
     site = FOLDER / "first.yml-site"
-    made = [p for p in site.rglob("*") if p.suffix in (".py", ".ipynb") or "assets/tclab" in str(p)]
-    for path in filter(Path.is_file, made):
+    copies = [
+        p for p in site.rglob("*") if p.suffix in (".py", ".ipynb") or "assets/tclab" in str(p)
+    ]
+    for path in filter(Path.is_file, copies):
         target = docs / path.relative_to(site)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, target)

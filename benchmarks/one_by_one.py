@@ -17,7 +17,7 @@ from tclab.model import Snippet
 from tclab.store.live import Store
 
 
-def isolated(found: list[Snippet], root: Path) -> float:
+def isolated(chosen: list[Snippet], root: Path) -> float:
     """Seconds from the end of the warm-up to the end, one snippet at a time."""
     begin = 0.0
 
@@ -26,22 +26,22 @@ def isolated(found: list[Snippet], root: Path) -> float:
         if isinstance(event, events.Warm):
             begin = time.perf_counter()
 
-    runs = schedule.run(found, Plan(root, Store(root / "store")), jobs=1, on_event=note)
+    runs = schedule.run(chosen, Plan(root, Store(root / "store")), jobs=1, on_event=note)
     end = time.perf_counter()
     failed = [name for name, run in runs.items() if not run.ok]
-    if failed or not begin or len(runs) != len(found):
+    if failed or not begin or len(runs) != len(chosen):
         raise SystemExit(f"cannot be timed: warm at {begin}, {len(runs)} runs, failed: {failed}")
     return end - begin
 
 
-def together(found: list[Snippet]) -> float:
+def together(chosen: list[Snippet]) -> float:
     """Seconds of all files in this process, after the same kind of warm-up."""
     import torch
 
     x = torch.randn(4, 4, requires_grad=True)
     torch.compile(lambda x: (x * 2).sin())(x).sum().backward()
     begin = time.perf_counter()
-    for snippet in found:
+    for snippet in chosen:
         torch._dynamo.reset()
         with contextlib.redirect_stdout(io.StringIO()):
             runpy.run_path(str(snippet.path), run_name="__main__")

@@ -55,7 +55,7 @@ def opened(browser: Any, path: Path) -> tuple[float, float]:
     return usable, stage
 
 
-def told(browser: Any, name: str, path: Path, runs: int) -> str:
+def figures(browser: Any, name: str, path: Path, runs: int) -> str:
     """A line on one page."""
     usable, stage = zip(*(opened(browser, path) for _ in range(runs)), strict=True)
     size = path.stat().st_size / 1e6
@@ -82,7 +82,7 @@ def main() -> None:
             if name in MODELS:
                 path = Path(folder) / f"{name}.html"
                 path.write_text(report(name, words.target, plain=words.plain), encoding="utf-8")
-            print(told(browser, path.stem, path, words.runs), flush=True)
+            print(figures(browser, path.stem, path, words.runs), flush=True)
         browser.close()
 
 

@@ -43,7 +43,7 @@ class Figure:
 
 @dataclass
 class Parts:
-    """Measured parts by name, kept in one JSON file."""
+    """Measured parts by name, entries in one JSON file."""
 
     path: Path
     done: dict[str, Any] = field(default_factory=dict)
@@ -91,15 +91,15 @@ def conditions() -> dict[str, str]:
 def write(figures: list[Figure], to: Path = HERE) -> None:
     """Merge `figures` into results.json and write RESULTS.md from it."""
     data_file = to / "results.json"
-    kept = json.loads(data_file.read_text()) if data_file.exists() else {}
+    entries = json.loads(data_file.read_text()) if data_file.exists() else {}
     conditioned = conditions()
     for figure in figures:
-        kept[figure.name] = {"figure": asdict(figure), "conditions": conditioned}
-    data_file.write_text(json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
-    (to / "RESULTS.md").write_text(table(kept), encoding="utf-8")
+        entries[figure.name] = {"figure": asdict(figure), "conditions": conditioned}
+    data_file.write_text(json.dumps(entries, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    (to / "RESULTS.md").write_text(table(entries), encoding="utf-8")
 
 
-def table(kept: dict[str, Any]) -> str:
+def table(entries: dict[str, Any]) -> str:
     """RESULTS.md."""
     rows = [
         "# Figures",
@@ -110,7 +110,7 @@ def table(kept: dict[str, Any]) -> str:
         "| figure | measured | to reach | | conditions |",
         "| --- | ---: | ---: | --- | --- |",
     ]
-    for entry in kept.values():
+    for entry in entries.values():
         figure, c = Figure(**entry["figure"]), entry["conditions"]
         where = f"{c['date']}, torch {c['torch']}, Python {c['Python']}, {c['cores used']} cores"
         limit = figure.limit.replace("<=", "≤ ").replace(">=", "≥ ") + figure.unit
@@ -119,14 +119,14 @@ def table(kept: dict[str, Any]) -> str:
             f"| {figure.what} | {figure.value:.3g}{figure.unit} | {limit if figure.limit else '–'} "
             f"| {figure.verdict} | {where}{note} |"
         )
-    machines = sorted({entry["conditions"]["processor"] for entry in kept.values()})
+    machines = sorted({entry["conditions"]["processor"] for entry in entries.values()})
     rows += ["", "Processor: " + "; ".join(machines)]
-    return "\n".join([*rows, *details(kept), ""])
+    return "\n".join([*rows, *details(entries), ""])
 
 
-def details(kept: dict[str, Any]) -> Iterator[str]:
+def details(entries: dict[str, Any]) -> Iterator[str]:
     """The tables that stand below, each under what it is about."""
-    for entry in kept.values():
+    for entry in entries.values():
         figure = Figure(**entry["figure"])
         if figure.detail:
             head, *rows = figure.detail

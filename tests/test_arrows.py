@@ -63,6 +63,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.project": set(),
     "tclab.scrub": {"tclab.project"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
+    "tclab.clone": {"tclab.errors"},
     "tclab.targets": {"tclab.model"},
     "tclab.user_lines": set(),
     "tclab.spans": set(),
@@ -98,9 +99,10 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.catalog": set(),
-    "tclab.verify": {"tclab.capturing", "tclab.catalog"},
+    "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone"},
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
+        "tclab.clone",
     },
     "tclab.explain": {"tclab.capturing", "tclab.machine", "tclab.targets"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
@@ -116,7 +118,8 @@ KNOWS: dict[str, set[str]] = {
 
 #: The packages whose modules import torch when they are imported.
 TORCH_ROOMS = {
-    *("tclab.capturing", "tclab.verify.attention", "tclab.catalog"),
+    *("tclab.capturing", "tclab.verify.attention"),
+    *("tclab.catalog.functions", "tclab.catalog.models", "tclab.catalog.subject"),
     *("tclab.bench.measured", "tclab.bench.cases"),
     "tclab.labs.capstone.run",  # in the reader's process
 }

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tclab import machine
-from tclab.cli import command, verify_target
+from tclab import clone, machine
+from tclab.cli import command
+from tclab.verify import compare
+from tclab.verify.results import SIDES
+from tclab.verify.running import Run
 
 FUNCTIONS = [
     {"name": "reductions/softmax", "kernels": 2, "identical": 2, "either": 0,
@@ -38,17 +42,15 @@ def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
 
 
-def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any], status: int) -> list[list[str]]:
-    """Let the comparison write this report; the command lines it was called with."""
+def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any]) -> list[tuple[Any, Run]]:
+    """Let the comparison give this report; what it was called with."""
     calls = []
 
-    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        calls.append(command)
-        folder = Path(command[command.index("--out") + 1])
-        (folder / "report.json").write_text(json.dumps(made))
-        return subprocess.CompletedProcess(command, status, "", "")
+    def compare_all(names: Sequence[str], run: Run) -> dict[str, Any]:
+        calls.append((names, run))
+        return made
 
-    monkeypatch.setattr(verify_target.subprocess, "run", run)
+    monkeypatch.setattr(compare, "compare_all", compare_all)
     return calls
 
 
@@ -75,16 +77,18 @@ def test_a_gpu_without_a_target_is_named(monkeypatch, capsys) -> None:
 
 
 def test_refusals_are_no_difference(h200, monkeypatch, capsys) -> None:
-    calls = compared(monkeypatch, report(*FUNCTIONS), 0)
+    calls = compared(monkeypatch, report(*FUNCTIONS))
     assert command.main(["verify-target", "-j", "4", "reductions", "products"]) == 0
     out = capsys.readouterr().out
     assert "2 identical (66.7%), 0 different, 1 refused" in out
     assert "attention: [not] measured" in out
-    assert calls[0][-6:] == ["--target", "h200", "--jobs", "4", "reductions", "products"]
+    [(names, run)] = calls
+    assert (names, run.target, run.jobs) == (("reductions", "products"), "h200", 4)
+    assert (run.corpus, run.sides) == ("functions", SIDES)
 
 
 def test_a_difference_ends_with_1_and_can_be_shown(h200, monkeypatch, capsys) -> None:
-    compared(monkeypatch, report(*FUNCTIONS, DIFFERENT), 1)
+    compared(monkeypatch, report(*FUNCTIONS, DIFFERENT))
     assert command.main(["verify-target"]) == 1
     short = capsys.readouterr().out
     assert "-a = 1" in short
@@ -96,13 +100,13 @@ def test_a_difference_ends_with_1_and_can_be_shown(h200, monkeypatch, capsys) ->
 def test_of_a_traceback_the_error_is_shown(h200, monkeypatch, capsys) -> None:
     reason = "  raise X(\na.CompilerFailed: raised:\nRuntimeError: no such pattern\n\nSet A=1"
     failed = FUNCTIONS[1] | {"kernels": 0, "refused": 0, "verdict": "gpu failed", "reason": reason}
-    compared(monkeypatch, report(failed), 0)
+    compared(monkeypatch, report(failed))
     assert command.main(["verify-target"]) == 0
     assert "RuntimeError: no such pattern" in capsys.readouterr().out
 
 
 def test_json_is_the_report(h200, monkeypatch, capsys) -> None:
-    compared(monkeypatch, report(*FUNCTIONS), 0)
+    compared(monkeypatch, report(*FUNCTIONS))
     assert command.main(["verify-target", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == report(*FUNCTIONS)
 
@@ -112,15 +116,19 @@ def test_an_unknown_function_is_refused(h200, capsys) -> None:
     assert "no/such" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("status", [1, 2, -9])
-def test_a_comparison_that_fails_says_why(h200, monkeypatch, capsys, tmp_path, status) -> None:
-    """Python's status for an error is also that of a difference; an older report is none."""
-
-    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        text = "no such function or family is what it does not say: No module named 'torch'"
-        return subprocess.CompletedProcess(command, status, "", text)
-
+@pytest.mark.parametrize("package", ["torch", "triton"])
+def test_a_comparison_that_fails_says_why(h200, monkeypatch, capsys, tmp_path, package) -> None:
+    """An older report is none."""
     (tmp_path / "report.json").write_text(json.dumps(report(*FUNCTIONS)))
-    monkeypatch.setattr(verify_target.subprocess, "run", run)
+    monkeypatch.setitem(sys.modules, package, None)
     assert command.main(["verify-target", "--out", str(tmp_path)]) == 1
-    assert "No module named 'torch'" in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert package in printed.err
+    assert "install PyTorch" in printed.err
+    assert "identical" not in printed.out
+
+
+def test_without_the_catalogue_it_says_where_to_get_it(h200, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(clone, "_FOLDER", Path("/nowhere"))
+    assert command.main(["verify-target"]) == 1
+    assert "clone the project" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 from markdown import Markdown
 
 from tclab.errors import PageError
-from tclab.page.prose import fences
+from tclab.page.prose.markdown import MarkdownText
 
 NESTED = """# A page
 
@@ -36,7 +36,7 @@ shown, not run
 
 
 def test_lines_languages_options_and_code() -> None:
-    found = fences.find(NESTED)
+    found = MarkdownText("", NESTED).fences
     assert [(f.line, f.end, f.language, f.executed) for f in found] == [
         (3, 7, "md", False),
         (11, 14, "python", True),
@@ -64,21 +64,21 @@ def test_the_same_fences_as_superfences() -> None:
     extensions = ["pymdownx.superfences", "pymdownx.tabbed"]
     settings = {"pymdownx.superfences": {"custom_fences": custom}}
     Markdown(extensions=extensions, extension_configs=settings).convert(NESTED)
-    assert seen == [f"{f.language}:{f.code.strip()}" for f in fences.find(NESTED)]
+    assert seen == [f"{f.language}:{f.code.strip()}" for f in MarkdownText("", NESTED).fences]
 
 
 def test_an_open_fence_is_an_error() -> None:
     with pytest.raises(PageError, match=r"docs/x\.md:2: this fence is never closed"):
-        fences.find("text\n```python\nx", "docs/x.md")
+        MarkdownText("docs/x.md", "text\n```python\nx").fences  # noqa: B018
 
 
 @pytest.mark.parametrize("info", ["python exec=1", 'python exec="1', "python {exec"])
 def test_an_info_string_that_superfences_would_ignore_is_an_error(info: str) -> None:
     with pytest.raises(PageError, match=r"docs/x\.md:1: cannot read the fence's info string"):
-        fences.find(f"```{info}\nx\n```", "docs/x.md")
+        MarkdownText("docs/x.md", f"```{info}\nx\n```").fences  # noqa: B018
 
 
 @pytest.mark.parametrize(("value", "on"), [("1", True), ("on", True), ("0", False), ("no", False)])
 def test_exec_is_read_as_markdown_exec_reads_it(value: str, on: bool) -> None:
-    (fence,) = fences.find(f'```python exec="{value}"\n```')
+    (fence,) = MarkdownText("", f'```python exec="{value}"\n```').fences
     assert fence.executed is on

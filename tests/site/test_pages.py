@@ -7,94 +7,25 @@ A snippet that a page shows must have run, well, for what the page shows of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from mkdocs.utils.yaml import yaml_load
 from sybil import Document, Region
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
 from tclab import page
 from tclab.page import blocks, book, state
-from tclab.page.prose import fences, references, uses
+from tclab.page.prose import references
+from tclab.page.prose.text import in_folder
+from tclab.page.prose.uses import Use
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+PAGES = {text.page.removeprefix("docs/"): text for text in in_folder(DOCS, ROOT)}
 
-#: Executable fences of each page. A fence that comes or goes is a change of the site.
-EXPECTED = {
-    "benchmarks/compile-time.md": 6,
-    "benchmarks/systems.md": 3,
-    "benchmarks/index.md": 9,
-    "benchmarks/loses.md": 6,
-    "benchmarks/models.md": 8,
-    "benchmarks/pays.md": 3,
-    "benchmarks/roof.md": 8,
-    "beliefs/caches.md": 2,
-    "beliefs/graphs.md": 3,
-    "beliefs/index.md": 2,
-    "beliefs/kernels.md": 4,
-    "beliefs/recompiles.md": 2,
-    "beliefs/the-call.md": 3,
-    "beliefs/training.md": 2,
-    "contributing.md": 1,
-    "explain.md": 7,
-    "explorer/bias-gelu.md": 2,
-    "explorer/column-sum.md": 4,
-    "explorer/cross-entropy.md": 2,
-    "explorer/embedding.md": 2,
-    "explorer/index.md": 1,
-    "explorer/kernels.md": 22,
-    "explorer/layer-norm.md": 2,
-    "explorer/matmul-bias-relu.md": 2,
-    "explorer/mlp.md": 2,
-    "explorer/relu.md": 2,
-    "explorer/softmax-cpu.md": 2,
-    "explorer/softmax.md": 2,
-    "explorer/transformer-block.md": 2,
-    "first-steps.md": 7,
-    "how-exact.md": 9,
-    "how-this-site-is-made.md": 1,
-    "index.md": 2,
-    "labs/index.md": 0,
-    "pipeline/aotautograd.md": 10,
-    "pipeline/backends.md": 7,
-    "pipeline/caches.md": 5,
-    "pipeline/compiled-autograd.md": 4,
-    "pipeline/cpp.md": 7,
-    "pipeline/cuda-graphs.md": 6,
-    "pipeline/dynamic-shapes.md": 8,
-    "pipeline/dynamo.md": 11,
-    "pipeline/graph-breaks.md": 20,
-    "pipeline/guards.md": 17,
-    "pipeline/inductor.md": 12,
-    "pipeline/irs.md": 8,
-    "pipeline/the-call.md": 9,
-    "pipeline/triton.md": 16,
-    "practice/find-out.md": 3,
-    "practice/logs.md": 3,
-    "practice/profiler.md": 1,
-    "practice/upgrading.md": 1,
-    "practice/wrong-result.md": 5,
-    "reference/backends.md": 2,
-    "reference/glossary.md": 0,
-    "reference/graph-breaks.md": 2,
-    "reference/guards.md": 3,
-    "reference/index.md": 1,
-    "reference/instructions.md": 2,
-    "reference/logs.md": 3,
-    "reference/operators.md": 3,
-    "reference/settings.md": 7,
-    "reference/source-map.md": 3,
-    "practice/custom-operators.md": 6,
-    "practice/export.md": 3,
-    "practice/faster.md": 9,
-    "practice/numerics.md": 8,
-    "practice/several-gpus.md": 3,
-    "targets.md": 11,
-}
-
+MEANT = re.compile(r"exec=|^\s*from tclab\.page import")
 _INFO = re.compile(r"[ \t]*(?P<language>python|py)\b(?P<options>[^\n]*)\n")
 
 
@@ -141,15 +72,38 @@ def build() -> state.Build:
 # --------------------------------------------------------------------------- what is there
 
 
-def test_the_number_of_fences_on_each_page() -> None:
-    assert {page: len(examples(page)) for page in PAGES} == EXPECTED
+def test_the_navigation_has_every_page_once_and_nothing_else() -> None:
+    with open(ROOT / "mkdocs.yml", encoding="utf-8") as file:
+        navigation = yaml_load(file)["nav"]
+    labs = [f"labs/{path.stem}.ipynb" for path in DOCS.glob("labs/lab*.py")]
+    assert sorted(_listed(navigation)) == sorted([*PAGES, *labs])
+
+
+def _listed(navigation) -> Iterator[str]:
+    """The files that an entry of the navigation, or a list of them, leads to."""
+    if isinstance(navigation, str):
+        yield navigation
+    else:
+        entries = navigation.values() if isinstance(navigation, dict) else navigation
+        for entry in entries:
+            yield from _listed(entry)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_build_finds_the_same_fences(page: str) -> None:
-    text = (DOCS / page).read_text(encoding="utf-8")
-    mine = [(f.line, f.code.strip()) for f in fences.find(text, page) if f.executed]
+    mine = [(f.line, f.code.strip()) for f in PAGES[page].fences if f.executed]
     assert mine == [(e.line, str(e.parsed).strip()) for e in examples(page)]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_no_fence_meant_to_run_is_passed_over(page: str) -> None:
+    """What opens an executable fence, or calls what only such a fence can, stands in a fence: one
+    that runs, or one that quotes it. (What else is Python runs below, and could not call it.)
+    """
+    text = PAGES[page]
+    meant = {number for number, line in text.lines if MEANT.search(line)}
+    assert meant <= text.fenced
+    assert {fence.line for fence in text.fences if not fence.executed}.isdisjoint(meant)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -162,8 +116,7 @@ def test_every_other_python_fence_runs(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_source_references_resolve(page: str) -> None:
-    text = (DOCS / page).read_text(encoding="utf-8")
-    _, problems = references.link(text, page)
+    _, problems = references.link(PAGES[page])
     assert not problems, "\n".join(map(str, problems))
 
 
@@ -177,16 +130,13 @@ def test_fence(page: str, number: int, build: state.Build) -> None:
     html = example.namespace["output"]
     assert html.strip()
     assert "/tmp/" not in html and str(ROOT) not in html and str(Path.home()) + "/" not in html
-    for use in uses.in_fence(_fence(page, example.line), f"docs/{page}"):
-        _shows(html, use, build)
+    (fence,) = (fence for fence in PAGES[page].fences if fence.line == example.line)
+    for use in PAGES[page].uses:
+        if fence.line < use.line < fence.end:
+            _shows(html, use, build)
 
 
-def _fence(page: str, line: int) -> fences.Fence:
-    found = fences.find((DOCS / page).read_text(encoding="utf-8"), page)
-    return next(fence for fence in found if fence.line == line)
-
-
-def _shows(html: str, use: uses.Use, build: state.Build) -> None:
+def _shows(html: str, use: Use, build: state.Build) -> None:
     """The chosen runs are good and not stale, and an output of one of them is stamped."""
     runs = build.book.runs[use.snippet]
     if use.function == "awaited" and not runs:

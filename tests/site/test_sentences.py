@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tclab.errors import PageError
-from tclab.page.prose import sentences
+from tclab.page.prose.text import PageText
 
 SNIPPET = '''"""Count."""
 
@@ -116,11 +116,11 @@ def test_all_false_sentences_are_listed_in_one_pass(page) -> None:
 
 
 def test_a_row_and_a_column_may_have_spaces() -> None:
-    (taken,) = sentences.values("[](value:start/hello#times/by hand, compiled/a call)", "p.md")
+    (taken,) = PageText("p.md", "[](value:start/hello#times/by hand, compiled/a call)").values
     assert (taken.row, taken.column) == ("by hand, compiled", "a call")
 
 
 @pytest.mark.parametrize("link", ["[](value:a/b#c d)", "[It is.](claim:a/b#c d)"])
 def test_a_binding_with_a_space_is_not_passed_over(link) -> None:
     with pytest.raises(PageError, match="cannot read"):
-        sentences.values(link, "p.md") or sentences.sentences(link, "p.md")
+        PageText("p.md", link).values or PageText("p.md", link).sentences

@@ -12,6 +12,7 @@ import pytest
 
 from tclab.errors import PageError
 from tclab.page.prose import references, sources
+from tclab.page.prose.markdown import MarkdownText
 
 #: Names that `inspect` can find too. Each form once: re-export, class, method, submodule, alias.
 KNOWN = [
@@ -131,7 +132,7 @@ x = "`src:torch.not_looked_at`"
 
 
 def test_references_in_prose_become_links_and_errors_name_the_line() -> None:
-    linked, problems = references.link(TEXT, "docs/x.md", 10)
+    linked, problems = references.link(MarkdownText("docs/x.md", TEXT, 10))
     first = linked.splitlines()[0]
     assert first.startswith("Intro [`torch.compile`](https://github.com/pytorch/pytorch/blob/")
     assert "`src:torch.not_looked_at`" in linked

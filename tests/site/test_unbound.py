@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tclab.page.prose import unbound
+from tclab.page.prose.text import PageText, in_folder
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {page.page.removeprefix("docs/"): page for page in in_folder(ROOT / "docs", ROOT)}
 #: What no run made, since people chose it: limits of the project's own, and figures of a paper.
 CHOSEN = {
     "benchmarks/index.md": {"500 seconds", "3 %"},  # an example's limit; when a row is unstable
@@ -44,7 +45,7 @@ The first sentence. And `code of 20 ms`: then more.
 
 
 def test_prose_is_what_a_reader_reads_as_sentences() -> None:
-    assert list(unbound.prose(PAGE, "page.md")) == [
+    assert [one.text for one in PageText("page.md", PAGE).prose] == [
         "The first sentence.",
         "And `code of 20 ms`: then more.",
         "An item.",
@@ -80,22 +81,22 @@ After a command.
 
 def test_the_paragraphs_beside_an_output_stand_on_it() -> None:
     text = SHOWN.format(BLOCK.format('snippet("a/b")'), BLOCK.format('code("a/b")'))
-    told = list(unbound.told(text, "page.md"))
-    assert [one.text for one in told if one.shown] == [
+    prose = PageText("page.md", text).prose
+    assert [one.text for one in prose if one.shown] == [
         *("Two lines", "right before.", "Right after.", "On its second line.")
     ]
-    assert not any(one.bound for one in told) and len(told) == 8
+    assert not any(one.bound for one in prose) and len(prose) == 8
 
 
 def test_a_number_from_a_run_is_shown() -> None:
     text = "It took [](value:a/b#times/first/time). Nobody knows why.\n"
-    assert [one.shown for one in unbound.told(text, "page.md")] == [True, False]
+    assert [one.shown for one in PageText("page.md", text).prose] == [True, False]
 
 
 def test_a_heading_and_another_block_end_what_an_output_shows() -> None:
     block = BLOCK.format('show("a/b", "table")')
     text = f"Over a heading.\n\n## Heading\n\n{block}\n{block}\n## Next\n\nUnder a heading.\n"
-    assert [one.shown for one in unbound.told(text, "page.md")] == [False, False]
+    assert [one.shown for one in PageText("page.md", text).prose] == [False, False]
 
 
 @pytest.mark.parametrize(
@@ -115,18 +116,17 @@ def test_a_heading_and_another_block_end_what_an_output_shows() -> None:
     ],
 )
 def test_a_number_that_a_run_could_have_made_is_found(text: str, numbers: list[str]) -> None:
-    assert [number for _, number in unbound.typed_numbers(text, "page.md")] == numbers
+    assert [number for _, number in unbound.typed_numbers(PageText("page.md", text))] == numbers
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_number_of_a_page_is_typed(page: str) -> None:
-    text = (DOCS / page).read_text(encoding="utf-8")
-    numbers = unbound.typed_numbers(text, page)
+    numbers = unbound.typed_numbers(PAGES[page])
     typed = [(line, number) for line, number in numbers if number not in CHOSEN.get(page, ())]
     assert not typed, "take it from a run: [](value:topic/snippet#table/row/column)"
 
 
 def test_each_exception_is_needed() -> None:
     for page, numbers in CHOSEN.items():
-        typed = {n for _, n in unbound.typed_numbers((DOCS / page).read_text("utf-8"), page)}
+        typed = {n for _, n in unbound.typed_numbers(PAGES[page])}
         assert numbers <= typed, page

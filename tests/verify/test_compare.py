@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
-from tclab.verify import compare
-from tclab.verify.sides import file
+from tclab.verify import compare, running
+from tclab.verify.results import file, load
 
 NAMES = ("pointwise/relu_chain", "reductions/sum_rows")
 
@@ -75,7 +78,39 @@ def test_the_gpus_side_fails_without_a_gpu_and_says_why(done: Path, tmp_path: Pa
 
 
 def test_a_name_that_is_nowhere_is_named(tmp_path: Path, capsys) -> None:
-    status = compare.main(["--out", str(tmp_path), "pointwise/relu_chain", "no/such"])
-    assert status == compare.UNKNOWN_NAME
+    assert compare.main(["--out", str(tmp_path), "pointwise/relu_chain", "no/such"]) == 2
     assert "no such function or family: no/such" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_that_dies_is_a_row_and_the_next_function_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one is killed while it compiles; a second process does the rest."""
+    kill = (
+        "import os, sys; sys.stderr.write('died here'); sys.stderr.flush(); os.kill(os.getpid(), 9)"
+    )
+    command = running._command
+
+    def first_dies(batch: running.Batch, run: running.Run) -> list[str]:
+        return [sys.executable, "-c", kill] if NAMES[0] in batch.names else command(batch, run)
+
+    monkeypatch.setattr(running, "_command", first_dies)
+    run = running.Run("functions", "h200", tmp_path, 2, sides=("target",))
+    running.run_all(list(NAMES), run)
+    crashed, done = (load(tmp_path, "target", name) for name in NAMES)
+    assert (crashed["status"], crashed["reason"]) == ("crashed", "died here")
+    assert done["status"] == "done"
+
+
+def test_an_interrupt_ends_what_runs_and_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sleep = [sys.executable, "-c", "import time; time.sleep(100)"]
+    monkeypatch.setattr(running, "_command", lambda *_: sleep)
+    run = running.Run("functions", "h200", tmp_path, 2, sides=("target",))
+    threading.Timer(2, run.interrupted.set).start()
+    start = time.monotonic()
+    running.run_all(list(NAMES), run)
+    assert time.monotonic() - start < 60
+    assert not list(tmp_path.rglob("*.json"))

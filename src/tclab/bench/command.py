@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tclab import machine
+from tclab import clone, machine
 from tclab.bench import report, suites
 from tclab.bench.batch import Clock, Rounds, Step, measure
 from tclab.bench.busy import busy
@@ -91,6 +91,7 @@ def _run(asked: argparse.Namespace, clock: Clock) -> int:
         return 0
     if device == "cpu":
         environment["gpu"] = environment["driver"] = ""
+    clone.need("catalog", "tclab bench")
     book = Book.open(asked.out, environment)
     _measure(asked, device, steps, book, clock)
     for line in report.summary(book):

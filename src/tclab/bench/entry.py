@@ -10,14 +10,14 @@ from tclab.bench.task import Task
 
 
 def enter(work: str, task: Task, pipe: Connection) -> None:
-    """A worker's main: calls `work`, a ``module:function``. It says nothing on stdout or stderr,
+    """A worker's main: calls `work`, a ``module.function``. It says nothing on stdout or stderr,
     where the progress is.
     """
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     if not os.environ.get("TCLAB_BENCH_STDERR"):
         os.dup2(quiet, 2)
-    module, _, function = work.partition(":")
+    module, _, function = work.rpartition(".")
     getattr(importlib.import_module(module), function)(task, pipe)
 
 

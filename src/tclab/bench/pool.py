@@ -22,7 +22,7 @@ from tclab.bench.task import IMPORTS, Answer, Task
 
 #: The worker's side, by name since this one does without torch: its function, and what the process
 #: that workers are forked from imports.
-WORK, PRELOAD = "tclab.bench.measured.worker:work", "tclab.bench.measured.preload"
+WORK, PRELOAD = "tclab.bench.measured.worker.work", "tclab.bench.measured.preload"
 
 #: What of a process's variables makes a compile stay in it, and a fork safe to use CUDA.
 _VARIABLES = {

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from tclab.catalog.example import FunctionCall
+
 #: Compiles a function or an optimizer's step; the identity for eager.
 Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -31,6 +33,20 @@ class Subject:
     grad: bool = False
     outcome: Callable[[Callable[..., Any], tuple[Any, ...]], Any] | None = None
     others: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def call(self) -> FunctionCall:
+        """The function that is compiled, and its arguments in a call from seed 0; with `grad` the
+        last input is no argument: its result's gradient, or what its loss compares with.
+        """
+        compiled: list[Callable[..., Any]] = []
+
+        def note(fn: Callable[..., Any]) -> Callable[..., Any]:
+            compiled.append(fn)
+            return fn
+
+        self.make(note)
+        inputs = self.inputs(0)
+        return compiled[0], inputs[:-1] if self.grad else inputs
 
 
 def dtype_on(device: str) -> torch.dtype:

@@ -17,7 +17,7 @@ from tclab.errors import BadRequest
 if TYPE_CHECKING:  # the pages need the site's packages, which the other commands do without
     from tclab.page import book
     from tclab.page.prose import sentences
-    from tclab.page.prose.unbound import Told
+    from tclab.page.prose.unbound import Written
 
 
 #: Of a page: its sentences, how many are bound, shown only, neither, and the share of the first
@@ -52,12 +52,12 @@ def claims(context: click.Context, page: str | None, unbound: bool) -> None:
     pages = _pages(lab.root, page)
     out = terminal.console()
     if unbound:
-        out.print("\n".join(_unbound(lab.root, pages)), markup=False, highlight=False)
+        out.print("\n".join(_unbound(opened, pages)), markup=False, highlight=False)
         return
     rows = [s for s in opened.sentences if s.page in pages]
     if page:
         out.print(_sentences(opened, rows))
-    out.print(_summary(lab.root, pages, opened))
+    out.print(_summary(opened, pages))
     if problems := [p for p in proofs.problems(opened) if p.place.rpartition(":")[0] in pages]:
         for problem in problems:
             terminal.error(problem)
@@ -75,27 +75,24 @@ def _pages(root: Path, wanted: str | None) -> list[str]:
     return found
 
 
-def _unbound(root: Path, pages: Sequence[str]) -> Iterator[str]:
+def _unbound(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
     """``page: sentence`` for each sentence of prose that neither claim nor output carries."""
     for page in pages:
-        yield from (f"{page}: {s.text}" for s in _prose(root, page) if not s.proven)
+        yield from (f"{page}: {s.text}" for s in _prose(opened, page) if not s.proven)
 
 
-def _prose(root: Path, page: str) -> Sequence[Told]:
+def _prose(opened: book.Book, page: str) -> Sequence[Written]:
     """The sentences of a page; none of a lab, whose prose stands between cells of code."""
-    from tclab.page.prose.unbound import told
-
-    text = (root / page).read_text(encoding="utf-8") if page.endswith(".md") else ""
-    return list(told(text, page))
+    return opened.pages[page].prose if page in opened.pages else ()
 
 
-def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:
+def _summary(opened: book.Book, pages: Sequence[str]) -> Table:
     """A row a page, and one of all where there are several."""
     table = Table(box=None, pad_edge=False)
     table.add_column("page", overflow="fold")
     for name in COLUMNS:
         table.add_column(name, justify="right")
-    counts = [_counts(root, page, opened) for page in pages]
+    counts = [_counts(opened, page) for page in pages]
     for page, row in zip(pages, counts, strict=True):
         table.add_row(page, *_cells(row))
     if len(pages) > 1:
@@ -103,12 +100,12 @@ def _summary(root: Path, pages: Sequence[str], opened: book.Book) -> Table:
     return table
 
 
-def _counts(root: Path, page: str, opened: book.Book) -> list[int]:
+def _counts(opened: book.Book, page: str) -> list[int]:
     """As `COLUMNS`, without the share."""
     bindings = [s for s in opened.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
     held = sum(bool(_held(opened, *ref)) for ref in needed)
-    prose = _prose(root, page)
+    prose = _prose(opened, page)
     bound = sum(s.bound for s in prose)
     proven = sum(s.proven for s in prose)
     kinds = [len(prose), bound, proven - bound, len(prose) - proven]

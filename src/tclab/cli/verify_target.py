@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TypedDict, cast
 
 import click
 from rich.markup import escape
@@ -20,7 +17,9 @@ from rich.table import Table
 from tclab import machine, terminal
 from tclab.errors import BadRequest, TclabError
 from tclab.targets import TARGETS, Target, TargetError, get
-from tclab.verify.compare import UNKNOWN_NAME
+from tclab.verify import compare
+from tclab.verify.results import Report, Row
+from tclab.verify.running import Run
 
 EPILOG = """\b
 Exit status:
@@ -40,32 +39,6 @@ STYLES = {
     "refused in part": "yellow",
     "no kernels": "dim",
 }
-
-
-class Function(TypedDict):
-    """What the comparison says of one function; the counts are of kernels."""
-
-    name: str
-    kernels: int
-    identical: int
-    either: int
-    different: int
-    refused: int
-    verdict: str
-    reason: str
-
-
-class Comparison(TypedDict):
-    """``report.json`` of `tclab.verify.compare`; `environment` has torch, triton and gpu."""
-
-    kernels: int
-    identical: int
-    either: int
-    different: int
-    refused: int
-    environment: dict[str, str]
-    functions: list[Function]
-    seconds: float
 
 
 @click.command("verify-target", epilog=EPILOG, short_help="Compare a target with the real GPU.")
@@ -169,41 +142,17 @@ def _target_here(device: str) -> Target:
     raise TclabError(f"the GPU here, {device}", "is no known target", f"known: {known}")
 
 
-def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> Comparison:
-    """The report of `tclab.verify.compare`, made in a process of its own."""
+def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> Report:
+    """The report; what it rests on is in `out`, or nowhere."""
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        (folder / "report.json").unlink(missing_ok=True)  # the last time's is no answer
-        command = [sys.executable, "-m", "tclab.verify.compare", "--out", str(folder)]
-        command += ["--target", target.name, "--jobs", str(jobs), *names]
-        done = subprocess.run(
-            command, env=_variables(), capture_output=True, text=True, check=False
-        )
-        return _report(done, folder / "report.json")
-
-
-def _report(done: subprocess.CompletedProcess[str], path: Path) -> Comparison:
-    """What the comparison wrote; an error where it did not come to that."""
-    if done.returncode == UNKNOWN_NAME:
-        cause = done.stderr.strip().splitlines()[-1]  # above it, warnings of an import
-        raise BadRequest("FUNCTION", cause, "leave it out to see all names in the report")
-    if done.returncode not in (0, 1) or not path.exists():
-        cause, step = done.stderr.strip()[-2000:], "is PyTorch with Triton installed?"
-        raise TclabError("tclab verify-target", cause or "no report", step)
-    return cast(Comparison, json.loads(path.read_text(encoding="utf-8")))
-
-
-def _variables() -> dict[str, str]:
-    """This process's variables; tclab is found where this process found it."""
-    source = str(Path(__file__).resolve().parents[2])
-    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
-    return {**os.environ, "PYTHONPATH": path}
+        return compare.compare_all(names, Run("functions", target.name, folder, jobs))
 
 
 # --------------------------------------------------------------------------- showing
 
 
-def show(report: Comparison, target: Target, *, diff: bool) -> None:
+def show(report: Report, target: Target, *, diff: bool) -> None:
     """Function by function, then the totals."""
     out = terminal.console()
     out.print(_table(report["functions"]))
@@ -217,7 +166,7 @@ def show(report: Comparison, target: Target, *, diff: bool) -> None:
             out.print(escape(row["reason"]), soft_wrap=True)
 
 
-def _totals(report: Comparison) -> str:
+def _totals(report: Report) -> str:
     kernels, identical = report["kernels"], report["identical"]
     share = identical / kernels if kernels else 0
     either = f"{report['either']} one of two, " if report["either"] else ""
@@ -225,7 +174,7 @@ def _totals(report: Comparison) -> str:
     return f"[bold]{kernels} kernels[/]: {counts}, {report['refused']} refused"
 
 
-def _table(rows: Sequence[Function]) -> Table:
+def _table(rows: Sequence[Row]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("function", overflow="fold")
     table.add_column("kernels", justify="right")
@@ -238,7 +187,7 @@ def _table(rows: Sequence[Function]) -> Table:
     return table
 
 
-def _why(row: Function) -> str:
+def _why(row: Row) -> str:
     """The cause, or the first line that differs; nothing for what is identical."""
     lines = [line.strip() for line in row["reason"].splitlines()]
     content = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]

@@ -18,7 +18,10 @@ from tclab.errors import PageError, RunFailed, TclabError
 from tclab.labs import source as labs
 from tclab.labs.source import Lab
 from tclab.model import Provenance, Run, Snippet
-from tclab.page.prose import sentences, uses
+from tclab.page.prose import text
+from tclab.page.prose.sentences import Sentence
+from tclab.page.prose.text import PageText
+from tclab.page.prose.uses import Use
 from tclab.store import recordings
 from tclab.store.status import Status
 
@@ -39,8 +42,10 @@ class Book:
     docs: Path
     snippets: dict[str, Snippet] = field(default_factory=dict)
     labs: dict[str, Lab] = field(default_factory=dict)  # by the name of their runs
-    uses: list[uses.Use] = field(default_factory=list)
-    sentences: list[sentences.Sentence] = field(default_factory=list)
+    pages: dict[str, PageText] = field(default_factory=dict)  # by path: docs/x.md
+    cells: dict[tuple[str, int], PageText] = field(default_factory=dict)  # by file and line
+    uses: list[Use] = field(default_factory=list)
+    sentences: list[Sentence] = field(default_factory=list)
     runs: dict[str, tuple[Run, ...]] = field(default_factory=dict)
 
     @property
@@ -55,6 +60,14 @@ class Book:
     def store_path(self) -> Path:
         """The folder of what builds keep; nothing in it is needed for a correct build."""
         return self.plan.store.path
+
+    def url(self, page: str) -> str:
+        """``x/y.html`` of ``docs/x/y.md``: a page's address from the site's root."""
+        return f"{page.removeprefix(f'{self.docs.name}/').removesuffix('.md')}.html"
+
+    def page_at(self, url: str) -> PageText | None:
+        """The page of Markdown with this address; None where it is made of something else."""
+        return self.pages.get(f"{self.docs.name}/{url.removesuffix('.html')}.md")
 
     def snippet(self, name: str, place: str) -> Snippet:
         """The snippet called `name`; a PageError at `place` suggests near names."""
@@ -132,13 +145,16 @@ def _raise(problems: Iterable[TclabError]) -> None:
 
 
 def _read(book: Book) -> list[TclabError]:
-    """Fill in snippets and uses; what is wrong with them."""
+    """Fill in snippets and pages; what is wrong with them."""
     problems: list[TclabError] = []
     try:
         book.snippets = {s.name: s for s in snippets.find(book.root)}
         book.labs = {lab.snippet.name: lab for lab in labs.find(book.root)}
-        book.uses = uses.in_folder(book.docs, book.root)
-        book.sentences = sentences.in_folder(book.docs, book.root)
+        book.pages = {page.page: page for page in text.in_folder(book.docs, book.root)}
+        cells = [cell for lab in book.labs.values() for cell in text.in_lab(lab)]
+        book.cells = {(cell.page, cell.first_line): cell for cell in cells}
+        book.uses = [use for page in book.pages.values() for use in page.uses]
+        book.sentences = [s for page in (*book.pages.values(), *cells) for s in page.sentences]
     except TclabError as error:
         return [error]
     problems += [

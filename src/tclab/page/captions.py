@@ -7,6 +7,7 @@ from markdown import Markdown  # type: ignore[import-untyped, unused-ignore]
 from tclab.model import Snippet
 from tclab.page import fragments
 from tclab.page.prose import installed, references
+from tclab.page.prose.markdown import MarkdownText
 from tclab.render.escape import NOTHING, Html
 
 _EXTENSIONS = ["tables", "attr_list", "def_list", "pymdownx.superfences"]
@@ -18,8 +19,8 @@ def caption_html(snippet: Snippet) -> Html:
         return NOTHING
 
     def make() -> Html:
-        place = f"snippets/{snippet.name}.py"
-        text, problems = references.link(snippet.caption, place, _first_line(snippet))
+        caption = MarkdownText(snippet.file, snippet.caption, _first_line(snippet))
+        text, problems = references.link(caption)
         if problems:
             raise problems[0]
         return Html(Markdown(extensions=_EXTENSIONS).convert(text))

@@ -13,7 +13,8 @@ import markdown_exec
 
 from tclab.errors import TclabError
 from tclab.page import blocks, state
-from tclab.page.prose import fences, uses
+from tclab.page.prose.fences import Fence
+from tclab.page.prose.text import PageText
 
 
 def install() -> None:
@@ -22,26 +23,26 @@ def install() -> None:
         markdown_exec.formatters[language] = _format
 
 
-def mark(text: str, page: str, url: str, first_line: int = 1) -> str:
-    """The page's Markdown, each executable fence marked with the place it stands at."""
-    lines = text.split("\n")
-    headings = state.build().page(page, url).headings
-    found = fences.find(text, page)
-    for fence in found:
+def mark(markdown: str, text: PageText, url: str) -> str:
+    """The page's Markdown, line for line that of `text`, each executable fence marked with the
+    place it stands at.
+    """
+    lines = markdown.split("\n")
+    headings = state.build().page(text.page, url).headings
+    for fence in text.fences:
         if fence.executed:
-            uses.check(fence, page)
-            place = f' page="{page}" url="{url}" line="{first_line + fence.line - 1}"'
-            lines[fence.line - 1] += place
-            headings[first_line + fence.line - 1] = _heading(lines, found, fence)
-            state.build().expected[page] += 1
+            at = fence.line - text.first_line
+            lines[at] += f' page="{text.page}" url="{url}" line="{fence.line}"'
+            headings[fence.line] = _heading(text, fence)
+            state.build().expected[text.page] += 1
     return "\n".join(lines)
 
 
-def _heading(lines: list[str], found: list[fences.Fence], fence: fences.Fence) -> str:
+def _heading(text: PageText, fence: Fence) -> str:
     """The heading a fence stands under, if it is the first one there; else ''."""
-    before = max((other.end for other in found if other.end < fence.line), default=0)
-    between = lines[before : fence.line - 1]
-    return next((line.lstrip("# ") for line in reversed(between) if line.startswith("#")), "")
+    before = max((other.end for other in text.fences if other.end < fence.line), default=0)
+    between = [heading.words for heading in text.headings if before < heading.line < fence.line]
+    return between[-1] if between else ""
 
 
 def _format(**kwargs: Any) -> Any:

@@ -125,18 +125,20 @@ def on_nav(nav: Any, config: MkDocsConfig, files: Files) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files, **_: Any) -> str:
-    """Resolve source references; tell each executable fence where it stands; link its stage."""
+    """The page as the book read it, with its proofs, its references to the source and the links of
+    its stage; each executable fence marked with where it stands.
+    """
     build = state.build()
     if labs.is_lab(page):  # its prose was read when its notebook was made
         return markdown
     path = Path(config.docs_dir, page.file.src_uri)
-    name = path.relative_to(build.book.root).as_posix()
-    first = first_line(path, markdown)
+    text = build.book.pages[path.relative_to(build.book.root).as_posix()]
     page.meta.setdefault("description", descriptions.first(markdown))
     try:
-        proven = proofs.link(markdown, name, page.url, build.book, first)
-        marked = engine.mark(proven, name, page.url, first)
-        linked, problems = references.link(marked, name, first)
+        proven = proofs.link(text, page.url, build.book)
+        marked = engine.mark(proven, text, page.url)
+        linked, problems = references.link(text, marked)
+        linked = "\n".join(linked.split("\n")[text.body_line - 1 :]).lstrip("\n")
         explorer = files.get_file_from_path(page.meta.get("explorer", ""))
         title = explorer.page.title if explorer and explorer.page else ""
         linked = chapters.with_links(linked, page.meta, build.book, page, str(title))
@@ -156,13 +158,6 @@ def on_page_content(html: str, page: Any, **_: Any) -> str:
     build, path = state.build(), f"docs/{page.file.src_uri}"
     way = crumbs.crumbs(page, build.page(path, page.url).code)
     return way + html + foot.foot(build.book, path, page.url)
-
-
-def first_line(path: Path, markdown: str) -> int:
-    """The line of the file on which `markdown` (without its metadata) begins."""
-    text = path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
-    start = text.find(markdown.rstrip("\n"))
-    return text.count("\n", 0, start) + 1 if start > 0 else 1
 
 
 def on_env(env: Any, config: MkDocsConfig, files: Files) -> Any:

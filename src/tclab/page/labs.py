@@ -27,6 +27,7 @@ from tclab.page import downloads, fragments, proofs, state
 from tclab.page.blocks import Page
 from tclab.page.book import Book
 from tclab.page.prose import references
+from tclab.page.prose.text import PageText
 from tclab.render.escape import SPACE, Html, esc, join, tag
 
 #: Folder of the labs' pages, in docs and in the site.
@@ -73,9 +74,6 @@ def is_lab(page: Any) -> bool:
 _WRAPPER = re.compile(r'<div class="jupyter-wrapper">.*</div>', re.DOTALL)
 _COPY = re.compile(r'<div class="zeroclipboard-container">.*?</clipboard-copy>\s*</div>', re.DOTALL)
 _COPIED = re.compile(r'<div [^>]*class="clipboard-copy-txt"[^>]*>.*?</div>', re.DOTALL)
-_TOOLBAR = re.compile(
-    r'<div class="celltoolbar">.*?</div>\s*</div>\s*(?=<div class="CodeMirror)', re.DOTALL
-)
 _CODE = re.compile(r'(<div class="highlight-ipynb[^>]*>)<pre>')
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 
@@ -102,7 +100,7 @@ def notebook(lab: Lab, book: Book) -> dict[str, Any]:
     cells: list[dict[str, Any]] = []
     for number, cell in enumerate(lab.cells):
         if cell.kind == "markdown":
-            cells.append(_markdown(_prose(cell, place, page, book)))
+            cells.append(_markdown(_prose(book.cells[place, cell.line + 1], page, book)))
         else:
             cells += _code(cell, outputs.get(number, []), asked)
         if number == 0:
@@ -113,10 +111,9 @@ def notebook(lab: Lab, book: Book) -> dict[str, Any]:
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def _prose(cell: Cell, place: str, page: Page, book: Book) -> str:
+def _prose(text: PageText, page: Page, book: Book) -> str:
     """A cell's Markdown with its bindings as marks, its source references as links."""
-    text = proofs.link(cell.text, place, page.url, book, cell.line + 1)
-    linked, problems = references.link(text, place, cell.line + 1)
+    linked, problems = references.link(text, proofs.link(text, page.url, book))
     state.build().failures.extend(problems)
     return linked
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tclab.errors import PageError
 from tclab.model import Claim, Run, Snippet, Table, slug
 from tclab.page import downloads
 from tclab.page.book import Book
-from tclab.page.prose.sentences import Sentence, Value, sentences, values
+from tclab.page.prose.sentences import Sentence, Value
+from tclab.page.prose.text import PageText
 from tclab.render.escape import Html, esc, tag
 from tclab.render.kinds.table import cells
 
@@ -68,27 +69,52 @@ def _quoted(sentence: Sentence) -> str:
 # --------------------------------------------------------------------------- what is shown
 
 
-def link(text: str, page: str, url: str, book: Book, first_line: int = 1) -> str:
-    """A page's Markdown with each binding as a mark after its sentence, each value as a number."""
-    bound = [(s.start, s.end, _shown(s, url, book)) for s in sentences(text, page, first_line)]
-    taken = [(v.start, v.end, number(v, book)) for v in values(text, page, first_line)]
-    inner = [(start, end, html) for start, end, html in taken if not _within(start, bound)]
-    for start, end, html in sorted([*bound, *inner], reverse=True):
-        text = text[:start] + html + text[end:]
-    return link(text, page, url, book, first_line) if len(inner) < len(taken) else text
+def link(text: PageText, url: str, book: Book) -> str:
+    """The Markdown with each binding as a mark after its sentence, each value as a number."""
+    return written(
+        text,
+        lambda sentence, words: _marked(sentence, words, url, book),
+        lambda value: number(value, book),
+    )
 
 
-def _within(at: int, spans: Iterable[tuple[int, int, str]]) -> bool:
-    return any(start < at < end for start, end, _ in spans)
+def written(
+    text: PageText, sentence: Callable[[Sentence, str], str], value: Callable[[Value], str]
+) -> str:
+    """The Markdown with `value` of each value, and `sentence` of each bound sentence and its words,
+    which have their values by then. No line is added and none goes.
+    """
+    numbers = [(each.start, each.end, value(each)) for each in text.values]
+    edits = [edit for edit in numbers if not any(_in(edit, s) for s in text.sentences)]
+    for s in text.sentences:
+        inside = [edit for edit in numbers if _in(edit, s)]
+        words = _edited(s.text, inside, from_=s.start + len("["))
+        edits.append((s.start, s.end, sentence(s, words)))
+    return _edited(text.text, edits)
 
 
-def _shown(sentence: Sentence, url: str, book: Book) -> str:
+#: From, to, and what stands there instead.
+_Edit = tuple[int, int, str]
+
+
+def _in(edit: _Edit, sentence: Sentence) -> bool:
+    return sentence.start < edit[0] < sentence.end
+
+
+def _edited(text: str, edits: Iterable[_Edit], from_: int = 0) -> str:
+    """The text, which begins at offset `from_`, with the edits made."""
+    for start, end, instead in sorted(edits, reverse=True):
+        text = text[: start - from_] + instead + text[end - from_ :]
+    return text
+
+
+def _marked(sentence: Sentence, words: str, url: str, book: Book) -> str:
     marks = [_mark(sentence, url, book, name, claim) for name, claim in sentence.claims]
     made = (_claim(book.snippet(n, str(sentence)), c, str(sentence)) for n, c in sentence.claims)
     versions = dict.fromkeys(note for claim in made if (note := only(claim)))
     notes = [*versions, *(_NOT_RUN for name, _ in sentence.claims if not book.runs.get(name))]
     note = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
-    return f'<span class="tclab-sentence">{sentence.text}{note}</span>{"".join(marks)}'
+    return f'<span class="tclab-sentence">{words}{note}</span>{"".join(marks)}'
 
 
 def only(claim: Claim) -> str:
@@ -132,8 +158,7 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
     if page in pages:
         return anchor
     if pages:
-        html = pages[0].removeprefix(f"{book.docs.name}/").removesuffix(".md") + ".html"
-        return f"{up}{html}{anchor}"
+        return f"{up}{book.url(pages[0])}{anchor}"
     return up + downloads.script_path(snippet)
 
 

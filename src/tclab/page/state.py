@@ -42,9 +42,7 @@ class Build:
     def concordance(self) -> Concordance:
         """Which page shows a name; read once a build."""
         if self._concordance is None:
-            docs = self.book.docs
-            every = (path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md")))
-            order = self.order or [f"{page.removesuffix('.md')}.html" for page in every]
+            order = self.order or list(map(self.book.url, self.book.pages))
             self._concordance = concordance(self.book, order)
         return self._concordance
 

@@ -14,46 +14,33 @@ that a corpus can be done in several runs; ``--side target`` does what needs no 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from tclab import clone
+from tclab.errors import BadRequest, TclabError
+from tclab.verify.results import COUNTS, SIDES, Report, file, load, save
 from tclab.verify.running import Run, run_all
-from tclab.verify.sides import SIDES, file, load, work
-from tclab.verify.verdict import COUNTS, compare
-
-#: The exit status of a command line that names what is not in the corpus; stderr says what.
-UNKNOWN_NAME = 3
-
-
-class UnknownName(LookupError):
-    """There is no function or family of this name."""
+from tclab.verify.verdict import compare
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run everything and print a report; 1 if a kernel differs, UNKNOWN_NAME for one, else 0."""
+    """Run everything and print a report; 1 if a kernel differs or PyTorch is missing, 2 for an
+    unknown name, else 0.
+    """
     options = _parser().parse_args(arguments)
-    try:
-        names = chosen(options.names, options.corpus)
-    except UnknownName as error:
-        print(error, file=sys.stderr)
-        return UNKNOWN_NAME
-    if options.worker:
-        for name in names:
-            work(name, options.corpus, options.worker, options.target, options.out)
-        return 0
-    start = time.perf_counter()
-    sides = (options.side,) if options.side else SIDES
     until = time.monotonic() + options.seconds
+    sides = (options.side,) if options.side else SIDES
     run = Run(options.corpus, options.target, options.out, options.jobs, until, sides)
-    run_all(names, run)
-    report = compare_all(names, options.out)
-    report["seconds"] = round(time.perf_counter() - start, 1)
-    (options.out / "report.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(summary(report))
+    try:
+        report = compare_all(options.names, run)
+    except TclabError as problem:
+        print(problem, file=sys.stderr)
+        return 2 if isinstance(problem, BadRequest) else 1
+    print(text(report))
     return 1 if report["different"] else 0
 
 
@@ -66,28 +53,61 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after them")
     parser.add_argument("--side", choices=SIDES, help="one side only")
-    parser.add_argument("--worker", choices=SIDES, help=argparse.SUPPRESS)
     return parser
 
 
-def chosen(names: list[str], corpus: str = "functions") -> list[str]:
-    """The examples of these names or families. UnknownName for those that are neither."""
+def compare_all(names: Sequence[str], run: Run) -> Report:
+    """Compile what is not there yet and compare what is; the report is in `run.out`, too.
+
+    BadRequest for a name that is neither a function's nor a family's; TclabError where PyTorch or
+    Triton is missing, or the corpus.
+    """
+    start = time.perf_counter()
+    _check()
+    chosen = choose(names, run.corpus)
+    run_all(chosen, run)
+    report = report_of(chosen, run.out)
+    report["seconds"] = round(time.perf_counter() - start, 1)
+    save(run.out / "report.json", report, indent=1)
+    return report
+
+
+def _check() -> None:
+    clone.need("catalog", "the comparison of targets")
+    try:
+        import torch  # noqa: F401
+        import triton  # noqa: F401
+    except ImportError as error:
+        step = "install PyTorch and the Triton that belongs to it"
+        raise TclabError("the comparison of targets", str(error), step) from error
+
+
+def choose(names: Sequence[str], corpus: str = "functions") -> list[str]:
+    """The examples of these names or families; all where there is none. BadRequest for others."""
     from tclab.catalog import examples
 
     there = examples(corpus)
     picked = [n for n in there if not names or n in names or n.split("/")[0] in names]
     if unknown := [n for n in names if not any(n in (p, p.split("/")[0]) for p in picked)]:
-        raise UnknownName(f"no such function or family: {', '.join(unknown)}")
+        cause = f"no such function or family: {', '.join(unknown)}"
+        raise BadRequest("FUNCTION", cause, "leave it out to see all names in the report")
     return picked
 
 
-def compare_all(names: list[str], out: Path) -> dict[str, Any]:
-    """The report: counts of kernels, and a row a function that both sides have a result of."""
+def report_of(names: Sequence[str], out: Path) -> Report:
+    """Counts of kernels, and a row a function that both sides have a result of."""
     done = [name for name in names if all(file(out, side, name).exists() for side in SIDES)]
     rows = [compare(name, *[load(out, side, name) for side in SIDES]) for name in done]
-    total = {k: sum(row[k] for row in rows) for k in COUNTS}
-    missing = [name for name in names if name not in done]
-    return total | {"environment": environment(), "missing": missing, "functions": rows}
+    report: Report = {
+        "kernels": 0, "identical": 0, "either": 0, "different": 0, "refused": 0,
+        "environment": environment(),
+        "missing": [name for name in names if name not in done],
+        "functions": rows,
+        "seconds": 0.0,
+    }  # fmt: skip
+    for count in COUNTS:
+        report[count] = sum(row[count] for row in rows)
+    return report
 
 
 def environment() -> dict[str, str]:
@@ -99,14 +119,14 @@ def environment() -> dict[str, str]:
     return {"torch": torch.__version__, "triton": triton.__version__, "gpu": gpu}
 
 
-def summary(report: dict[str, Any]) -> str:
+def text(report: Report) -> str:
     """The report in a few lines, with the first line of each reason."""
     lines = [" ".join(f"{k}={v}" for k, v in report.items() if k != "functions")]
     for row in report["functions"]:
-        reason = next((x for x in (row.get("reason") or "").splitlines() if x.strip()), "")
-        shown = "" if row["verdict"] == "identical" else reason[:150]
+        reason = next((x for x in row["reason"].splitlines() if x.strip()), "")
+        why = "" if row["verdict"] == "identical" else reason[:150]
         count = f"{row['identical']}+{row['either']}/{row['kernels']}"
-        lines.append(f"{row['verdict']:<13} {count} {row['name']} {row['seconds']} {shown}")
+        lines.append(f"{row['verdict']:<13} {count} {row['name']} {row['seconds']} {why}")
     return "\n".join(lines)
 
 

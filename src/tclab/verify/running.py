@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tclab.verify.sides import SIDES, file, save
+from tclab.verify.results import SIDES, file, save
 
 #: How long one whole model may take on one side, in seconds.
 MODEL_SECONDS = 420
@@ -19,7 +21,7 @@ MODEL_SECONDS = 420
 @dataclass(frozen=True)
 class Run:
     """What is asked for: results in `out`, `jobs` processes at a time, none after `until`
-    (time.monotonic). Models have a process each, functions share them.
+    (time.monotonic) or once it was interrupted. Models have a process each, functions share them.
     """
 
     corpus: str
@@ -28,6 +30,12 @@ class Run:
     jobs: int
     until: float = float("inf")
     sides: tuple[str, ...] = SIDES
+    interrupted: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def over(self) -> bool:
+        """Nothing more is to be started."""
+        return self.interrupted.is_set() or time.monotonic() >= self.until
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,11 @@ class Batch:
 def run_all(names: list[str], run: Run) -> None:
     """Compile what is missing in the results, as many at a time as `jobs`."""
     with ThreadPoolExecutor(run.jobs) as pool:
-        list(pool.map(lambda batch: _batch(batch, run), _batches(names, run)))
+        try:
+            list(pool.map(lambda batch: _batch(batch, run), _batches(names, run)))
+        except BaseException:
+            run.interrupted.set()  # or the pool would wait for all that is left
+            raise
 
 
 def _batches(names: list[str], run: Run) -> list[Batch]:
@@ -56,37 +68,51 @@ def _batches(names: list[str], run: Run) -> list[Batch]:
 def _batch(batch: Batch, run: Run) -> None:
     """One process for several functions; another goes on where one dies."""
     names = batch.names
-    while names and time.monotonic() < run.until:
+    while names and not run.over:
         last = _process(Batch(batch.side, names), run)
         left = [n for n in names if not file(run.out, batch.side, n).exists()]
-        if left and time.monotonic() < run.until:
-            save(run.out, batch.side, left[0], {"status": "crashed", "reason": last})
+        if left and not run.over:
+            save(file(run.out, batch.side, left[0]), {"status": "crashed", "reason": last})
         names = left[1:]
 
 
 def _process(batch: Batch, run: Run) -> str:
     """Compile a batch; the end of what its process wrote. It is killed when its time is over."""
-    command = [sys.executable, "-m", "tclab.verify.compare", "--corpus", run.corpus]
-    command += ["--worker", batch.side, "--out", str(run.out), "--target", run.target]
     left = max(1.0, run.until - time.monotonic())
     limit = min(left, MODEL_SECONDS) if run.corpus == "models" else left
-    try:
-        done = subprocess.run(
-            [*command, *batch.names],
-            env=_environment(batch.side),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=None if limit == float("inf") else limit,
-        )
-    except subprocess.TimeoutExpired:
-        return f"not done in {limit:.0f} s"
-    return (done.stderr or done.stdout)[-1500:]
+    process = subprocess.Popen(
+        _command(batch, run),
+        env=_environment(batch.side),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + limit
+    while not run.interrupted.is_set() and time.monotonic() < end:
+        try:
+            out, errors = process.communicate(timeout=1)
+        except subprocess.TimeoutExpired:
+            continue
+        if process.returncode == -signal.SIGINT:  # Ctrl-C is sent to it, too
+            run.interrupted.set()
+        return (errors or out)[-1500:]
+    process.kill()
+    process.communicate()
+    return f"not done in {limit:.0f} s"
+
+
+def _command(batch: Batch, run: Run) -> list[str]:
+    options = [batch.side, run.corpus, run.target, str(run.out)]
+    return [sys.executable, "-m", "tclab.verify.sides", *options, *batch.names]
 
 
 def _environment(side: str) -> dict[str, str]:
-    """Many processes share the cores, so each compiles in one thread; no setting changes code."""
+    """Many processes share the cores, so each compiles in one thread; no setting changes code.
+    They find tclab where this process found it.
+    """
     own = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONHASHSEED": "0"}
+    source = str(Path(__file__).resolve().parents[2])
+    own["PYTHONPATH"] = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
     if side == "target":
         own["CUDA_VISIBLE_DEVICES"] = ""
     return {**os.environ, **own}

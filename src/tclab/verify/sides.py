@@ -1,16 +1,19 @@
-"""One function on one side: compiled by plain ``torch.compile`` on the GPU, or for the target."""
+"""One function on one side: compiled by plain ``torch.compile`` on the GPU, or for the target.
+
+``python -m tclab.verify.sides SIDE CORPUS TARGET OUT NAME…`` is the process that does it.
+"""
 
 from __future__ import annotations
 
-import json
 import logging
+import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-SIDES = ("gpu", "target")
-Result = dict[str, Any]
+from tclab.catalog.example import Example
+from tclab.verify.results import Result, Variant, file, save
 
 
 def work(name: str, corpus: str, side: str, target: str, out: Path) -> None:
@@ -21,17 +24,18 @@ def work(name: str, corpus: str, side: str, target: str, out: Path) -> None:
     try:
         example = examples(corpus)[name]
         own = on_gpu(example) if side == "gpu" else for_target(example, target)
-        result: Result = {"status": "done", **own}
+        result: Result = {**own, "status": "done"}
     except Exception as error:
         from tclab.targets import TargetError
 
         status = "refused" if isinstance(error, TargetError) else "failed"
         text = str(error) if status == "refused" else traceback.format_exc()[-4000:]
         result = {"status": status, "reason": text}
-    save(out, side, name, result | {"seconds": round(time.perf_counter() - start, 2)})
+    result["seconds"] = round(time.perf_counter() - start, 2)
+    save(file(out, side, name), result)
 
 
-def for_target(example: Any, target: str) -> Result:
+def for_target(example: Example, target: str) -> Result:
     """The output code the target gets, without a GPU; and what it may be instead, where the GPU
     would time something.
     """
@@ -43,7 +47,7 @@ def for_target(example: Any, target: str) -> Result:
     fn, args = example.make()
     capture = capture_for(fn, target, [(args, {})], backward=example.backward,
                           options=example.options)  # fmt: skip
-    variants = [
+    variants: list[Variant] = [
         {
             "questions": [str(question) for question in variant.questions],
             "wrappers": list(variant.wrappers),
@@ -56,7 +60,7 @@ def for_target(example: Any, target: str) -> Result:
     return {"wrappers": list(capture.wrapper_code), "variants": variants, "gaps": gaps}
 
 
-def on_gpu(example: Any) -> Result:
+def on_gpu(example: Example) -> Result:
     """The output code of plain ``torch.compile`` on the GPU that is here, run as users run it.
 
     Nothing of tclab's is switched on: PyTorch's own trace is listened to, which holds the code.
@@ -71,12 +75,12 @@ def on_gpu(example: Any) -> Result:
     fn, args = example.make()
     fn, args = moved(fn), map_tensors(to_gpu, args)
     torch.compiler.reset()  # makers share code, which would be compiled with symbolic sizes
-    heard = OutputCode()
-    with trace_handler(heard):
+    output_code = OutputCode()
+    with trace_handler(output_code):
         result = torch.compile(fn, **example.options)(*args)
         if example.backward:
             run_backward(result)
-    return {"wrappers": heard.texts}
+    return {"wrappers": output_code.texts}
 
 
 class OutputCode(logging.Handler):
@@ -115,23 +119,7 @@ def moved(fn: Any) -> Any:
     return fn
 
 
-# ------------------------------------------------------------------------------ results
-
-
-def file(out: Path, side: str, name: str) -> Path:
-    """Where the result of one side of a function is kept."""
-    return out / side / f"{name.replace('/', '.')}.json"
-
-
-def save(out: Path, side: str, name: str, result: Result) -> None:
-    """Keep a result; it is there as a whole, or not at all."""
-    path = file(out, side, name)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(result), encoding="utf-8")
-    new.replace(path)
-
-
-def load(out: Path, side: str, name: str) -> Result:
-    """A result as it was saved."""
-    return cast("Result", json.loads(file(out, side, name).read_text(encoding="utf-8")))
+if __name__ == "__main__":
+    _, own_side, of_corpus, for_gpu, folder, *functions = sys.argv
+    for function in functions:
+        work(function, of_corpus, own_side, for_gpu, Path(folder))

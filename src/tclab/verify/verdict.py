@@ -7,39 +7,46 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-Row = dict[str, Any]
+from tclab.verify.results import Result, Row
+
 Kernel = tuple[str, str]  # name and source of a Triton kernel
 
-#: What kernels are counted as.
-COUNTS = ("kernels", "identical", "either", "different", "refused")
 
-
-def compare(name: str, gpu: dict[str, Any], target: dict[str, Any]) -> Row:
+def compare(name: str, gpu: Result, target: Result) -> Row:
     """One function: how many kernels are identical, one of two, different, refused, and why."""
-    row: Row = {"name": name, **dict.fromkeys(COUNTS, 0),
-                "seconds": [gpu.get("seconds"), target.get("seconds")]}  # fmt: skip
+    row = _empty(name, gpu, target)
     if gpu["status"] != "done":
         return row | {"verdict": f"gpu {gpu['status']}", "reason": gpu["reason"]}
     real = kernels(gpu["wrappers"])
     row["kernels"] = len(real)
-    if target["status"] != "done":
-        counted = "refused" if target["status"] == "refused" else "different"
-        return row | {"verdict": target["status"], counted: len(real), "reason": target["reason"]}
-    own = _either(real, target) if target.get("variants") else _same(real, gpu, target)
-    return row | (_with_gaps(own, target["gaps"]) if target.get("gaps") else own)
+    if target["status"] == "done":
+        one_answer = not target.get("variants")
+        row = _same(row, real, gpu, target) if one_answer else _one_of_two(row, real, target)
+        return _with_gaps(row, target["gaps"]) if target.get("gaps") else row
+    row["refused" if target["status"] == "refused" else "different"] = len(real)
+    return row | {"verdict": target["status"], "reason": target["reason"]}
+
+
+def _empty(name: str, gpu: Result, target: Result) -> Row:
+    seconds = [gpu.get("seconds"), target.get("seconds")]
+    return {
+        "name": name,
+        "kernels": 0, "identical": 0, "either": 0, "different": 0, "refused": 0,
+        "verdict": "", "reason": "", "way": "",
+        "seconds": seconds,
+    }  # fmt: skip
 
 
 def _with_gaps(row: Row, gaps: list[str]) -> Row:
     """Where part of the function was refused: kernels that are not shown are refused, too."""
     missing = row["different"]
     verdict = "refused in part" if missing else row["verdict"]
-    own = {"different": 0, "refused": missing, "verdict": verdict}
-    return row | own | {"reason": "; ".join(gaps)}
+    reason = "; ".join(gaps)
+    return row | {"different": 0, "refused": missing, "verdict": verdict, "reason": reason}
 
 
-def _same(real: list[Kernel], gpu: dict[str, Any], target: dict[str, Any]) -> Row:
+def _same(row: Row, real: list[Kernel], gpu: Result, target: Result) -> Row:
     """Where one answer was given: every character counts. In which order the graphs' files were
     written does not: a target compiles a backward with its forward, a GPU when it is first run.
     """
@@ -49,7 +56,7 @@ def _same(real: list[Kernel], gpu: dict[str, Any], target: dict[str, Any]) -> Ro
     calls = _files(gpu) == _files(target)
     verdict = "different" if different else _all_same(len(real), calls)
     diff = "" if calls else _diff(gpu["wrappers"], target["wrappers"])
-    return {"identical": same, "different": different, "verdict": verdict, "reason": diff}
+    return row | {"identical": same, "different": different, "verdict": verdict, "reason": diff}
 
 
 def _all_same(count: int, calls: bool) -> str:
@@ -59,9 +66,9 @@ def _all_same(count: int, calls: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Open:
-    """The kernels of a function that was compiled both ways, without the running number in their
-    names: those of both ways, which are shown as exact, and those of one of them.
+class TwoWays:
+    """The kernels of a function that was compiled both ways: those of both, which are shown as
+    exact, and those of one alone. The running number in a name is left out.
     """
 
     exact: Counter[Kernel]
@@ -69,9 +76,9 @@ class Open:
     second: Counter[Kernel]
 
     @classmethod
-    def of(cls, target: dict[str, Any]) -> Open:
-        """What the result of a target's side says."""
-        wrappers: list[str] = target["wrappers"]
+    def of(cls, target: Result) -> TwoWays:
+        """The two ways of a target's side."""
+        wrappers = target["wrappers"]
         second: list[str] = []
         done = 0
         for variant in target["variants"]:
@@ -83,29 +90,33 @@ class Open:
         exact = first_way & second_way
         return cls(exact, first_way - exact, second_way - exact)
 
+    def taken(self, rest: Counter[Kernel]) -> str:
+        """Which way a GPU went that has these kernels beside the exact ones."""
+        if rest == self.first:
+            return "first"
+        return "second" if rest == self.second else "mixed"
 
-def _either(real: list[Kernel], target: dict[str, Any]) -> Row:
+
+def _one_of_two(row: Row, real: list[Kernel], target: Result) -> Row:
     """Where the GPU would time something: what is shown as exact must be there, and what else is
     there must be one of the two.
     """
-    shown, there = Open.of(target), Counter(map(unnumbered, real))
-    rest = there - shown.exact
-    either = (rest & (shown.first | shown.second)).total()
-    missing = (shown.exact - there).total()
+    ways, there = TwoWays.of(target), Counter(map(unnumbered, real))
+    rest = there - ways.exact
+    either = (rest & (ways.first | ways.second)).total()
+    missing = (ways.exact - there).total()
     different = max(rest.total() - either, missing)
-    row: Row = {"identical": (there & shown.exact).total(), "either": either}
-    row |= {"different": different, "verdict": "different" if different else "one of two"}
-    asked = [question for variant in target["variants"] for question in variant["questions"]]
-    names = [name for name, _ in (rest - (shown.first | shown.second))]
+    questions = [question for variant in target["variants"] for question in variant["questions"]]
+    names = [name for name, _ in (rest - (ways.first | ways.second))]
     unknown = f"; in neither: {', '.join(names)}" if names else ""
-    return row | {"reason": "; ".join(asked) + unknown, "way": _way(rest, shown)}
-
-
-def _way(rest: Counter[Kernel], shown: Open) -> str:
-    """Which of the two ways the GPU went."""
-    if rest == shown.first:
-        return "first"
-    return "second" if rest == shown.second else "mixed"
+    return row | {
+        "identical": (there & ways.exact).total(),
+        "either": either,
+        "different": different,
+        "verdict": "different" if different else "one of two",
+        "reason": "; ".join(questions) + unknown,
+        "way": ways.taken(rest),
+    }
 
 
 def unnumbered(kernel: Kernel) -> Kernel:
@@ -123,7 +134,7 @@ def kernels(wrappers: Sequence[str]) -> list[Kernel]:
     return [kernel for file in files for kernel in file.triton_sources().items()]
 
 
-def _files(side: dict[str, Any]) -> Counter[str]:
+def _files(side: Result) -> Counter[str]:
     return Counter(map(_normal, side["wrappers"]))
 
 

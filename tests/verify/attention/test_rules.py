@@ -192,7 +192,7 @@ def test_a_call_with_symbols_can_be_read() -> None:
 
 
 def test_a_report_names_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [report.Row("flash", "flash", "one"), report.Row("math", "flash", "two")]
+    rows = [report.AnswerPair("flash", "flash", "one"), report.AnswerPair("math", "flash", "two")]
     assert report.say({"cases": "2"}, rows) == 1
     out = capsys.readouterr().out
     assert "PyTorch math, rules flash: two" in out

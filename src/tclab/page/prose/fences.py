@@ -7,9 +7,11 @@ language followed by ``key="value"`` options.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from textwrap import dedent
 
 from tclab.errors import PageError
@@ -24,9 +26,9 @@ _OFF = {"", "no", "off", "false", "0"}
 
 @dataclass(frozen=True)
 class Fence:
-    """One fenced block. `line` is the line of the opening fence, from 1."""
+    """One fenced block."""
 
-    line: int
+    line: int  # of the opening fence, in the file
     end: int  # line of the closing fence
     language: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -41,34 +43,39 @@ class Fence:
         """Whether a yes/no option is on, as markdown-exec reads it."""
         return self.options.get(option, "").lower() not in _OFF
 
+    @cached_property
+    def calls(self) -> tuple[ast.Call, ...]:
+        """The calls of its code, outer ones first. SyntaxError where it is not Python."""
+        return tuple(n for n in ast.walk(ast.parse(self.code)) if isinstance(n, ast.Call))
 
-def find(text: str, page: str = "") -> list[Fence]:
-    """Every outermost fence of `text`, in order. PageError for one that is never closed."""
-    return list(_fences(text.split("\n"), page))
 
+def find(text: str, page: str = "", first_line: int = 1) -> Iterator[Fence]:
+    """Every outermost fence of `text`, in order. PageError for one that is never closed.
 
-def _fences(lines: list[str], page: str) -> Iterator[Fence]:
-    number = 0
-    while number < len(lines):
-        opening = _OPENING.match(lines[number])
-        number += 1
+    `first_line` is the line of the file `page` that `text` begins on.
+    """
+    lines = text.split("\n")
+    at = 0
+    while at < len(lines):
+        opening = _OPENING.match(lines[at])
         if opening:
-            fence = _read(lines, number, opening, page)
-            number = fence.end
+            fence = _read(lines, at, opening, page, first_line)
+            at = fence.end - first_line
             yield fence
+        at += 1
 
 
-def _read(lines: list[str], line: int, opening: re.Match[str], page: str) -> Fence:
-    """The fence whose opening is on `line` (from 1)."""
-    language, options = _info(opening["info"], f"{page}:{line}")
+def _read(lines: list[str], at: int, opening: re.Match[str], page: str, first_line: int) -> Fence:
+    """The fence that `opening` begins, the line at index `at`."""
+    place = f"{page}:{first_line + at}"
+    language, options = _info(opening["info"], place)
     closing = re.compile(rf"^[> \t]*{re.escape(opening['fence'])}[ \t]*$")
-    for end in range(line, len(lines)):
+    for end in range(at + 1, len(lines)):
         if closing.match(lines[end]):
-            body = [_strip(text, opening["prefix"]) for text in lines[line:end]]
-            return Fence(line, end + 1, language, options, dedent("\n".join(body)))
-    raise PageError(
-        f"{page}:{line}", "this fence is never closed", f"close it with {opening['fence']}"
-    )
+            body = [_strip(text, opening["prefix"]) for text in lines[at + 1 : end]]
+            code = dedent("\n".join(body))
+            return Fence(first_line + at, first_line + end, language, options, code)
+    raise PageError(place, "this fence is never closed", f"close it with {opening['fence']}")
 
 
 def _strip(text: str, prefix: str) -> str:
@@ -86,5 +93,5 @@ def _info(info: str, place: str) -> tuple[str, dict[str, str]]:
             f"cannot read the fence's info string {info.strip()!r}",
             'write it as: python exec="1" html="1"',
         )
-    found = (m for m in _OPTION.finditer(match["options"]))
-    return match["language"] or "", {m["key"]: m["value"] or "" for m in found}
+    options = _OPTION.finditer(match["options"])
+    return match["language"] or "", {option["key"]: option["value"] or "" for option in options}

@@ -6,38 +6,30 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
 from tclab.errors import PageError, TclabError
-from tclab.page.prose import fences, installed, sources
+from tclab.page.prose import installed, sources
+from tclab.page.prose.markdown import MarkdownText
 
 _REFERENCE = re.compile(r"(?P<ticks>`+) ?src:(?P<name>[\w.]+) ?(?P=ticks)")
 _MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")
 
 
-def link(text: str, page: str, first_line: int = 1) -> tuple[str, list[TclabError]]:
-    """Markdown with its references as links, and what is wrong with any of them.
-
-    `first_line` is the line of the file `page` that `text` starts on. Fenced code is
+def link(text: MarkdownText, changed: str | None = None) -> tuple[str, list[TclabError]]:
+    """The text with its references as links, and what is wrong with any of them. Fenced code is
     left alone.
+
+    `changed` is what became of the text so far, line for line the same.
     """
     problems: list[TclabError] = []
-    lines = text.split("\n")
-    for number in _prose(text, page):
-        place = f"{page}:{first_line + number}"
-        lines[number], wrong = _line(lines[number], place)
-        problems.extend(wrong)
+    lines = (text.text if changed is None else changed).split("\n")
+    for at, (number, _) in enumerate(text.lines):
+        if number not in text.fenced:
+            lines[at], wrong = _line(lines[at], f"{text.page}:{number}")
+            problems.extend(wrong)
     return "\n".join(lines), problems
-
-
-def _prose(text: str, page: str) -> Iterator[int]:
-    """Indices of the lines outside fences."""
-    inside: set[int] = set()
-    for fence in fences.find(text, page):
-        inside.update(range(fence.line - 1, fence.end))
-    return (n for n in range(text.count("\n") + 1) if n not in inside)
 
 
 def _line(line: str, place: str) -> tuple[str, list[TclabError]]:

@@ -11,12 +11,11 @@ cell and the column by its name.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from tclab.errors import PageError
-from tclab.labs import source as labs
-from tclab.page.prose import fences
+from tclab.page.prose.markdown import MarkdownText
 
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
 _REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")
@@ -63,57 +62,34 @@ class Value:
         return f"{self.page}:{self.line}"
 
 
-def in_folder(docs: Path, root: Path) -> list[Sentence]:
-    """The bound sentences of every page under `docs`, Markdown or lab, page by page."""
-    return [
-        sentence
-        for path in sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
-        for sentence in on_page(path, path.relative_to(root).as_posix())
-    ]
-
-
-def on_page(path: Path, page: str) -> list[Sentence]:
-    """The bound sentences of one page."""
-    text = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
-        return sentences(text, page)
-    prose = (cell for cell in labs.cells(text) if cell.kind == "markdown")
-    return [s for cell in prose for s in sentences(cell.text, page, cell.line + 1)]
-
-
-def sentences(text: str, page: str, first_line: int = 1) -> list[Sentence]:
-    """The bound sentences of a page's text, in order. PageError for one that cannot be read."""
-    code = _fenced(text, page)
-    bound = []
-    for match in _CLAIMS.finditer(text):
-        if any(first <= match.start() < last for first, last in code):
-            continue
-        start = _opening(text, match.start())
-        place = f"{page}:{first_line + text.count(chr(10), 0, match.start())}"
+def bound(text: MarkdownText) -> Iterator[Sentence]:
+    """The bound sentences of a text, in order. PageError for one that cannot be read."""
+    for match in _outside_fences(_CLAIMS, text):
+        start, place = _opening(text.text, match.start()), text.place(match.start())
         if start < 0:
             raise PageError(place, "this binding has no sentence", "write [The sentence.](claim:…)")
-        line = first_line + text.count("\n", 0, start)
+        words = text.text[start + 1 : match.start()]
         claims = _claims(match["refs"], place)
-        sentence = text[start + 1 : match.start()]
-        bound.append(Sentence(page, line, sentence, claims, start, match.end()))
-    return bound
+        yield Sentence(text.page, text.line_of(start), words, claims, start, match.end())
 
 
-def values(text: str, page: str, first_line: int = 1) -> list[Value]:
-    """The numbers that a page's text takes from runs. PageError for one that cannot be read."""
-    code = _fenced(text, page)
-    taken = []
-    for match in _VALUE.finditer(text):
-        if any(first <= match.start() < last for first, last in code):
-            continue
-        line = first_line + text.count("\n", 0, match.start())
+def values(text: MarkdownText) -> Iterator[Value]:
+    """The numbers that a text takes from runs. PageError for one that cannot be read."""
+    for match in _outside_fences(_VALUE, text):
         ref = _VALUE_REF.fullmatch(match["ref"])
         if ref is None:
             step = "write it as: [](value:topic/snippet#table/row/column)"
-            raise PageError(f"{page}:{line}", f"cannot read the value {match['ref']!r}", step)
+            cause = f"cannot read the value {match['ref']!r}"
+            raise PageError(text.place(match.start()), cause, step)
         parts = (ref["snippet"], ref["environment"] or "", ref["artifact"], ref["row"])
-        taken.append(Value(page, line, *parts, ref["column"], match.start(), match.end()))
-    return taken
+        line = text.line_of(match.start())
+        yield Value(text.page, line, *parts, ref["column"], match.start(), match.end())
+
+
+def _outside_fences(pattern: re.Pattern[str], text: MarkdownText) -> Iterator[re.Match[str]]:
+    for match in pattern.finditer(text.text):
+        if text.line_of(match.start()) not in text.fenced:
+            yield match
 
 
 def _claims(refs: str, place: str) -> tuple[tuple[str, str], ...]:
@@ -136,9 +112,3 @@ def _opening(text: str, closing: int) -> int:
         if depth == 0:
             return at
     return -1
-
-
-def _fenced(text: str, page: str) -> list[tuple[int, int]]:
-    """Offsets of the fenced blocks."""
-    starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
-    return [(starts[f.line - 1], starts[f.end]) for f in fences.find(text, page)]

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tclab.page.prose import fences
+from tclab.page.prose.markdown import MarkdownText
 
 _END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[])|\n")
 #: Where the whole sentence is a link, its stop stands inside of it.
 _END_IN_LINK = re.compile(r"([.!?:]\]\([^()\s]*\))\s+(?=[A-Z`*\[])")
 _NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 #: Its references are looked up in the installed packages when the page is built.
 _LOOKED_UP = "## Where it lives"
 #: What a reader asks states nothing.
@@ -35,9 +34,9 @@ _NAMED = re.compile(
 
 
 @dataclass(frozen=True)
-class Told:
-    """One sentence as written. `shown`: its paragraph stands directly on the output of a run, or
-    it holds a number that is inserted from one.
+class Written:
+    """One sentence as written. `shown`: its paragraph stands right before or after the output of
+    a run, or the sentence takes a number from one.
     """
 
     text: str
@@ -54,59 +53,51 @@ class Told:
         return self.bound or self.shown
 
 
-def told(text: str, page: str) -> Iterator[Told]:
-    """Every sentence of a page outside fences, headings, tables, HTML and metadata; of
-    *Where it lives* and of the reader's question none.
+def prose(text: MarkdownText) -> Iterator[Written]:
+    """Every sentence of a page that states something: outside fences, headings, tables, HTML and
+    metadata, and not in *Where it lives* or in the reader's question.
     """
-    shown = _beside_outputs(text, page)
-    for number, line in _lines(text, page):
+    beside = _beside_outputs(text)
+    for number, line in _lines(text):
         if line.startswith(_ASKED):
             continue
         parted = _END_IN_LINK.sub(r"\1\n", _ITEM.sub("", line))
         for part in filter(None, _END.split(parted)):
-            yield Told(part, number in shown or "](value:" in part)
+            yield Written(part, number in beside or "](value:" in part)
 
 
-def prose(text: str, page: str) -> Iterator[str]:
-    """The sentences of `told`, as written."""
-    yield from (sentence.text for sentence in told(text, page))
-
-
-def typed_numbers(text: str, page: str) -> Iterator[tuple[int, str]]:
-    """The line (from 1) and the text of each number of prose that no run and no claim made."""
-    for number, line in _lines(text, page):
+def typed_numbers(text: MarkdownText) -> Iterator[tuple[int, str]]:
+    """The line and the text of each number of prose that no run and no claim made."""
+    for number, line in _lines(text):
         bare = _ITEM.sub("", line)
         for pattern in (_BOUND, _CODE_OR_ADDRESS, _NAMED):
             bare = pattern.sub(" ", bare)
         yield from ((number, match[0]) for match in _NUMBER.finditer(bare))
 
 
-def _lines(text: str, page: str) -> Iterator[tuple[int, str]]:
-    fenced = {n for f in fences.find(text, page) for n in range(f.line, f.end + 1)}
-    metadata = _FRONT_MATTER.match(text)
-    first = metadata[0].count("\n") + 1 if metadata else 1
+def _lines(text: MarkdownText) -> Iterator[tuple[int, str]]:
     looked_up = False
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, line in text.lines:
         if line.startswith("## "):
             looked_up = line.startswith(_LOOKED_UP)
-        skipped = number < first or number in fenced or looked_up
+        skipped = number < text.body_line or number in text.fenced or looked_up
         if not skipped and line.strip() and not line.startswith(_NOT_PROSE):
             yield number, line.strip()
 
 
-def _beside_outputs(text: str, page: str) -> set[int]:
+def _beside_outputs(text: MarkdownText) -> set[int]:
     """Lines of the paragraphs right before and right after each output, empty lines between."""
-    lines = ["", *text.split("\n"), ""]
-    outputs = [f for f in fences.find(text, page) if f.executed and _SHOWS.search(f.code)]
+    lines = dict(text.lines)
+    outputs = [f for f in text.fences if f.executed and _SHOWS.search(f.code)]
     beside = (_paragraph(lines, at, way) for f in outputs for at, way in ((f.line, -1), (f.end, 1)))
     return {number for paragraph in beside for number in paragraph}
 
 
-def _paragraph(lines: list[str], at: int, way: int) -> Iterator[int]:
+def _paragraph(lines: Mapping[int, str], at: int, way: int) -> Iterator[int]:
     """The lines of the paragraph next to line `at`, up (-1) or down (1). None: another fence."""
     at += way
-    while 0 < at < len(lines) - 1 and not lines[at].strip():
+    while at in lines and not lines[at].strip():
         at += way
-    while 0 < at < len(lines) - 1 and lines[at].strip() and "```" not in lines[at]:
+    while at in lines and lines[at].strip() and "```" not in lines[at]:
         yield at
         at += way

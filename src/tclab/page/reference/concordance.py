@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import PurePosixPath
 
 from markdown.extensions.toc import slugify, unique
 
 from tclab.model import Breaks, Graph, Guards, Run, Table, Text
 from tclab.page.book import Book
-from tclab.page.prose import fences, uses
+from tclab.page.prose.text import PageText
 
 #: An entry names so many places at most.
 MOST = 2
@@ -25,7 +25,6 @@ REFERENCE = "reference/"
 
 _CODE = re.compile(r"`([^`\n]+)`")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
-_HEADING = re.compile(r"^#{1,3} (.+)$")
 _MARKUP = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
 #: Where a plain word is a name: `TORCH_LOGS="fusion,schedule"`, `backend="eager"`, `config.cse`
 _PLAIN = re.compile(r"""(?:TORCH_LOGS=|backend=|mode=|config\.)["']?([+\w,.-]+)""")
@@ -62,9 +61,9 @@ def concordance(book: Book, order: Iterable[str]) -> Concordance:
     """Read every page of the book but those of the reference; `order` has their addresses."""
     made = Concordance()
     for url in order:
-        path = book.docs / f"{url.removesuffix('.html')}.md"
-        if path.is_file() and not url.startswith(REFERENCE):
-            for names, place, snippet in _on_page(path, url, book):
+        text = book.page_at(url)
+        if text and not url.startswith(REFERENCE):
+            for names, place, snippet in _on_page(text, url, book):
                 made.note(names, place)
                 made.named |= set(filter(_is_error, names)) if snippet else names
                 for message in _messages(snippet, book):
@@ -75,22 +74,19 @@ def concordance(book: Book, order: Iterable[str]) -> Concordance:
     return made
 
 
-def _on_page(path: Path, url: str, book: Book) -> Iterator[tuple[set[str], Place, str]]:
+def _on_page(text: PageText, url: str, book: Book) -> Iterator[tuple[set[str], Place, str]]:
     """What each line names, under which heading, and the snippet that it uses, or ''."""
-    text = path.read_text(encoding="utf-8")
-    blocks = {fence.line: fence for fence in fences.find(text, str(path))}
-    inside = {n for fence in blocks.values() for n in range(fence.line, fence.end + 1)}
+    headings = {heading.line: heading.words for heading in text.headings if heading.level <= 3}
     taken: set[str] = set()
-    place = (url, path.stem)
-    for number, line in enumerate(text.split("\n"), 1):
-        if number not in inside and (heading := _HEADING.match(line)):
-            words = _MARKUP.sub(lambda m: m[1] or "", heading[1])
+    place = (url, PurePosixPath(text.page).stem)
+    for number, line in text.lines:
+        if number in headings:
+            words = _MARKUP.sub(lambda m: m[1] or "", headings[number])
             place = (f"{url}#{unique(slugify(words, '-'), taken)}", words)
-        elif number not in inside:
+        elif number not in text.fenced:
             yield {n for code in _CODE.findall(line) for n in names_in(code)}, place, ""
-        elif number in blocks and blocks[number].executed:
-            for use in uses.in_fence(blocks[number], str(path)):
-                yield _shown_by(use.snippet, book), place, use.snippet
+        for use in (use for use in text.uses if use.line == number):
+            yield _shown_by(use.snippet, book), place, use.snippet
 
 
 def names_in(code: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from tclab.model import Artifact, Chain, Listing, Run, Table, encode
 from tclab.page import fragments, state
@@ -33,7 +34,8 @@ def html(block: Block, stage: str) -> Html:
     opcodes = _table(seen, stage)
     up = block.on.link("")
     shown = {
-        opcode: [_link(up, page) for page in list(each.pages)[:2]] for opcode, each in seen.items()
+        opcode: [_link(up, book.url(page)) for page in list(each.pages)[:2]]
+        for opcode, each in seen.items()
     }
     block.on.groups.append(_group(opcodes))
     return rendered.html(opcodes, rendered.Extra(shown=shown))
@@ -59,9 +61,8 @@ def _group(table: Table) -> Group:
     return Group(table.name, table.title, "", tuple(made))
 
 
-def _link(up: str, page: str) -> tuple[str, str]:
-    url = page.removeprefix("docs/").removesuffix(".md")
-    return f"{up}{url}.html", url.rsplit("/", 1)[-1].replace("-", " ")
+def _link(up: str, url: str) -> tuple[str, str]:
+    return up + url, PurePosixPath(url).stem.replace("-", " ")
 
 
 def _seen(book: Book, stage: str) -> dict[str, _Seen]:

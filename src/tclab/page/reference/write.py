@@ -6,6 +6,7 @@ python -m tclab.page.reference.write
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from tclab import snippets
 from tclab.engine.plan import Plan
 from tclab.errors import TclabError
 from tclab.model import Run, Table
-from tclab.page.prose import fences
+from tclab.page.prose import text, uses
 from tclab.page.reference import versions
 from tclab.project import project_root
 
@@ -41,7 +42,7 @@ def collect(root: Path) -> tuple[dict[str, frozenset[str]], str]:
     plan = Plan(root)
     by_name = {snippet.name: snippet for snippet in snippets.find(root)}
     names: dict[str, frozenset[str]] = {}
-    for snippet, table in tables(root / "docs"):
+    for snippet, table in tables(root):
         run = plan.fresh_run(by_name[snippet])
         if run is None:
             raise TclabError(snippet, "no fresh run", f"tclab run {snippet}")
@@ -49,14 +50,14 @@ def collect(root: Path) -> tuple[dict[str, frozenset[str]], str]:
     return names, plan.here.version.short
 
 
-def tables(docs: Path) -> Iterator[tuple[str, str]]:
-    """(snippet, table) of each ``entries("…", "…")`` on the pages."""
-    for path in sorted(docs.rglob("*.md")):
-        for fence in fences.find(path.read_text(encoding="utf-8"), str(path)):
-            for line in fence.code.splitlines():
-                if fence.executed and line.startswith("entries(") and "versions=False" not in line:
-                    _, snippet, _, table, _ = line.split('"')
-                    yield snippet, table
+def tables(root: Path) -> Iterator[tuple[str, str]]:
+    """(snippet, table) of each ``entries("…", "…")`` on the pages, where versions are compared."""
+    for page in text.in_folder(root / "docs", root):
+        for call in (call for fence in page.fences if fence.executed for call in fence.calls):
+            options = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+            if uses.called(call) == "entries" and options.get("versions", True):
+                snippet, table = map(ast.literal_eval, call.args)
+                yield snippet, table
 
 
 def _names(run: Run, table: str) -> frozenset[str]:

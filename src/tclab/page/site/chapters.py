@@ -35,8 +35,9 @@ def with_links(markdown: str, meta: Mapping[str, Any], book: Book, page: Any, ti
         return markdown
     up = "../" * page.url.count("/")
     place = f"docs/{page.file.src_uri}:1"
-    anchor, label = _pane(book, f"docs/{meta['explorer']}", str(meta.get("stage")), place)
-    target = f"{up}{str(meta['explorer']).removesuffix('.md')}.html#{anchor}"
+    explorer = f"docs/{meta['explorer']}"
+    anchor, label = _pane(book, explorer, str(meta.get("stage")), place)
+    target = f"{up}{book.url(explorer)}#{anchor}"
     stage = tag("a", esc(f"{label} of {title}"), href=target)
     own = tag("a", tag("code", esc("tclab explain FILE:NAME")), href=up + _COMMAND)
     links = markup("In the explorer: {}. Of your own function: {}.", stage, own)

@@ -18,15 +18,14 @@ from tclab import render
 from tclab.model import Artifact, Run, Table, encode
 from tclab.page import fragments, proofs
 from tclab.page.book import Book
-from tclab.page.prose import fences, uses
-from tclab.page.prose.sentences import sentences, values
+from tclab.page.prose import uses
+from tclab.page.prose.text import PageText
 from tclab.page.reference import machine_code
 from tclab.render.kinds.table import cells
 
 #: Longer outputs are cut: the page has all of it.
 LONGEST = 150
 
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 _SOURCE = re.compile(r"`src:([\w.]+)`")
 _LINK = re.compile(r"(\]\([^():\s]+)\.md(#[^)\s]*)?\)")
 
@@ -49,10 +48,8 @@ def name_of(url: str) -> str:
 def write(folder: Path, book: Book, pages: list[Listed], about: Mapping[str, str]) -> None:
     """Write a twin for each page that is Markdown, and `llms.txt` into the site's `folder`."""
     for page in pages:
-        source = book.docs / f"{page.url.removesuffix('.html')}.md"
-        if source.is_file():
-            text = twin(source, page.url, book)
-            (folder / name_of(page.url)).write_text(text, encoding="utf-8")
+        if text := book.page_at(page.url):
+            (folder / name_of(page.url)).write_text(twin(text, book), encoding="utf-8")
     (folder / "llms.txt").write_text(listing(folder, pages, about), encoding="utf-8")
 
 
@@ -73,34 +70,23 @@ def listing(folder: Path, pages: list[Listed], about: Mapping[str, str]) -> str:
 # --------------------------------------------------------------------------- a page
 
 
-def twin(source: Path, url: str, book: Book) -> str:
-    """The page's Markdown with the outputs of its blocks as text."""
-    name = source.relative_to(book.root).as_posix()
-    text = _FRONT_MATTER.sub("", source.read_text(encoding="utf-8"))
-    lines = text.split("\n")
-    for fence in reversed(fences.find(text, name)):
+def twin(text: PageText, book: Book) -> str:
+    """The page's Markdown with the outputs of its blocks as text; claims are their sentences,
+    values numbers, references names.
+    """
+    lines = proofs.written(
+        text, lambda _, words: words, lambda value: proofs.number_text(value, book)
+    ).split("\n")
+    for fence in reversed(text.fences):
         if fence.executed:
-            lines[fence.line - 1 : fence.end] = _outputs(fence, name, book)
-    return _LINK.sub(r"\1.html.md\2)", _prose("\n".join(lines), name, book))
-
-
-def _prose(text: str, name: str, book: Book) -> str:
-    """The text with claims as their sentences, values as numbers, references as names."""
-    for found in sorted(sentences(text, name), key=lambda s: -s.start):
-        text = text[: found.start] + found.text + text[found.end :]
-    for value in sorted(values(text, name), key=lambda v: -v.start):
-        text = text[: value.start] + proofs.number_text(value, book) + text[value.end :]
-    return _SOURCE.sub(r"`\1`", text)
-
-
-def _outputs(fence: fences.Fence, name: str, book: Book) -> list[str]:
-    """Lines for the calls of a block, one after the other."""
-    calls = [node for node in ast.walk(ast.parse(fence.code)) if isinstance(node, ast.Call)]
-    return [line for call in calls for line in _output(call, book)]
+            outputs = [line for call in fence.calls for line in _output(call, book)]
+            lines[fence.line - 1 : fence.end] = outputs
+    markdown = "\n".join(lines[text.body_line - 1 :])
+    return _LINK.sub(r"\1.html.md\2)", _SOURCE.sub(r"`\1`", markdown))
 
 
 def _output(call: ast.Call, book: Book) -> Iterator[str]:
-    function = call.func.id if isinstance(call.func, ast.Name) else ""
+    function = uses.called(call)
     if function == "instructions":
         yield from (*_shown(machine_code.table(book, ast.literal_eval(call.args[0]))), "")
         return

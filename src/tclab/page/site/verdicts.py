@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tclab import render
 from tclab.errors import PageError
 from tclab.model import Run, Table, Version
 from tclab.page.blocks import Block
 from tclab.page.book import Book
+from tclab.page.prose.text import PageText
 from tclab.render import parts
 from tclab.render.escape import Html, esc, join, markup, tag
 
@@ -23,7 +23,7 @@ from tclab.render.escape import Html, esc, join, markup, tag
 TABLE = "verdicts"
 COLUMNS = ("belief", "verdict", "seen", "on")
 
-_HEADING = re.compile(r"^#{2,} +(.*?)(?: +\{.*\})?$", re.MULTILINE)
+_ATTRIBUTES = re.compile(r" +\{.*\}$")
 
 
 @dataclass
@@ -74,7 +74,7 @@ def places(judged: Iterable[Belief]) -> list[str]:
     """Where beliefs were judged: CPUs by their PyTorch's version as numbers, then the rest."""
 
     def key(place: str) -> tuple[bool, Version, str]:
-        return "," in place, Version.of(place.removeprefix("PyTorch ")), place
+        return "," in place, Version.of(place.rpartition("PyTorch ")[2]), place
 
     return sorted({place for belief in judged for place in belief.verdicts}, key=key)
 
@@ -85,7 +85,7 @@ def places(judged: Iterable[Belief]) -> list[str]:
 def of_snippet(block: Block, book: Book, name: str, runs: Sequence[Run]) -> Html:
     """The table of one snippet, each belief a link to its heading on the same page."""
     judged = beliefs(runs)
-    anchors = headings(book.root / block.page)
+    anchors = headings(book.pages[block.page])
     if lost := [belief.text for belief in judged if _slug(belief.text) not in anchors]:
         cause = f"the page has no heading for the belief {lost[0]!r}"
         raise PageError(block.place, cause, f"write one: ### {lost[0]}")
@@ -98,7 +98,7 @@ def of_all(block: Block, book: Book) -> Html:
     judged: list[Belief] = []
     links = {}
     for use in (use for use in book.uses if use.function == "verdicts"):
-        page = use.page.removeprefix(f"{book.docs.name}/").removesuffix(".md") + ".html"
+        page = book.url(use.page)
         for belief in beliefs(book.shown(use.snippet, block.place)):
             judged.append(belief)
             links[belief.text] = block.on.link(f"{page}#{_slug(belief.text)}")
@@ -107,15 +107,15 @@ def of_all(block: Block, book: Book) -> Html:
     return join([_summary(judged), table(judged, links, "Every belief", seen=False)])
 
 
-def headings(page: Path) -> set[str]:
+def headings(page: PageText) -> set[str]:
     """The anchors of a page's headings below its title, as Material makes them."""
-    return {_slug(match[1]) for match in _HEADING.finditer(page.read_text(encoding="utf-8"))}
+    return {_slug(heading.words) for heading in page.headings if heading.level > 1}
 
 
 def _slug(heading: str) -> str:
     from markdown.extensions.toc import slugify  # type: ignore[import-untyped, unused-ignore]
 
-    return str(slugify(heading.replace("`", ""), "-"))
+    return str(slugify(_ATTRIBUTES.sub("", heading).replace("`", ""), "-"))
 
 
 def table(

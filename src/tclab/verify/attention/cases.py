@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tclab.capturing.target.sdpa.call import BACKENDS, Call
+from tclab.capturing.target.sdpa.call import BACKENDS, Call, Machine
 
 DTYPES = {
     "f16": torch.float16,
@@ -65,10 +65,18 @@ class Case:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The order the user set, as ``sdpa_kernel(set_priority=True)`` completes it."""
+        """The order the user set; () for PyTorch's own."""
         if not self.backends.startswith(">"):
             return ()
         return tuple(self.backends[1:].split("+"))
+
+    def machine(self, capability: tuple[int, int], cudnn: int) -> Machine:
+        """A machine with the case's switches; an order of the user's is completed, as
+        ``sdpa_kernel(set_priority=True)`` does.
+        """
+        others = (name for name in BACKENDS if name not in self.order)
+        order = (*self.order, *others) if self.order else ()
+        return Machine(capability, cudnn, self.enabled, order, self.deterministic)
 
     def call(self, device: str) -> Call:
         """The tensors on the device; their numbers do not matter."""

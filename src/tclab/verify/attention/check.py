@@ -29,7 +29,6 @@ from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.rule import Version
 from tclab.verify.attention import compiled, report, symbols
 from tclab.verify.attention.cases import cases
-from tclab.verify.attention.machine import machine
 
 Capability = tuple[int, int]
 
@@ -90,16 +89,16 @@ def pretending(capability: Capability) -> Iterator[None]:
         yield
 
 
-def concrete(capability: Capability, version: Version, drawn: int) -> list[report.Row]:
+def concrete(capability: Capability, version: Version, drawn: int) -> list[report.AnswerPair]:
     """Both answers for each case, on fake tensors."""
     rows = []
     with asked.fake():
         for case in cases(drawn):
             call = case.call("cuda")
-            here = machine(case, capability, asked.cudnn_version())
+            here = case.machine(capability, asked.cudnn_version())
             with case.switches():
                 theirs, ours = asked.compiled_answer(call), choose(call, here, version)
-            rows.append(report.Row(theirs, ours.backend, case))
+            rows.append(report.AnswerPair(theirs, ours.backend, case))
     return rows
 
 

@@ -21,7 +21,6 @@ from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.rule import Version
 from tclab.verify.attention import report
 from tclab.verify.attention.cases import Case, cases
-from tclab.verify.attention.machine import machine
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -42,12 +41,12 @@ def main(arguments: list[str] | None = None) -> int:
     return report.say(head, rows)
 
 
-def ask(case: Case, version: Version) -> report.Row:
+def ask(case: Case, version: Version) -> report.AnswerPair:
     """The GPU's answer and the rules' answer for one case."""
     call = case.call("cuda")
-    here = machine(case, torch.cuda.get_device_capability(), asked.cudnn_version())
+    here = case.machine(torch.cuda.get_device_capability(), asked.cudnn_version())
     with case.switches():
-        return report.Row(asked.answer(call), choose(call, here, version).backend, case)
+        return report.AnswerPair(asked.answer(call), choose(call, here, version).backend, case)
 
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tclab import clone
 from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.versions import VERSIONS
 from tclab.verify.attention.cases import Case, parse
-from tclab.verify.attention.machine import machine
 
-FILE = Path(__file__).with_name("answers.txt")
+ANSWERS = "verify/attention/answers.txt"
 LETTERS = {"math": "m", "flash": "f", "efficient": "e", "cudnn": "c", "error": "-"}
 
 
@@ -52,14 +52,15 @@ class Answers:
             with case.switches():
                 call = case.call("meta")
                 for column, letter in zip(self.columns, letters):
-                    here = machine(case, column.capability, column.cudnn)
+                    here = case.machine(column.capability, column.cudnn)
                     if LETTERS[choose(call, here, VERSIONS[column.torch]).backend] != letter:
                         wrong[column].append(case)
         return wrong
 
 
-def read(path: Path = FILE) -> Answers:
-    """The answers that were kept."""
+def read(path: Path | None = None) -> Answers:
+    """The answers that were kept, of a file or tclab's own."""
+    path = path or clone.need(ANSWERS, "the replay of attention's rules")
     head: list[Column] = []
     rows: list[tuple[str, Case]] = []
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -85,7 +86,7 @@ def _column(line: str) -> Column:
 # ------------------------------------------------------------------------------ keeping
 
 
-def keep(folder: Path, path: Path = FILE) -> None:
+def keep(folder: Path, path: Path) -> None:
     """Write the answers of all files of the folder, which must be about the same calls."""
     tables = sorted((_recorded(file) for file in sorted(folder.glob("*.txt"))), key=_order)
     calls = [case for case, _ in tables[0][1]]
@@ -130,7 +131,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER")
     options = parser.parse_args(arguments)
     if options.keep:
-        keep(options.keep)
+        keep(options.keep, Path(__file__).with_name("answers.txt"))
     answers = read()
     wrong = answers.wrong()
     for column, cases in wrong.items():

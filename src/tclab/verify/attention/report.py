@@ -13,7 +13,7 @@ from tclab.capturing.target.sdpa import asked, versions
 from tclab.capturing.target.sdpa.rule import Version
 
 
-class Row(NamedTuple):
+class AnswerPair(NamedTuple):
     """One call: PyTorch's own answer, the rules' answer, the call."""
 
     torch: str
@@ -26,13 +26,15 @@ def version() -> Version | None:
     return versions.of(torch.__version__)
 
 
-def timed(ask: Callable[[], list[Row]]) -> tuple[list[Row], float]:
+def timed(ask: Callable[[], list[AnswerPair]]) -> tuple[list[AnswerPair], float]:
     """The rows, and the seconds it took."""
     start = time.perf_counter()
     return ask(), time.perf_counter() - start
 
 
-def facts(rows: list[Row], gpu: str, capability: tuple[int, int], seconds: float) -> dict[str, str]:
+def facts(
+    rows: list[AnswerPair], gpu: str, capability: tuple[int, int], seconds: float
+) -> dict[str, str]:
     """Which machine answered, and how often the rules were right."""
     return {
         "torch": torch.__version__,
@@ -49,13 +51,13 @@ def facts(rows: list[Row], gpu: str, capability: tuple[int, int], seconds: float
     }
 
 
-def text(head: dict[str, str], rows: list[Row]) -> str:
+def text(head: dict[str, str], rows: list[AnswerPair]) -> str:
     """The file: the head, then a line a case."""
     lines = [f"# {name}: {value}" for name, value in head.items()]
     return "\n".join([*lines, *(f"{row.torch} {row.rules} {row.case}" for row in rows)]) + "\n"
 
 
-def say(head: dict[str, str], rows: list[Row], most: int = 40) -> int:
+def say(head: dict[str, str], rows: list[AnswerPair], most: int = 40) -> int:
     """Print the head and the cases that differ; 1 if there are any."""
     for name, value in head.items():
         print(f"{name}: {value}")

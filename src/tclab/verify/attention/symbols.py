@@ -18,7 +18,7 @@ from tclab.capturing.target.sdpa.call import Call, Machine
 from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.rule import Version
 from tclab.verify.attention.cases import DTYPES
-from tclab.verify.attention.report import Row
+from tclab.verify.attention.report import AnswerPair
 
 CALLS = """
 f16 b=4 s=37 q:b,8,s,64 k:b,8,s,64
@@ -102,12 +102,12 @@ def parse(line: str) -> Symbolic:
     return Symbolic(line, DTYPES[first], symbols, sizes, flags)
 
 
-def rows(capability: tuple[int, int], version: Version) -> list[Row]:
+def rows(capability: tuple[int, int], version: Version) -> list[AnswerPair]:
     """Both answers for each call: ``backend [guards]``, or the error."""
     here = Machine(capability, asked.cudnn_version())
     calls = [parse(line) for line in CALLS.strip().splitlines()]
     return [
-        Row(
+        AnswerPair(
             _answer(asked.compiled_answer, call),
             _answer(lambda c: choose(c, here, version).backend, call),
             call,

@@ -1,7 +1,7 @@
-"""The code that is timed: 60 generated snippets, and the site's own that need no GPU.
+"""The projects that are timed: of 60 generated snippets, and of the site's own that need no GPU.
 
-Each corpus becomes four projects with the same code: ours, plain markdown-exec, MyST-NB and
-sphinx-gallery. Plain means what one would write without tclab: the code in a fence.
+Each set of snippets becomes four projects with the same code: ours, plain markdown-exec, MyST-NB
+and sphinx-gallery. Plain means what one would write without tclab: the code in a fence.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ torch.testing.assert_close(y, f(x, w), rtol=1e-4, atol=1e-4)
 
 
 @dataclass(frozen=True)
-class Example:
+class TimedSnippet:
     """One snippet as text. `name` is ``topic/what``."""
 
     name: str
@@ -67,12 +67,12 @@ class Example:
         return "\n".join(self.source.splitlines()[first.end_lineno or 0 :]).strip() + "\n"
 
 
-def generated(count: int = GENERATED) -> list[Example]:
+def generated(count: int = GENERATED) -> list[TimedSnippet]:
     """`count` small compiles, all different, the same on every machine."""
     return [_generated(number) for number in range(1, count + 1)]
 
 
-def _generated(number: int) -> Example:
+def _generated(number: int) -> TimedSnippet:
     kind, body, grad = SHAPES[number % len(SHAPES)]
     tail = "y.sum().backward()\nprint(x.grad.shape)" if grad else "print(y.shape)"
     source = TEMPLATE.format(
@@ -84,17 +84,17 @@ def _generated(number: int) -> Example:
         grad=grad,
         tail=tail,
     )
-    return Example(f"generated/{kind}_{number:02d}", source)
+    return TimedSnippet(f"generated/{kind}_{number:02d}", source)
 
 
-def of_the_site() -> list[Example]:
+def of_the_site() -> list[TimedSnippet]:
     """The site's snippets that run without a GPU, beside others, and end without an error."""
     from tclab import snippets
 
     able = [
         s for s in snippets.find(ROOT) if "cuda" not in s.needs and not s.alone and not s.raises
     ]
-    return [Example(s.name, s.source) for s in able]
+    return [TimedSnippet(s.name, s.source) for s in able]
 
 
 # ----------------------------------------------------------------------------- projects
@@ -137,7 +137,7 @@ markdown_extensions: [md_in_html, pymdownx.highlight, pymdownx.superfences, pymd
 {more}"""
 
 
-def ours(folder: Path, examples: Iterable[Example]) -> Path:
+def ours(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
     """Our own project: a snippet file and a page for each example."""
     fresh(folder)
     hook = "from tclab.page.hooks import *  # noqa: F403\n"
@@ -154,7 +154,7 @@ def ours(folder: Path, examples: Iterable[Example]) -> Path:
     return folder
 
 
-def plain(folder: Path, examples: Iterable[Example]) -> Path:
+def plain(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
     """MkDocs with markdown-exec: the code in an executed fence on a page of its own."""
     write_includes(fresh(folder))
     write(folder / "mkdocs.yml", MKDOCS.format(strict="false", more=""))
@@ -187,7 +187,7 @@ kernelspec:
 """
 
 
-def myst(folder: Path, examples: list[Example]) -> Path:
+def myst(folder: Path, examples: list[TimedSnippet]) -> Path:
     """Sphinx with MyST-NB and jupyter-cache: a text notebook for each example."""
     write_includes(fresh(folder))
     write(folder / "source" / "conf.py", MYST_CONF)
@@ -215,7 +215,7 @@ sphinx_gallery_conf = {
 """
 
 
-def gallery(folder: Path, examples: Iterable[Example]) -> Path:
+def gallery(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
     """Sphinx with sphinx-gallery, two examples at a time."""
     write_includes(fresh(folder))
     write(folder / "source" / "conf.py", GALLERY_CONF)

@@ -1,4 +1,4 @@
-"""The short form of a report: counts and causes, no differences."""
+"""The summary of a report: counts and causes, no differences."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tclab.verify import short
+from tclab.verify import summary
 
 COUNTS = {"kernels": 2, "identical": 2, "either": 0, "different": 0, "refused": 0}
 
@@ -24,7 +24,7 @@ COUNTS = {"kernels": 2, "identical": 2, "either": 0, "different": 0, "refused": 
     ],
 )  # fmt: skip
 def test_why_is_a_line(verdict: str, reason: str, why: str) -> None:
-    assert short.why({"verdict": verdict, "reason": reason}) == why
+    assert summary.why(verdict, reason) == why
 
 
 def test_a_row_a_line_and_no_differences(tmp_path, capsys) -> None:
@@ -39,7 +39,7 @@ def test_a_row_a_line_and_no_differences(tmp_path, capsys) -> None:
     path.write_text(
         json.dumps({"environment": {"gpu": "G"}, "seconds": 3.0, "functions": [row] * 2})
     )
-    short.main(path)
+    summary.main(path)
     out = capsys.readouterr().out
     assert len(out.splitlines()) == 4
     told = json.loads(out)

@@ -1,0 +1,68 @@
+"""A piece of Markdown as lines: which belong to the metadata, to a fence, to a heading."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+from tclab.page.prose import fences
+from tclab.page.prose.fences import Fence
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_HEADING = re.compile(r"^(#+) +(.*?) *$")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading outside fences: `level` 1 is the page's title, `words` are as written."""
+
+    line: int
+    level: int
+    words: str
+
+
+@dataclass(frozen=True)
+class MarkdownText:
+    """The text of a page, or of a lab's cell. Every line it speaks of is the file's, from 1.
+
+    `page` is the file as errors name it, `first_line` where the text begins in it.
+    """
+
+    page: str
+    text: str
+    first_line: int = 1
+
+    def place(self, offset: int) -> str:
+        """``page:line`` of an offset in the text."""
+        return f"{self.page}:{self.line_of(offset)}"
+
+    def line_of(self, offset: int) -> int:
+        return self.first_line + self.text.count("\n", 0, offset)
+
+    @cached_property
+    def lines(self) -> tuple[tuple[int, str], ...]:
+        """Each line with its number."""
+        return tuple(enumerate(self.text.split("\n"), self.first_line))
+
+    @cached_property
+    def body_line(self) -> int:
+        """The first line below the metadata."""
+        metadata = _FRONT_MATTER.match(self.text)
+        return self.line_of(metadata.end()) if metadata else self.first_line
+
+    @cached_property
+    def fences(self) -> tuple[Fence, ...]:
+        """The outermost fences, in order. PageError for one that cannot be read."""
+        return tuple(fences.find(self.text, self.page, self.first_line))
+
+    @cached_property
+    def fenced(self) -> frozenset[int]:
+        """The lines of fences, from the opening to the closing one."""
+        return frozenset(n for fence in self.fences for n in range(fence.line, fence.end + 1))
+
+    @cached_property
+    def headings(self) -> tuple[Heading, ...]:
+        """The headings, in order."""
+        matches = ((n, _HEADING.match(line)) for n, line in self.lines if n not in self.fenced)
+        return tuple(Heading(n, len(m[1]), m[2]) for n, m in matches if m)

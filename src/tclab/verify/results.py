@@ -1,0 +1,96 @@
+"""What the comparison is made of, as it is kept in JSON: a result a side, a row a function, the
+report. `OUT/gpu/` and `OUT/target/` have a file a function, `OUT/report.json` all rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypedDict, cast, get_args
+
+SIDES = ("gpu", "target")
+#: What kernels are counted as.
+Count = Literal["kernels", "identical", "either", "different", "refused"]
+COUNTS: tuple[Count, ...] = get_args(Count)
+
+
+class Variant(TypedDict):
+    """Another way that a target's compile may go, where the GPU would time something: `wrappers`
+    stand for `instead_of` of the first way's, after its first `after`.
+    """
+
+    questions: list[str]
+    wrappers: list[str]
+    after: int
+    instead_of: int
+
+
+class Result(TypedDict, total=False):
+    """One function on one side. `status` is done, refused, failed or crashed, the latter three with
+    a `reason`. Of what is done `wrappers` are the texts of the output code, a graph each; a target
+    also has its variants and what it cannot show.
+    """
+
+    status: str
+    reason: str
+    wrappers: list[str]
+    variants: list[Variant]
+    gaps: list[str]
+    seconds: float
+
+
+class Counts(TypedDict):
+    """How many kernels there are, and what they are counted as."""
+
+    kernels: int
+    identical: int
+    either: int
+    different: int
+    refused: int
+
+
+class Row(Counts):
+    """The comparison of one function. `way` says which of two the GPU went, '' where there is one;
+    `seconds` are those of both sides.
+    """
+
+    name: str
+    verdict: str
+    reason: str
+    way: str
+    seconds: list[float | None]
+
+
+class Report(Counts):
+    """All rows; `environment` has the versions of torch and triton, and the gpu; `missing` are the
+    functions that a side has no result of yet.
+    """
+
+    environment: dict[str, str]
+    missing: list[str]
+    functions: list[Row]
+    seconds: float
+
+
+def file(out: Path, side: str, name: str) -> Path:
+    """Where the result of one side of a function is kept."""
+    return out / side / f"{name.replace('/', '.')}.json"
+
+
+def save(path: Path, data: Mapping[str, Any], indent: int | None = None) -> None:
+    """Keep a result or a report; it is there as a whole, or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
+    new.write_text(json.dumps(data, indent=indent) + "\n", encoding="utf-8")
+    new.replace(path)
+
+
+def load(out: Path, side: str, name: str) -> Result:
+    """A result as it was saved."""
+    return cast("Result", json.loads(file(out, side, name).read_text(encoding="utf-8")))
+
+
+def report(path: Path) -> Report:
+    """A report as it was saved."""
+    return cast("Report", json.loads(path.read_text(encoding="utf-8")))

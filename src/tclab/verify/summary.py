@@ -1,0 +1,55 @@
+"""A report without the differences it found: small enough to be kept beside the project.
+
+python -m tclab.verify.summary REPORT.json > records/h200-torch2.11/whole_models.json
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from tclab.verify import results
+from tclab.verify.results import COUNTS, Report, Row
+
+# RuntimeError: Unhandled FakeTensor Device Propagation for aten.add.Tensor, found two …
+_ERROR = re.compile(r"(?:[\w.]+\.)?(\w+(?:Error|Exception)\b[:(].*)")
+_LONGEST = 120
+
+
+def summary(report: Report, day: str) -> dict[str, Any]:
+    """The report of `compare`: a row a model, with its counts, verdict and cause."""
+    head = {"environment": report["environment"], "recorded": day, "seconds": report["seconds"]}
+    return head | {"models": [_short(row) for row in report["functions"]]}
+
+
+def _short(row: Row) -> dict[str, object]:
+    fields: Mapping[str, object] = row
+    short = {name: fields[name] for name in ("name", *COUNTS, "verdict", "seconds")}
+    return short | {"why": why(row["verdict"], row["reason"])}
+
+
+def why(verdict: str, reason: str) -> str:
+    """What the GPU times, or the error that ended a side; '' for a difference of text."""
+    if timed := reason.count("pad: "):
+        return f"{timed} padding{'s' * (timed > 1)} that the GPU times"
+    errors = [m[1] for line in reason.splitlines() if (m := _ERROR.search(line))]
+    error = errors[-1] if errors and verdict not in ("different", "same kernels") else ""
+    return error if len(error) <= _LONGEST else f"{error[:_LONGEST]} …"
+
+
+def main(path: Path) -> None:
+    """Print the summary of a report, a row a line, dated by its file."""
+    import datetime as dt
+
+    day = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.timezone.utc)
+    head = summary(results.report(path), day.date().isoformat())
+    rows = ",\n".join(json.dumps(row) for row in head.pop("models"))
+    sys.stdout.write(f'{json.dumps(head)[:-1]}, "models": [\n{rows}\n]}}\n')
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
