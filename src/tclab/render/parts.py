@@ -51,6 +51,14 @@ def count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def byte_count(number: int) -> str:
+    """Bytes in KiB and MiB where they are many."""
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if number >= unit:
+            return f"{number / unit:,.4g} {name}"
+    return f"{number:,} bytes"
+
+
 def line_count(text: str) -> int:
     """Lines of `text`; a last newline begins no line."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0

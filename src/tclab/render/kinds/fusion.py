@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tclab.model import NOTHING_SHARED
 from tclab.render import columns, highlight, parts
-from tclab.render.decisions.partition import size
 from tclab.render.escape import COMMA, NOTHING, SPACE, Html, esc, join, markup, tag
 from tclab.render.options import Options, place
+from tclab.render.parts import byte_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def summary(pairs: FusionPairs) -> str:
     return (
         f"{parts.count(len(pairs.nodes), 'node')}, in the end {into}. "
         f"{parts.count(len(pairs.pairs), 'pair')} considered, {len(fused)} fused: "
-        f"{size(saved)} of memory traffic saved."
+        f"{byte_count(saved)} of memory traffic saved."
     )
 
 
@@ -68,10 +68,10 @@ def gain(pair: FusionPair) -> str:
     """What fusing saved, or what both touch."""
     if pair.saved is not None:
         return (
-            f"saves {size(pair.saved)}: {size(pair.before or 0)} alone, "
-            f"{size(pair.after or 0)} together"
+            f"saves {byte_count(pair.saved)}: {byte_count(pair.before or 0)} alone, "
+            f"{byte_count(pair.after or 0)} together"
         )
-    return f"shares {size(pair.bytes)}" if pair.shared else "shares nothing in the same order"
+    return f"shares {byte_count(pair.bytes)}" if pair.shared else "shares nothing in the same order"
 
 
 # ------------------------------------------------------------------------------ HTML
@@ -100,7 +100,7 @@ def _shared(pair: FusionPair, most: int) -> Html:
     if not pair.shared:
         return NOTHING
     bar = tag("span", class_="tclab-amount", style=f"--w:{100 * pair.bytes / most:.3f}%")
-    named = [join([parts.code(name), esc(size(n))], SPACE) for name, n in pair.shared.items()]
+    named = [join([parts.code(name), esc(byte_count(n))], SPACE) for name, n in pair.shared.items()]
     return tag("div", bar, esc("both touch "), join(named, COMMA), class_="tclab-shared")
 
 

@@ -8,6 +8,7 @@ from tclab.model import FATES
 from tclab.render import columns, parts
 from tclab.render.escape import SPACE, Html, esc, join, tag
 from tclab.render.options import Options, place
+from tclab.render.parts import byte_count
 
 if TYPE_CHECKING:
     from tclab.model import PartedValue, Partition
@@ -21,18 +22,10 @@ _TOLD = {
 }
 
 
-def size(number: int) -> str:
-    """Bytes in KiB and MiB where they are many."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if number >= unit:
-            return f"{number / unit:,.4g} {name}"
-    return f"{number:,} bytes"
-
-
 def summary(partition: Partition) -> str:
     """What is saved, and what is not because it is computed again."""
-    saved, again = (partition.bytes_of(fate) for fate in ("saved", "recomputed"))
-    return f"{size(saved)} saved for the backward; {size(again)} not, since it is computed again."
+    saved, again = (byte_count(partition.bytes_of(fate)) for fate in ("saved", "recomputed"))
+    return f"{saved} saved for the backward; {again} not, since it is computed again."
 
 
 def why(value: PartedValue, partition: Partition) -> str:
@@ -56,9 +49,9 @@ def _bars(partition: Partition) -> Html:
             width = f"--w:{100 * number / whole:.3f}%"
             bars.append(tag("span", class_=kind, style=width))
         swatch = tag("span", class_=f"tclab-swatch {kind}")
-        amount = tag("strong", esc(size(number)))
+        amount = tag("strong", esc(byte_count(number)))
         names.append(tag("li", swatch, amount, SPACE, esc(_TOLD[fate])))
-    label = ", ".join(f"{size(number)} {_TOLD[fate]}" for fate, number in sizes)
+    label = ", ".join(f"{byte_count(number)} {_TOLD[fate]}" for fate, number in sizes)
     bar = tag("div", *bars, class_="tclab-bytes", role="img", aria_label=label)
     return join([bar, tag("ul", *names, class_="tclab-legend tclab-fates")])
 
@@ -68,7 +61,7 @@ def _cells(value: PartedValue, artifact: Partition, most: int) -> tuple[str, str
     kind = f"tclab-fate-{_CLASSES[value.fate]}"
     width = f"--w:{100 * value.bytes / most if owner else 0:.3f}%"
     bar = tag("span", class_=f"tclab-amount {kind}", style=width)
-    held = join([bar, esc(size(value.bytes))], SPACE) if owner else parts.DASH
+    held = join([bar, esc(byte_count(value.bytes))], SPACE) if owner else parts.DASH
     return value.name, kind, held, why(value, artifact)
 
 
@@ -94,7 +87,7 @@ def text(artifact: Partition) -> str:
     rows = []
     for value in artifact.values:
         owner = next(v for v in artifact.values if v.storage == value.storage) is value
-        held = size(value.bytes) if owner else "–"
+        held = byte_count(value.bytes) if owner else "–"
         rows.append((value.name, value.target, value.fate, held, why(value, artifact)))
     head = ("value", "operation", "what becomes of it", "storage", "why")
     return columns.join(
