@@ -109,14 +109,14 @@ def block(
     Built as Material's own blocks are (``div.highlight > pre > code``), so that its
     colours and its copy button work.
     """
-    shown = lines(code, language)
-    width = len(str(first_line + len(shown) - 1))
+    marked = lines(code, language)
+    width = len(str(first_line + len(marked) - 1))
     body = []
-    for at, html in enumerate(shown, first_line):
+    for at, html in enumerate(marked, first_line):
         margin = tag("span", data_linenos=f"{at:>{width}} ") if numbers else NOTHING
         line = margin, html, NEWLINE
         body.append(tag("span", *line, id=options.id(f"L{at}")) if anchors else join(line))
-    height = f"--lines:{len(shown)}"  # so that code off the screen need not be laid out
+    height = f"--lines:{len(marked)}"  # so that code off the screen need not be laid out
     inner = tag("code", *body, tabindex="0", aria_label=label or None, style=height)
     return tag(
         "div",

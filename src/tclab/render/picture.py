@@ -44,13 +44,13 @@ CLASSES = {
 def short_target(node: Node) -> str:
     """The name of what a node calls, as short as is clear: ``add.Tensor``, ``linear``."""
     target = clean(node.target)
-    if found := re.match(r"<(?:built-in )?(?:function|method) ([\w.]+)", target):
-        target = found[1]
+    if match := re.match(r"<(?:built-in )?(?:function|method) ([\w.]+)", target):
+        target = match[1]
     if node.op == "call_module":
         return target
     pieces = target.split(".")
-    if found := re.search(r"(?:^|\.)(aten|prims|_quantized|inductor)\.(.+)$", target):
-        return found[2].removesuffix(".default")
+    if match := re.search(r"(?:^|\.)(aten|prims|_quantized|inductor)\.(.+)$", target):
+        return match[2].removesuffix(".default")
     return pieces[-1] or target
 
 
@@ -61,8 +61,8 @@ def op_class(node: Node) -> str:
     if node.op == "output":
         return "output"
     name = short_target(node).split(".")[0].rstrip("_") or short_target(node)
-    found = (kind for kind, pattern in _KINDS.items() if re.fullmatch(pattern, name))
-    return next(found, "call")
+    kinds = (kind for kind, pattern in _KINDS.items() if re.fullmatch(pattern, name))
+    return next(kinds, "call")
 
 
 def type_of(node: Node) -> str:
@@ -80,10 +80,10 @@ def _label(node: Node) -> tuple[str, str]:
 
 def _input_name(name: str) -> str:
     """``n1.weight`` for Dynamo's ``l_self_modules_n1_parameters_weight_``; else the name."""
-    found = re.fullmatch(r"[lL]_\w+?_((?:modules|parameters|buffers)_\w+?)_*", name)
-    if not found:
+    match = re.fullmatch(r"[lL]_\w+?_((?:modules|parameters|buffers)_\w+?)_*", name)
+    if not match:
         return name
-    pieces = re.split(r"_?(?:modules|parameters|buffers)_", found[1])
+    pieces = re.split(r"_?(?:modules|parameters|buffers)_", match[1])
     return ".".join(piece for piece in pieces if piece)
 
 
@@ -109,9 +109,9 @@ class _Drawing:
 
 
 def _draw(nodes: Sequence[Node]) -> _Drawing:
-    shown = scene(nodes)
-    found = lay_out(shown)
-    longest = max((len(part) for box in shown.boxes for part in _label(box.node)), default=6)
+    drawn = scene(nodes)
+    layout = lay_out(drawn)
+    longest = max((len(part) for box in drawn.boxes for part in _label(box.node)), default=6)
     box = max(64.0, longest * _CHAR + 18)
     step_x, step_y = box + _GAP_X, _HEIGHT + _GAP_Y
 
@@ -119,12 +119,12 @@ def _draw(nodes: Sequence[Node]) -> _Drawing:
         return p[0] * step_x + box / 2 + _MARGIN, p[1] * step_y + _HEIGHT / 2 + _MARGIN
 
     return _Drawing(
-        shown,
-        tuple(at(p) for p in found.centres),
-        tuple(tuple(at(p) for p in route) for route in found.routes),
+        drawn,
+        tuple(at(p) for p in layout.centres),
+        tuple(tuple(at(p) for p in route) for route in layout.routes),
         box,
-        width=found.columns * step_x + box + 2 * _MARGIN,
-        height=found.rows * step_y + _HEIGHT + 2 * _MARGIN,
+        width=layout.columns * step_x + box + 2 * _MARGIN,
+        height=layout.rows * step_y + _HEIGHT + 2 * _MARGIN,
     )
 
 

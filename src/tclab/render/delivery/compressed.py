@@ -38,14 +38,14 @@ class Compressed(Delivery):
         return [self._noted(f"packed{number}-{stage}", pane) for pane in panes]
 
     def _noted(self, name: str, pane: Code) -> Html:
-        held = self.elements.setdefault(name, [])
-        held.append(_content(pane))
+        parts = self.elements.setdefault(name, [])
+        parts.append(_content(pane))
         return tag(
             "div",
             tag("p", _NOTE),
             class_="tclab-away",
             data_code=name,
-            data_part=len(held) - 1,
+            data_part=len(parts) - 1,
             data_src="#",
             data_marked=isinstance(pane, MarkedCode),
             style=pane.style,

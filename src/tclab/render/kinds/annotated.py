@@ -20,11 +20,11 @@ def _graphs(artifact: Annotated) -> dict[int, str]:
 
 def _notes(artifact: Annotated) -> dict[int, list[LineNote]]:
     """Notes by line, in order; one on no line of the code stands at the last."""
-    found: dict[int, list[LineNote]] = defaultdict(list)
+    by_line: dict[int, list[LineNote]] = defaultdict(list)
     last = artifact.first_line + max(1, parts.line_count(clean(artifact.code))) - 1
     for note in artifact.notes:
-        found[min(max(note.line, artifact.first_line), last)].append(note)
-    return found
+        by_line[min(max(note.line, artifact.first_line), last)].append(note)
+    return by_line
 
 
 def _note(note: LineNote) -> Html:
@@ -54,11 +54,11 @@ def _margins(artifact: Annotated, count: int) -> list[str]:
     """What stands left of each line: its number, and the graphs."""
     graphs = _graphs(artifact)
     numbers = len(str(artifact.first_line + count - 1))
-    shown = [_short(graphs.get(line, "")) for line in range(1, count + 1)]
-    wide = max(map(columns.width, shown), default=0)
+    labels = [_short(graphs.get(line, "")) for line in range(1, count + 1)]
+    wide = max(map(columns.width, labels), default=0)
     return [
         f"{artifact.first_line + i:>{numbers}} {text}{' ' * (wide - columns.width(text))} "
-        for i, text in enumerate(shown)
+        for i, text in enumerate(labels)
     ]
 
 
@@ -71,10 +71,10 @@ def _short(graphs: str) -> str:
 
 def html(artifact: Annotated, options: Options) -> Html:
     """The code under its file name; below a line what is said of it."""
-    shown = highlight.lines(artifact.code, artifact.language)
+    lines = highlight.lines(artifact.code, artifact.language)
     notes, graphs = _notes(artifact), _graphs(artifact)
     body = []
-    for line, (code, margin) in enumerate(zip(shown, _margins(artifact, len(shown))), 1):
+    for line, (code, margin) in enumerate(zip(lines, _margins(artifact, len(lines))), 1):
         at = artifact.first_line + line - 1
         body.append(_line(code, at, margin, graphs.get(line, ""), notes.get(at, []), options))
     inner = tag("code", *body, tabindex="0", aria_label=one_line(artifact.title) or None)
@@ -92,6 +92,6 @@ def text(artifact: Annotated) -> str:
         out.append(f"{margin}│ {code}".rstrip())
         indent = " " * columns.width(margin) + "│   "
         for note in notes.get(artifact.first_line + line, []):
-            said = f"{note.label}: {note.text}" + (f" ({note.detail})" if note.detail else "")
-            out.append(columns.paragraph(said, indent[:-2] + "^ ", indent))
+            sentence = f"{note.label}: {note.text}" + (f" ({note.detail})" if note.detail else "")
+            out.append(columns.paragraph(sentence, indent[:-2] + "^ ", indent))
     return columns.join(*out)

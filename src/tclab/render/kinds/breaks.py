@@ -19,8 +19,8 @@ _REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb/"
 
 def registry_url(gb_id: str) -> str:
     """The page of a graph break in PyTorch's registry; '' for what is not such an id."""
-    found = re.fullmatch(r"GB(\d{4})", gb_id)
-    return f"{_REGISTRY}gb{found[1]}.html" if found else ""
+    match = re.fullmatch(r"GB(\d{4})", gb_id)
+    return f"{_REGISTRY}gb{match[1]}.html" if match else ""
 
 
 def summary(breaks: Breaks) -> str:
@@ -62,8 +62,8 @@ def _stack(item: Break, options: Options) -> Html:
 
 def _more(item: Break) -> str:
     """The reason, where the break's type and the explanation do not say it already."""
-    said = ("", item.gb_type or item.reason, item.explanation)
-    return "" if item.reason.strip() in [text.strip() for text in said] else item.reason
+    elsewhere = ("", item.gb_type or item.reason, item.explanation)
+    return "" if item.reason.strip() in [text.strip() for text in elsewhere] else item.reason
 
 
 def _break(item: Break, options: Options) -> Html:
@@ -88,9 +88,9 @@ def _break(item: Break, options: Options) -> Html:
 
 def html(artifact: Breaks, options: Options) -> Html:
     """The number of breaks and graphs, then each break."""
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    count = parts.note(summary(artifact))
     items = [_break(item, options) for item in artifact]
-    return join([said, tag("ol", *items, class_="tclab-breaks")]) if items else said
+    return join([count, tag("ol", *items, class_="tclab-breaks")]) if items else count
 
 
 def _text(number: int, item: Break) -> Iterator[str]:

@@ -34,8 +34,8 @@ def in_rows(artifact: Candidates, *, names_once: bool = False) -> Table:
     before: tuple[Cell, ...] = ()
     for candidate in artifact:
         name = candidate.kernel, candidate.rule
-        shown = ("", "") if names_once and name == before else name
-        rows.append((*shown, str(candidate.config), *_taken(candidate)))
+        first = ("", "") if names_once and name == before else name
+        rows.append((*first, str(candidate.config), *_taken(candidate)))
         before = name
     formats = ("", "", "", "d", ",d", ",d", "")
     return Table(artifact.title, artifact.name, COLUMNS, tuple(rows), formats=formats)

@@ -45,8 +45,8 @@ def data(artifact: Chart) -> Table:
 def describe(artifact: Chart) -> str:
     """What a screen reader says for the picture."""
     kind = _KINDS.get(artifact.style, "Line chart")
-    said = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
-    return said + ", ".join(_range(artifact, label) for label in artifact.series)
+    start = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
+    return start + ", ".join(_range(artifact, label) for label in artifact.series)
 
 
 def _range(artifact: Chart, label: str) -> str:
@@ -201,8 +201,8 @@ def picture(artifact: Chart, options: Options) -> Html:
         named = artifact.style == "line" and artifact.names
         return dots.marks(artifact, _positions(artifact)[0], axes, options) if named else NOTHING
 
-    told = artifact.title or "Chart", describe(artifact)
-    return drawn(fill, _size(artifact), options, *told, marks)
+    title = artifact.title or "Chart"
+    return drawn(fill, _size(artifact), options, title, describe(artifact), marks)
 
 
 def drawn(
@@ -259,12 +259,12 @@ def html(artifact: Chart, options: Options) -> Html:
     """Legend, picture, caption, and the data folded."""
     if not artifact.x or not artifact.series:
         return parts.note("No data.")
-    shown = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
+    drawing = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
     caption = parts.caption(artifact.caption)
     body = table.html(data(artifact), options, dots.linked(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
     named = NOTHING if artifact.style == "span" else legend(artifact.series)
-    return join([named, shown, caption, numbers])
+    return join([named, drawing, caption, numbers])
 
 
 def text(artifact: Chart) -> str:

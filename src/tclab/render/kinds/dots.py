@@ -69,9 +69,9 @@ def _dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Iter
     height = axes.figure.bbox.height
     for ys in artifact.series.values():
         for i, y in enumerate(ys):
-            if y is not None and (said := name(artifact, i)):
+            if y is not None and (label := name(artifact, i)):
                 x, up = axes.transData.transform((xs[i], float(y)))
-                title = one_line(f"{said}: {table.cell(y)} {artifact.y_label}")
+                title = one_line(f"{label}: {table.cell(y)} {artifact.y_label}")
                 yield Dot(x, height - up, title, href(artifact, i, options))
 
 
@@ -80,11 +80,11 @@ def _places(dots: list[Dot]) -> list[list[Dot]]:
     places: list[list[Dot]] = []
     for dot in dots:
         near = (place for place in places if place[0].to(dot) < _ONE_PLACE)
-        found = next(near, None)
-        if found is None:
+        same = next(near, None)
+        if same is None:
             places.append([dot])
         else:
-            found.append(dot)
+            same.append(dot)
     return places
 
 
@@ -111,6 +111,6 @@ def linked(artifact: Chart, options: Options) -> list[Html]:
     """The names as cells of a table, in order: HTML, '' for none."""
     cells = []
     for i in range(len(artifact.x)):
-        said, url = esc(name(artifact, i)), href(artifact, i, options)
-        cells.append(tag("a", said, href=url) if said and url else said)
+        label, url = esc(name(artifact, i)), href(artifact, i, options)
+        cells.append(tag("a", label, href=url) if label and url else label)
     return cells

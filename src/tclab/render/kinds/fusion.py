@@ -155,11 +155,11 @@ def html(artifact: FusionPairs, options: Options) -> Html:
     if not artifact.nodes:
         return parts.note("Nothing was scheduled.")
     telling, apart, later = sorted_out(artifact)
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    count = parts.note(summary(artifact))
     nothing, could = (parts.count(len(each), "pair") for each in (apart, later))
     return join(
         (
-            said,
+            count,
             _groups(artifact),
             _cards(telling, artifact, options),
             _folded(f"{nothing} with {NOTHING_SHARED} in the same order", apart),

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import NOTHING, Html, clean, esc, join, markup, tag
+from tclab.render.escape import NOTHING, Html, clean, join, markup
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def html(artifact: Guards, options: Options) -> Html:
     """Counts, table, tree."""
     if not artifact.guards:
         return join([parts.note("No guards."), _tree(artifact, options)])
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    count = parts.note(summary(artifact))
     body = _table(artifact, options)
     if options.folds(len(artifact) * 2):
         body = parts.fold(f"All {parts.count(len(artifact), 'guard')}", body)
-    return join([said, parts.chips(counts(artifact)), body, _tree(artifact, options)])
+    return join([count, parts.chips(counts(artifact)), body, _tree(artifact, options)])
 
 
 def text(artifact: Guards) -> str:

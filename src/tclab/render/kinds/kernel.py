@@ -28,8 +28,8 @@ def _function(artifact: Kernel) -> list[excerpt.Range]:
     if artifact.language != "python" or not artifact.kernel_name:
         return []
     shift = artifact.first_line - 1
-    found = excerpt.function(artifact.code, artifact.kernel_name)
-    return [(a + shift, b + shift) for a, b in found if b - a < FOLD_LINES]
+    ranges = excerpt.function(artifact.code, artifact.kernel_name)
+    return [(a + shift, b + shift) for a, b in ranges if b - a < FOLD_LINES]
 
 
 def text(artifact: Kernel) -> str:

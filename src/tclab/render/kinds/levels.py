@@ -65,8 +65,8 @@ def html(artifact: Levels, options: Options) -> Html:
         for level in artifact.levels
     )
     head = tag("div", *names, class_="tclab-level-names", aria_hidden="true")
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    return join([said, head, tag("ol", *rows, class_="tclab-levels")])
+    count = parts.note(summary(artifact))
+    return join([count, head, tag("ol", *rows, class_="tclab-levels")])
 
 
 def _rows(at: int, call: LevelCall, levels: Levels) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tclab.model import PartedValue, Partition
 
 _CLASSES = dict(zip(FATES, ("input", "saved", "again", "forward"), strict=True))
-_TOLD = {
+_MEANINGS = {
     "input": "there anyway",
     "saved": "saved for the backward",
     "recomputed": "computed again in the backward, and not saved",
@@ -50,8 +50,8 @@ def _bars(partition: Partition) -> Html:
             bars.append(tag("span", class_=kind, style=width))
         swatch = tag("span", class_=f"tclab-swatch {kind}")
         amount = tag("strong", esc(byte_count(number)))
-        names.append(tag("li", swatch, amount, SPACE, esc(_TOLD[fate])))
-    label = ", ".join(f"{byte_count(number)} {_TOLD[fate]}" for fate, number in sizes)
+        names.append(tag("li", swatch, amount, SPACE, esc(_MEANINGS[fate])))
+    label = ", ".join(f"{byte_count(number)} {_MEANINGS[fate]}" for fate, number in sizes)
     bar = tag("div", *bars, class_="tclab-bytes", role="img", aria_label=label)
     return join([bar, tag("ul", *names, class_="tclab-legend tclab-fates")])
 
@@ -61,8 +61,8 @@ def _cells(value: PartedValue, artifact: Partition, most: int) -> tuple[str, str
     kind = f"tclab-fate-{_CLASSES[value.fate]}"
     width = f"--w:{100 * value.bytes / most if owner else 0:.3f}%"
     bar = tag("span", class_=f"tclab-amount {kind}", style=width)
-    held = join([bar, esc(byte_count(value.bytes))], SPACE) if owner else parts.DASH
-    return value.name, kind, held, why(value, artifact)
+    storage = join([bar, esc(byte_count(value.bytes))], SPACE) if owner else parts.DASH
+    return value.name, kind, storage, why(value, artifact)
 
 
 def html(artifact: Partition, options: Options) -> Html:
@@ -72,14 +72,14 @@ def html(artifact: Partition, options: Options) -> Html:
     most = max(value.bytes for value in artifact.values) or 1
     rows = []
     for value in artifact.values:
-        name, kind, held, reason = _cells(value, artifact, most)
+        name, kind, storage, reason = _cells(value, artifact, most)
         fate = tag("span", esc(value.fate), class_=f"tclab-fate {kind}")
         operation = parts.code(value.target)
-        rows.append((parts.code(name), operation, fate, held, parts.prose(reason),
+        rows.append((parts.code(name), operation, fate, storage, parts.prose(reason),
                      place(value.location, options)))  # fmt: skip
     head = ("Value", "Operation", "What becomes of it", "Storage", "Why", "Code")
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    return join([said, _bars(artifact), parts.table(head, rows, label=artifact.title)])
+    count = parts.note(summary(artifact))
+    return join([count, _bars(artifact), parts.table(head, rows, label=artifact.title)])
 
 
 def text(artifact: Partition) -> str:
@@ -87,8 +87,8 @@ def text(artifact: Partition) -> str:
     rows = []
     for value in artifact.values:
         owner = next(v for v in artifact.values if v.storage == value.storage) is value
-        held = byte_count(value.bytes) if owner else "–"
-        rows.append((value.name, value.target, value.fate, held, why(value, artifact)))
+        storage = byte_count(value.bytes) if owner else "–"
+        rows.append((value.name, value.target, value.fate, storage, why(value, artifact)))
     head = ("value", "operation", "what becomes of it", "storage", "why")
     return columns.join(
         columns.heading(artifact.title, summary(artifact)), columns.table(head, rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, parts
-from tclab.render.escape import Html, clean, esc, join, markup, tag
+from tclab.render.escape import Html, clean, join, markup
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -20,9 +20,9 @@ def summary(recompiles: Recompiles) -> str:
 
 def html(artifact: Recompiles, options: Options) -> Html:
     """A row for each recompile."""
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    count = parts.note(summary(artifact))
     if not artifact.recompiles:
-        return said
+        return count
     rows = [
         (
             parts.code(r.compile_id),
@@ -33,7 +33,7 @@ def html(artifact: Recompiles, options: Options) -> Html:
         for r in artifact
     ]
     head = ("Compile", "Function", "Guard that failed", "Code")
-    return join([said, parts.table(head, rows, label=f"Recompiles {artifact.title}")])
+    return join([count, parts.table(head, rows, label=f"Recompiles {artifact.title}")])
 
 
 def text(artifact: Recompiles) -> str:

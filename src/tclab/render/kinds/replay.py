@@ -23,10 +23,11 @@ def _ending(call: CachedCall) -> tuple[str, str]:
 
 def summary(replay: Replay) -> str:
     """How many calls hit, and how many were compiled."""
-    hits, made = sum(bool(c.hit) for c in replay), sum(bool(c.made) for c in replay)
-    said = f"{parts.count(len(replay.calls), 'call')}: {parts.count(hits, 'hit')}, {made} compiled"
-    rest = len(replay.calls) - hits - made
-    return said + (f", {rest} without compiled code." if rest else ".")
+    hits, compiles = sum(bool(c.hit) for c in replay), sum(bool(c.made) for c in replay)
+    calls, hit = parts.count(len(replay.calls), "call"), parts.count(hits, "hit")
+    rest = len(replay.calls) - hits - compiles
+    eager = f", {rest} without compiled code" if rest else ""
+    return f"{calls}: {hit}, {compiles} compiled{eager}."
 
 
 def _attempt(attempt: Attempt) -> Html:
@@ -50,17 +51,17 @@ def html(artifact: Replay, options: Options) -> Html:
     if not artifact.calls:
         return parts.note("No calls.")
     rows = [_call(i, call) for i, call in enumerate(artifact, 1)]
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    return join([said, tag("ol", *rows, class_="tclab-replay", id=options.id("calls"))])
+    count = parts.note(summary(artifact))
+    return join([count, tag("ol", *rows, class_="tclab-replay", id=options.id("calls"))])
 
 
 def text(artifact: Replay) -> str:
     """The same, for a terminal: a row an entry tried."""
     rows = []
     for call in artifact:
-        tried = [(a.entry, a.failed or "all guards hold: hit") for a in call.attempts]
-        tried += [] if call.hit else [(call.made or "–", _ending(call)[1])]
-        rows += [(call.call if i == 0 else "", *each) for i, each in enumerate(tried)]
+        entries = [(a.entry, a.failed or "all guards hold: hit") for a in call.attempts]
+        entries += [] if call.hit else [(call.made or "–", _ending(call)[1])]
+        rows += [(call.call if i == 0 else "", *each) for i, each in enumerate(entries)]
     names = ("call", "entry", "guard that failed")
     return columns.join(
         columns.heading(artifact.title, summary(artifact)), columns.table(names, rows)

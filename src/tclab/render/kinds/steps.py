@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 def summary(steps: Steps) -> str:
     """How many instructions, and how many of them made a node."""
-    made = sum(bool(step.nodes) for step in steps)
-    return f"{parts.count(len(steps.steps), 'instruction')}, of which {made} made nodes."
+    with_nodes = sum(bool(step.nodes) for step in steps)
+    return f"{parts.count(len(steps.steps), 'instruction')}, of which {with_nodes} made nodes."
 
 
 def _stack(step: Instruction) -> Html:
@@ -50,9 +50,9 @@ def html(artifact: Steps, options: Options) -> Html:
         return parts.note("No instruction was executed.")
     whole = len(artifact.steps)
     cards = [_card(i, whole, step, options) for i, step in enumerate(artifact, 1)]
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    count = parts.note(summary(artifact))
     row = tag("ol", *cards, class_="tclab-steps")
-    return join([said, parts.scroll(row, artifact.title or "Steps", class_="tclab-walk")])
+    return join([count, parts.scroll(row, artifact.title or "Steps", class_="tclab-walk")])
 
 
 def text(artifact: Steps) -> str:

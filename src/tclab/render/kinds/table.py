@@ -53,9 +53,9 @@ def _at(values: tuple[str, ...], i: int) -> str:
 
 def _spec(column: tuple[Cell, ...]) -> str:
     """A format that gives a column of floats as many decimals as its longest needs, up to 3."""
-    shown = [f"{v:.4g}" for v in column if isinstance(v, float) and math.isfinite(v)]
-    decimals = max((len(s.partition(".")[2]) for s in shown), default=4)
-    return f".{decimals}f" if decimals <= 3 and not any("e" in s for s in shown) else ""
+    texts = [f"{v:.4g}" for v in column if isinstance(v, float) and math.isfinite(v)]
+    decimals = max((len(s.partition(".")[2]) for s in texts), default=4)
+    return f".{decimals}f" if decimals <= 3 and not any("e" in s for s in texts) else ""
 
 
 def cells(table: Table) -> list[list[str]]:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 _MOST_CALLS = 6
 
 
-def html(shown: Report, options: Options) -> Html:
+def html(report: Report, options: Options) -> Html:
     """Versions, counts, calls and gaps; links to the sections; the sections."""
-    sections = list(_sections(shown, replace(options, sources=_prefixes(shown, options))))
-    head = [_stamp(shown), _verdict(shown), _how(shown), *_alerts(shown)]
+    sections = list(_sections(report, replace(options, sources=_prefixes(report, options))))
+    head = [_stamp(report), _verdict(report), _how(report), *_alerts(report)]
     links = (tag("li", tag("a", esc(title), href=f"#{ident}")) for ident, title, _ in sections)
     contents = tag("ul", *links, class_="explain-contents")
     rest = (
@@ -41,49 +41,49 @@ def html(shown: Report, options: Options) -> Html:
     return join([*head, tag("nav", contents, aria_label="Contents"), *rest])
 
 
-def _prefixes(shown: Report, options: Options) -> dict[str, str]:
+def _prefixes(report: Report, options: Options) -> dict[str, str]:
     """File → the prefix of its lines' anchors."""
-    files = dict.fromkeys(source.filename for source in shown.sources)
+    files = dict.fromkeys(source.filename for source in report.sources)
     return {file: options.id(f"file{number}") for number, file in enumerate(files)}
 
 
 # --------------------------------------------------------------------------- the top
 
 
-def _stamp(shown: Report) -> Html:
+def _stamp(report: Report) -> Html:
     """Which PyTorch, which device, which day."""
-    spans = (tag("span", esc(piece)) for piece in words.made_by(shown))
+    spans = (tag("span", esc(piece)) for piece in words.made_by(report))
     return tag("p", *spans, class_="tclab-stamp")
 
 
-def _verdict(shown: Report) -> Html:
-    verdict = tag("p", tag("strong", esc(counts.verdict(shown))), class_="explain-lead")
-    costs = (tag("li", esc(cost)) for cost in counts.costs(shown))
+def _verdict(report: Report) -> Html:
+    verdict = tag("p", tag("strong", esc(counts.verdict(report))), class_="explain-lead")
+    costs = (tag("li", esc(cost)) for cost in counts.costs(report))
     return join([verdict, tag("ul", *costs, class_="explain-costs")])
 
 
-def _how(shown: Report) -> Html:
+def _how(report: Report) -> Html:
     """What was called, how often, for which device."""
-    calls = [tag("code", esc(call or "no arguments")) for call in shown.calls[:_MOST_CALLS]]
-    more = len(shown.calls) - len(calls)
+    calls = [tag("code", esc(call or "no arguments")) for call in report.calls[:_MOST_CALLS]]
+    more = len(report.calls) - len(calls)
     calls += [esc(f"{more} more")] if more else []
-    sentence = markup("{} {}.", esc(words.how(shown)), join(calls, markup(", then ")))
-    remarks = (tag("p", esc(text)) for text in shown.remarks)
+    sentence = markup("{} {}.", esc(words.how(report)), join(calls, markup(", then ")))
+    remarks = (tag("p", esc(text)) for text in report.remarks)
     return join([tag("p", sentence, class_="explain-calls"), *remarks])
 
 
-def _alerts(shown: Report) -> Iterator[Html]:
+def _alerts(report: Report) -> Iterator[Html]:
     """What the report lacks."""
-    if shown.refusal:
-        head = f"Not exact for {shown.target}, so not shown."
-        yield _alert(head, words.refusal(shown), shown.refusal.next_step)
-    for gap in shown.gaps:
-        head = f"A part is not known for {shown.target}."
+    if report.refusal:
+        head = f"Not exact for {report.target}, so not report."
+        yield _alert(head, words.refusal(report), report.refusal.next_step)
+    for gap in report.gaps:
+        head = f"A part is not known for {report.target}."
         yield _alert(head, f"{gap.place}: {gap.cause}.", gap.next_step)
-    for gap in shown.left_out:
+    for gap in report.left_out:
         yield _alert("Machine code is left out.", f"{gap.place}: {gap.cause}.", gap.next_step)
-    if shown.fault:
-        yield _alert("The stages are missing.", shown.fault, "please report it, with this page")
+    if report.fault:
+        yield _alert("The stages are missing.", report.fault, "please report it, with this page")
 
 
 def _alert(head: str, cause: str, step: str) -> Html:
@@ -94,28 +94,28 @@ def _alert(head: str, cause: str, step: str) -> Html:
 # --------------------------------------------------------------------------- sections
 
 
-def _sections(shown: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
+def _sections(report: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
     """Id, title and HTML of each section that has something to say."""
-    for name, title, inner in _titled(shown, options):
+    for name, title, inner in _titled(report, options):
         if inner:
             yield options.id(name), title, inner
 
 
-def _titled(shown: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
-    yield "kernels", "Kernels", _kernels(shown, options)
-    yield "candidates", "What the GPU would choose among", _candidates(shown, options)
-    yield "source", "Your source", _sources(shown, options)
-    yield "breaks", "Graph breaks", _breaks(shown, options)
-    if shown.recompiles.recompiles:
-        html = recompiles.html(shown.recompiles, options.under("recompile"))
+def _titled(report: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
+    yield "kernels", "Kernels", _kernels(report, options)
+    yield "candidates", "What the GPU would choose among", _candidates(report, options)
+    yield "source", "Your source", _sources(report, options)
+    yield "breaks", "Graph breaks", _breaks(report, options)
+    if report.recompiles.recompiles:
+        html = recompiles.html(report.recompiles, options.under("recompile"))
         yield "recompiles", "Recompiles", _own(html)
-    yield "chains", "From Python to the machine", _chains(shown, options)
-    if shown.symbols.symbols:
-        yield "symbols", "Symbols", _own(symbols.html(shown.symbols, options.under("symbol")))
-    yield "guards", "Guards", _guards(shown, options)
-    times = table.html(counts.times(shown.compile_time), options.under("time"))
+    yield "chains", "From Python to the machine", _chains(report, options)
+    if report.symbols.symbols:
+        yield "symbols", "Symbols", _own(symbols.html(report.symbols, options.under("symbol")))
+    yield "guards", "Guards", _guards(report, options)
+    times = table.html(counts.times(report.compile_time), options.under("time"))
     yield "times", "Compile time", _own(times)
-    yield "warnings", "Warnings of other packages", _warnings(shown)
+    yield "warnings", "Warnings of other packages", _warnings(report)
 
 
 def _own(html: Html, class_: str = "") -> Html:
@@ -123,13 +123,13 @@ def _own(html: Html, class_: str = "") -> Html:
     return tag("div", html, class_=f"tclab {class_}".strip())
 
 
-def _kernels(shown: Report, options: Options) -> Html:
+def _kernels(report: Report, options: Options) -> Html:
     """The table of kernels: each name leads to the kernel's code, each line to the source."""
-    if not shown.kernels:
+    if not report.kernels:
         return NOTHING
-    compact = kernels.compact(shown.kernels)
+    compact = kernels.compact(report.kernels)
     cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cells(compact)]
-    for row, kernel in zip(cells, shown.kernels if shown.chains else ()):
+    for row, kernel in zip(cells, report.kernels if report.chains else ()):
         for at, name in enumerate(compact.columns):
             row[at] = _linked(name, kernel, options) or row[at]
     html = parts.table(compact.columns, cells, label="Kernels", right=table.numeric(compact))
@@ -144,12 +144,12 @@ _CANDIDATES = (
 )
 
 
-def _candidates(shown: Report, options: Options) -> Html:
+def _candidates(report: Report, options: Options) -> Html:
     """The candidates of each kernel, one under the other: its name and rule stand once."""
-    if not shown.candidates:
+    if not report.candidates:
         return NOTHING
-    intro = tag("p", esc(_CANDIDATES.format(target=shown.target)))
-    once = candidates.in_rows(shown.candidates, names_once=True)
+    intro = tag("p", esc(_CANDIDATES.format(target=report.target)))
+    once = candidates.in_rows(report.candidates, names_once=True)
     return join([intro, _own(table.html(once, options.under("candidate")))])
 
 
@@ -175,34 +175,34 @@ _LEGEND = (
 )
 
 
-def _sources(shown: Report, options: Options) -> Html:
-    out = [tag("p", esc(_LEGEND))] * bool(shown.sources)
-    for source in shown.sources:
+def _sources(report: Report, options: Options) -> Html:
+    out = [tag("p", esc(_LEGEND))] * bool(report.sources)
+    for source in report.sources:
         out.append(tag("h3", esc(source.title)))
         lines = replace(options, prefix=options.sources[source.filename])
         out.append(_own(annotated.html(source, lines)))
     return join(out)
 
 
-def _breaks(shown: Report, options: Options) -> Html:
+def _breaks(report: Report, options: Options) -> Html:
     """The breaks; where there are none, how many graphs the recompiles made all the same."""
-    if not shown.breaks:
-        return tag("p", esc(counts.verdict(shown)))
-    return _own(breaks.html(shown.breaks, options.under("break")))
+    if not report.breaks:
+        return tag("p", esc(counts.verdict(report)))
+    return _own(breaks.html(report.breaks, options.under("break")))
 
 
-def _guards(shown: Report, options: Options) -> Html:
+def _guards(report: Report, options: Options) -> Html:
     out = []
-    for number, found in enumerate(shown.guards):
+    for number, found in enumerate(report.guards):
         listed = guards.html(replace(found, tree=""), options.under(f"guards{number}"))
         out.append(parts.fold(f"{found.title}, {len(found)} guards", listed))
     return _own(join(out)) if out else NOTHING
 
 
-def _chains(shown: Report, options: Options) -> Html:
+def _chains(report: Report, options: Options) -> Html:
     """The first chain open, the others folded."""
     out = []
-    for number, each in enumerate(shown.chains):
+    for number, each in enumerate(report.chains):
         panes = _own(chain.html(each, options.under(f"chain{number}")))
         head = tag("summary", esc(one_line(f"Graph {number}: {each.title}")))
         ident = options.id(f"graph{number}")
@@ -210,6 +210,6 @@ def _chains(shown: Report, options: Options) -> Html:
     return join(out)
 
 
-def _warnings(shown: Report) -> Html:
-    items = [tag("li", esc(text)) for text in shown.warnings]
+def _warnings(report: Report) -> Html:
+    items = [tag("li", esc(text)) for text in report.warnings]
     return tag("ul", *items, class_="explain-warnings") if items else NOTHING

@@ -52,8 +52,8 @@ def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
     """Where columns stand if 2, 3 or 4 are shown: known before the last of them is read."""
 
     def tracks(most: int) -> str:
-        shown = [stage for stage in widths if ranks[stage] <= most]
-        return " ".join(f"minmax(0,{widths[stage]}fr)" for stage in shown)
+        chosen = [stage for stage in widths if ranks[stage] <= most]
+        return " ".join(f"minmax(0,{widths[stage]}fr)" for stage in chosen)
 
     return ";".join(f"--t{most}:{tracks(most)}" for most in (2, 3, 4))
 
@@ -125,9 +125,8 @@ def _bar(name: str) -> Html:
 
 def _button(action: str, text: str, title: str, **more: object) -> Html:
     label = None if text else title
-    shown = esc(text)
     return tag(
-        "button", shown, type="button", data_do=action, title=title, aria_label=label, **more
+        "button", esc(text), type="button", data_do=action, title=title, aria_label=label, **more
     )
 
 

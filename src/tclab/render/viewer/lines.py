@@ -108,8 +108,8 @@ def _chunks(lines: Sequence[Html], quiet: frozenset[int], first: int) -> Iterabl
     for start in range(0, len(lines), CHUNK):
         some = lines[start : start + CHUNK]
         hidden = len(quiet.intersection(range(start, start + CHUNK)))
-        before, shown = start + first - 1, len(some) - hidden
-        sizes = before, len(some), shown
+        before, seen = start + first - 1, len(some) - hidden
+        sizes = before, len(some), seen
         yield markup("<t-c style=--n:{};--a:{};--h:{}>{}</t-c>", *sizes, join(some))
 
 
