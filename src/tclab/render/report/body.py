@@ -75,7 +75,7 @@ def _how(report: Report) -> Html:
 def _alerts(report: Report) -> Iterator[Html]:
     """What the report lacks."""
     if report.refusal:
-        head = f"Not exact for {report.target}, so not report."
+        head = f"Not exact for {report.target}, so not shown."
         yield _alert(head, words.refusal(report), report.refusal.next_step)
     for gap in report.gaps:
         head = f"A part is not known for {report.target}."
