@@ -93,12 +93,12 @@ def _least(width: int) -> float:
 
 def _width(name: str, texts: Sequence[str]) -> int:
     """Characters that a column gets, after its heading and the longest line of each text."""
-    lengths = sorted(max(map(len, _shown(text).split("\n"))) for text in texts if text != "–")
+    lengths = sorted(max(map(len, _visible(text).split("\n"))) for text in texts if text != "–")
     most = lengths[len(lengths) * 9 // 10] if lengths else 0
     return min(_WIDEST, max(_NARROWEST, len(name), most))
 
 
-def _shown(text: str) -> str:
+def _visible(text: str) -> str:
     """What is seen of a cell: of a place its file and line."""
     return text.rsplit("/", 1)[-1] if _PLACE.fullmatch(text) else text
 
@@ -125,7 +125,7 @@ def _row(table: Table, row: Sequence[str], widths: Mapping[str, int], extra: Ext
 def _lines(texts: Sequence[str], widths: Sequence[int]) -> int:
     """Lines of the highest of these cells, for a browser that has not laid the row out yet."""
     return max(
-        sum(-(-max(len(line), 1) // width) for line in _shown(text).split("\n"))
+        sum(-(-max(len(line), 1) // width) for line in _visible(text).split("\n"))
         for text, width in zip(texts, widths, strict=True)
     )
 

@@ -118,9 +118,9 @@ def _card(pair: FusionPair, pairs: FusionPairs, most: int, options: Options) -> 
     return tag("li", *pieces, class_=f"tclab-card tclab-card-{pair.verdict}")
 
 
-def _cards(shown: Sequence[FusionPair], pairs: FusionPairs, options: Options) -> Html:
+def _cards(chosen: Sequence[FusionPair], pairs: FusionPairs, options: Options) -> Html:
     most = max((pair.bytes for pair in pairs.pairs), default=0) or 1
-    cards = [_card(pair, pairs, most, options) for pair in shown]
+    cards = [_card(pair, pairs, most, options) for pair in chosen]
     first, rest = cards[:MOST_CARDS], cards[MOST_CARDS:]
     row = tag("ol", *first, class_="tclab-cards") if first else NOTHING
     more = tag("ol", *rest, class_="tclab-cards")
