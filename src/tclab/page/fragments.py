@@ -20,11 +20,12 @@ from tclab.model import Artifact, Run, Snippet, encode
 from tclab.page import state
 from tclab.page.blocks import Page
 from tclab.render.delivery.files import Files
+from tclab.render.escape import Html
 
 
 def figure(
     page: Page, run: Run, shown: Artifact, prefix: str, fold: bool, view: str | None, titled: bool
-) -> str:
+) -> Html:
     """One artifact of `run` without its stamp; its source lines link into the page's listings.
 
     The page gets the words that a search finds of it, and the files of what a browser asks for
@@ -43,7 +44,7 @@ def figure(
     html, files = json.loads(kept(make, "figure", encode(shown), run.provenance.torch_git, options))
     page.files |= files
     page.keywords += keywords(shown, prefix)
-    return str(html)
+    return Html(html)
 
 
 def keywords(shown: Artifact, prefix: str) -> list[render.Keyword]:
@@ -63,14 +64,14 @@ def source(
     prefix: str,
     fold: bool | None,
     focus: Sequence[tuple[int, int]] = (),
-) -> str:
+) -> Html:
     """Lines (first, last) of a snippet's file as HTML; those outside of `focus` are folded."""
 
-    def make() -> str:
+    def make() -> Html:
         options = render.Options(prefix, fold=fold)
         return render.source(snippet, options, lines=lines, focus=focus)
 
-    return kept(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
+    return kept_html(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
 
 
 def code_start(snippet: Snippet) -> int:
@@ -109,6 +110,11 @@ def kept(make: Callable[[], str], *key: object) -> str:
         html = make()
     _write(path, html)
     return html
+
+
+def kept_html(make: Callable[[], Html], *key: object) -> Html:
+    """The HTML that `make` returns, or returned in an earlier build."""
+    return Html(kept(make, *key))
 
 
 def _write(path: Path, text: str) -> None:
