@@ -15,6 +15,7 @@ from tclab.errors import BadRequest
 from tclab.explain import Report
 from tclab.model import Chain, Diff
 from tclab.render import standalone
+from tclab.render.escape import join
 from tclab.store import former
 
 
@@ -47,7 +48,7 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
     if output is None:
         sys.stdout.write("\n\n".join(map(render.text, compared)) + "\n")
         return
-    body = "".join(map(render.figure, compared))
+    body = join(map(render.figure, compared))
     replace_file(output, standalone.page(f"{names[0]} and {names[1]}", body))
     if open_:
         webbrowser.open(output.resolve().as_uri())

@@ -20,7 +20,7 @@ from typing import Any
 from tclab.errors import PageError, TclabError
 from tclab.model import slug
 from tclab.page.reference.groups import Group
-from tclab.render import Keyword
+from tclab.render import Html, Keyword
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Block:
     def filename(self) -> str:
         return f"<block {self.page}:{self.line}>"
 
-    def emit(self, html: str) -> None:
+    def emit(self, html: Html) -> None:
         """Add HTML to the page."""
         self.output.write(html + "\n")
 

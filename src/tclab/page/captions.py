@@ -8,23 +8,26 @@ from tclab.model import Snippet
 from tclab.page import fragments
 from tclab.page.prose import installed, references
 from tclab.page.prose.markdown import MarkdownText
+from tclab.render.escape import NOTHING, Html
 
 _EXTENSIONS = ["tables", "attr_list", "def_list", "pymdownx.superfences"]
 
 
-def caption_html(snippet: Snippet) -> str:
+def caption_html(snippet: Snippet) -> Html:
     """The caption as HTML; its source references are links. PageError for one that is wrong."""
     if not snippet.caption.strip():
-        return ""
+        return NOTHING
 
-    def make() -> str:
+    def make() -> Html:
         caption = MarkdownText(snippet.file, snippet.caption, _first_line(snippet))
         text, problems = references.link(caption)
         if problems:
             raise problems[0]
-        return str(Markdown(extensions=_EXTENSIONS).convert(text))
+        return Html(Markdown(extensions=_EXTENSIONS).convert(text))
 
-    return fragments.cached(make, "caption", snippet.name, snippet.source, installed.versions())
+    return fragments.cached_html(
+        make, "caption", snippet.name, snippet.source, installed.versions()
+    )
 
 
 def _first_line(snippet: Snippet) -> int:

@@ -20,6 +20,7 @@ from tclab.model import Artifact, Run, Snippet, encode
 from tclab.page import state
 from tclab.page.blocks import Page
 from tclab.render.delivery.files import Files
+from tclab.render.escape import Html
 
 
 def figure(
@@ -30,7 +31,7 @@ def figure(
     fold: bool,
     view: str | None,
     titled: bool,
-) -> str:
+) -> Html:
     """One artifact of `run` without its stamp; its source lines link into the page's listings.
 
     The page gets the words that a search finds of it, and the files of what a browser asks for
@@ -51,7 +52,7 @@ def figure(
     )
     page.files |= files
     page.keywords += keywords(artifact, prefix)
-    return str(html)
+    return Html(html)
 
 
 def keywords(artifact: Artifact, prefix: str) -> list[render.Keyword]:
@@ -71,14 +72,14 @@ def source(
     prefix: str,
     fold: bool | None,
     focus: Sequence[tuple[int, int]] = (),
-) -> str:
+) -> Html:
     """Lines (first, last) of a snippet's file as HTML; those outside of `focus` are folded."""
 
-    def make() -> str:
+    def make() -> Html:
         options = render.Options(prefix, fold=fold)
         return render.source(snippet, options, lines=lines, focus=focus)
 
-    return cached(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
+    return cached_html(make, "source", snippet.name, snippet.source, lines, prefix, fold, focus)
 
 
 def code_start(snippet: Snippet) -> int:
@@ -117,6 +118,11 @@ def cached(make: Callable[[], str], *key: object) -> str:
         html = make()
     _write(path, html)
     return html
+
+
+def cached_html(make: Callable[[], Html], *key: object) -> Html:
+    """The HTML that `make` returns, or returned in an earlier build."""
+    return Html(cached(make, *key))
 
 
 def _write(path: Path, text: str) -> None:

@@ -28,7 +28,7 @@ from tclab.page.blocks import Page
 from tclab.page.book import Book
 from tclab.page.prose import references
 from tclab.page.prose.text import PageText
-from tclab.render.escape import esc, tag
+from tclab.render.escape import SPACE, Html, esc, join, tag
 
 #: A notebook, or a part of it, as nbformat has it.
 NotebookPart = dict[str, object]
@@ -147,11 +147,11 @@ def _writes(cell: Cell, exercise: Exercise) -> bool:
     return bool(re.search(rf"^(def|class) {exercise.name}\b", cell.text, re.MULTILINE))
 
 
-def _steps(exercise: Exercise) -> str:
+def _steps(exercise: Exercise) -> Html:
     """What the check asks of an answer, step by step; folded, for some of it is half an answer."""
-    items = "".join(tag("li", esc(step.says)) for step in exercise.steps)
-    asked = f"What the check asks of {tag('code', esc(exercise.name))}"
-    return tag("details", tag("summary", asked) + tag("ul", items))
+    items = (tag("li", esc(step.says)) for step in exercise.steps)
+    head = tag("summary", esc("What the check asks of "), tag("code", esc(exercise.name)))
+    return tag("details", head, tag("ul", *items))
 
 
 def _folded(title: str, cell: NotebookPart) -> Iterator[NotebookPart]:
@@ -175,16 +175,16 @@ def _raw(html: str) -> NotebookPart:
     return raw
 
 
-def _bar(lab: Lab, run: Run, page: Page) -> str:
+def _bar(lab: Lab, run: Run, page: Page) -> Html:
     """The exercise to take away, how to check it, and what made this page."""
     files = [path for path, _ in exercises(lab)]
-    links = " ".join(
-        tag("a", f"Exercise {Path(path).suffix}", href=page.link(path), download=True)
+    links = (
+        tag("a", esc(f"Exercise {Path(path).suffix}"), href=page.link(path), download=True)
         for path in files
     )
     commands = f"tclab lab start {lab.number}\ntclab lab check {lab.number} {lab.name}.py --hint"
     block = tag("pre", tag("code", esc(commands)))
-    return tag("div", tag("p", links) + block + render.stamp(run), class_="tclab-lab")
+    return tag("div", tag("p", join(links, SPACE)), block, render.stamp(run), class_="tclab-lab")
 
 
 # --------------------------------------------------------------------------- outputs

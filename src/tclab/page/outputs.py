@@ -12,14 +12,14 @@ from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
 from tclab.page.site import reports
 from tclab.render import parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import COMMA, NEWLINE, NOTHING, SPACE, Html, esc, join, markup, tag
 from tclab.render.options import Options
 from tclab.render.viewer.panes import Panes
 
 
 def whole(
     block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool, focus: Sequence[str] | None
-) -> str:
+) -> Html:
     """Title, caption, source and every output, as one section with an anchor."""
     code = source(block, snippet, None, fold, focus)
     return _section(block, snippet, [code, *_outputs(block, snippet, runs)])
@@ -27,30 +27,30 @@ def whole(
 
 def without_runs(
     block: Block, snippet: Snippet, needs: Sequence[str], focus: Sequence[str] | None
-) -> str:
+) -> Html:
     """Title, caption and source of a snippet that no machine here or recorded has run."""
-    lacking = ", ".join(tag("code", esc(need)) for need in needs)
-    sentence = (
-        f"Not recorded yet. It needs {lacking}, which the machine that built this page lacks."
+    text = markup(
+        "Not recorded yet. It needs {}, which the machine that built this page lacks.",
+        join((tag("code", esc(need)) for need in needs), COMMA),
     )
-    note = tag("p", "Not run", class_="admonition-title") + tag("p", sentence)
+    note = tag("p", esc("Not run"), class_="admonition-title"), tag("p", text)
     code = source(block, snippet, None, False, focus)
-    return _section(block, snippet, [tag("div", note, class_="admonition note"), code])
+    return _section(block, snippet, [tag("div", *note, class_="admonition note"), code])
 
 
-def _section(block: Block, snippet: Snippet, below: Sequence[str]) -> str:
+def _section(block: Block, snippet: Snippet, below: Sequence[Html]) -> Html:
     """Title and caption, and what is below them, with the snippet's anchor."""
     ident = slug(snippet.name)
-    body = "\n".join([_title(block, snippet, ident), caption_html(snippet), *below])
+    body = join([_title(block, snippet, ident), caption_html(snippet), *below], NEWLINE)
     return tag("section", body, class_="tclab-snippet", id=ident, aria_label=snippet.title)
 
 
-def _title(block: Block, snippet: Snippet, ident: str) -> str:
+def _title(block: Block, snippet: Snippet, ident: str) -> Html:
     """The snippet's title with a link to it; nothing where the heading above says the same."""
     if _same(snippet.title, block.heading):
-        return ""
-    anchor = tag("a", "¶", class_="headerlink", href=f"#{ident}", title="Permanent link")
-    return tag("p", parts.prose(snippet.title) + anchor, class_="tclab-title")
+        return NOTHING
+    anchor = tag("a", esc("¶"), class_="headerlink", href=f"#{ident}", title="Permanent link")
+    return tag("p", parts.prose(snippet.title), anchor, class_="tclab-title")
 
 
 def _same(title: str, heading: str) -> bool:
@@ -58,7 +58,7 @@ def _same(title: str, heading: str) -> bool:
     return bool(title) and slug(title) == slug(heading)
 
 
-def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run]) -> list[str]:
+def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run]) -> list[Html]:
     """What it printed, its artifacts, and the declared error; one of them must be there."""
 
     def of(run: Run) -> list[Artifact]:
@@ -76,29 +76,30 @@ def source(
     lines: tuple[int, int] | None,
     fold: bool,
     focus: Sequence[str] | None = None,
-) -> str:
+) -> Html:
     """The snippet's source with line anchors and the downloads; all but its subject folded."""
     prefix = block.on.unique(f"src-{snippet.name}")
     span = _range(block, snippet, lines)
     asked = lines is not None or focus is not None  # what a page asks for is never folded whole
     near = [] if fold or lines else subjects.focus(snippet, span, focus, block.place)
     html = fragments.source(snippet, span, prefix, fold or (False if asked else None), near)
-    name = tag("code", f"snippets/{parts.breakable(snippet.name)}.py")
-    copy = tag("button", "copy", class_="tclab-copy", type="button")
-    links = tag("span", f"{copy} {_downloads(block, snippet)}", class_="tclab-downloads")
-    bar = tag("p", name + links, class_="tclab-bar", data_search_exclude="")
+    name = tag("code", parts.breakable(f"snippets/{snippet.name}.py"))
+    copy = tag("button", esc("copy"), class_="tclab-copy", type="button")
+    links = tag("span", copy, SPACE, _downloads(block, snippet), class_="tclab-downloads")
+    bar = tag("p", name, links, class_="tclab-bar", data_search_exclude="")
     # Material's copy button would copy a part; the page's script serves the one in the bar.
-    return tag("div", bar + html, class_="tclab-listing no-copy")
+    return tag("div", bar, html, class_="tclab-listing no-copy")
 
 
-def _downloads(block: Block, snippet: Snippet) -> str:
+def _downloads(block: Block, snippet: Snippet) -> Html:
     """Links to the files a reader can take away: script, notebook, local files they import."""
     paths = {".py": downloads.script_path(snippet), ".ipynb": downloads.notebook_path(snippet)}
     paths |= {path.rsplit("/", 1)[1]: path for path, _ in downloads.includes(snippet)}
-    return " ".join(
+    links = (
         tag("a", esc(name), href=block.on.link(path), download=True, title=f"Download {name}")
         for name, path in paths.items()
     )
+    return join(links, SPACE)
 
 
 def _range(block: Block, snippet: Snippet, lines: tuple[int, int] | None) -> tuple[int, int]:
@@ -119,7 +120,7 @@ def artifacts(
     names: Sequence[str] | None,
     fold: bool,
     view: str | None,
-) -> str:
+) -> Html:
     """The artifacts called `names` (None: all) of each run; runs that have none are left out."""
     _check_names(block, snippet, runs, names)
 
@@ -129,7 +130,7 @@ def artifacts(
     return _each(block, snippet, runs, of, fold, view, above=block.heading)
 
 
-def printed(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool) -> str:
+def printed(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool) -> Html:
     """What the runs wrote to standard output."""
     if not any(run.stdout.strip() for run in runs):
         cause = f"{snippet.name} prints nothing"
@@ -169,7 +170,7 @@ def _each(
     fold: bool = False,
     view: str | None = None,
     above: str = "",
-) -> str:
+) -> Html:
     """The artifacts `of` each run and its stamp: one after the other, or in a tab for each run.
 
     A title that repeats the one `above` it is left out.
@@ -182,7 +183,7 @@ def _each(
                 _figure(block, snippet, run, a, fold, view, before)
                 for a, before in zip(chosen, [above, *(a.title for a in chosen)])
             ]
-            panels.append((label(run), "\n".join([*figures, render.stamp(run)])))
+            panels.append((label(run), join([*figures, render.stamp(run)], NEWLINE)))
     if len(panels) == 1:
         return panels[0][1]
     where = Options(prefix=block.on.unique(f"{snippet.name}-runs"))
@@ -197,7 +198,7 @@ def _figure(
     fold: bool,
     view: str | None,
     above: str,
-) -> str:
+) -> Html:
     """One artifact with its title; the page notes where the code of its first chain begins."""
     page = block.on
     prefix = page.unique(f"{snippet.name}-{run.environment}-{artifact.name}")
@@ -225,7 +226,7 @@ def _short_gpu(name: str) -> str:
     return name.removeprefix("NVIDIA ").split(",")[0].strip()
 
 
-def _distinct(panels: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _distinct(panels: list[tuple[str, Html]]) -> list[tuple[str, Html]]:
     """Tabs whose names coincide are numbered."""
     seen: dict[str, int] = {}
     out = []

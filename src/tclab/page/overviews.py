@@ -11,7 +11,7 @@ from tclab.page.book import Book
 _COLUMNS = ("Snippet", "Run", "Day", "Time", "Peak memory")
 
 
-def table(book: Book) -> str:
+def table(book: Book) -> render.Html:
     """A row for each run that the site shows; all of them are fresh, or there is no site."""
     rows = tuple(row for snippet in book.snippets.values() for row in _rows(book, snippet))
     units, formats = ("", "", "", "s", "MiB"), ("", "", "", ".1f", ",.0f")

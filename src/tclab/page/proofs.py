@@ -10,7 +10,7 @@ from tclab.page import downloads, verdict
 from tclab.page.book import Book
 from tclab.page.prose.sentences import Sentence, Value
 from tclab.page.prose.text import PageText
-from tclab.render.escape import esc, tag
+from tclab.render.escape import Html, esc, tag
 from tclab.render.kinds.table import cells
 
 _WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
@@ -107,7 +107,7 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     places = "; ".join(dict.fromkeys(map(verdict.made_on, runs)))
     title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {places}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
-    hidden = tag("span", "proof", class_="tclab-sr", data_search_exclude="")
+    hidden = tag("span", esc("proof"), class_="tclab-sr", data_search_exclude="")
     return _within_a_line(tag("a", hidden, class_="tclab-proof", href=href, title=title))
 
 
@@ -135,7 +135,7 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
 # --------------------------------------------------------------------------- numbers
 
 
-def number(value: Value, book: Book) -> str:
+def number(value: Value, book: Book) -> Html:
     """A value as a number with its unit, which says where it was measured when pointed at."""
     run = _run(value, book)
     title = f"snippets/{run.snippet}.py, {verdict.made_on(run)}, {run.provenance.date}"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tclab.render import kinds, opcodes
 from tclab.render import run as _run
 from tclab.render import stamp as _stamp
-from tclab.render.escape import clean, esc, identifier
+from tclab.render.escape import Html, clean, esc, identifier
 from tclab.render.opcodes import Keyword
 from tclab.render.options import FOLD_LINES, Options
 
@@ -28,6 +28,7 @@ __all__ = [
     "FOLD_LINES",
     "SCRIPTS",
     "STYLES",
+    "Html",
     "Keyword",
     "Options",
     "asset",
@@ -67,7 +68,7 @@ SCRIPTS = {
 }
 
 
-def html(artifact: Artifact, options: Options | None = None) -> str:
+def html(artifact: Artifact, options: Options | None = None) -> Html:
     """The artifact as HTML, without title and stamp."""
     return kinds.html(artifact, _named(options, artifact))
 
@@ -79,7 +80,7 @@ def figure(
     *,
     titled: bool = True,
     stamped: bool = True,
-) -> str:
+) -> Html:
     """The artifact with its title above and, where `run` made it, its stamp beneath.
 
     `titled` and `stamped` False leave them to whoever shows several of a run together.
@@ -93,7 +94,7 @@ def _named(options: Options | None, artifact: Artifact) -> Options:
     return replace(options, prefix=identifier(options.prefix or artifact.name))
 
 
-def run(run: Run, options: Options | None = None) -> str:
+def run(run: Run, options: Options | None = None) -> Html:
     """Every artifact of a run, each a figure, and the stamp of them all."""
     return _run.html(run, options or Options())
 
@@ -104,7 +105,7 @@ def source(
     *,
     lines: tuple[int, int] | None = None,
     focus: Sequence[tuple[int, int]] = (),
-) -> str:
+) -> Html:
     """The snippet's code, line n under the anchor ``{prefix}-L{n}``; `lines` are inclusive.
 
     Where there is a `focus` (ranges of lines, in order), the lines outside of it are folded.
@@ -117,12 +118,12 @@ def keywords(artifact: Artifact, options: Options | None = None) -> list[Keyword
     return opcodes.of(artifact, _named(options, artifact))
 
 
-def output(run: Run, options: Options | None = None) -> str:
+def output(run: Run, options: Options | None = None) -> Html:
     """What the run printed, and the error it was declared to end with."""
     return _run.output(run, options or Options())
 
 
-def stamp(run: Run) -> str:
+def stamp(run: Run) -> Html:
     """One line of HTML: PyTorch, Triton, device, day, seconds, live or recorded."""
     return _stamp.html(run)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import Html, esc, markup, one_line, tag
 from tclab.render.options import commit_url
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Called:
     at: str
 
 
-def svg(calls: Sequence[Called], title: str, torch_git: str = "") -> str:
+def svg(calls: Sequence[Called], title: str, torch_git: str = "") -> Html:
     """The drawing; each function leads to its line in PyTorch's repository."""
     depths = _depths(calls)
     stages = list(dict.fromkeys(call.stage for call in calls))
@@ -37,10 +37,11 @@ def svg(calls: Sequence[Called], title: str, torch_git: str = "") -> str:
         _row(call, number, depths[number], stages.index(call.stage), torch_git)
         for number, call in enumerate(calls)
     ]
-    edges = tag("g", "".join(_edges(calls, depths)), class_="tclab-edges", aria_hidden="true")
+    edges = tag("g", *_edges(calls, depths), class_="tclab-edges", aria_hidden="true")
     return tag(
         "svg",
-        edges + "".join(rows),
+        edges,
+        *rows,
         xmlns="http://www.w3.org/2000/svg",
         class_="tclab-calls",
         data_search_exclude="",  # its words are in the table below it
@@ -67,27 +68,28 @@ def _y(number: int) -> int:
     return number * _ROW + _ROW // 2 + 2
 
 
-def _edges(calls: Sequence[Called], depths: Sequence[int]) -> Iterator[str]:
+def _edges(calls: Sequence[Called], depths: Sequence[int]) -> Iterator[Html]:
     """From each caller down and to the right."""
     for number, call in enumerate(calls):
         if call.caller is not None:
-            down = f"M{_x(depths[call.caller])} {_y(call.caller) + 5}V{_y(number)}"
-            yield f'<path d="{down}H{_x(depths[number]) - 5}"/>'
+            x, y = _x(depths[call.caller]), _y(call.caller) + 5
+            to_x, to_y = _x(depths[number]) - 5, _y(number)
+            yield markup('<path d="M{} {}V{}H{}"/>', x, y, to_y, to_x)
 
 
-def _row(call: Called, number: int, depth: int, stage: int, git: str) -> str:
+def _row(call: Called, number: int, depth: int, stage: int, git: str) -> Html:
     x, y = _x(depth), _y(number)
     path, _, line = call.at.rpartition(":")
     url = commit_url(git, path, int(line))
     colour = f"fill:var(--tclab-series-{stage % _SERIES})"
+    stage_and_place = esc(f"{call.stage} · {call.at.rsplit('/', 1)[-1]}")
     drawn = (
-        tag("title", esc(f"{call.name}\n{call.at}\n{call.stage}"))
-        + f'<circle cx="{x}" cy="{y}" r="5" style="{colour}"/>'
-        + f'<text x="{x + 10}" y="{y + 4}">{esc(short(call.name))}</text>'
-        + f'<text x="100%" dx="-8" y="{y + 4}" class="tclab-type">'
-        + f"{esc(call.stage)} · {esc(call.at.rsplit('/', 1)[-1])}</text>"
+        tag("title", esc(f"{call.name}\n{call.at}\n{call.stage}")),
+        markup('<circle cx="{}" cy="{}" r="5" style="{}"/>', x, y, esc(colour)),
+        tag("text", esc(short(call.name)), x=x + 10, y=y + 4),
+        tag("text", stage_and_place, x="100%", dx="-8", y=y + 4, class_="tclab-type"),
     )
-    return tag("a" if url else "g", drawn, href=url or None)
+    return tag("a" if url else "g", *drawn, href=url or None)
 
 
 def short(name: str) -> str:

@@ -122,14 +122,14 @@ class Index:
 
 
 def _by_key(panes: Sequence[Listing], starts: Sequence[int], field: str) -> dict[str, set[int]]:
-    found: dict[str, set[int]] = defaultdict(set)
+    by_key: dict[str, set[int]] = defaultdict(set)
     for pane, start in zip(panes, starts, strict=False):
         count = line_count(clean(pane.code))
         for number, keys in getattr(pane, field).items():
             if 1 <= number <= count:  # a key of a line that is not shown leads nowhere
                 for key in keys:
-                    found[key].add(start + number - 1)
-    return found
+                    by_key[key].add(start + number - 1)
+    return by_key
 
 
 def _merged(joins: Iterable[Join], side: int) -> Iterator[Join]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tclab.render import parts
-from tclab.render.escape import attributes, esc, identifier, tag
+from tclab.render.escape import NOTHING, Html, breakable, esc, identifier, join, markup, tag
 from tclab.render.kinds.table import cells
 from tclab.render.options import commit_url
 
@@ -45,12 +45,12 @@ class Extra:
     torch_git: str = ""
 
 
-def anchor(table: Table, name: str) -> str:
+def anchor(table: Table, name: str) -> Html:
     """The id of an entry: the table's name and its own."""
     return identifier(f"{table.name}-{name}")
 
 
-def html(table: Table, extra: Extra) -> str:
+def html(table: Table, extra: Extra) -> Html:
     """The table, its first column the names, with columns for versions and for links if any."""
     head = [*table.columns]
     head += ["in PyTorch"] if any(extra.versions.values()) else []
@@ -59,17 +59,16 @@ def html(table: Table, extra: Extra) -> str:
     rows = [_row(table, row, dict(zip(head, widths)), extra) for row in cells(table)]
     style = _columns(widths)
     first = len(rows) if len(rows) <= 2 * _AT_ONCE else _AT_ONCE
-    drawn = _table(head, rows[:first], style)
+    tables = [_table(head, rows[:first], style)]
     if rows[first:]:
-        drawn += tag("noscript", _table(head, rows[first:], style))
-    inner = parts.scroll(drawn, table.title, search=False)
+        tables.append(tag("noscript", _table(head, rows[first:], style)))
+    inner = parts.scroll(join(tables), table.title, search=False)
     return tag("div", inner, class_="tclab-entries", data_label=table.title)
 
 
-def _table(head: Sequence[str], rows: Sequence[str], style: str) -> str:
-    names = "".join(tag("th", esc(name), scope="col") for name in head)
-    body = f"<thead><tr>{names}</tr></thead><tbody>{''.join(rows)}</tbody>"
-    return tag("table", body, class_="tclab-table", style=style)
+def _table(head: Sequence[str], rows: Sequence[Html], style: str) -> Html:
+    names = tag("tr", *(tag("th", esc(name), scope="col") for name in head))
+    return tag("table", tag("thead", names), tag("tbody", *rows), class_="tclab-table", style=style)
 
 
 def _widths(head: Sequence[str], table: Table, extra: Extra) -> list[int]:
@@ -94,51 +93,52 @@ def _least(width: int) -> float:
 
 def _width(name: str, texts: Sequence[str]) -> int:
     """Characters that a column gets, after its heading and the longest line of each text."""
-    lengths = sorted(max(map(len, _shown(text).split("\n"))) for text in texts if text != "–")
+    lengths = sorted(max(map(len, _visible(text).split("\n"))) for text in texts if text != "–")
     most = lengths[len(lengths) * 9 // 10] if lengths else 0
     return min(_WIDEST, max(_NARROWEST, len(name), most))
 
 
-def _shown(text: str) -> str:
+def _visible(text: str) -> str:
     """What is seen of a cell: of a place its file and line."""
     return text.rsplit("/", 1)[-1] if _PLACE.fullmatch(text) else text
 
 
-def _row(table: Table, row: Sequence[str], widths: Mapping[str, int], extra: Extra) -> str:
+def _row(table: Table, row: Sequence[str], widths: Mapping[str, int], extra: Extra) -> Html:
     name, *rest = row
-    told = [_cell(text, extra.torch_git) for text in rest]
+    others = [_cell(text, extra.torch_git) for text in rest]
     links = extra.shown.get(name, ())
     if "in PyTorch" in widths:
-        told.append(esc(extra.versions.get(name, "")))
+        others.append(esc(extra.versions.get(name, "")))
     if "shown in" in widths:
-        told.append("<br>".join(tag("a", esc(words), href=href) for href, words in links))
+        pages = (tag("a", esc(words), href=href) for href, words in links)
+        others.append(join(pages, markup("<br>")))
     first = tag("code", _name(name))
-    body = "".join(f"<td>{cell}" for cell in (first, *told))  # its end tag may be left out
+    cells = [markup("<td>{}", cell) for cell in (first, *others)]  # its end tag may be left out
     chars = list(widths.values())
     linked = _lines(["\n".join(words for _, words in links)], chars[-1:])
     tall = linked + (linked + 2) // 4  # a link's line is a quarter higher
     lines = max(_lines(row, chars[: len(row)]), tall)
-    height = attributes(style=f"--lines:{lines}" if lines > 1 else None)
-    return f'<tr id="{anchor(table, name)}"{height}>{body}</tr>'
+    height = f"--lines:{lines}" if lines > 1 else None
+    return tag("tr", *cells, id=anchor(table, name), style=height)
 
 
 def _lines(texts: Sequence[str], widths: Sequence[int]) -> int:
     """Lines of the highest of these cells, for a browser that has not laid the row out yet."""
     return max(
-        sum(-(-max(len(line), 1) // width) for line in _shown(text).split("\n"))
+        sum(-(-max(len(line), 1) // width) for line in _visible(text).split("\n"))
         for text, width in zip(texts, widths, strict=True)
     )
 
 
-def _name(name: str) -> str:
+def _name(name: str) -> Html:
     """A name that may be broken where its parts end, if it is long."""
-    return _BREAKS.sub(r"\1<wbr>", parts.breakable(name)) if len(name) > _SHORT else esc(name)
+    return breakable(name, parts.INNER_UNDERSCORES, _BREAKS) if len(name) > _SHORT else esc(name)
 
 
-def _cell(text: str, git: str) -> str:
+def _cell(text: str, git: str) -> Html:
     """A place as a link to PyTorch's repository; lines of a log one under the other."""
     if text == "–":
-        return ""
+        return NOTHING
     if _PLACE.fullmatch(text):
         path, _, line = text.rpartition(":")
         short = f"{path.rsplit('/', 1)[1]}:{line}"

@@ -9,6 +9,16 @@ is ``␛``): they are no HTML, and Python-Markdown marks its own stash with two 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NewType
+
+#: HTML that may stand in a page as it is: markup of our own, and text that was escaped. Only the
+#: functions below make it of other strings: a text that was not escaped is an error of type.
+Html = NewType("Html", str)
+
+NOTHING = Html("")
+SPACE, COMMA = Html(" "), Html(", ")
+NEWLINE = Html("\n")
 
 _CONTROL = {c: 0x2400 + c for c in range(0x20) if c not in (0x09, 0x0A)}
 _CONTROL |= {0x7F: 0x2421} | dict.fromkeys(range(128, 160), 65533)
@@ -30,9 +40,27 @@ def clean(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text).translate(_CONTROL)
 
 
-def esc(text: object) -> str:
+def esc(text: object) -> Html:
     """`text` for HTML content or a quoted attribute."""
-    return clean(str(text)).translate(_ENTITIES)
+    return Html(clean(str(text)).translate(_ENTITIES))
+
+
+def breakable(text: str, *places: re.Pattern[str]) -> Html:
+    """`text` as HTML that may be broken behind the first group of each of `places`."""
+    html: str = esc(text)
+    for pattern in places:
+        html = pattern.sub(r"\1<wbr>", html)
+    return Html(html)
+
+
+def markup(template: str, *values: Html | int) -> Html:
+    """A template of our own, written out where it is used, with HTML for each ``{}`` in it."""
+    return Html(template.format(*values))
+
+
+def join(pieces: Iterable[Html], between: Html = NOTHING) -> Html:
+    """The pieces one after the other."""
+    return Html(between.join(pieces))
 
 
 def one_line(text: object) -> str:
@@ -40,7 +68,7 @@ def one_line(text: object) -> str:
     return " ".join(clean(str(text)).split())
 
 
-def attributes(**values: object) -> str:
+def attributes(**values: object) -> Html:
     """` name="value"` for each; None and False are left out, True is the bare name.
 
     ``class_`` is ``class``; an underscore within a name becomes a hyphen.
@@ -52,14 +80,20 @@ def attributes(**values: object) -> str:
             out.append(f" {name}")
         elif value is not None and value is not False:
             out.append(f' {name}="{esc(value)}"')
-    return "".join(out)
+    return Html("".join(out))
 
 
-def tag(name: str, content: str = "", **values: object) -> str:
-    """An element; `content` is HTML already."""
-    return f"<{name}{attributes(**values)}>{content}</{name}>"
+def tag(name: str, /, *content: Html, **values: object) -> Html:
+    """An element with its content."""
+    return Html(f"<{name}{attributes(**values)}>{''.join(content)}</{name}>")
 
 
-def identifier(text: str) -> str:
+def script(text: str, **values: object) -> Html:
+    """An element of data or code, which no end tag within it can end."""
+    safe = text.replace("</", "<\\/")
+    return Html(f"<script{attributes(**values)}>{safe}</script>")
+
+
+def identifier(text: str) -> Html:
     """`text` as part of an id: letters, digits, hyphens and underscores."""
-    return re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-")
+    return Html(re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tclab.render import highlight, parts
-from tclab.render.escape import clean, tag
+from tclab.render.escape import Html, clean, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,22 +26,22 @@ def cut(first: int, last: int, focus: Sequence[Range]) -> list[tuple[int, int, b
 
     `focus` has ranges in order. Gaps of fewer than LEAST lines are shown with their neighbours.
     """
-    shown: list[Range] = []
+    visible: list[Range] = []
     for start, end in focus:
-        before = shown[-1][1] if shown else first - 1
+        before = visible[-1][1] if visible else first - 1
         near = start - before - 1 < LEAST
-        if near and shown:
-            shown[-1] = (shown[-1][0], end)
+        if near and visible:
+            visible[-1] = (visible[-1][0], end)
         else:
-            shown.append((first if near else start, end))
-    if shown and last - shown[-1][1] < LEAST:
-        shown[-1] = (shown[-1][0], last)
-    return list(_alternate(first, last, shown))
+            visible.append((first if near else start, end))
+    if visible and last - visible[-1][1] < LEAST:
+        visible[-1] = (visible[-1][0], last)
+    return list(_alternate(first, last, visible))
 
 
-def _alternate(first: int, last: int, shown: Sequence[Range]) -> Iterator[tuple[int, int, bool]]:
+def _alternate(first: int, last: int, visible: Sequence[Range]) -> Iterator[tuple[int, int, bool]]:
     at = first
-    for a, b in shown:
+    for a, b in visible:
         if at < a:
             yield at, a - 1, False
         yield a, b, True
@@ -60,20 +60,20 @@ def html(
     numbers: bool = False,
     label: str = "",
     stage: str = "",
-) -> str:
+) -> Html:
     """The code; what is outside `focus` (numbers as shown) is folded."""
     lines = clean(code).removesuffix("\n").split("\n")
     pieces = []
-    for first, last, shown in cut(first_line, first_line + len(lines) - 1, focus):
+    for first, last, visible in cut(first_line, first_line + len(lines) - 1, focus):
         start = first - first_line
         body = highlight.block(
             "\n".join(lines[start : last - first_line + 1]) + "\n", language, options,
             first_line=first, numbers=numbers, label=label, stage=stage,
         )  # fmt: skip
-        pieces.append(body if shown else parts.fold(_which(first, last), body))
+        pieces.append(body if visible else parts.fold(_which(first, last), body))
     if len(pieces) == 1:
         return pieces[0]
-    return tag("div", "".join(pieces), class_="tclab-excerpt no-copy")  # not a part of it
+    return tag("div", *pieces, class_="tclab-excerpt no-copy")  # not a part of it
 
 
 def _which(first: int, last: int) -> str:

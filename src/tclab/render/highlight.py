@@ -6,7 +6,7 @@ from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from tclab.render.escape import attributes, clean, esc, tag
+from tclab.render.escape import NEWLINE, NOTHING, SPACE, Html, clean, esc, join, tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,29 +67,29 @@ def _runs(code: str, language: str, plain: frozenset[str]) -> Iterator[tuple[str
         yield name, "".join(text for _, text in group)
 
 
-def lines(code: str, language: str, plain: frozenset[str] = frozenset()) -> list[str]:
+def lines(code: str, language: str, plain: frozenset[str] = frozenset()) -> list[Html]:
     """Each line of `code` as highlighted HTML, without its newline.
 
     Tokens whose class is in `plain` are left without colour.
     """
     code = clean(code)
-    done: list[str] = []
-    current: list[str] = []
+    done: list[Html] = []
+    current: list[Html] = []
     for name, value in _runs(code, language, plain):
         first, *rest = value.split("\n")
         for number, part in enumerate([first, *rest]):
             if number:
-                done.append("".join(current))
+                done.append(join(current))
                 current = []
             if part:
                 current.append(tag("span", esc(part), class_=name) if name else esc(part))
-    done.append("".join(current))
+    done.append(join(current))
     return done[:-1] if len(done) > 1 and not done[-1] else done
 
 
-def inline(code: str, language: str = "python") -> str:
+def inline(code: str, language: str = "python") -> Html:
     """One line of code within a sentence."""
-    html = " ".join(lines(code.strip(), language))
+    html = join(lines(code.strip(), language), SPACE)
     return tag("code", html, class_="highlight tclab-inline")
 
 
@@ -103,22 +103,25 @@ def block(
     anchors: bool = True,
     label: str = "",
     stage: str = "",
-) -> str:
+) -> Html:
     """A block of code with a line anchor ``{prefix}-L{n}`` for each line.
 
     Built as Material's own blocks are (``div.highlight > pre > code``), so that its
     colours and its copy button work.
     """
-    shown = lines(code, language)
-    width = len(str(first_line + len(shown) - 1))
+    marked = lines(code, language)
+    width = len(str(first_line + len(marked) - 1))
     body = []
-    for at, html in enumerate(shown, first_line):
-        margin = f'<span data-linenos="{at:>{width}} "></span>' if numbers else ""
-        line = margin + html + "\n"
-        body.append(tag("span", line, id=options.id(f"L{at}")) if anchors else line)
-    height = f"--lines:{len(shown)}"  # so that code off the screen need not be laid out
-    inner = tag("code", "".join(body), tabindex="0", aria_label=label or None, style=height)
-    return (
-        f'<div class="highlight tclab-code" data-search-exclude=""'
-        f"{attributes(data_stage=stage or None)}><pre>{inner}</pre></div>"
+    for at, html in enumerate(marked, first_line):
+        margin = tag("span", data_linenos=f"{at:>{width}} ") if numbers else NOTHING
+        line = margin, html, NEWLINE
+        body.append(tag("span", *line, id=options.id(f"L{at}")) if anchors else join(line))
+    height = f"--lines:{len(marked)}"  # so that code off the screen need not be laid out
+    inner = tag("code", *body, tabindex="0", aria_label=label or None, style=height)
+    return tag(
+        "div",
+        tag("pre", inner),
+        class_="highlight tclab-code",
+        data_search_exclude="",
+        data_stage=stage or None,
     )

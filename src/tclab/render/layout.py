@@ -128,59 +128,61 @@ def _place_input(
 ) -> None:
     """A box above each row that reads the input; one in the first row if none does."""
     mark = node.name in returned
-    found = sorted({row[name] for name in names})
-    if not found:
+    levels = sorted({row[name] for name in names})
+    if not levels:
         boxes.append(Box(node, 0, returned=mark))
-    for level in found:
-        boxes.append(Box(node, level - 1, again=level != found[0], returned=mark))
+    for level in levels:
+        boxes.append(Box(node, level - 1, again=level != levels[0], returned=mark))
         links.extend((len(boxes) - 1, place[n]) for n in names if row[n] == level)
 
 
-def lay_out(shown: Scene) -> Layout:
+def lay_out(drawing: Scene) -> Layout:
     """Rows are given; igraph's Sugiyama layout orders each to avoid crossings."""
     import igraph
 
-    graph = igraph.Graph(n=len(shown.boxes), edges=list(shown.links), directed=True)
-    layers = [box.row for box in shown.boxes]
-    found = graph.layout_sugiyama(layers=layers, hgap=1, vgap=1, maxiter=200)
-    items = [(x, round(y)) for x, y in found.coords]
+    graph = igraph.Graph(n=len(drawing.boxes), edges=list(drawing.links), directed=True)
+    layers = [box.row for box in drawing.boxes]
+    sugiyama = graph.layout_sugiyama(layers=layers, hgap=1, vgap=1, maxiter=200)
+    items = [(x, round(y)) for x, y in sugiyama.coords]
     chains = []
-    for (upper, lower), route in zip(shown.links, found.edge_routing, strict=True):
+    for (upper, lower), route in zip(drawing.links, sugiyama.edge_routing, strict=True):
         points = range(len(items), len(items) + len(route))
         items += [(x, round(y)) for x, y in route]
         chains.append([upper, *points, lower])
-    columns = _columns(items, chains, shown)
+    columns = _columns(items, chains, drawing)
     left = min(columns, default=0.0)
     at = [(x - left, float(y)) for x, (_, y) in zip(columns, items, strict=True)]
     return Layout(
-        centres=tuple(at[: len(shown.boxes)]),
+        centres=tuple(at[: len(drawing.boxes)]),
         routes=tuple(tuple(at[i] for i in chain[1:-1]) for chain in chains),
         columns=max(columns, default=0.0) - left,
         rows=max(layers, default=0),
     )
 
 
-def _columns(items: Sequence[Point], chains: Sequence[Sequence[int]], shown: Scene) -> list[float]:
+def _columns(
+    items: Sequence[Point], chains: Sequence[Sequence[int]], drawing: Scene
+) -> list[float]:
     """Columns of boxes and of the points that lines pass, for their order in each row."""
     in_rows: dict[float, list[int]] = {}
     for item, (_, y) in enumerate(items):
         in_rows.setdefault(y, []).append(item)
     ordered = [sorted(in_rows[y], key=lambda i: (items[i][0], i)) for y in sorted(in_rows)]
-    thin = [item >= len(shown.boxes) for item in range(len(items))]
+    thin = [item >= len(drawing.boxes) for item in range(len(items))]
     links = [
         (a, b, 8.0 if thin[a] and thin[b] else weight)
-        for chain, weight in zip(chains, _weights(shown), strict=True)
+        for chain, weight in zip(chains, _weights(drawing), strict=True)
         for a, b in itertools.pairwise(chain)
     ]
     return Columns(ordered, links, thin, [x for x, _ in items]).solve()
 
 
-def _weights(shown: Scene) -> list[float]:
+def _weights(drawing: Scene) -> list[float]:
     """How straight each line should be: most where one operation feeds just one other."""
-    operations = [link for link in shown.links if not is_input(shown.boxes[link[0]].node)]
+    operations = [link for link in drawing.links if not is_input(drawing.boxes[link[0]].node)]
     leaving, arriving = Counter(a for a, _ in operations), Counter(b for _, b in operations)
     sole = {(a, b) for a, b in operations if leaving[a] == arriving[b] == 1}
     return [
-        0.2 if is_input(shown.boxes[a].node) else (6.0 if (a, b) in sole else 1.0)
-        for a, b in shown.links
+        0.2 if is_input(drawing.boxes[a].node) else (6.0 if (a, b) in sole else 1.0)
+        for a, b in drawing.links
     ]

@@ -58,8 +58,8 @@ class Keyword:
 def opcode(line: str, stage: str) -> str:
     """The operation that a line of a stage names; '' where there is none."""
     pattern = _OPCODES.get(stage)
-    found = pattern.search(line) if pattern else None
-    return next((group for group in found.groups() if group), "") if found else ""
+    match = pattern.search(line) if pattern else None
+    return next((group for group in match.groups() if group), "") if match else ""
 
 
 def of(artifact: Artifact, options: Options) -> list[Keyword]:
@@ -94,8 +94,8 @@ def _lines(listing: Listing) -> Iterator[tuple[int, tuple[str, str, str]]]:
     """(number from 0, (operation, stage, line)) of the lines that name an operation."""
     for number, line in enumerate(clean(listing.code).split("\n")):
         if word := opcode(line, listing.stage):
-            shown = one_line(line)
-            cut = shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+            text = one_line(line)
+            cut = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
             yield number, (word, _stage(listing), cut)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from tclab.render.delivery import Delivery
-from tclab.render.escape import esc, identifier, tag
+from tclab.render.escape import Html, esc, identifier, join, markup, tag
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,10 +38,10 @@ class Options:
     root: str | None = None
     delivery: Delivery = field(default_factory=Delivery)
 
-    def id(self, *parts: object) -> str:
+    def id(self, *parts: object) -> Html:
         """An id of this artifact."""
         named = (identifier(str(p)) for p in (self.prefix, *parts))
-        return "-".join(p for p in named if p)
+        return join((p for p in named if p), markup("-"))
 
     def under(self, *parts: object) -> Options:
         """The same options for a part of this artifact."""
@@ -70,10 +70,10 @@ def source_url(line: SourceLine, options: Options) -> str:
     return ""
 
 
-def place(line: SourceLine | None, options: Options) -> str:
+def place(line: SourceLine | None, options: Options) -> Html:
     """A source line as ``file:line``, linked where its text can be read."""
     if line is None:
-        return '<span class="tclab-none">–</span>'
+        return markup('<span class="tclab-none">–</span>')
     local = line.file in options.sources
     label = f"line {line.line}" if local else str(line)
     url = source_url(line, options)

@@ -5,34 +5,45 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tclab.render.escape import clean, esc, one_line, tag
+from tclab.render import escape
+from tclab.render.escape import (
+    NOTHING,
+    Html,
+    attributes,
+    clean,
+    esc,
+    join,
+    markup,
+    one_line,
+    tag,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tclab.render.options import Options
 
-_INNER_UNDERSCORES = re.compile(r"(?<=[A-Za-z0-9])(_+)(?=[A-Za-z0-9])")
+INNER_UNDERSCORES = re.compile(r"(?<=[A-Za-z0-9])(_+)(?=[A-Za-z0-9])")
 
-DASH = '<span class="tclab-none">–</span>'
+DASH = markup('<span class="tclab-none">–</span>')
 
 
-def code(text: str) -> str:
+def code(text: str) -> Html:
     """A short piece of code; long names break at underscores."""
     return tag("code", breakable(text)) if text else DASH
 
 
-def breakable(text: str) -> str:
+def breakable(text: str) -> Html:
     """`text` as HTML that may be broken behind underscores: kernels' names are long."""
-    return _INNER_UNDERSCORES.sub(r"\1<wbr>", esc(text))
+    return escape.breakable(text, INNER_UNDERSCORES)
 
 
-def prose(text: str) -> str:
+def prose(text: str) -> Html:
     """Text as HTML; what it has between backticks is shown as code."""
     pieces = clean(text).split("`")
     if len(pieces) % 2 == 0:
         return esc(text)
-    return "".join(code(p) if i % 2 else esc(p) for i, p in enumerate(pieces))
+    return join(code(p) if i % 2 else esc(p) for i, p in enumerate(pieces))
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
@@ -40,18 +51,26 @@ def count(number: int, singular: str, plural: str = "") -> str:
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
+def byte_count(number: int) -> str:
+    """Bytes in KiB and MiB where they are many."""
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if number >= unit:
+            return f"{number / unit:,.4g} {name}"
+    return f"{number:,} bytes"
+
+
 def line_count(text: str) -> int:
     """Lines of `text`; a last newline begins no line."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def fold(summary: str, body: str, *, open_: bool = False, search: bool = True) -> str:
+def fold(summary: str, body: Html, *, open_: bool = False, search: bool = True) -> Html:
     """`body` behind `summary` (text), which a click opens; not `search`: the site's finds none."""
     head, hidden = tag("summary", esc(one_line(summary))), None if search else ""
-    return tag("details", head + body, class_="tclab-fold", open=open_, data_search_exclude=hidden)
+    return tag("details", head, body, class_="tclab-fold", open=open_, data_search_exclude=hidden)
 
 
-def folded(body: str, language: str, lines: int, options: Options) -> str:
+def folded(body: Html, language: str, lines: int, options: Options) -> Html:
     """`body`, folded where the options say so; how long it is, and in which language, names it.
 
     Not its title, which stands right above.
@@ -66,24 +85,24 @@ def size(lines: int, language: str) -> str:
 
 def table(
     head: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[Html]],
     *,
     label: str = "",
     right: Sequence[bool] = (),
     units: Sequence[str] = (),
     search: bool = True,
-) -> str:
+) -> Html:
     """A table that scrolls sideways in its own box. Cells of `rows` are HTML already."""
     return scroll(grid(head, rows, right=right, units=units), label or "Table", search=search)
 
 
 def grid(
     head: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[Html]],
     *,
     right: Sequence[bool] = (),
     units: Sequence[str] = (),
-) -> str:
+) -> Html:
     """A table without its box."""
     align = ["tclab-num" if r else None for r in [*right, *[False] * len(head)]][: len(head)]
     padded = [*units, *[""] * len(head)][: len(head)]
@@ -91,20 +110,20 @@ def grid(
     body = []
     for row in rows:
         cells = (tag("td", cell, class_=align[i]) for i, cell in enumerate(row))
-        body.append(tag("tr", "".join(cells)))
-    inner = f"<thead><tr>{''.join(names)}</tr></thead><tbody>{''.join(body)}</tbody>"
-    return tag("table", inner, class_="tclab-table")
+        body.append(tag("tr", *cells))
+    head_row, inner = tag("thead", tag("tr", *names)), tag("tbody", *body)
+    return tag("table", head_row, inner, class_="tclab-table")
 
 
-def _heading(name: str, unit: str, align: str | None) -> str:
+def _heading(name: str, unit: str, align: str | None) -> Html:
     """A column's heading; an empty one is no heading."""
     if not name and not unit:
-        return "<td></td>"
-    of = f' <span class="tclab-unit">{esc(unit)}</span>' if unit else ""
-    return tag("th", esc(name) + of, scope="col", class_=align)
+        return tag("td")
+    of = markup(' <span class="tclab-unit">{}</span>', esc(unit)) if unit else NOTHING
+    return tag("th", esc(name), of, scope="col", class_=align)
 
 
-def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> str:
+def scroll(html: Html, label: str, *, search: bool = True, class_: str = "") -> Html:
     """A box that scrolls sideways, reachable by keyboard."""
     return tag(
         "div",
@@ -119,12 +138,12 @@ def scroll(html: str, label: str, *, search: bool = True, class_: str = "") -> s
 
 def tabs(
     label: str,
-    panels: Sequence[tuple[str, str]],
+    panels: Sequence[tuple[str, Html]],
     options: Options,
     *,
     chosen: int = 0,
     keep: bool = False,
-) -> str:
+) -> Html:
     """Panels of which one is shown: radio buttons, so that it works without JavaScript.
 
     `panels` are (name, HTML). In print all are shown, each under its name. With `keep` the
@@ -134,36 +153,42 @@ def tabs(
     inputs, bodies = [], []
     for i, (name, html) in enumerate(panels):
         ident = f"{group}-{i}"
-        radio = f'<input type="radio" name="{group}" id="{ident}"' + (
-            " checked>" if i == chosen else ">"
-        )
-        inputs.append(radio + tag("label", esc(name), for_=ident))
+        radio = attributes(type="radio", name=group, id=ident, checked=i == chosen)
+        inputs += [markup("<input{}>", radio), tag("label", esc(name), for_=ident)]
         bodies.append(tag("div", html, class_="tclab-panel", data_label=one_line(name)))
     choice = tag(
         "div",
-        "".join(inputs),
+        *inputs,
         class_="tclab-choice",
         role="radiogroup",
         aria_label=label,
         data_keep=keep,
     )
-    return tag("div", choice + "".join(bodies), class_="tclab-tabs")
+    return tag("div", choice, *bodies, class_="tclab-tabs")
 
 
-def facts(pairs: Iterable[tuple[str, str]]) -> str:
+def facts(pairs: Iterable[tuple[str, Html]]) -> Html:
     """A small definition list of (text, HTML); empty values are left out."""
-    rows = [f"<div><dt>{esc(name)}</dt><dd>{html}</dd></div>" for name, html in pairs if html]
-    return tag("dl", "".join(rows), class_="tclab-facts") if rows else ""
+    rows = [
+        markup("<div><dt>{}</dt><dd>{}</dd></div>", esc(name), html) for name, html in pairs if html
+    ]
+    return tag("dl", *rows, class_="tclab-facts") if rows else NOTHING
 
 
-def chips(pairs: Iterable[tuple[str, int]]) -> str:
+def chips(pairs: Iterable[tuple[str, int]]) -> Html:
     """Names with a count each."""
-    items = "".join(
-        f"<li>{tag('code', esc(name))} <span>{number:,}</span></li>" for name, number in pairs
-    )
-    return tag("ul", items, class_="tclab-chips") if items else ""
+    items = [
+        markup("<li>{} <span>{:,}</span></li>", tag("code", esc(name)), number)
+        for name, number in pairs
+    ]
+    return tag("ul", *items, class_="tclab-chips") if items else NOTHING
 
 
-def note(text: str) -> str:
+def caption(text: str) -> Html:
+    """What stands below a table or a drawing; nothing for ''."""
+    return tag("p", esc(text), class_="tclab-caption") if text else NOTHING
+
+
+def note(text: str) -> Html:
     """A plain sentence where there is nothing else to show."""
     return tag("p", esc(text), class_="tclab-note")

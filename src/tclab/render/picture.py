@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tclab.render.escape import clean, esc, one_line, tag
+from tclab.render.escape import Html, clean, esc, join, markup, one_line, tag
 from tclab.render.layout import Box, Link, Point, Scene, is_input, lay_out, scene
 from tclab.render.options import Options, source_url
 
@@ -44,13 +44,13 @@ CLASSES = {
 def short_target(node: Node) -> str:
     """The name of what a node calls, as short as is clear: ``add.Tensor``, ``linear``."""
     target = clean(node.target)
-    if found := re.match(r"<(?:built-in )?(?:function|method) ([\w.]+)", target):
-        target = found[1]
+    if match := re.match(r"<(?:built-in )?(?:function|method) ([\w.]+)", target):
+        target = match[1]
     if node.op == "call_module":
         return target
     pieces = target.split(".")
-    if found := re.search(r"(?:^|\.)(aten|prims|_quantized|inductor)\.(.+)$", target):
-        return found[2].removesuffix(".default")
+    if match := re.search(r"(?:^|\.)(aten|prims|_quantized|inductor)\.(.+)$", target):
+        return match[2].removesuffix(".default")
     return pieces[-1] or target
 
 
@@ -61,8 +61,8 @@ def op_class(node: Node) -> str:
     if node.op == "output":
         return "output"
     name = short_target(node).split(".")[0].rstrip("_") or short_target(node)
-    found = (kind for kind, pattern in _KINDS.items() if re.fullmatch(pattern, name))
-    return next(found, "call")
+    kinds = (kind for kind, pattern in _KINDS.items() if re.fullmatch(pattern, name))
+    return next(kinds, "call")
 
 
 def type_of(node: Node) -> str:
@@ -80,10 +80,10 @@ def _label(node: Node) -> tuple[str, str]:
 
 def _input_name(name: str) -> str:
     """``n1.weight`` for Dynamo's ``l_self_modules_n1_parameters_weight_``; else the name."""
-    found = re.fullmatch(r"[lL]_\w+?_((?:modules|parameters|buffers)_\w+?)_*", name)
-    if not found:
+    match = re.fullmatch(r"[lL]_\w+?_((?:modules|parameters|buffers)_\w+?)_*", name)
+    if not match:
         return name
-    pieces = re.split(r"_?(?:modules|parameters|buffers)_", found[1])
+    pieces = re.split(r"_?(?:modules|parameters|buffers)_", match[1])
     return ".".join(piece for piece in pieces if piece)
 
 
@@ -109,9 +109,9 @@ class _Drawing:
 
 
 def _draw(nodes: Sequence[Node]) -> _Drawing:
-    shown = scene(nodes)
-    found = lay_out(shown)
-    longest = max((len(part) for box in shown.boxes for part in _label(box.node)), default=6)
+    drawn = scene(nodes)
+    layout = lay_out(drawn)
+    longest = max((len(part) for box in drawn.boxes for part in _label(box.node)), default=6)
     box = max(64.0, longest * _CHAR + 18)
     step_x, step_y = box + _GAP_X, _HEIGHT + _GAP_Y
 
@@ -119,12 +119,12 @@ def _draw(nodes: Sequence[Node]) -> _Drawing:
         return p[0] * step_x + box / 2 + _MARGIN, p[1] * step_y + _HEIGHT / 2 + _MARGIN
 
     return _Drawing(
-        shown,
-        tuple(at(p) for p in found.centres),
-        tuple(tuple(at(p) for p in route) for route in found.routes),
+        drawn,
+        tuple(at(p) for p in layout.centres),
+        tuple(tuple(at(p) for p in route) for route in layout.routes),
         box,
-        width=found.columns * step_x + box + 2 * _MARGIN,
-        height=found.rows * step_y + _HEIGHT + 2 * _MARGIN,
+        width=layout.columns * step_x + box + 2 * _MARGIN,
+        height=layout.rows * step_y + _HEIGHT + 2 * _MARGIN,
     )
 
 
@@ -133,7 +133,7 @@ def _n(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _curve(points: Sequence[Point]) -> str:
+def _curve(points: Sequence[Point]) -> Html:
     """A path through `points` that leaves and arrives downwards."""
     (x, y), *rest = points
     out = [f"M{_n(x)} {_n(y)}"]
@@ -141,7 +141,7 @@ def _curve(points: Sequence[Point]) -> str:
         middle = (y + to_y) / 2
         out.append(f"C{_n(x)} {_n(middle)} {_n(to_x)} {_n(middle)} {_n(to_x)} {_n(to_y)}")
         x, y = to_x, to_y
-    return "".join(out)
+    return esc("".join(out))
 
 
 def _ports(drawing: _Drawing) -> dict[Link, float]:
@@ -158,15 +158,15 @@ def _ports(drawing: _Drawing) -> dict[Link, float]:
     return out
 
 
-def _lines(drawing: _Drawing, arrow: str) -> str:
+def _lines(drawing: _Drawing, arrow: str) -> Html:
     ports = _ports(drawing)
     half = _HEIGHT / 2
-    out = []
+    paths = []
     for link, route in zip(drawing.scene.links, drawing.routes, strict=True):
         (x, y), (_, to_y) = drawing.centres[link[0]], drawing.centres[link[1]]
         points = [(x, y + half), *route, (ports[link], to_y - half - 5)]
-        out.append(f'<path d="{_curve(points)}" marker-end="url(#{arrow})"/>')
-    return tag("g", "".join(out), class_="tclab-edges", aria_hidden="true")
+        paths.append(markup('<path d="{}" marker-end="url(#{})"/>', _curve(points), esc(arrow)))
+    return tag("g", *paths, class_="tclab-edges", aria_hidden="true")
 
 
 def _title(box: Box) -> str:
@@ -178,36 +178,35 @@ def _title(box: Box) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _rect(box: Box, centre: Point, width: float) -> str:
+def _rect(box: Box, centre: Point, width: float) -> Html:
     x, y = centre
     round_ = op_class(box.node) in ("input", "output")
-    return (
-        f'<rect x="{_n(x - width / 2)}" y="{_n(y - _HEIGHT / 2)}" width="{_n(width)}"'
-        f' height="{_n(_HEIGHT)}" rx="{_n(_HEIGHT / 2) if round_ else 5}"/>'
-    )
+    corner = _HEIGHT / 2 if round_ else 5.0
+    shape = map(_n, (x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, corner))
+    return markup('<rect x="{}" y="{}" width="{}" height="{}" rx="{}"/>', *map(esc, shape))
 
 
-def _words(box: Box, centre: Point) -> str:
+def _words(box: Box, centre: Point) -> Html:
     first, second = _label(box.node)
     x, y = centre
-    out = f'<text x="{_n(x)}" y="{_n(y - 2 if second else y + 4)}">{esc(first)}</text>'
-    if second:
-        out += f'<text x="{_n(x)}" y="{_n(y + 13)}" class="tclab-type">{esc(second)}</text>'
-    return out
+    name = tag("text", esc(first), x=_n(x), y=_n(y - 2 if second else y + 4))
+    if not second:
+        return name
+    return join([name, tag("text", esc(second), x=_n(x), y=_n(y + 13), class_="tclab-type")])
 
 
-def _box(box: Box, centre: Point, width: float, options: Options) -> str:
+def _box(box: Box, centre: Point, width: float, options: Options) -> Html:
     node = box.node
-    drawn = tag("title", esc(_title(box))) + _rect(box, centre, width) + _words(box, centre)
+    drawn = [tag("title", esc(_title(box))), _rect(box, centre, width), _words(box, centre)]
     if box.returned:
         x, y = centre[0] + width / 2 - 7, centre[1] + _HEIGHT / 2
-        drawn += f'<circle cx="{_n(x)}" cy="{_n(y)}" r="4.5"/>'
+        drawn.append(markup('<circle cx="{}" cy="{}" r="4.5"/>', esc(_n(x)), esc(_n(y))))
     name = f"tclab-node tclab-op-{op_class(node)}" + (" tclab-again" if box.again else "")
     url = source_url(node.source, options) if node.source else ""
-    return tag("a" if url else "g", drawn, href=url or None, class_=name)
+    return tag("a" if url else "g", *drawn, href=url or None, class_=name)
 
 
-def svg(graph: Graph, options: Options) -> str:
+def svg(graph: Graph, options: Options) -> Html:
     """The drawing; each node with a known line on this page links to it."""
     drawing = _draw(graph.nodes)
     arrow = options.id("arrow")
@@ -215,13 +214,16 @@ def svg(graph: Graph, options: Options) -> str:
         _box(box, centre, drawing.box, options)
         for box, centre in zip(drawing.scene.boxes, drawing.centres, strict=True)
     ]
-    marker = (
-        f'<defs><marker id="{arrow}" viewBox="0 0 8 8" refX="3" refY="4" markerWidth="7"'
-        f' markerHeight="7" orient="auto"><path d="M0 0.5L7 4L0 7.5z"/></marker></defs>'
+    marker = markup(
+        '<defs><marker id="{}" viewBox="0 0 8 8" refX="3" refY="4" markerWidth="7"'
+        ' markerHeight="7" orient="auto"><path d="M0 0.5L7 4L0 7.5z"/></marker></defs>',
+        arrow,
     )
     return tag(
         "svg",
-        marker + _lines(drawing, arrow) + "".join(boxes),
+        marker,
+        _lines(drawing, arrow),
+        *boxes,
         xmlns="http://www.w3.org/2000/svg",
         class_="tclab-graph" + (" tclab-wide" if drawing.width > WIDE else ""),
         role="group",
@@ -233,7 +235,7 @@ def svg(graph: Graph, options: Options) -> str:
     )
 
 
-def legend(graph: Graph) -> str:
+def legend(graph: Graph) -> Html:
     """What the colours and marks mean; only those that occur."""
     boxes = scene(graph.nodes).boxes
     used = {op_class(box.node) for box in boxes}
@@ -242,7 +244,7 @@ def legend(graph: Graph) -> str:
         names.append(("tclab-op-input tclab-again", "input shown again"))
     if any(box.returned for box in boxes):
         names.append(("tclab-returned", "returned"))
-    items = "".join(
-        f'<li><span class="tclab-swatch {kind}"></span>{name}</li>' for kind, name in names
-    )
-    return tag("ul", items, class_="tclab-legend")
+    items = [
+        tag("li", tag("span", class_=f"tclab-swatch {kind}"), esc(name)) for kind, name in names
+    ]
+    return tag("ul", *items, class_="tclab-legend")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, excerpt, highlight, kinds, parts, stamp
-from tclab.render.escape import clean, esc, tag
+from tclab.render.escape import NOTHING, Html, clean, esc, join, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,17 +22,18 @@ def figure(
     *,
     titled: bool = True,
     stamped: bool = True,
-) -> str:
+) -> Html:
     """An artifact with its title above and its run's stamp beneath, unless told otherwise."""
     if run is not None and not options.torch_git:
         options = replace(options, torch_git=run.provenance.torch_git)
-    title = parts.breakable(artifact.title) if titled else ""
-    head = tag("figcaption", title, class_="tclab-title") if title else ""
-    foot = stamp.html(run) if run is not None and stamped else ""
-    body = kinds.html(artifact, options) + foot
+    title = parts.breakable(artifact.title) if titled else NOTHING
+    head = tag("figcaption", title, class_="tclab-title") if title else NOTHING
+    foot = stamp.html(run) if run is not None and stamped else NOTHING
     return tag(
         "figure",
-        head + body,
+        head,
+        kinds.html(artifact, options),
+        foot,
         class_=f"tclab tclab-is-{artifact.kind}",
         id=options.prefix or None,
         data_kind=artifact.kind,
@@ -44,7 +45,7 @@ def source(
     options: Options,
     lines: excerpt.Range | None = None,
     focus: Sequence[excerpt.Range] = (),
-) -> str:
+) -> Html:
     """The snippet's code; line 12 has the anchor ``{prefix}-L12``. `lines` are inclusive.
 
     What is outside the ranges of `focus` is folded; without any, all is shown if it is short.
@@ -60,16 +61,15 @@ def source(
     return tag("div", body, class_="tclab tclab-source")
 
 
-def output(run: Run, options: Options) -> str:
+def output(run: Run, options: Options) -> Html:
     """What the run printed."""
     pieces = []
     for name, said in (("Output", run.stdout), ("Errors", run.stderr), ("Raised", run.raised)):
         if said.strip():
             body = highlight.block(said, "text", options, anchors=False, label=name)
             body = parts.folded(body, "", parts.line_count(said), options)
-            head = tag("p", name, class_="tclab-filename")
-            pieces.append(head + body)
-    return tag("div", "".join(pieces), class_="tclab tclab-output") if pieces else ""
+            pieces += [tag("p", esc(name), class_="tclab-filename"), body]
+    return tag("div", *pieces, class_="tclab tclab-output") if pieces else NOTHING
 
 
 def failure(run: Run) -> str:
@@ -80,17 +80,17 @@ def failure(run: Run) -> str:
     return f"{where}{run.failure.cause}: {run.failure.message}"
 
 
-def html(run: Run, options: Options) -> str:
+def html(run: Run, options: Options) -> Html:
     """Every artifact in order, the stamp at the end; a failed run says so first."""
     pieces = []
     if run.failure is not None:
         said = tag("p", esc(failure(run)), role="alert")
         trace = highlight.block(run.failure.traceback, "pytb", options, anchors=False)
-        pieces.append(tag("div", said + trace, class_="tclab-failure"))
+        pieces.append(tag("div", said, trace, class_="tclab-failure"))
     for number, artifact in enumerate(run.artifacts, 1):
         own = options.under(artifact.name or number)
         pieces.append(figure(artifact, run, own, stamped=False))
-    return "".join([*pieces, stamp.html(run)])
+    return join([*pieces, stamp.html(run)])
 
 
 def text(run: Run) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import Html, esc, markup, one_line, tag
 from tclab.render.options import commit_url
 
 if TYPE_CHECKING:
@@ -44,16 +44,17 @@ def pieces(run: Run) -> list[str]:
     return [*made_by(run.provenance), seconds(run.seconds), one_line(origin(run))]
 
 
-def html(run: Run) -> str:
+def html(run: Run) -> Html:
     """One line; the commit links to PyTorch's repository."""
     first, *rest = map(esc, pieces(run))
     url = commit_url(run.provenance.torch_git)
     if url:
-        git = run.provenance.torch_git[:7]
-        first = first.replace(f"({git})", f'(<a href="{url}" rel="noopener">{git}</a>)')
-    items = "".join(tag("span", p) for p in (first, *rest))
+        link = tag("a", esc(run.provenance.torch_git[:7]), href=url, rel="noopener")
+        version = one_line(f"PyTorch {run.provenance.torch}")
+        first = markup("{} ({})", esc(version), link)
+    items = [tag("span", piece) for piece in (first, *rest)]
     kind = "here" if run.environment == "here" else "recorded"
-    return tag("p", items, class_=f"tclab-stamp tclab-{kind}", data_search_exclude="")
+    return tag("p", *items, class_=f"tclab-stamp tclab-{kind}", data_search_exclude="")
 
 
 def text(run: Run) -> str:

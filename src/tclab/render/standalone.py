@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from tclab import render
-from tclab.render.escape import esc
+from tclab.render.escape import NOTHING, Html, esc, markup
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -48,12 +48,14 @@ def _hash(script: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def style(sheet: Path) -> str:
+def style(sheet: Path) -> Html:
     """A style sheet as an element."""
-    return f"<style>\n{sheet.read_text(encoding='utf-8')}</style>"
+    return markup("<style>\n{}</style>", Html(sheet.read_text(encoding="utf-8")))
 
 
-def page(title: str, body: str, *, language: str = "en", above: str = "", script: str = "") -> str:
+def page(
+    title: str, body: Html, *, language: str = "en", above: Html = NOTHING, script: str = ""
+) -> str:
     """`body` (HTML) as a page of its own, under the heading `title` (text); `above` (HTML) stands
     over the heading.
 

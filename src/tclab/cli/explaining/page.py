@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tclab.model import Report
 from tclab.render import standalone
-from tclab.render.escape import esc, tag
+from tclab.render.escape import esc, join, tag
 from tclab.render.options import Options
 from tclab.render.report import body, words
 
@@ -43,7 +43,8 @@ def html(report: Report | None, status: Status, spec: str) -> str:
     inner = (
         body.html(report, Options())
         if report
-        else tag("p", "The report will be here once it is compiled.")
+        else tag("p", esc("The report will be here once it is compiled."))
     )
     script = _SCRIPT.read_text(encoding="utf-8")
-    return standalone.page(title, standalone.style(_STYLE) + inner, above=head, script=script)
+    styled = join([standalone.style(_STYLE), inner])
+    return standalone.page(title, styled, above=head, script=script)

@@ -17,7 +17,7 @@ from tclab.labs import check as answers
 from tclab.labs.capstone.findings import ORDER
 from tclab.model import Report, Run, Snippet, Table
 from tclab.render import standalone
-from tclab.render.escape import tag
+from tclab.render.escape import NEWLINE, esc, join, tag
 
 SECONDS, MEMORY = 600.0, 8192
 
@@ -97,8 +97,11 @@ def page(judged: Judged, title: str) -> str:
     """The findings as one HTML file that stands alone: verdicts, times, the report."""
     parts = [
         render.stamp(judged.run),
-        tag("h2", "Findings") + render.html(judged.findings, render.Options("findings")),
-        tag("h2", "Times") + render.html(judged.times, render.Options("times")),
-        tag("h2", "The compile") + render.html(judged.report, render.Options("report")),
+        tag("h2", esc("Findings")),
+        render.html(judged.findings, render.Options("findings")),
+        tag("h2", esc("Times")),
+        render.html(judged.times, render.Options("times")),
+        tag("h2", esc("The compile")),
+        render.html(judged.report, render.Options("report")),
     ]
-    return standalone.page(f"Findings: {title}", "\n".join(parts))
+    return standalone.page(f"Findings: {title}", join(parts, NEWLINE))

@@ -7,10 +7,11 @@ from tclab.model import Run
 from tclab.page.blocks import Block
 from tclab.page.reference.entries import table_of
 from tclab.render import calls, parts
+from tclab.render.escape import Html, join, tag
 from tclab.render.kinds.table import cells
 
 
-def html(block: Block, run: Run, name: str) -> str:
+def html(block: Block, run: Run, name: str) -> Html:
     """The drawing of the table `name`, the table folded, the stamp.
 
     Its columns: function, caller, stage, place. Each function stands once, below its caller.
@@ -21,4 +22,4 @@ def html(block: Block, run: Run, name: str) -> str:
     called = [calls.Called(row[0], numbers.get(row[1]), row[2], row[3]) for row in rows]
     drawn = calls.svg(called, table.title, run.provenance.torch_git)
     words = parts.fold("The same as a table", render.html(table))
-    return f'<div class="tclab">{drawn}{words}</div>{render.stamp(run)}'
+    return join([tag("div", drawn, words, class_="tclab"), render.stamp(run)])

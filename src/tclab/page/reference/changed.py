@@ -10,20 +10,20 @@ from tclab.page.reference.concordance import Concordance
 from tclab.page.reference.groups import Group
 from tclab.page.reference.versions import Change, Known
 from tclab.render import parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import NEWLINE, SPACE, Html, esc, join, tag
 
 #: A build names so many of a table's names; the others are counted.
 MOST = 20
 
 
-def html(known: Known) -> str:
+def html(known: Known) -> Html:
     """A fold for each version but the oldest: what it added and dropped, table by table."""
     pairs = list(zip(known, list(known)[1:]))
     folds = [_version(before, version, known) for before, version in reversed(pairs)]
-    return "\n".join(folds) or parts.note("One version is listed: nothing to compare.")
+    return join(folds, NEWLINE) or parts.note("One version is listed: nothing to compare.")
 
 
-def _version(before: str, version: str, known: Known) -> str:
+def _version(before: str, version: str, known: Known) -> Html:
     changes = versions.changes(known[before], known[version])
     rows = [(esc(change.table), _names(change.added), _names(change.dropped)) for change in changes]
     table = parts.table(("names of", f"new in {version}", f"not in it, but in {before}"), rows,
@@ -33,8 +33,8 @@ def _version(before: str, version: str, known: Known) -> str:
     return tag("div", parts.fold(head, table), id=f"to-{slug(version)}")
 
 
-def _names(names: Iterable[str]) -> str:
-    return " ".join(tag("code", esc(name)) for name in names) or parts.DASH
+def _names(names: Iterable[str]) -> Html:
+    return join((tag("code", esc(name)) for name in names), SPACE) or parts.DASH
 
 
 # --------------------------------------------------------------------------- in a build

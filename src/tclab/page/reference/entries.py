@@ -12,6 +12,7 @@ from tclab.page.blocks import Block
 from tclab.page.reference import concordance, versions
 from tclab.page.reference.groups import Entry, Group
 from tclab.render import entries as rendered
+from tclab.render.escape import Html, join
 from tclab.render.kinds.table import cells
 
 #: What the search shows of an entry, besides its name.
@@ -27,12 +28,12 @@ def table_of(block: Block, run: Run, name: str) -> Table:
     return tables[name]
 
 
-def html(block: Block, runs: Sequence[Run], name: str, compared: bool) -> str:
+def html(block: Block, runs: Sequence[Run], name: str, compared: bool) -> Html:
     """The entries of the first run's table `name`, and the stamp."""
     run = runs[0]
     table = table_of(block, run, name)
     block.on.groups.append(group(table, run, compared))
-    return rendered.html(table, _extra(block, table, run)) + render.stamp(run)
+    return join([rendered.html(table, _extra(block, table, run)), render.stamp(run)])
 
 
 def _extra(block: Block, table: Table, run: Run) -> rendered.Extra:

@@ -13,6 +13,7 @@ from tclab.page.blocks import Block
 from tclab.page.book import Book
 from tclab.page.reference.groups import Entry, Group
 from tclab.render import entries as rendered
+from tclab.render.escape import Html
 from tclab.render.viewer import instructions
 
 _TITLES = {"ptx": "PTX instructions", "sass": "SASS instructions"}
@@ -26,7 +27,7 @@ class _Seen:
     pages: dict[str, None] = field(default_factory=dict)
 
 
-def html(block: Block, stage: str) -> str:
+def html(block: Block, stage: str) -> Html:
     """A table of the opcodes of `stage` on the pages of the book."""
     book = state.build().book
     seen = _seen(book, stage)

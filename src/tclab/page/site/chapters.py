@@ -19,7 +19,7 @@ from mkdocs.structure.pages import Page as SitePage
 from tclab.errors import PageError
 from tclab.model import Chain, slug
 from tclab.page.book import Book
-from tclab.render.escape import esc, tag
+from tclab.render.escape import esc, markup, tag
 from tclab.render.options import Options
 from tclab.render.stages import label
 from tclab.render.viewer.panes import Panes
@@ -42,9 +42,10 @@ def with_links(
     explorer = f"docs/{meta['explorer']}"
     anchor, label = _pane(book, explorer, str(meta.get("stage")), place)
     target = f"{up}{book.url(explorer)}#{anchor}"
-    stage = tag("a", f"{esc(label)} of {esc(title)}", href=target)
-    own = tag("a", tag("code", "tclab explain FILE:NAME"), href=up + _COMMAND)
-    html = tag("p", f"In the explorer: {stage}. Of your own function: {own}.", class_="tclab-see")
+    stage = tag("a", esc(f"{label} of {title}"), href=target)
+    own = tag("a", tag("code", esc("tclab explain FILE:NAME")), href=up + _COMMAND)
+    links = markup("In the explorer: {}. Of your own function: {}.", stage, own)
+    html = tag("p", links, class_="tclab-see")
     head, mark, rest = markdown.partition("\n## ")
     return f"{head}\n\n{html}\n{mark}{rest}"
 

@@ -8,19 +8,19 @@ from collections.abc import Iterable
 
 from tclab.page.book import Book
 from tclab.page.site import twins
-from tclab.render.escape import esc, tag
+from tclab.render.escape import NOTHING, Html, esc, markup, tag
 
 _NOT_FOUND = "<h1>404 - Not found</h1>"
 
 
-def foot(book: Book, path: str, url: str) -> str:
+def foot(book: Book, path: str, url: str) -> Html:
     """The foot of the page at `path` (``docs/…``), whose address is `url`."""
     topics = dict.fromkeys(use.snippet.split("/")[0] for use in book.uses if use.page == path)
     command = tag("code", esc(f"tclab run {' '.join(topics)}"))
-    run = f"Run what this page shows: {command}. " if topics else ""
-    twin = tag("a", "as Markdown", href=twins.name_of(url.rsplit("/", 1)[-1]))
-    text = f"Its text is {tag('code', esc(path))}, with the outputs {twin}."
-    return tag("p", run + text, class_="tclab-see tclab-foot", data_search_exclude="")
+    run = markup("Run what this page shows: {}. ", command) if topics else NOTHING
+    twin = tag("a", esc("as Markdown"), href=twins.name_of(url.rsplit("/", 1)[-1]))
+    text = markup("Its text is {}, with the outputs {}.", tag("code", esc(path)), twin)
+    return tag("p", run, text, class_="tclab-see tclab-foot", data_search_exclude="")
 
 
 def not_found(html: str, pages: Iterable[twins.Listed], base: str) -> str:
@@ -28,12 +28,10 @@ def not_found(html: str, pages: Iterable[twins.Listed], base: str) -> str:
     first: dict[str, twins.Listed] = {}
     for page in pages:
         first.setdefault(page.section if page.section != "Start" else page.title, page)
-    links = "".join(
-        tag("li", tag("a", esc(name), href=base + page.url)) for name, page in first.items()
-    )
+    links = (tag("li", tag("a", esc(name), href=base + page.url)) for name, page in first.items())
     words = (
         "The address may be of another version of this site. Press / and search for a word of "
         "the page: an error message, an operator, a setting. Or go on here:"
     )
-    paragraph = tag("p", words)
-    return html.replace(_NOT_FOUND, f"<h1>There is no such page</h1>{paragraph}<ul>{links}</ul>")
+    head = tag("h1", esc("There is no such page"))
+    return html.replace(_NOT_FOUND, head + tag("p", esc(words)) + tag("ul", *links))

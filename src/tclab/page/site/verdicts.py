@@ -17,7 +17,7 @@ from tclab.page.blocks import Block
 from tclab.page.book import Book
 from tclab.page.prose.text import PageText
 from tclab.render import parts
-from tclab.render.escape import tag
+from tclab.render.escape import Html, esc, join, markup, tag
 
 #: The artifact's name, and its columns. `on` is the machine of recorded data, '' for the run's own.
 TABLE = "verdicts"
@@ -82,7 +82,7 @@ def places(judged: Iterable[Belief]) -> list[str]:
 # --------------------------------------------------------------------------- on pages
 
 
-def of_snippet(block: Block, page: PageText, name: str, runs: Sequence[Run]) -> str:
+def of_snippet(block: Block, page: PageText, name: str, runs: Sequence[Run]) -> Html:
     """The table of one snippet, each belief a link to its heading on `page`, the block's."""
     judged = beliefs(runs)
     anchors = headings(page)
@@ -90,10 +90,10 @@ def of_snippet(block: Block, page: PageText, name: str, runs: Sequence[Run]) -> 
         cause = f"the page has no heading for the belief {lost[0]!r}"
         raise PageError(block.place, cause, f"write one: ### {lost[0]}")
     links = {belief.text: f"#{_slug(belief.text)}" for belief in judged}
-    return table(judged, links, name) + "".join(map(render.stamp, runs))
+    return join([table(judged, links, name), *map(render.stamp, runs)])
 
 
-def of_all(block: Block, book: Book) -> str:
+def of_all(block: Block, book: Book) -> Html:
     """The table of every belief that a page of the site shows, each a link to it."""
     judged: list[Belief] = []
     links = {}
@@ -104,7 +104,7 @@ def of_all(block: Block, book: Book) -> str:
             links[belief.text] = block.on.link(f"{page}#{_slug(belief.text)}")
     if not judged:
         raise PageError(block.place, "no page shows verdicts", 'call verdicts("topic/snippet")')
-    return _summary(judged) + table(judged, links, "Every belief", seen=False)
+    return join([_summary(judged), table(judged, links, "Every belief", seen=False)])
 
 
 def headings(page: PageText) -> set[str]:
@@ -118,7 +118,9 @@ def _slug(heading: str) -> str:
     return str(slugify(_ATTRIBUTES.sub("", heading).replace("`", ""), "-"))
 
 
-def table(judged: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True) -> str:
+def table(
+    judged: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True
+) -> Html:
     """A row a belief: a verdict for each place, and what was seen, once where all saw the same."""
     columns = places(judged)
     rows = [
@@ -132,7 +134,7 @@ def table(judged: Sequence[Belief], links: dict[str, str], label: str, *, seen: 
     return parts.table(["belief", *columns, *(["seen"] if seen else [])], rows, label=label)
 
 
-def _cell(belief: Belief, place: str) -> str:
+def _cell(belief: Belief, place: str) -> Html:
     verdict = belief.verdicts.get(place)
     if verdict is None:
         return parts.DASH
@@ -140,7 +142,7 @@ def _cell(belief: Belief, place: str) -> str:
     return tag("span", parts.prose(verdict), class_=f"tclab-verdict{differs}")
 
 
-def _seen(belief: Belief, columns: Sequence[str]) -> str:
+def _seen(belief: Belief, columns: Sequence[str]) -> Html:
     """What the first place saw; what another saw, where its verdict is another."""
     known = [place for place in columns if place in belief.seen]
     distinct = [(known[0], belief.seen[known[0]])]
@@ -149,19 +151,20 @@ def _seen(belief: Belief, columns: Sequence[str]) -> str:
             distinct.append((place, belief.seen[place]))
     if len(distinct) == 1:
         return parts.prose(distinct[0][1])
-    return "<br>".join(parts.prose(f"{place}: {seen}") for place, seen in distinct)
+    lines = (parts.prose(f"{place}: {seen}") for place, seen in distinct)
+    return join(lines, markup("<br>"))
 
 
-def _summary(judged: Sequence[Belief]) -> str:
+def _summary(judged: Sequence[Belief]) -> Html:
     """How many beliefs there are, how many hold where, and how many verdicts differ."""
     rows = []
     for place in places(judged):
         verdicts = [b.verdicts[place] for b in judged if place in b.verdicts]
         holds, lost = verdicts.count("holds"), verdicts.count("does not hold")
         only = len(verdicts) - holds - lost
-        rows.append([parts.prose(place), *map(str, (len(verdicts), holds, only, lost))])
+        rows.append([parts.prose(place), *map(esc, (len(verdicts), holds, only, lost))])
     head = ["judged on", "beliefs", "hold", "hold only if", "do not hold"]
     differing = parts.count(sum(belief.differs for belief in judged), "verdict")
     note = f"{parts.count(len(judged), 'belief')}; {differing} differ from version to version."
     counts = parts.table(head, rows, label="Verdicts", right=[False, True, True, True, True])
-    return counts + tag("p", note, class_="tclab-caption")
+    return join([counts, parts.caption(note)])

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tclab.render.escape import NOTHING, Html
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 class Code:
     """The code of one pane: `html` is the whole element, `style` has its size."""
 
-    html: str
+    html: Html
     style: str
 
 
@@ -26,7 +28,7 @@ class Code:
 class MarkedCode(Code):
     """Code whose `lines` are HTML already."""
 
-    lines: str
+    lines: Html
 
 
 @dataclass(frozen=True)
@@ -45,18 +47,18 @@ class BareCode(Code):
 class Delivery:
     """Everything stands in the page, where it is made."""
 
-    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[str]:
+    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
         """The HTML of each pane of one column of a chain, whose ids begin with `chain`."""
         return [pane.html for pane in panes]
 
-    def listing(self, body: str, title: str, ident: str) -> str:
+    def listing(self, body: Html, title: str, ident: str) -> Html:
         """A folded listing, which stands in the element with the id `ident`."""
         return body
 
-    def guards(self, table: str) -> str:
+    def guards(self, table: Html) -> Html:
         """A table of guards, which stands in a fold."""
         return table
 
-    def end(self) -> str:
+    def end(self) -> Html:
         """What stands at the end of the page."""
-        return ""
+        return NOTHING

@@ -12,12 +12,12 @@ import json
 from typing import TYPE_CHECKING
 
 from tclab.render.delivery import BareCode, Code, Delivery, MarkedCode
-from tclab.render.escape import esc, tag
+from tclab.render.escape import Html, join, markup, script, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_NOTE = (
+_NOTE = markup(
     "Compressed in this file, for the page's script. "
     "<code>tclab explain --format json</code> writes it as plain text."
 )
@@ -30,36 +30,36 @@ class Compressed(Delivery):
         self.elements: dict[str, list[object]] = {}
         self.chains: dict[str, int] = {}  # the prefix of each chain's ids → its number, from 1
 
-    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[str]:
+    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
         """A note for each pane, unless the column is Python."""
         number = self.chains.setdefault(chain, len(self.chains) + 1)
         if stage == "python":
             return super().column(chain, stage, panes)
         return [self._noted(f"packed{number}-{stage}", pane) for pane in panes]
 
-    def _noted(self, name: str, pane: Code) -> str:
-        held = self.elements.setdefault(name, [])
-        held.append(_content(pane))
+    def _noted(self, name: str, pane: Code) -> Html:
+        parts = self.elements.setdefault(name, [])
+        parts.append(_content(pane))
         return tag(
             "div",
             tag("p", _NOTE),
             class_="tclab-away",
             data_code=name,
-            data_part=len(held) - 1,
+            data_part=len(parts) - 1,
             data_src="#",
             data_marked=isinstance(pane, MarkedCode),
             style=pane.style,
         )
 
-    def guards(self, table: str) -> str:
+    def guards(self, table: Html) -> Html:
         """A note instead of the table."""
         name = f"packed-table{len(self.elements)}"
         self.elements[name] = [table]
         return tag("p", _NOTE, class_="tclab-packed", data_packed=name)
 
-    def end(self) -> str:
+    def end(self) -> Html:
         """The elements."""
-        return "".join(_element(name, parts) for name, parts in self.elements.items())
+        return join(_element(name, parts) for name, parts in self.elements.items())
 
 
 def _content(pane: Code) -> object:
@@ -68,7 +68,7 @@ def _content(pane: Code) -> object:
     return pane.lines if isinstance(pane, MarkedCode) else pane.html
 
 
-def _element(name: str, parts: list[object]) -> str:
+def _element(name: str, parts: list[object]) -> Html:
     data = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
     text = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
-    return f'<script type="application/gzip" id="{esc(name)}">{text}</script>'
+    return script(text, type="application/gzip", id=name)

@@ -13,7 +13,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tclab.render.delivery import BareCode, Code, Delivery
-from tclab.render.escape import esc, identifier, one_line, tag
+from tclab.render.escape import Html, esc, identifier, one_line, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class Files(Delivery):
     def _link(self, path: str) -> str:
         return "../" * self.url.count("/") + path
 
-    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[str]:
+    def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
         """A link for each pane of bare code; all of them share a script and a text."""
         bare = [pane for pane in panes if isinstance(pane, BareCode)]
         if not bare:
@@ -49,12 +49,12 @@ class Files(Delivery):
         self.files[f"{path}.txt"] = "\n\n".join(map(_text, bare))
         return [self._linked(path, part, pane) for part, pane in enumerate(bare)]
 
-    def _linked(self, path: str, part: int, pane: BareCode) -> str:
+    def _linked(self, path: str, part: int, pane: BareCode) -> Html:
         address = self._link(path)
         link = tag("a", esc(one_line(pane.title)), href=f"{address}.txt")
         return tag(
             "div",
-            tag("p", f"In a file of its own: {link}"),
+            tag("p", esc("In a file of its own: "), link),
             class_="tclab-away",
             data_code=_name(path),
             data_part=part,
@@ -62,7 +62,7 @@ class Files(Delivery):
             style=pane.style,
         )
 
-    def listing(self, body: str, title: str, ident: str) -> str:
+    def listing(self, body: Html, title: str, ident: str) -> Html:
         """A link to a page that shows the listing."""
         path, title = f"{self.url.removesuffix('.html')}/{ident}.html", one_line(title)
         self.files[path] = _document(path, title, body, f"{self.url}#{ident}")
@@ -93,7 +93,7 @@ def _text(pane: BareCode) -> str:
     return "\n".join([one_line(pane.title), _HEAD, "", *numbered, ""])
 
 
-def _document(path: str, title: str, body: str, owner: str) -> str:
+def _document(path: str, title: str, body: Html, owner: str) -> str:
     """The page at `path` that shows one listing, without the script too, and leads back to its
     `owner`, both addresses from the site's root.
     """
@@ -105,5 +105,5 @@ def _document(path: str, title: str, body: str, owner: str) -> str:
         f'<link rel="icon" href="data:,">'
         f'<link rel="stylesheet" href="{up}assets/tclab/tclab.css"><style>{_STYLE}</style></head>'
     )
-    back = tag("p", tag("a", "Back to where it belongs", href=f"{up}{owner}"))
+    back = tag("p", tag("a", esc("Back to where it belongs"), href=f"{up}{owner}"))
     return f"{head}<body>{back}{tag('h1', esc(title))}{body}</body></html>\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
-from tclab.render.decisions import fusion, levels, memory, partition, replay, steps
 from tclab.render.kinds import (
     annotated,
     breaks,
@@ -13,13 +12,19 @@ from tclab.render.kinds import (
     chain,
     chart,
     diff,
+    fusion,
     graph,
     guards,
     kernel,
+    levels,
     listing,
+    memory,
+    partition,
     plain,
     recompiles,
+    replay,
     report,
+    steps,
     symbols,
     table,
 )
@@ -28,6 +33,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from tclab.model import Artifact
+    from tclab.render.escape import Html
     from tclab.render.options import Options
 
 RENDERERS: dict[str, ModuleType] = {
@@ -59,17 +65,19 @@ def _renderer(artifact: Artifact) -> ModuleType:
     kind = getattr(artifact, "kind", type(artifact).__name__)
     if kind not in RENDERERS:
         cause = f"no renderer for {kind}"
-        raise TclabError("tclab.render", cause, "add a module to render/ and name it in kinds.py")
+        raise TclabError(
+            "tclab.render", cause, "add a module to render/kinds/ and name it in its __init__.py"
+        )
     return RENDERERS[kind]
 
 
-def html(artifact: Artifact, options: Options) -> str:
+def html(artifact: Artifact, options: Options) -> Html:
     """The artifact's body as HTML."""
-    shown: str = _renderer(artifact).html(artifact, options)
-    return shown
+    html: Html = _renderer(artifact).html(artifact, options)
+    return html
 
 
 def text(artifact: Artifact) -> str:
     """The artifact as text of at most 100 columns, but for code, which keeps its lines."""
-    shown: str = _renderer(artifact).text(artifact)
-    return shown
+    text: str = _renderer(artifact).text(artifact)
+    return text

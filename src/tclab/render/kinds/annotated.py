@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import clean, esc, identifier, one_line, tag
+from tclab.render.escape import NEWLINE, SPACE, Html, clean, esc, identifier, join, one_line, tag
 
 if TYPE_CHECKING:
     from tclab.model import Annotated, LineNote
@@ -20,42 +20,45 @@ def _graphs(artifact: Annotated) -> dict[int, str]:
 
 def _notes(artifact: Annotated) -> dict[int, list[LineNote]]:
     """Notes by line, in order; one on no line of the code stands at the last."""
-    found: dict[int, list[LineNote]] = defaultdict(list)
+    by_line: dict[int, list[LineNote]] = defaultdict(list)
     last = artifact.first_line + max(1, parts.line_count(clean(artifact.code))) - 1
     for note in artifact.notes:
-        found[min(max(note.line, artifact.first_line), last)].append(note)
-    return found
+        by_line[min(max(note.line, artifact.first_line), last)].append(note)
+    return by_line
 
 
-def _note(note: LineNote) -> str:
+def _note(note: LineNote) -> Html:
     label = tag("strong", esc(one_line(note.label)))
-    detail = f" {tag('small', parts.prose(note.detail))}" if note.detail else ""
+    pieces = [label, parts.prose(note.text)]
+    pieces += [tag("small", parts.prose(note.detail))] if note.detail else []
     kind = identifier(note.label.replace(" ", "-"))
-    return tag("span", f"{label} {parts.prose(note.text)}{detail}", class_=f"tclab-said-{kind}")
+    return tag("span", join(pieces, SPACE), class_=f"tclab-said-{kind}")
 
 
-def _line(html: str, at: int, margin: str, graphs: str, notes: list[LineNote],
-          options: Options) -> str:  # fmt: skip
+def _line(html: Html, at: int, margin: str, graphs: str, notes: list[LineNote],
+          options: Options) -> Html:  # fmt: skip
     title = f"in graph {graphs}" if graphs else None
     code = tag(
         "span",
-        f'<span data-linenos="{esc(margin)}"></span>{html}\n',
+        tag("span", data_linenos=margin),
+        html,
+        NEWLINE,
         id=options.id(f"L{at}"),
         class_="tclab-compiled" if graphs else None,
         title=title,
     )
-    return code + "".join(map(_note, notes))
+    return join([code, *map(_note, notes)])
 
 
 def _margins(artifact: Annotated, count: int) -> list[str]:
     """What stands left of each line: its number, and the graphs."""
     graphs = _graphs(artifact)
     numbers = len(str(artifact.first_line + count - 1))
-    shown = [_short(graphs.get(line, "")) for line in range(1, count + 1)]
-    wide = max(map(columns.width, shown), default=0)
+    labels = [_short(graphs.get(line, "")) for line in range(1, count + 1)]
+    wide = max(map(columns.width, labels), default=0)
     return [
         f"{artifact.first_line + i:>{numbers}} {text}{' ' * (wide - columns.width(text))} "
-        for i, text in enumerate(shown)
+        for i, text in enumerate(labels)
     ]
 
 
@@ -66,18 +69,18 @@ def _short(graphs: str) -> str:
     return graphs.split(" ")[0][:6] + " …"
 
 
-def html(artifact: Annotated, options: Options) -> str:
+def html(artifact: Annotated, options: Options) -> Html:
     """The code under its file name; below a line what is said of it."""
-    shown = highlight.lines(artifact.code, artifact.language)
+    lines = highlight.lines(artifact.code, artifact.language)
     notes, graphs = _notes(artifact), _graphs(artifact)
     body = []
-    for line, (code, margin) in enumerate(zip(shown, _margins(artifact, len(shown))), 1):
+    for line, (code, margin) in enumerate(zip(lines, _margins(artifact, len(lines))), 1):
         at = artifact.first_line + line - 1
         body.append(_line(code, at, margin, graphs.get(line, ""), notes.get(at, []), options))
-    inner = tag("code", "".join(body), tabindex="0", aria_label=one_line(artifact.title) or None)
+    inner = tag("code", *body, tabindex="0", aria_label=one_line(artifact.title) or None)
     name = tag("p", parts.code(artifact.filename), class_="tclab-filename")
-    block = f'<div class="highlight tclab-code tclab-annotated"><pre>{inner}</pre></div>'
-    return (name if artifact.filename else "") + block
+    block = tag("div", tag("pre", inner), class_="highlight tclab-code tclab-annotated")
+    return join([name, block]) if artifact.filename else block
 
 
 def text(artifact: Annotated) -> str:
@@ -89,6 +92,6 @@ def text(artifact: Annotated) -> str:
         out.append(f"{margin}│ {code}".rstrip())
         indent = " " * columns.width(margin) + "│   "
         for note in notes.get(artifact.first_line + line, []):
-            said = f"{note.label}: {note.text}" + (f" ({note.detail})" if note.detail else "")
-            out.append(columns.paragraph(said, indent[:-2] + "^ ", indent))
+            sentence = f"{note.label}: {note.text}" + (f" ({note.detail})" if note.detail else "")
+            out.append(columns.paragraph(sentence, indent[:-2] + "^ ", indent))
     return columns.join(*out)

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import NOTHING, SPACE, Html, esc, join, tag
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ _REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb/"
 
 def registry_url(gb_id: str) -> str:
     """The page of a graph break in PyTorch's registry; '' for what is not such an id."""
-    found = re.fullmatch(r"GB(\d{4})", gb_id)
-    return f"{_REGISTRY}gb{found[1]}.html" if found else ""
+    match = re.fullmatch(r"GB(\d{4})", gb_id)
+    return f"{_REGISTRY}gb{match[1]}.html" if match else ""
 
 
 def summary(breaks: Breaks) -> str:
@@ -31,10 +31,10 @@ def summary(breaks: Breaks) -> str:
     return f"No graph breaks: {graphs}."
 
 
-def _gb(item: Break) -> str:
+def _gb(item: Break) -> Html:
     url = registry_url(item.gb_id)
     if not item.gb_id:
-        return ""
+        return NOTHING
     label = esc(item.gb_id)
     if not url:
         return tag("span", label, class_="tclab-gb")
@@ -42,50 +42,55 @@ def _gb(item: Break) -> str:
     return tag("a", label, class_="tclab-gb", href=url, rel="noopener", title=title)
 
 
-def _line(line: SourceLine | None, options: Options) -> str:
+def _line(line: SourceLine | None, options: Options) -> Html:
     """A source line with its code."""
     if line is None:
-        return ""
-    shown = highlight.inline(line.code) if line.code.strip() else ""
-    within = f" in {tag('code', esc(line.function))}" if line.function else ""
-    return f"{place(line, options)}{within} {shown}".rstrip()
+        return NOTHING
+    pieces = [place(line, options)]
+    pieces += [esc("in"), tag("code", esc(line.function))] if line.function else []
+    pieces += [highlight.inline(line.code)] if line.code.strip() else []
+    return join(pieces, SPACE)
 
 
-def _stack(item: Break, options: Options) -> str:
+def _stack(item: Break, options: Options) -> Html:
     if not item.stack:
-        return ""
-    rows = "".join(tag("li", _line(line, options)) for line in item.stack)
+        return NOTHING
+    rows = [tag("li", _line(line, options)) for line in item.stack]
     title = f"User stack, {parts.count(len(item.stack), 'frame')}"
-    return parts.fold(title, tag("ol", rows, class_="tclab-stack"))
+    return parts.fold(title, tag("ol", *rows, class_="tclab-stack"))
 
 
 def _more(item: Break) -> str:
     """The reason, where the break's type and the explanation do not say it already."""
-    said = ("", item.gb_type or item.reason, item.explanation)
-    return "" if item.reason.strip() in [text.strip() for text in said] else item.reason
+    elsewhere = ("", item.gb_type or item.reason, item.explanation)
+    return "" if item.reason.strip() in [text.strip() for text in elsewhere] else item.reason
 
 
-def _break(item: Break, options: Options) -> str:
-    what = "The frame is skipped" if item.skipped else ""
+def _break(item: Break, options: Options) -> Html:
+    name = [
+        tag("strong", parts.prose(item.gb_type or item.reason)),
+        *([_gb(item)] * bool(item.gb_id)),
+    ]
+    skipped = esc("The frame is skipped: it runs without compiling.")
     reason = _more(item)
-    hints = "".join(tag("li", parts.prose(h)) for h in item.hints)
+    hints = [tag("li", parts.prose(h)) for h in item.hints]
     pieces = [
-        tag("p", f"{tag('strong', parts.prose(item.gb_type or item.reason))} {_gb(item)}".rstrip()),
-        tag("p", _line(item.location, options), class_="tclab-where") if item.location else "",
-        tag("p", f"{what}: it runs without compiling.", class_="tclab-skipped") if what else "",
-        tag("p", parts.prose(reason), class_="tclab-reason") if reason else "",
-        tag("p", parts.prose(item.explanation)) if item.explanation else "",
-        tag("ul", hints, class_="tclab-hints") if hints else "",
+        tag("p", join(name, SPACE)),
+        tag("p", _line(item.location, options), class_="tclab-where") if item.location else NOTHING,
+        tag("p", skipped, class_="tclab-skipped") if item.skipped else NOTHING,
+        tag("p", parts.prose(reason), class_="tclab-reason") if reason else NOTHING,
+        tag("p", parts.prose(item.explanation)) if item.explanation else NOTHING,
+        tag("ul", *hints, class_="tclab-hints") if hints else NOTHING,
         _stack(item, options),
     ]
-    return tag("li", "".join(pieces), class_="tclab-break")
+    return tag("li", *pieces, class_="tclab-break")
 
 
-def html(artifact: Breaks, options: Options) -> str:
+def html(artifact: Breaks, options: Options) -> Html:
     """The number of breaks and graphs, then each break."""
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    items = "".join(_break(item, options) for item in artifact)
-    return said + (tag("ol", items, class_="tclab-breaks") if items else "")
+    count = parts.note(summary(artifact))
+    items = [_break(item, options) for item in artifact]
+    return join([count, tag("ol", *items, class_="tclab-breaks")]) if items else count
 
 
 def _text(number: int, item: Break) -> Iterator[str]:

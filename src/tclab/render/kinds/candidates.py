@@ -9,6 +9,7 @@ from tclab.render.kinds import table
 
 if TYPE_CHECKING:
     from tclab.model import Candidate, Candidates
+    from tclab.render.escape import Html
     from tclab.render.kinds.table import Cell
     from tclab.render.options import Options
 
@@ -17,7 +18,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def html(artifact: Candidates, options: Options) -> str:
+def html(artifact: Candidates, options: Options) -> Html:
     """The table."""
     return table.html(in_rows(artifact), options)
 
@@ -33,8 +34,8 @@ def in_rows(artifact: Candidates, *, names_once: bool = False) -> Table:
     before: tuple[Cell, ...] = ()
     for candidate in artifact:
         name = candidate.kernel, candidate.rule
-        shown = ("", "") if names_once and name == before else name
-        rows.append((*shown, str(candidate.config), *_taken(candidate)))
+        first = ("", "") if names_once and name == before else name
+        rows.append((*first, str(candidate.config), *_taken(candidate)))
         before = name
     formats = ("", "", "", "d", ",d", ",d", "")
     return Table(artifact.title, artifact.name, COLUMNS, tuple(rows), formats=formats)

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, parts
-from tclab.render.escape import clean, esc, one_line, tag
+from tclab.render.escape import Html, clean, esc, one_line, script, tag
 from tclab.render.options import Options
 from tclab.render.stages import label
 from tclab.render.viewer import frame, instructions
@@ -29,20 +29,19 @@ HELP = (
 )
 
 
-def html(artifact: Chain, options: Options) -> str:
+def html(artifact: Chain, options: Options) -> Html:
     """All panes, the controls above them, and for the script which lines are joined."""
     if not artifact.panes:
         return parts.note("Nothing was compiled.")
     panes = Panes(artifact, options)
-    inner = frame.tools(panes) + frame.columns(panes)
-    inner += tag("p", esc(HELP), class_="tclab-said", role="status")
     data = panes.index.payload() | {"help": instructions.known(artifact.panes)}
-    # Numbers, and words of our own: nothing in it could end the element.
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-    inner += f'<script type="application/json">{text}</script>'
     return tag(
         "div",
-        inner,
+        frame.tools(panes),
+        frame.columns(panes),
+        tag("p", esc(HELP), class_="tclab-said", role="status"),
+        script(text, type="application/json"),
         class_="tclab-chain",
         data_search_exclude="",
         style=f"--rows:{frame.rows(panes)}",

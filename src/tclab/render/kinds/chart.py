@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclab.model import Chart, Table
 from tclab.render import columns, parts
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import NOTHING, Html, esc, join, one_line, tag
 from tclab.render.kinds import dots, table
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def data(artifact: Chart) -> Table:
 def describe(artifact: Chart) -> str:
     """What a screen reader says for the picture."""
     kind = _KINDS.get(artifact.style, "Line chart")
-    said = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
-    return said + ", ".join(_range(artifact, label) for label in artifact.series)
+    start = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
+    return start + ", ".join(_range(artifact, label) for label in artifact.series)
 
 
 def _range(artifact: Chart, label: str) -> str:
@@ -191,18 +191,18 @@ def _recolour(svg: str) -> str:
     return svg
 
 
-def picture(artifact: Chart, options: Options) -> str:
+def picture(artifact: Chart, options: Options) -> Html:
     """The chart as an SVG to stand in a page."""
 
     def fill(axes: Any) -> None:
         _dressed(axes, artifact)
 
-    def marks(axes: Any) -> str:
+    def marks(axes: Any) -> Html:
         named = artifact.style == "line" and artifact.names
-        return dots.marks(artifact, _positions(artifact)[0], axes, options) if named else ""
+        return dots.marks(artifact, _positions(artifact)[0], axes, options) if named else NOTHING
 
-    told = artifact.title or "Chart", describe(artifact)
-    return drawn(fill, _size(artifact), options, *told, marks)
+    title = artifact.title or "Chart"
+    return drawn(fill, _size(artifact), options, title, describe(artifact), marks)
 
 
 def drawn(
@@ -211,8 +211,8 @@ def drawn(
     options: Options,
     title: str,
     description: str,
-    marks: Callable[[Any], str] = lambda _: "",
-) -> str:
+    marks: Callable[[Any], Html] = lambda _: NOTHING,
+) -> Html:
     """What `fill` draws on Matplotlib's axes, as an SVG to stand in a page: ids of its own, the
     page's colours and fonts. `size` is in inches; the texts are for a screen reader. `marks` are
     elements over it, made when the axes have their places. With links it is no image: nobody
@@ -231,34 +231,40 @@ def drawn(
     inner = re.sub(r"url\(#", f"url(#{own}-", inner)
     inner = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", inner)
     inner = _recolour(inner).replace("`", "&#96;").replace("~", "&#126;")
-    told = tag("title", esc(one_line(title))) + tag("desc", esc(one_line(description)))
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="tclab-chart" role="{role}"'
-        f' viewBox="{box[1] if box else ""}" aria-label="{esc(one_line(title))}">'
-        f"{told}{inner.strip()}{over}</svg>"
+    return tag(
+        "svg",
+        tag("title", esc(one_line(title))),
+        tag("desc", esc(one_line(description))),
+        Html(inner.strip()),  # Matplotlib escapes what it writes
+        over,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="tclab-chart",
+        role=role,
+        viewBox=box[1] if box else "",
+        aria_label=one_line(title),
     )
 
 
-def legend(labels: Iterable[str]) -> str:
+def legend(labels: Iterable[str]) -> Html:
     """The colours of series by their labels, in the order they were drawn."""
-    items = "".join(
-        f'<li><span class="tclab-swatch" style="--c:var(--tclab-series-{i % SERIES})"></span>'
-        f"{esc(label)}</li>"
-        for i, label in enumerate(labels)
-    )
-    return tag("ul", items, class_="tclab-legend")
+    items = [tag("li", _swatch(i % SERIES), esc(label)) for i, label in enumerate(labels)]
+    return tag("ul", *items, class_="tclab-legend")
 
 
-def html(artifact: Chart, options: Options) -> str:
+def _swatch(series: int) -> Html:
+    return tag("span", class_="tclab-swatch", style=f"--c:var(--tclab-series-{series})")
+
+
+def html(artifact: Chart, options: Options) -> Html:
     """Legend, picture, caption, and the data folded."""
     if not artifact.x or not artifact.series:
         return parts.note("No data.")
-    shown = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
-    caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
+    drawing = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
+    caption = parts.caption(artifact.caption)
     body = table.html(data(artifact), options, dots.linked(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
-    named = "" if artifact.style == "span" else legend(artifact.series)
-    return named + shown + caption + numbers
+    named = NOTHING if artifact.style == "span" else legend(artifact.series)
+    return join([named, drawing, caption, numbers])
 
 
 def text(artifact: Chart) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tclab.model import Kernel
 from tclab.render import columns, parts
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import NOTHING, Html, esc, join, markup, one_line, tag
 from tclab.render.stages import label
 from tclab.render.viewer import facts
 from tclab.render.viewer.compared import GIVEN_OUT, Row, Side, rows
@@ -69,15 +69,15 @@ def _by_stage(listings: Sequence[Listing]) -> dict[str, list[Listing]]:
 # --------------------------------------------------------------------------- HTML
 
 
-def html(artifact: Diff, options: Options) -> str:
+def html(artifact: Diff, options: Options) -> Html:
     """What is the same in a sentence, then every pair of panes that differs."""
     compared = list(pairs(artifact))
     if not compared:
         return parts.note("Nothing to compare.")
     intro = tag("p", esc(_intro(compared)), class_="tclab-note")
     alone = len(compared) == 1
-    shown = "".join(_pair(pair, artifact.labels, alone) for pair in compared if pair.changed)
-    return tag("div", intro + shown, class_="tclab-diff", data_search_exclude="")
+    changed = [_pair(pair, artifact.labels, alone) for pair in compared if pair.changed]
+    return tag("div", intro, *changed, class_="tclab-diff", data_search_exclude="")
 
 
 _NOT_COMPARED = "Addresses, names of registers and directives are not compared."
@@ -94,28 +94,28 @@ def _same(same: Sequence[str], of: int) -> str:
     return "" if of == 1 and not same else f"The same in both: {', '.join(same) or 'nothing'}."
 
 
-def _pair(pair: Pair, labels: tuple[str, str], alone: bool) -> str:
-    heads = "".join(tag("strong", esc(one_line(name))) for name in labels)
-    body = tag("div", heads, class_="tclab-sides")
+def _pair(pair: Pair, labels: tuple[str, str], alone: bool) -> Html:
+    heads = [tag("strong", esc(one_line(name))) for name in labels]
+    body = [tag("div", *heads, class_="tclab-sides")]
     for same, run in groupby(pair.rows, key=lambda row: row.same):
         some = list(run)
-        body += _unchanged(some, pair.rows) if same else "".join(map(_row, some))
+        body += [_unchanged(some, pair.rows)] if same else map(_row, some)
     counts = f"{len(pair.left.lines)} and {len(pair.right.lines)} lines, {pair.changed} changed"
-    summary = tag("summary", tag("strong", esc(pair.name)) + tag("small", esc(counts)))
-    summary += _facts(pair, labels)
-    inner = tag("div", body, class_="tclab-rows", tabindex="0", role="region",
+    summary = tag("summary", tag("strong", esc(pair.name)), tag("small", esc(counts)))
+    inner = tag("div", *body, class_="tclab-rows", tabindex="0", role="region",
                 aria_label=f"{pair.name}: {' and '.join(map(one_line, labels))}")  # fmt: skip
     return tag(
-        "details", summary + inner, class_="tclab-compared", open=alone or pair.stage in _OPEN,
+        "details", summary, _facts(pair, labels), inner,
+        class_="tclab-compared", open=alone or pair.stage in _OPEN,
         data_stage=pair.stage,
     )  # fmt: skip
 
 
-def _facts(pair: Pair, labels: tuple[str, str]) -> str:
+def _facts(pair: Pair, labels: tuple[str, str]) -> Html:
     """The facts of a kernel that are not the same on both sides."""
     differing = list(changed_facts(pair))
     if not differing:
-        return ""
+        return NOTHING
     cells = [[esc(cell) for cell in row] for row in differing]
     return parts.table(("", *labels), cells, label=f"Facts of {pair.name}", search=False)
 
@@ -131,30 +131,30 @@ def changed_facts(pair: Pair) -> Iterator[tuple[str, str, str]]:
                 yield name, one, two
 
 
-def _unchanged(some: list[Row], every: tuple[Row, ...]) -> str:
+def _unchanged(some: list[Row], every: tuple[Row, ...]) -> Html:
     """Lines that are the same: those near a change, the others folded between them."""
     before = CONTEXT if some[0] is not every[0] else 0
     after = CONTEXT if some[-1] is not every[-1] else 0
     middle = some[before : len(some) - after]
     if len(middle) <= 2:
-        return "".join(map(_row, some))
+        return join(map(_row, some))
     summary = tag("summary", esc(f"{parts.count(len(middle), 'line')}, the same"))
-    folded = tag("details", summary + "".join(map(_row, middle)), class_="tclab-same")
+    folded = tag("details", summary, *map(_row, middle), class_="tclab-same")
     tail = some[len(some) - after :] if after else []
-    return "".join(map(_row, some[:before])) + folded + "".join(map(_row, tail))
+    return join([*map(_row, some[:before]), folded, *map(_row, tail)])
 
 
-def _row(row: Row) -> str:
-    cells = _cell(row.left, "span" if row.same else "del")
-    cells += _cell(row.right, "span" if row.same else "ins")
-    return tag("div", cells, class_=None if row.same else "tclab-changed")
+def _row(row: Row) -> Html:
+    left = _cell(row.left, "span" if row.same else "del")
+    right = _cell(row.right, "span" if row.same else "ins")
+    return tag("div", left, right, class_=None if row.same else "tclab-changed")
 
 
-def _cell(line: Line | None, element: str) -> str:
+def _cell(line: Line | None, element: str) -> Html:
     if line is None:
-        return "<i></i><span></span>"
-    inner = "".join(tag("b", esc(t)) if changed else esc(t) for t, changed in line.pieces)
-    return f"<i>{line.number}</i>{tag(element, inner)}"
+        return markup("<i></i><span></span>")
+    pieces = [tag("b", esc(t)) if changed else esc(t) for t, changed in line.pieces]
+    return markup("<i>{}</i>{}", line.number, tag(element, *pieces))
 
 
 # --------------------------------------------------------------------------- text

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import Html, esc, join, one_line, tag
 from tclab.render.kinds import table
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Dot:
         return math.hypot(self.x - other.x, self.y - other.y)
 
 
-def marks(artifact: Chart, xs: list[float], axes: Any, options: Options) -> str:
+def marks(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Html:
     """What is pointed at, over each named point of what was drawn on Matplotlib's `axes`.
 
     A tap or a pointer finds it. Tab does not stop there: the table below has the same links.
@@ -62,16 +62,16 @@ def marks(artifact: Chart, xs: list[float], axes: Any, options: Options) -> str:
         radius = min(_RADIUS, *others)
         shapes = [_sector(place[0], radius, i, len(place)) for i in range(len(place))]
         drawn += [_element(dot, shape) for dot, shape in zip(place, shapes, strict=True)]
-    return "".join(drawn)
+    return join(drawn)
 
 
 def _dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Iterator[Dot]:
     height = axes.figure.bbox.height
     for ys in artifact.series.values():
         for i, y in enumerate(ys):
-            if y is not None and (said := name(artifact, i)):
+            if y is not None and (label := name(artifact, i)):
                 x, up = axes.transData.transform((xs[i], float(y)))
-                title = one_line(f"{said}: {table.cell(y)} {artifact.y_label}")
+                title = one_line(f"{label}: {table.cell(y)} {artifact.y_label}")
                 yield Dot(x, height - up, title, href(artifact, i, options))
 
 
@@ -80,15 +80,15 @@ def _places(dots: list[Dot]) -> list[list[Dot]]:
     places: list[list[Dot]] = []
     for dot in dots:
         near = (place for place in places if place[0].to(dot) < _ONE_PLACE)
-        found = next(near, None)
-        if found is None:
+        same = next(near, None)
+        if same is None:
             places.append([dot])
         else:
-            found.append(dot)
+            same.append(dot)
     return places
 
 
-def _sector(dot: Dot, radius: float, i: int, count: int) -> str:
+def _sector(dot: Dot, radius: float, i: int, count: int) -> Html:
     """The i-th of `count` equal parts of a circle around the dot."""
     if count == 1:
         return tag("circle", cx=f"{dot.x:.2f}", cy=f"{dot.y:.2f}", r=f"{radius:.2f}")
@@ -100,17 +100,17 @@ def _sector(dot: Dot, radius: float, i: int, count: int) -> str:
     return tag("path", d=f"M{dot.x:.2f} {dot.y:.2f}L{begin}{arc}z")
 
 
-def _element(dot: Dot, shape: str) -> str:
-    inner = tag("title", esc(dot.title)) + shape
+def _element(dot: Dot, shape: Html) -> Html:
+    inner = tag("title", esc(dot.title)), shape
     if not dot.url:
-        return tag("g", inner, class_="tclab-dot")
-    return tag("a", inner, class_="tclab-dot", href=dot.url, tabindex="-1")
+        return tag("g", *inner, class_="tclab-dot")
+    return tag("a", *inner, class_="tclab-dot", href=dot.url, tabindex="-1")
 
 
-def linked(artifact: Chart, options: Options) -> list[str]:
+def linked(artifact: Chart, options: Options) -> list[Html]:
     """The names as cells of a table, in order: HTML, '' for none."""
     cells = []
     for i in range(len(artifact.x)):
-        said, url = esc(name(artifact, i)), href(artifact, i, options)
-        cells.append(tag("a", said, href=url) if said and url else said)
+        label, url = esc(name(artifact, i)), href(artifact, i, options)
+        cells.append(tag("a", label, href=url) if label and url else label)
     return cells

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
 from tclab.render import columns, highlight, layout, parts, picture
-from tclab.render.escape import esc
+from tclab.render.escape import Html, esc, join
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def summary(graph: Graph) -> str:
     return f"{parts.count(len(graph.nodes), 'node')}, {parts.count(len(graph), 'operation')}"
 
 
-def _picture(graph: Graph, options: Options) -> str:
+def _picture(graph: Graph, options: Options) -> Html:
     if not graph.nodes:
         return parts.note("An empty graph.")
     if len(graph.nodes) > MOST_DRAWN:
@@ -32,13 +32,13 @@ def _picture(graph: Graph, options: Options) -> str:
     drawn = parts.scroll(
         picture.svg(graph, options), graph.title or "FX graph", search=False, class_="tclab-canvas"
     )
-    drawn = picture.legend(graph) + drawn
+    drawn = join([picture.legend(graph), drawn])
     if len(graph.nodes) > MOST_SHOWN:
         return parts.fold(f"Picture of {len(graph.nodes):,} nodes", drawn)
     return drawn
 
 
-def _row(node: Node, options: Options) -> tuple[str, ...]:
+def _row(node: Node, options: Options) -> tuple[Html, ...]:
     shape = parts.DASH if node.shape is None else parts.code(f"[{', '.join(node.shape)}]")
     return (
         parts.code(node.name),
@@ -50,13 +50,13 @@ def _row(node: Node, options: Options) -> tuple[str, ...]:
     )
 
 
-def _table(graph: Graph, options: Options) -> str:
+def _table(graph: Graph, options: Options) -> Html:
     rows = [_row(node, options) for node in graph.nodes]
     head = ("Node", "Op", "Target", "Shape", "Dtype", "Source")
     return parts.table(head, rows, label=f"Nodes of {graph.title}", search=False)
 
 
-def _code(graph: Graph, options: Options) -> str:
+def _code(graph: Graph, options: Options) -> Html:
     if not graph.code.strip():
         return parts.note("No code was kept for this graph.")
     body = highlight.block(
@@ -72,7 +72,7 @@ def _code(graph: Graph, options: Options) -> str:
 _DRAW = {"picture": _picture, "table": _table, "text": _code}
 
 
-def html(artifact: Graph, options: Options) -> str:
+def html(artifact: Graph, options: Options) -> Html:
     """The view asked for, or all three in tabs."""
     if options.view:
         if options.view not in VIEWS:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import clean, esc, tag
+from tclab.render.escape import NOTHING, Html, clean, join, markup
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ def summary(guards: Guards) -> str:
     return f"{parts.count(len(guards), 'guard')}{where}{which}"
 
 
-def _table(guards: Guards, options: Options) -> str:
+def _table(guards: Guards, options: Options) -> Html:
     rows = [
         (
             parts.code(g.type),
             parts.code(g.source),
-            "<br>".join(parts.code(c) for c in g.checks) or parts.DASH,
+            join(map(parts.code, g.checks), markup("<br>")) or parts.DASH,
             place(g.location, options),
         )
         for g in _sorted(guards)
@@ -44,22 +44,22 @@ def _table(guards: Guards, options: Options) -> str:
     return parts.scroll(table, f"Guards {guards.title}", search=False)
 
 
-def _tree(guards: Guards, options: Options) -> str:
+def _tree(guards: Guards, options: Options) -> Html:
     if not guards.tree.strip():
-        return ""
+        return NOTHING
     body = highlight.block(guards.tree, "text", options, anchors=False, label="Guard tree")
     return parts.fold(f"Guard tree, {parts.count(parts.line_count(guards.tree), 'line')}", body)
 
 
-def html(artifact: Guards, options: Options) -> str:
+def html(artifact: Guards, options: Options) -> Html:
     """Counts, table, tree."""
     if not artifact.guards:
-        return parts.note("No guards.") + _tree(artifact, options)
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+        return join([parts.note("No guards."), _tree(artifact, options)])
+    count = parts.note(summary(artifact))
     body = _table(artifact, options)
     if options.folds(len(artifact) * 2):
         body = parts.fold(f"All {parts.count(len(artifact), 'guard')}", body)
-    return said + parts.chips(counts(artifact)) + body + _tree(artifact, options)
+    return join([count, parts.chips(counts(artifact)), body, _tree(artifact, options)])
 
 
 def text(artifact: Guards) -> str:

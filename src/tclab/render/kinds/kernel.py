@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, excerpt, parts
-from tclab.render.escape import clean
+from tclab.render.escape import NEWLINE, Html, clean, join
 from tclab.render.kinds import listing
 from tclab.render.options import FOLD_LINES
 from tclab.render.viewer import facts
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from tclab.render.options import Options
 
 
-def html(artifact: Kernel, options: Options) -> str:
+def html(artifact: Kernel, options: Options) -> Html:
     """Facts, then the code: of a Triton kernel its function, imports and decorators folded."""
     own = _function(artifact)
     known = parts.facts(facts.pairs(artifact, options))
-    return f"{known}\n{listing.html(artifact, options, own)}"  # a word apart from a script's button
+    # The newline keeps a word apart from a script's button.
+    return join([known, listing.html(artifact, options, own)], NEWLINE)
 
 
 def _function(artifact: Kernel) -> list[excerpt.Range]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, excerpt, parts, stages
-from tclab.render.escape import clean, tag
+from tclab.render.escape import Html, clean, join, tag
 from tclab.render.options import FOLD_LINES
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MACHINE_LINES = 12
 LATER_LINES = 60
 
 
-def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> str:
+def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> Html:
     """The code alone, folded if long; where there is a `focus`, all but that."""
     if not artifact.code.strip():
         return parts.note("Empty.")
@@ -42,7 +42,7 @@ def _length(focus: Sequence[excerpt.Range]) -> int:
     return sum(last - first + 1 for first, last in focus)
 
 
-def _block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) -> str:
+def _block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) -> Html:
     return excerpt.html(
         artifact.code,
         artifact.language,
@@ -54,10 +54,10 @@ def _block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) 
     )
 
 
-def html(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> str:
+def html(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> Html:
     """The code under its file name."""
-    name = tag("p", parts.code(artifact.filename), class_="tclab-filename")
-    return (name if artifact.filename else "") + code(artifact, options, focus)
+    name = [tag("p", parts.code(artifact.filename), class_="tclab-filename")]
+    return join([*name * bool(artifact.filename), code(artifact, options, focus)])
 
 
 def text(artifact: Listing) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import clean
+from tclab.render.escape import Html, clean
 
 if TYPE_CHECKING:
     from tclab.model import Text
     from tclab.render.options import Options
 
 
-def html(artifact: Text, options: Options) -> str:
+def html(artifact: Text, options: Options) -> Html:
     """The text in a block of its own."""
     if not artifact.text.strip():
         return parts.note("Empty.")

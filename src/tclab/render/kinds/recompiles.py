@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, parts
-from tclab.render.escape import clean, esc, tag
+from tclab.render.escape import Html, clean, join, markup
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -18,25 +18,22 @@ def summary(recompiles: Recompiles) -> str:
     return f"{parts.count(number, 'recompile')}." if number else "No recompiles."
 
 
-def html(artifact: Recompiles, options: Options) -> str:
+def html(artifact: Recompiles, options: Options) -> Html:
     """A row for each recompile."""
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    count = parts.note(summary(artifact))
     if not artifact.recompiles:
-        return said
+        return count
     rows = [
         (
             parts.code(r.compile_id),
             parts.code(r.function),
-            "<br>".join(parts.code(reason) for reason in r.reasons) or parts.DASH,
+            join(map(parts.code, r.reasons), markup("<br>")) or parts.DASH,
             place(r.location, options),
         )
         for r in artifact
     ]
-    return said + parts.table(
-        ("Compile", "Function", "Guard that failed", "Code"),
-        rows,
-        label=f"Recompiles {artifact.title}",
-    )
+    head = ("Compile", "Function", "Guard that failed", "Code")
+    return join([count, parts.table(head, rows, label=f"Recompiles {artifact.title}")])
 
 
 def text(artifact: Recompiles) -> str:

@@ -34,30 +34,30 @@ def text(artifact: Report) -> str:
     return "\n\n".join(part for part in _parts(artifact) if part)
 
 
-def _parts(shown: Report) -> Iterator[str]:
-    yield columns.join(*_head(shown))
-    yield table.text(counts.table(shown.counts))
-    yield table.text(kernels.compact(shown.kernels))
-    yield candidates.text(shown.candidates) if shown.candidates else ""
-    yield from map(annotated.text, shown.sources)
-    yield breaks.text(shown.breaks) if len(shown.breaks) else ""
-    yield recompiles.text(shown.recompiles) if len(shown.recompiles) else ""
-    yield symbols.text(shown.symbols) if len(shown.symbols) else ""
-    yield from map(guards.text, shown.guards)
-    yield from map(chain.text, shown.chains)
-    yield table.text(counts.times(shown.compile_time))
-    if shown.warnings:
-        listed = (columns.paragraph(text, "  ", "    ") for text in shown.warnings)
+def _parts(report: Report) -> Iterator[str]:
+    yield columns.join(*_head(report))
+    yield table.text(counts.table(report.counts))
+    yield table.text(kernels.compact(report.kernels))
+    yield candidates.text(report.candidates) if report.candidates else ""
+    yield from map(annotated.text, report.sources)
+    yield breaks.text(report.breaks) if len(report.breaks) else ""
+    yield recompiles.text(report.recompiles) if len(report.recompiles) else ""
+    yield symbols.text(report.symbols) if len(report.symbols) else ""
+    yield from map(guards.text, report.guards)
+    yield from map(chain.text, report.chains)
+    yield table.text(counts.times(report.compile_time))
+    if report.warnings:
+        listed = (columns.paragraph(text, "  ", "    ") for text in report.warnings)
         yield columns.join(columns.heading("Warnings of other packages"), *listed)
 
 
-def _head(shown: Report) -> Iterator[str]:
-    yield columns.heading(words.title(shown))
-    yield columns.paragraph(" · ".join(words.made_by(shown)))
-    yield columns.paragraph(counts.verdict(shown))
-    for number, call in enumerate(shown.calls, 1):
+def _head(report: Report) -> Iterator[str]:
+    yield columns.heading(words.title(report))
+    yield columns.paragraph(" · ".join(words.made_by(report)))
+    yield columns.paragraph(counts.verdict(report))
+    for number, call in enumerate(report.calls, 1):
         yield columns.paragraph(f"call {number}: {call or 'no arguments'}")
-    yield from map(columns.paragraph, words.remarks(shown))
-    for gap, step in words.gaps(shown):
+    yield from map(columns.paragraph, words.remarks(report))
+    for gap, step in words.gaps(report):
         yield columns.paragraph(gap)
         yield columns.paragraph(f"next: {step}", "  ", "    ")

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, parts
+from tclab.render.escape import Html
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
     from tclab.model import Symbols
 
 
-def html(artifact: Symbols, options: Options) -> str:
+def html(artifact: Symbols, options: Options) -> Html:
     """A row for each symbol."""
     if not artifact.symbols:
         return parts.note("No symbols: every size is a constant.")

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from tclab.errors import TclabError
 from tclab.render import columns, parts
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import NOTHING, SPACE, Html, esc, join, one_line, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,9 @@ def _at(values: tuple[str, ...], i: int) -> str:
 
 def _spec(column: tuple[Cell, ...]) -> str:
     """A format that gives a column of floats as many decimals as its longest needs, up to 3."""
-    shown = [f"{v:.4g}" for v in column if isinstance(v, float) and math.isfinite(v)]
-    decimals = max((len(s.partition(".")[2]) for s in shown), default=4)
-    return f".{decimals}f" if decimals <= 3 and not any("e" in s for s in shown) else ""
+    texts = [f"{v:.4g}" for v in column if isinstance(v, float) and math.isfinite(v)]
+    decimals = max((len(s.partition(".")[2]) for s in texts), default=4)
+    return f".{decimals}f" if decimals <= 3 and not any("e" in s for s in texts) else ""
 
 
 def cells(table: Table) -> list[list[str]]:
@@ -77,7 +77,7 @@ def numeric(table: Table) -> list[bool]:
     return out
 
 
-def html(artifact: Table, options: Options, first: Sequence[str] = ()) -> str:
+def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
     """The table under its columns' units, and its caption; or its figures. `first` is HTML for
     the first cell of each row, where it is more than text.
     """
@@ -95,11 +95,11 @@ def html(artifact: Table, options: Options, first: Sequence[str] = ()) -> str:
     )
     if not rows:
         body = parts.note("No rows.")
-    caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
-    return body + caption + (_downloads(artifact) if len(rows) >= LONG else "")
+    caption = parts.caption(artifact.caption)
+    return join([body, caption, _downloads(artifact) if len(rows) >= LONG else NOTHING])
 
 
-def _downloads(artifact: Table) -> str:
+def _downloads(artifact: Table) -> Html:
     """The table to take away, as it was measured: no rounding, a column's unit in its name."""
     name = artifact.name or "table"
     files = {f"{name}.csv": ("text/csv", csv_text(artifact))}
@@ -108,7 +108,7 @@ def _downloads(artifact: Table) -> str:
         tag("a", esc(file), href=f"data:{kind};charset=utf-8,{quote(text)}", download=file)
         for file, (kind, text) in files.items()
     )
-    return tag("p", " ".join(links), class_="tclab-caption tclab-take", data_search_exclude="")
+    return tag("p", join(links, SPACE), class_="tclab-caption tclab-take", data_search_exclude="")
 
 
 def _names(artifact: Table) -> list[str]:
@@ -131,10 +131,10 @@ def json_text(artifact: Table) -> str:
     return json.dumps([dict(zip(names, row)) for row in artifact.rows], ensure_ascii=False)
 
 
-def _figures(artifact: Table) -> str:
+def _figures(artifact: Table) -> Html:
     """The second column large, each number over what the first column calls it."""
-    rows = (f"<div><dt>{esc(row[0])}</dt><dd>{esc(row[1])}</dd></div>" for row in cells(artifact))
-    return tag("dl", "".join(rows), class_="tclab-figures")
+    rows = (tag("div", tag("dt", esc(row[0])), tag("dd", esc(row[1]))) for row in cells(artifact))
+    return tag("dl", *rows, class_="tclab-figures")
 
 
 def text(artifact: Table) -> str:

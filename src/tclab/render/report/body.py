@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tclab.render import parts
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import COMMA, NOTHING, Html, breakable, esc, join, markup, one_line, tag
 from tclab.render.kinds import (
     annotated,
     breaks,
@@ -28,107 +29,107 @@ if TYPE_CHECKING:
 _MOST_CALLS = 6
 
 
-def html(shown: Report, options: Options) -> str:
+def html(report: Report, options: Options) -> Html:
     """Versions, counts, calls and gaps; links to the sections; the sections."""
-    sections = list(_sections(shown, replace(options, sources=_prefixes(shown, options))))
-    head = [_stamp(shown), _verdict(shown), _how(shown), *_alerts(shown)]
-    links = "".join(f'<li><a href="#{ident}">{esc(title)}</a></li>' for ident, title, _ in sections)
-    contents = tag("ul", links, class_="explain-contents")
-    head.append(tag("nav", contents, aria_label="Contents"))
-    return "".join(head) + "".join(
-        tag("section", tag("h2", esc(title), id=ident) + inner) for ident, title, inner in sections
+    sections = list(_sections(report, replace(options, sources=_prefixes(report, options))))
+    head = [_stamp(report), _verdict(report), _how(report), *_alerts(report)]
+    links = (tag("li", tag("a", esc(title), href=f"#{ident}")) for ident, title, _ in sections)
+    contents = tag("ul", *links, class_="explain-contents")
+    rest = (
+        tag("section", tag("h2", esc(title), id=ident), inner) for ident, title, inner in sections
     )
+    return join([*head, tag("nav", contents, aria_label="Contents"), *rest])
 
 
-def _prefixes(shown: Report, options: Options) -> dict[str, str]:
+def _prefixes(report: Report, options: Options) -> dict[str, str]:
     """File → the prefix of its lines' anchors."""
-    files = dict.fromkeys(source.filename for source in shown.sources)
+    files = dict.fromkeys(source.filename for source in report.sources)
     return {file: options.id(f"file{number}") for number, file in enumerate(files)}
 
 
 # --------------------------------------------------------------------------- the top
 
 
-def _stamp(shown: Report) -> str:
+def _stamp(report: Report) -> Html:
     """Which PyTorch, which device, which day."""
-    spans = "".join(tag("span", esc(piece)) for piece in words.made_by(shown))
-    return tag("p", spans, class_="tclab-stamp")
+    spans = (tag("span", esc(piece)) for piece in words.made_by(report))
+    return tag("p", *spans, class_="tclab-stamp")
 
 
-def _verdict(shown: Report) -> str:
-    said = tag("strong", esc(counts.verdict(shown)))
-    costs = "".join(tag("li", esc(cost)) for cost in counts.costs(shown))
-    return tag("p", said, class_="explain-lead") + tag("ul", costs, class_="explain-costs")
+def _verdict(report: Report) -> Html:
+    verdict = tag("p", tag("strong", esc(counts.verdict(report))), class_="explain-lead")
+    costs = (tag("li", esc(cost)) for cost in counts.costs(report))
+    return join([verdict, tag("ul", *costs, class_="explain-costs")])
 
 
-def _how(shown: Report) -> str:
+def _how(report: Report) -> Html:
     """What was called, how often, for which device."""
-    calls = [tag("code", esc(call or "no arguments")) for call in shown.calls[:_MOST_CALLS]]
-    more = len(shown.calls) - len(calls)
-    listed = ", then ".join(calls) + (f", then {more} more" if more else "")
-    said = tag("p", f"{esc(words.how(shown))} {listed}.", class_="explain-calls")
-    return said + "".join(tag("p", esc(text)) for text in words.remarks(shown))
+    calls = [tag("code", esc(call or "no arguments")) for call in report.calls[:_MOST_CALLS]]
+    more = len(report.calls) - len(calls)
+    calls += [esc(f"{more} more")] if more else []
+    sentence = markup("{} {}.", esc(words.how(report)), join(calls, markup(", then ")))
+    remarks = (tag("p", esc(text)) for text in words.remarks(report))
+    return join([tag("p", sentence, class_="explain-calls"), *remarks])
 
 
-def _alerts(shown: Report) -> Iterator[str]:
+def _alerts(report: Report) -> Iterator[Html]:
     """What the report lacks."""
-    if shown.refusal:
-        head = f"Not exact for {shown.target}, so not shown."
-        yield _alert(head, words.refusal(shown), shown.refusal.next_step)
-    for gap in shown.gaps:
-        head = f"A part is not known for {shown.target}."
+    if report.refusal:
+        head = f"Not exact for {report.target}, so not shown."
+        yield _alert(head, words.refusal(report), report.refusal.next_step)
+    for gap in report.gaps:
+        head = f"A part is not known for {report.target}."
         yield _alert(head, f"{gap.place}: {gap.cause}.", gap.next_step)
-    for gap in shown.left_out:
+    for gap in report.left_out:
         yield _alert("Machine code is left out.", f"{gap.place}: {gap.cause}.", gap.next_step)
-    if shown.fault:
-        yield _alert("The stages are missing.", shown.fault, "please report it, with this page")
+    if report.fault:
+        yield _alert("The stages are missing.", report.fault, "please report it, with this page")
 
 
-def _alert(head: str, cause: str, step: str) -> str:
-    inner = tag("p", tag("strong", esc(head)))
-    inner += tag("p", esc(cause)) + tag("p", f"Next: {esc(step)}")
-    return tag("div", inner, class_="explain-alert", role="alert")
+def _alert(head: str, cause: str, step: str) -> Html:
+    lines = tag("strong", esc(head)), esc(cause), esc(f"Next: {step}")
+    return tag("div", *(tag("p", line) for line in lines), class_="explain-alert", role="alert")
 
 
 # --------------------------------------------------------------------------- sections
 
 
-def _sections(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]:
+def _sections(report: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
     """Id, title and HTML of each section that has something to say."""
-    for name, title, inner in _titled(shown, options):
+    for name, title, inner in _titled(report, options):
         if inner:
             yield options.id(name), title, inner
 
 
-def _titled(shown: Report, options: Options) -> Iterator[tuple[str, str, str]]:
-    yield "kernels", "Kernels", _kernels(shown, options)
-    yield "candidates", "What the GPU would choose among", _candidates(shown, options)
-    yield "source", "Your source", _sources(shown, options)
-    yield "breaks", "Graph breaks", _breaks(shown, options)
-    if shown.recompiles.recompiles:
-        html = recompiles.html(shown.recompiles, options.under("recompile"))
+def _titled(report: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
+    yield "kernels", "Kernels", _kernels(report, options)
+    yield "candidates", "What the GPU would choose among", _candidates(report, options)
+    yield "source", "Your source", _sources(report, options)
+    yield "breaks", "Graph breaks", _breaks(report, options)
+    if report.recompiles.recompiles:
+        html = recompiles.html(report.recompiles, options.under("recompile"))
         yield "recompiles", "Recompiles", _own(html)
-    yield "chains", "From Python to the machine", _chains(shown, options)
-    if shown.symbols.symbols:
-        yield "symbols", "Symbols", _own(symbols.html(shown.symbols, options.under("symbol")))
-    yield "guards", "Guards", _guards(shown, options)
-    times = table.html(counts.times(shown.compile_time), options.under("time"))
+    yield "chains", "From Python to the machine", _chains(report, options)
+    if report.symbols.symbols:
+        yield "symbols", "Symbols", _own(symbols.html(report.symbols, options.under("symbol")))
+    yield "guards", "Guards", _guards(report, options)
+    times = table.html(counts.times(report.compile_time), options.under("time"))
     yield "times", "Compile time", _own(times)
-    yield "warnings", "Warnings of other packages", _warnings(shown)
+    yield "warnings", "Warnings of other packages", _warnings(report)
 
 
-def _own(html: str, class_: str = "") -> str:
+def _own(html: Html, class_: str = "") -> Html:
     """HTML of another kind of artifact, in its own surroundings."""
     return tag("div", html, class_=f"tclab {class_}".strip())
 
 
-def _kernels(shown: Report, options: Options) -> str:
+def _kernels(report: Report, options: Options) -> Html:
     """The table of kernels: each name leads to the kernel's code, each line to the source."""
-    if not shown.kernels:
-        return ""
-    compact = kernels.compact(shown.kernels)
+    if not report.kernels:
+        return NOTHING
+    compact = kernels.compact(report.kernels)
     cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cells(compact)]
-    for row, kernel in zip(cells, shown.kernels if shown.chains else ()):
+    for row, kernel in zip(cells, report.kernels if report.chains else ()):
         for at, name in enumerate(compact.columns):
             row[at] = _linked(name, kernel, options) or row[at]
     html = parts.table(compact.columns, cells, label="Kernels", right=table.numeric(compact))
@@ -143,26 +144,29 @@ _CANDIDATES = (
 )
 
 
-def _candidates(shown: Report, options: Options) -> str:
+def _candidates(report: Report, options: Options) -> Html:
     """The candidates of each kernel, one under the other: its name and rule stand once."""
-    if not shown.candidates:
-        return ""
-    intro = tag("p", esc(_CANDIDATES.format(target=shown.target)))
-    once = candidates.in_rows(shown.candidates, names_once=True)
-    return intro + _own(table.html(once, options.under("candidate")))
+    if not report.candidates:
+        return NOTHING
+    intro = tag("p", esc(_CANDIDATES.format(target=report.target)))
+    once = candidates.in_rows(report.candidates, names_once=True)
+    return join([intro, _own(table.html(once, options.under("candidate")))])
 
 
-def _linked(column: str, row: KernelRow, options: Options) -> str:
+def _linked(column: str, row: KernelRow, options: Options) -> Html:
     """A cell that leads somewhere; '' for the others."""
     if column == "kernel":
         pane = options.id(f"chain{row.graph}", kernels.pane(row))
         return tag("a", _name(row.name), href=f"#{pane}")
-    return ", ".join(place(x, options) for x in row.lines) if column == "lines" else ""
+    return join((place(x, options) for x in row.lines), COMMA) if column == "lines" else NOTHING
 
 
-def _name(text: str) -> str:
+_BREAKS = re.compile("([_.])")
+
+
+def _name(text: str) -> Html:
     """A kernel's name, which may break after an underscore or a dot."""
-    return tag("code", esc(text).replace("_", "_<wbr>").replace(".", ".<wbr>"))
+    return tag("code", breakable(text, _BREAKS))
 
 
 _LEGEND = (
@@ -171,41 +175,41 @@ _LEGEND = (
 )
 
 
-def _sources(shown: Report, options: Options) -> str:
-    out = [tag("p", esc(_LEGEND))] * bool(shown.sources)
-    for source in shown.sources:
+def _sources(report: Report, options: Options) -> Html:
+    out = [tag("p", esc(_LEGEND))] * bool(report.sources)
+    for source in report.sources:
         out.append(tag("h3", esc(source.title)))
         lines = replace(options, prefix=options.sources[source.filename])
         out.append(_own(annotated.html(source, lines)))
-    return "".join(out)
+    return join(out)
 
 
-def _breaks(shown: Report, options: Options) -> str:
+def _breaks(report: Report, options: Options) -> Html:
     """The breaks; where there are none, how many graphs the recompiles made all the same."""
-    if not shown.breaks:
-        return tag("p", esc(counts.verdict(shown)))
-    return _own(breaks.html(shown.breaks, options.under("break")))
+    if not report.breaks:
+        return tag("p", esc(counts.verdict(report)))
+    return _own(breaks.html(report.breaks, options.under("break")))
 
 
-def _guards(shown: Report, options: Options) -> str:
+def _guards(report: Report, options: Options) -> Html:
     out = []
-    for number, found in enumerate(shown.guards):
+    for number, found in enumerate(report.guards):
         listed = guards.html(replace(found, tree=""), options.under(f"guards{number}"))
         out.append(parts.fold(f"{found.title}, {len(found)} guards", listed))
-    return _own("".join(out)) if out else ""
+    return _own(join(out)) if out else NOTHING
 
 
-def _chains(shown: Report, options: Options) -> str:
+def _chains(report: Report, options: Options) -> Html:
     """The first chain open, the others folded."""
     out = []
-    for number, each in enumerate(shown.chains):
+    for number, each in enumerate(report.chains):
         panes = _own(chain.html(each, options.under(f"chain{number}")))
         head = tag("summary", esc(one_line(f"Graph {number}: {each.title}")))
         ident = options.id(f"graph{number}")
-        out.append(tag("details", head + panes, class_="explain-chain", id=ident, open=number == 0))
-    return "".join(out)
+        out.append(tag("details", head, panes, class_="explain-chain", id=ident, open=number == 0))
+    return join(out)
 
 
-def _warnings(shown: Report) -> str:
-    items = "".join(tag("li", esc(text)) for text in shown.warnings)
-    return tag("ul", items, class_="explain-warnings") if items else ""
+def _warnings(report: Report) -> Html:
+    items = [tag("li", esc(text)) for text in report.warnings]
+    return tag("ul", *items, class_="explain-warnings") if items else NOTHING

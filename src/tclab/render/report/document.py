@@ -6,6 +6,7 @@ from tclab.model import Report
 from tclab.render import standalone
 from tclab.render.delivery import Delivery
 from tclab.render.delivery.compressed import Compressed
+from tclab.render.escape import join
 from tclab.render.options import Options
 from tclab.render.report import body, words
 
@@ -17,7 +18,7 @@ def html(report: Report) -> str:
     """The whole page."""
     delivery = Compressed() if _size(report) > LARGE else Delivery()
     inner = body.html(report, Options(delivery=delivery))
-    return standalone.page(words.title(report), inner + delivery.end())
+    return standalone.page(words.title(report), join([inner, delivery.end()]))
 
 
 def _size(report: Report) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tclab.model import NOTHING_SHARED
 from tclab.render import parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import COMMA, NOTHING, Html, esc, join, tag
 from tclab.render.options import place
 
 if TYPE_CHECKING:
@@ -85,27 +85,27 @@ def _decided_by(answers: Iterable[TimedAnswer]) -> str:
 # --------------------------------------------------------------------------- HTML
 
 
-def pairs(kernel: Kernel, options: Options) -> Iterator[tuple[str, str]]:
+def pairs(kernel: Kernel, options: Options) -> Iterator[tuple[str, Html]]:
     """All that is known of a kernel: (name, HTML)."""
-    yield "kernel", parts.code(kernel.kernel_name) if kernel.kernel_name else ""
+    yield "kernel", parts.code(kernel.kernel_name) if kernel.kernel_name else NOTHING
     yield "category", esc(kernel.category.replace("_", " "))
     yield "device", esc(kernel.device)
-    yield "computes", ", ".join(parts.code(o) for o in kernel.origins)
-    lines = list(dict.fromkeys(place(s, options) for s in kernel.source_lines))
-    yield "from", ", ".join(lines)
+    yield "computes", join(map(parts.code, kernel.origins), COMMA)
+    lines = dict.fromkeys(place(s, options) for s in kernel.source_lines)
+    yield "from", join(lines, COMMA)
     for name, value in words(kernel.facts).items():
         yield name, esc(value)
 
 
-def html(kernel: Kernel, options: Options) -> str:
+def html(kernel: Kernel, options: Options) -> Html:
     """Four facts, and behind a fold the scheduler's reasons and all other facts."""
     first = parts.facts((name, esc(value)) for name, value in _first(kernel.facts))
     rest = [(n, v) for n, v in pairs(kernel, options) if n not in _REASONS]
     folded = parts.facts([*_reasons(kernel.facts), *rest])
     if not folded:
         return first
-    summary = tag("summary", "Why it is one kernel, and all that is known of it")
-    return first + tag("details", summary + folded, class_="tclab-more")
+    summary = tag("summary", esc("Why it is one kernel, and all that is known of it"))
+    return join([first, tag("details", summary, folded, class_="tclab-more")])
 
 
 def _first(facts: KernelFacts) -> Iterator[tuple[str, str]]:
@@ -118,18 +118,18 @@ def _first(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     yield "configuration", str(facts.configuration.config) if facts.configuration else ""
 
 
-def _reasons(facts: KernelFacts) -> Iterator[tuple[str, str]]:
+def _reasons(facts: KernelFacts) -> Iterator[tuple[str, Html]]:
     """Why nodes were fused or not; where no data would be shared, only for how many pairs."""
     yield "fused", esc("; ".join(map(_fused, facts.fused)))
     apart = [_pair(each) for each in facts.not_fused if each.reason == NOTHING_SHARED]
     telling = (
         f"{_pair(each)}: {each.reason}" for each in facts.not_fused if each.reason != NOTHING_SHARED
     )
-    yield "not fused", esc("; ".join(telling)) + _apart(apart)
+    yield "not fused", join([esc("; ".join(telling)), _apart(apart)])
 
 
-def _apart(names: list[str]) -> str:
+def _apart(names: list[str]) -> Html:
     if not names:
-        return ""
+        return NOTHING
     summary = f"{parts.count(len(names), 'pair')} with {NOTHING_SHARED}"
-    return tag("details", tag("summary", esc(summary)) + esc("; ".join(names)))
+    return tag("details", tag("summary", esc(summary)), esc("; ".join(names)))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tclab.model import Kernel
 from tclab.render import parts
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import NOTHING, Html, esc, join, markup, one_line, tag
 from tclab.render.stages import label
 from tclab.render.viewer import facts, lines
 
@@ -31,7 +31,7 @@ def ranked(stages: Sequence[str]) -> dict[str, int]:
     return {stage: rank for rank, stage in enumerate(order, 1)}
 
 
-def columns(panes: Panes) -> str:
+def columns(panes: Panes) -> Html:
     """Every column, side by side."""
     numbered = enumerate(panes.chain.panes)
     groups = [
@@ -42,18 +42,18 @@ def columns(panes: Panes) -> str:
     widths = {
         stage: lines.width([panes.chain.panes[number] for number in own]) for stage, own in groups
     }
-    html = "".join(
+    drawn = (
         _column(panes, stage, own, rank=ranks[stage], width=widths[stage]) for stage, own in groups
     )
-    return tag("div", html, class_="tclab-columns", style=_tracks(ranks, widths))
+    return tag("div", *drawn, class_="tclab-columns", style=_tracks(ranks, widths))
 
 
 def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
     """Where columns stand if 2, 3 or 4 are shown: known before the last of them is read."""
 
     def tracks(most: int) -> str:
-        shown = [stage for stage in widths if ranks[stage] <= most]
-        return " ".join(f"minmax(0,{widths[stage]}fr)" for stage in shown)
+        chosen = [stage for stage in widths if ranks[stage] <= most]
+        return " ".join(f"minmax(0,{widths[stage]}fr)" for stage in chosen)
 
     return ";".join(f"--t{most}:{tracks(most)}" for most in (2, 3, 4))
 
@@ -65,11 +65,11 @@ def rows(panes: Panes) -> int:
     return max(sum(lines.height(pane) + 4 for pane in group) for group in groups)
 
 
-def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, width: int) -> str:
+def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, width: int) -> Html:
     ordinals = [f" {i}" if len(members) > 1 else "" for i in range(1, len(members) + 1)]
     opened = unfolded([panes.index.counts[m] for m in members])
     codes = lines.codes(panes, stage, members)
-    inner = "".join(map(partial(_pane, panes), members, codes, ordinals, opened))
+    drawn = map(partial(_pane, panes), members, codes, ordinals, opened)
     name = label(stage)
     grip = tag(
         "div",
@@ -82,10 +82,10 @@ def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, widt
     )
     return tag(
         "section",
-        _bar(name)
-        + tag("div", inner, class_="tclab-scroller")
-        + tag("div", class_="tclab-ruler", aria_hidden="true")
-        + grip,
+        _bar(name),
+        tag("div", *drawn, class_="tclab-scroller"),
+        tag("div", class_="tclab-ruler", aria_hidden="true"),
+        grip,
         class_="tclab-column" + (" tclab-single" if len(members) == 1 else ""),
         data_column=stage,
         data_rank=rank,
@@ -104,46 +104,51 @@ def unfolded(counts: Sequence[int]) -> list[bool]:
     return opened
 
 
-def _bar(name: str) -> str:
+def _bar(name: str) -> Html:
     """A column's name, the way from one linked line to the next, and find."""
-    search = (
-        f'<span class="tclab-find" hidden><input type="search" aria-label="Find in {esc(name)}" '
-        'autocomplete="off" spellcheck="false"><output></output></span>'
+    search = markup(
+        '<span class="tclab-find" hidden><input type="search" aria-label="Find in {}" '
+        'autocomplete="off" spellcheck="false"><output></output></span>',
+        esc(name),
     )
-    inner = (
-        tag("strong", esc(name))
-        + tag("output", class_="tclab-at")
-        + _button("previous", "", f"Previous linked line in {name} (p)", disabled=True)
-        + _button("next", "", f"Next linked line in {name} (n)", disabled=True)
-        + search
-        + _button("find", "", f"Find in {name} (/)", aria_expanded="false")
-    )
-    return tag("header", inner, class_="tclab-head")
-
-
-def _button(action: str, text: str, title: str, **more: object) -> str:
-    label = None if text else title
-    shown = esc(text)
     return tag(
-        "button", shown, type="button", data_do=action, title=title, aria_label=label, **more
+        "header",
+        tag("strong", esc(name)),
+        tag("output", class_="tclab-at"),
+        _button("previous", "", f"Previous linked line in {name} (p)", disabled=True),
+        _button("next", "", f"Next linked line in {name} (n)", disabled=True),
+        search,
+        _button("find", "", f"Find in {name} (/)", aria_expanded="false"),
+        class_="tclab-head",
     )
 
 
-def _pane(panes: Panes, pane: int, code: str, ordinal: str, opened: bool) -> str:
-    """One listing, folded; the Python source is open. What the script will have `opened` stands
-    open where scripts run, before it does.
+def _button(action: str, text: str, title: str, **more: object) -> Html:
+    label = None if text else title
+    return tag(
+        "button", esc(text), type="button", data_do=action, title=title, aria_label=label, **more
+    )
+
+
+def _pane(panes: Panes, pane: int, code: Html, ordinal: str, opened: bool) -> Html:
+    """One listing, folded; the Python source is open.
+
+    The script unfolds a pane that is `opened`; a style sheet shows its lines before that.
     """
     listing = panes.chain.panes[pane]
     size = parts.count(panes.index.counts[pane], "line")
-    head = (
-        tag("strong", esc(label(listing.stage) + ordinal))
-        + tag("span", esc(one_line(listing.title)))
-        + tag("small", esc(size))
+    head = tag(
+        "summary",
+        tag("strong", esc(label(listing.stage) + ordinal)),
+        tag("span", esc(one_line(listing.title))),
+        tag("small", esc(size)),
     )
-    above = facts.html(listing, panes.options) if isinstance(listing, Kernel) else ""
+    above = facts.html(listing, panes.options) if isinstance(listing, Kernel) else NOTHING
     return tag(
         "details",
-        tag("summary", head) + above + code,
+        head,
+        above,
+        code,
         class_="tclab-pane",
         id=panes.id(pane),
         data_stage=listing.stage,
@@ -153,23 +158,27 @@ def _pane(panes: Panes, pane: int, code: str, ordinal: str, opened: bool) -> str
     )
 
 
-def tools(panes: Panes) -> str:
+def tools(panes: Panes) -> Html:
     """Which columns to show, and the switches; the script brings them to life."""
     stages = list(dict.fromkeys(pane.stage for pane in panes.chain.panes))
-    boxes = "".join(
-        f'<label><input type="checkbox" value="{esc(stage)}">'
-        f"<strong>{esc(label(stage))}</strong><output></output></label>"
+    boxes = (
+        markup(
+            '<label><input type="checkbox" value="{}"><strong>{}</strong><output></output></label>',
+            esc(stage),
+            esc(label(stage)),
+        )
         for stage in stages
     )
-    chooser = tag("div", boxes, class_="tclab-chooser", role="group", aria_label="Stages")
-    switches = _button(
-        "all",
-        "All lines",
-        "Show directives, places of origin, padding and whole types, too",
-        aria_pressed="false",
-    ) + _button("wrap", "Wrap", "Break long lines", aria_pressed="false")
-    skip = tag("a", "Skip to the code", class_="tclab-skip", href=f"#{panes.id(0)}")
-    shown = tag("div", switches, class_="tclab-switches", role="group", aria_label="Lines")
-    return skip + tag(
-        "div", chooser + shown, class_="tclab-tools", role="toolbar", aria_label="Viewer"
+    chooser = tag("div", *boxes, class_="tclab-chooser", role="group", aria_label="Stages")
+    everything = "Show directives, places of origin, padding and whole types, too"
+    switches = tag(
+        "div",
+        _button("all", "All lines", everything, aria_pressed="false"),
+        _button("wrap", "Wrap", "Break long lines", aria_pressed="false"),
+        class_="tclab-switches",
+        role="group",
+        aria_label="Lines",
     )
+    skip = tag("a", esc("Skip to the code"), class_="tclab-skip", href=f"#{panes.id(0)}")
+    bar = tag("div", chooser, switches, class_="tclab-tools", role="toolbar", aria_label="Viewer")
+    return join([skip, bar])

@@ -1,7 +1,7 @@
 """What instructions do, in a line each: of those that a chain's PTX and SASS have.
 
-The words are our own, after the references named in ``instructions.json``. Of an opcode that is
-not there nothing is said.
+The words are our own, after the references named in ``instructions.json``. An opcode that is not
+there stays without words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _DATA = Path(__file__).with_name("instructions.json")
 
-#: The stages whose instructions are told of.
+#: The stages whose instructions are explained.
 _STAGES = ("ptx", "sass")
 
 
@@ -39,19 +39,19 @@ def used(panes: Iterable[Listing], stage: str) -> set[str]:
 
 def known(panes: Sequence[Listing]) -> dict[str, dict[str, str]]:
     """Stage → what is known of the opcodes and modifiers that occur in `panes`."""
-    told = {stage: _told(stage, used(panes, stage)) for stage in _STAGES}
-    return {stage: texts for stage, texts in told.items() if texts}
+    notes = {stage: _notes(stage, used(panes, stage)) for stage in _STAGES}
+    return {stage: texts for stage, texts in notes.items() if texts}
 
 
-def _told(stage: str, names: Iterable[str]) -> dict[str, str]:
+def _notes(stage: str, names: Iterable[str]) -> dict[str, str]:
     about = reference()[stage]
-    told: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for name in sorted(names):
         short, *modifiers = name.split(".")
         if short in about["opcodes"]:
-            told[short] = about["opcodes"][short]
-            told |= dict(_modifiers(short, modifiers, about["modifiers"]))
-    return told
+            notes[short] = about["opcodes"][short]
+            notes |= dict(_modifiers(short, modifiers, about["modifiers"]))
+    return notes
 
 
 def _modifiers(

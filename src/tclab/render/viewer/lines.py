@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING
 
 from tclab.render import highlight, parts
 from tclab.render.delivery import BareCode, MarkedCode
-from tclab.render.escape import clean, esc, one_line, tag
+from tclab.render.escape import (
+    NEWLINE,
+    NOTHING,
+    SPACE,
+    Html,
+    clean,
+    esc,
+    join,
+    markup,
+    one_line,
+    tag,
+)
 from tclab.render.viewer.noise import noise
 from tclab.render.viewer.panes import BARE
 
@@ -44,6 +55,7 @@ _ANNOTATION = re.compile(r'("[A-Za-z]\w*)(\[[^"\n]*)(?=")')
 _MARKED_ANNOTATION = re.compile(r"(&quot;[A-Za-z]\w*)(\[[^<&]*)(?=&quot;)")
 
 _ADDRESS = re.compile(r"^[ \t]+(/\*[0-9a-f]+\*/)( +)", re.MULTILINE)
+_NOISE = markup(" class=tclab-noise")
 _CACHE = re.compile(r'(?<=//## File ")<inductor-cache>/[^/"]*/')
 
 # Within an element: the fewest entities. The last two are Markdown's own marks.
@@ -59,7 +71,7 @@ def shown(listing: Listing) -> str:
     return _CACHE.sub("", _ADDRESS.sub(lambda m: m[1] + m[2][gap:], code))
 
 
-def codes(panes: Panes, stage: str, members: Sequence[int]) -> list[str]:
+def codes(panes: Panes, stage: str, members: Sequence[int]) -> list[Html]:
     """The code of each pane of a stage, as the options have it delivered."""
     draw = _bare if stage in BARE else _marked
     drawn = {pane: draw(panes, pane) for pane in members if panes.index.counts[pane]}
@@ -78,41 +90,50 @@ def _marked(panes: Panes, pane: int) -> MarkedCode:
     lines = []
     for offset, html in enumerate(highlight.lines(text, listing.language, _PLAIN)):
         number = offset + listing.first_line
-        ident = f" id={panes.id(pane, number)}" if start + offset in panes.led_to else ""
-        kind = " class=tclab-noise" if offset in quiet else ""
+        ident = NOTHING
+        if start + offset in panes.led_to:
+            ident = markup(" id={}", panes.id(pane, number))
+        kind = _NOISE if offset in quiet else NOTHING
         html = _shortened(html) if listing.stage in _GRAPHS else html  # noqa: PLW2901
-        lines.append(f"<t-l{ident}{kind}>{html}{_origins(panes, start + offset)}\n</t-l>")
-    inner, style = "".join(_chunks(lines, quiet, listing.first_line)), f"--cols:{_widest(text)}"
+        origins = _origins(panes, start + offset)
+        lines.append(markup("<t-l{}{}>{}{}\n</t-l>", ident, kind, html, origins))
+    inner, style = join(_chunks(lines, quiet, listing.first_line)), f"--cols:{_widest(text)}"
     label = one_line(listing.title)
     html = tag("pre", inner, class_="highlight tclab-lines", aria_label=label, style=style)
     return MarkedCode(html, style, inner)
 
 
-def _chunks(lines: Sequence[str], quiet: frozenset[int], first: int) -> Iterable[str]:
+def _chunks(lines: Sequence[Html], quiet: frozenset[int], first: int) -> Iterable[Html]:
     """`--n` counts the lines before a chunk, `--a` its own, `--h` those not hidden."""
     for start in range(0, len(lines), CHUNK):
         some = lines[start : start + CHUNK]
         hidden = len(quiet.intersection(range(start, start + CHUNK)))
-        sizes = f"--n:{start + first - 1};--a:{len(some)};--h:{len(some) - hidden}"
-        yield f"<t-c style={sizes}>{''.join(some)}</t-c>"
+        before, seen = start + first - 1, len(some) - hidden
+        sizes = before, len(some), seen
+        yield markup("<t-c style=--n:{};--a:{};--h:{}>{}</t-c>", *sizes, join(some))
 
 
-def _shortened(html: str) -> str:
+def _shortened(html: Html) -> Html:
     """Annotations of type: what stands after the data type can be folded, and is told on hover."""
-    return _MARKED_ANNOTATION.sub(r"\1<i class=tclab-type>\2</i>", html)
+    return Html(_MARKED_ANNOTATION.sub(r"\1<i class=tclab-type>\2</i>", html))
 
 
-def _origins(panes: Panes, line: int) -> str:
+def _origins(panes: Panes, line: int) -> Html:
     """Links to the lines that a line came from."""
     places = panes.origins(line, ORIGINS + 1)
-    links = " ".join(
-        f"<a href=#{_address(panes, pane, number)}>{esc(panes.names[pane])}:{number}</a>"
+    if not places:
+        return NOTHING
+    links = [
+        markup(
+            "<a href=#{}>{}:{}</a>", _address(panes, pane, number), esc(panes.names[pane]), number
+        )
         for pane, number in places[:ORIGINS]
-    )
-    return f"<em>{links}{' …' if len(places) > ORIGINS else ''}</em>" if links else ""
+    ]
+    more = markup(" …") if len(places) > ORIGINS else NOTHING
+    return markup("<em>{}{}</em>", join(links, SPACE), more)
 
 
-def _address(panes: Panes, pane: int, line: int) -> str:
+def _address(panes: Panes, pane: int, line: int) -> Html:
     """The line's id; of bare text, whose lines are the script's, its pane's."""
     bare = panes.chain.panes[pane].stage in BARE
     return panes.id(pane) if bare else panes.id(pane, line)
@@ -131,20 +152,22 @@ def _bare(panes: Panes, pane: int) -> BareCode:
     # HTML drops a newline right after <pre>: one more keeps an empty first line.
     margin = tag(
         "pre",
-        "\n" + "\n".join(origins),
+        NEWLINE,
+        esc("\n".join(origins)),
         class_="tclab-origins",
         title="Where lines came from",
     )
     lines = tag(
         "pre",
-        "\n" + text.translate(_ENTITIES),
+        NEWLINE,
+        Html(text.translate(_ENTITIES)),
         class_="tclab-lines tclab-bare",
         data_noise=distances,
         aria_label=one_line(listing.title),
     )
     style = f"--cols:{_widest(text)};--h:{len(_lengths(text, frozenset(quiet[1:])))}"
     place = {"data_chain": panes.options.prefix, "data_stage": listing.stage, "style": style}
-    html = tag("div", margin + lines, class_="tclab-two", **place)
+    html = tag("div", margin, lines, class_="tclab-two", **place)
     return BareCode(html, style, listing.title, text, origins, distances)
 
 

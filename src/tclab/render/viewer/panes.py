@@ -13,6 +13,7 @@ from tclab.render.closure import Index
 
 if TYPE_CHECKING:
     from tclab.model import Chain
+    from tclab.render.escape import Html
     from tclab.render.options import Options
 
 #: Stages whose text is long: bare, made into lines and coloured by the page's script.
@@ -57,7 +58,7 @@ class Panes:
         pane = self.index.pane(line)
         return pane, line - self.index.starts[pane] + self.chain.panes[pane].first_line
 
-    def id(self, pane: int, line: int | None = None) -> str:
+    def id(self, pane: int, line: int | None = None) -> Html:
         """The anchor of a pane or of a line in it: ``{prefix}-{stage}-L12``."""
         end = () if line is None else (f"L{line}",)
         return self.options.id(self.names[pane], *end)

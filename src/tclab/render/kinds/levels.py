@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.render import columns, highlight, parts
-from tclab.render.escape import esc, tag
+from tclab.render.escape import NOTHING, SPACE, Html, esc, join, markup, tag
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
@@ -24,44 +24,49 @@ def _type(call: LevelCall) -> str:
     return "" if call.shape is None else f"{call.dtype}[{', '.join(call.shape)}]"
 
 
-def _call(call: LevelCall, above: LevelCall | None, options: Options) -> str:
+def _call(call: LevelCall, above: LevelCall | None, options: Options) -> Html:
     """The operator, large where it is another one than above."""
     same = above is not None and above.operator == call.operator
-    where = ""
+    where = NOTHING
     if call.location is not None:
         code = highlight.inline(call.location.code)
-        where = tag("span", f"{place(call.location, options)} {code}", class_="tclab-where")
+        where = tag("span", place(call.location, options), SPACE, code, class_="tclab-where")
     kind = tag("span", esc(_type(call)), class_="tclab-type")
-    stays = ' <span class="tclab-type">stays</span>' if same else ""
-    named = f"{parts.code(call.operator)}{stays}"
-    return tag("div", f"{named} {kind} {where}", class_="tclab-level-call")
+    stays = markup(' <span class="tclab-type">stays</span>') if same else NOTHING
+    named = join([parts.code(call.operator), stays])
+    return tag("div", join([named, kind, where], SPACE), class_="tclab-level-call")
 
 
 def _tree(
     at: int, call: LevelCall, above: LevelCall | None, levels: Levels, options: Options
-) -> str:
+) -> Html:
     """A call, and beside it the list of those it becomes."""
     below = levels.below(levels.levels[at].label, call.name)
-    inner = "".join(_tree(at + 1, each, call, levels, options) for each in below)
+    inner = [_tree(at + 1, each, call, levels, options) for each in below]
     last = at + 1 == len(levels.levels)
-    nothing = "" if last else tag("ol", tag("li", parts.note("nothing is left of it")))
-    rest = tag("ol", inner) if inner else nothing
-    return tag("li", _call(call, above, options) + rest)
+    nothing = NOTHING if last else tag("ol", tag("li", parts.note("nothing is left of it")))
+    rest = tag("ol", *inner) if inner else nothing
+    return tag("li", _call(call, above, options), rest)
 
 
-def html(artifact: Levels, options: Options) -> str:
+def html(artifact: Levels, options: Options) -> Html:
     """Nested lists, side by side in columns where there is room."""
     if not artifact.levels:
         return parts.note("Nothing was traced.")
     first = artifact.levels[0]
-    rows = "".join(_tree(0, call, None, artifact, options) for call in first.calls)
-    names = "".join(
-        tag("div", f"{tag('strong', esc(level.label))} {parts.count(len(level.calls), 'call')}")
+    rows = [_tree(0, call, None, artifact, options) for call in first.calls]
+    names = (
+        tag(
+            "div",
+            tag("strong", esc(level.label)),
+            SPACE,
+            esc(parts.count(len(level.calls), "call")),
+        )
         for level in artifact.levels
     )
-    head = tag("div", names, class_="tclab-level-names", aria_hidden="true")
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
-    return said + head + tag("ol", rows, class_="tclab-levels")
+    head = tag("div", *names, class_="tclab-level-names", aria_hidden="true")
+    count = parts.note(summary(artifact))
+    return join([count, head, tag("ol", *rows, class_="tclab-levels")])
 
 
 def _rows(at: int, call: LevelCall, levels: Levels) -> list[tuple[str, ...]]:

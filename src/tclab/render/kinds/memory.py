@@ -6,9 +6,9 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tclab.render import columns, parts
-from tclab.render.decisions.partition import size
-from tclab.render.escape import esc, one_line, tag
+from tclab.render.escape import Html, esc, join, one_line
 from tclab.render.kinds import chart
+from tclab.render.parts import byte_count
 
 if TYPE_CHECKING:
     from tclab.model import Memory, MemoryRun
@@ -53,8 +53,8 @@ def _rows(artifact: Memory) -> list[tuple[str, ...]]:
     for run in artifact.runs:
         moments = list(chain.from_iterable(phase.moments for phase in run.phases))
         during = next((m.during for m in moments if m.bytes == run.peak), "")
-        after = (size(run.after(name)) for name in _names(artifact))
-        rows.append((run.label, size(run.peak), during, *after, str(len(moments))))
+        after = (byte_count(run.after(name)) for name in _names(artifact))
+        rows.append((run.label, byte_count(run.peak), during, *after, str(len(moments))))
     return rows
 
 
@@ -63,11 +63,11 @@ def _head(artifact: Memory) -> tuple[str, ...]:
     return ("run", "peak", "during", *after, "allocations and releases")
 
 
-def html(artifact: Memory, options: Options) -> str:
+def html(artifact: Memory, options: Options) -> Html:
     """The curves, then a row a run."""
     if not artifact.runs:
         return parts.note("Nothing was run.")
-    peaks = ", ".join(f"{run.label} at most {size(run.peak)}" for run in artifact.runs)
+    peaks = ", ".join(f"{run.label} at most {byte_count(run.peak)}" for run in artifact.runs)
 
     def fill(axes: Any) -> None:
         _fill(axes, artifact)
@@ -77,10 +77,10 @@ def html(artifact: Memory, options: Options) -> str:
     rows = [
         [parts.code(c) if i == 2 else esc(c) for i, c in enumerate(row)] for row in _rows(artifact)
     ]
-    caption = tag("p", esc(artifact.caption), class_="tclab-caption") if artifact.caption else ""
+    caption = parts.caption(artifact.caption)
     named = chart.legend(run.label for run in artifact.runs)
     table = parts.table(_head(artifact), rows, label=title)
-    return named + parts.scroll(drawn, title, search=False) + caption + table
+    return join([named, parts.scroll(drawn, title, search=False), caption, table])
 
 
 def text(artifact: Memory) -> str:

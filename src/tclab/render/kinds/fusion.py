@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from tclab.model import NOTHING_SHARED
 from tclab.render import columns, highlight, parts
-from tclab.render.decisions.partition import size
-from tclab.render.escape import esc, tag
+from tclab.render.escape import COMMA, NOTHING, SPACE, Html, esc, join, markup, tag
 from tclab.render.options import Options, place
+from tclab.render.parts import byte_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,7 +32,7 @@ def summary(pairs: FusionPairs) -> str:
     return (
         f"{parts.count(len(pairs.nodes), 'node')}, in the end {into}. "
         f"{parts.count(len(pairs.pairs), 'pair')} considered, {len(fused)} fused: "
-        f"{size(saved)} of memory traffic saved."
+        f"{byte_count(saved)} of memory traffic saved."
     )
 
 
@@ -68,98 +68,103 @@ def gain(pair: FusionPair) -> str:
     """What fusing saved, or what both touch."""
     if pair.saved is not None:
         return (
-            f"saves {size(pair.saved)}: {size(pair.before or 0)} alone, "
-            f"{size(pair.after or 0)} together"
+            f"saves {byte_count(pair.saved)}: {byte_count(pair.before or 0)} alone, "
+            f"{byte_count(pair.after or 0)} together"
         )
-    return f"shares {size(pair.bytes)}" if pair.shared else "shares nothing in the same order"
+    return f"shares {byte_count(pair.bytes)}" if pair.shared else "shares nothing in the same order"
 
 
 # ------------------------------------------------------------------------------ HTML
 
 
-def _side(ops: Iterable[str], pairs: FusionPairs, options: Options) -> str:
+def _side(ops: Iterable[str], pairs: FusionPairs, options: Options) -> Html:
     """The nodes of one side, each with what it computes; the user's lines once."""
     known = {node.name: node for node in pairs.nodes}
     nodes = [known[op] for op in ops if op in known]
-    named = "; ".join(map(_named, nodes))
+    named = join(map(_named, nodes), markup("; "))
     lines = dict.fromkeys(line for node in nodes for line in node.locations)
     places = (
-        tag("span", f"{place(line, options)} {highlight.inline(line.code)}", class_="tclab-where")
+        tag("span", place(line, options), SPACE, highlight.inline(line.code), class_="tclab-where")
         for line in list(lines)[:MOST_LINES]
     )
-    return tag("div", named + "".join(places), class_="tclab-side")
+    return tag("div", named, *places, class_="tclab-side")
 
 
-def _named(node: ScheduledNode) -> str:
-    computed = ", ".join(map(parts.code, node.computes)) or parts.DASH
-    return f'<span class="tclab-op">{esc(node.name)}</span> {computed}'
+def _named(node: ScheduledNode) -> Html:
+    computed = join(map(parts.code, node.computes), COMMA) or parts.DASH
+    return join([tag("span", esc(node.name), class_="tclab-op"), computed], SPACE)
 
 
-def _shared(pair: FusionPair, most: int) -> str:
+def _shared(pair: FusionPair, most: int) -> Html:
     """A bar as long as the bytes that both touch, and the buffers they are in."""
     if not pair.shared:
-        return ""
-    bar = tag("span", "", class_="tclab-amount", style=f"--w:{100 * pair.bytes / most:.3f}%")
-    named = ", ".join(f"{parts.code(name)} {esc(size(n))}" for name, n in pair.shared.items())
-    return tag("div", f"{bar}both touch {named}", class_="tclab-shared")
+        return NOTHING
+    bar = tag("span", class_="tclab-amount", style=f"--w:{100 * pair.bytes / most:.3f}%")
+    named = [join([parts.code(name), esc(byte_count(n))], SPACE) for name, n in pair.shared.items()]
+    return tag("div", bar, esc("both touch "), join(named, COMMA), class_="tclab-shared")
 
 
-def _card(pair: FusionPair, pairs: FusionPairs, most: int, options: Options) -> str:
-    told = tag("strong", esc("not fused" if pair.verdict == "refused" else pair.verdict))
-    saved = f", {esc(gain(pair))}" if pair.saved is not None else ""
+def _card(pair: FusionPair, pairs: FusionPairs, most: int, options: Options) -> Html:
+    verdict = tag("strong", esc("not fused" if pair.verdict == "refused" else pair.verdict))
+    saved = f" in round {pair.round}, {gain(pair)}" if pair.saved is not None else ""
     reason = why(pair, pairs)
     pieces = [
-        tag("p", f"{told} in round {pair.round}{saved}" if saved else told, class_="tclab-told"),
+        tag("p", verdict, esc(saved), class_="tclab-told"),
         _side(pair.first, pairs, options),
         _side(pair.second, pairs, options),
-        tag("p", parts.prose(reason), class_="tclab-why") if reason else "",
+        tag("p", parts.prose(reason), class_="tclab-why") if reason else NOTHING,
         _shared(pair, most),
     ]
-    return tag("li", "".join(pieces), class_=f"tclab-card tclab-card-{esc(pair.verdict)}")
+    return tag("li", *pieces, class_=f"tclab-card tclab-card-{pair.verdict}")
 
 
-def _cards(shown: Sequence[FusionPair], pairs: FusionPairs, options: Options) -> str:
+def _cards(chosen: Sequence[FusionPair], pairs: FusionPairs, options: Options) -> Html:
     most = max((pair.bytes for pair in pairs.pairs), default=0) or 1
-    cards = [_card(pair, pairs, most, options) for pair in shown]
+    cards = [_card(pair, pairs, most, options) for pair in chosen]
     first, rest = cards[:MOST_CARDS], cards[MOST_CARDS:]
-    row = tag("ol", "".join(first), class_="tclab-cards") if first else ""
-    more = tag("ol", "".join(rest), class_="tclab-cards")
-    return row + (parts.fold(f"{parts.count(len(rest), 'more pair')}", more) if rest else "")
+    row = tag("ol", *first, class_="tclab-cards") if first else NOTHING
+    more = tag("ol", *rest, class_="tclab-cards")
+    return join([row, parts.fold(parts.count(len(rest), "more pair"), more)]) if rest else row
 
 
-def _folded(summary: str, several: Sequence[FusionPair]) -> str:
+def _folded(summary: str, several: Sequence[FusionPair]) -> Html:
     """One line; the pairs themselves when it is opened."""
     if not several:
-        return ""
+        return NOTHING
     named = (f"{'_'.join(p.first)} with {'_'.join(p.second)}" for p in several)
-    rows = "".join(tag("li", parts.code(name)) for name in named)
-    return parts.fold(summary, tag("ul", rows, class_="tclab-pairs"))
+    rows = [tag("li", parts.code(name)) for name in named]
+    return parts.fold(summary, tag("ul", *rows, class_="tclab-pairs"))
 
 
-def _groups(pairs: FusionPairs) -> str:
+def _groups(pairs: FusionPairs) -> Html:
     """The groups in the end, each with its nodes."""
     known = {node.name: node for node in pairs.nodes}
     groups = []
     for group in pairs.groups:
         computed = {op: known[op].computes if op in known else () for op in group}
-        ops = [f"{esc(op)} {parts.code(', '.join(names))}" for op, names in computed.items()]
-        groups.append(tag("li", tag("ul", "".join(tag("li", op) for op in ops))))
-    return tag("ol", "".join(groups), class_="tclab-groups", aria_label="Groups in the end")
+        rows = (
+            tag("li", esc(op), SPACE, parts.code(", ".join(names)))
+            for op, names in computed.items()
+        )
+        groups.append(tag("li", tag("ul", *rows)))
+    return tag("ol", *groups, class_="tclab-groups", aria_label="Groups in the end")
 
 
-def html(artifact: FusionPairs, options: Options) -> str:
+def html(artifact: FusionPairs, options: Options) -> Html:
     """The groups as boxes, a card a pair, and a line for those that share nothing."""
     if not artifact.nodes:
         return parts.note("Nothing was scheduled.")
     telling, apart, later = sorted_out(artifact)
-    said = tag("p", esc(summary(artifact)), class_="tclab-note")
+    count = parts.note(summary(artifact))
     nothing, could = (parts.count(len(each), "pair") for each in (apart, later))
-    return (
-        said
-        + _groups(artifact)
-        + _cards(telling, artifact, options)
-        + _folded(f"{nothing} with {NOTHING_SHARED} in the same order", apart)
-        + _folded(f"{could} that could have been fused, and came together otherwise", later)
+    return join(
+        (
+            count,
+            _groups(artifact),
+            _cards(telling, artifact, options),
+            _folded(f"{nothing} with {NOTHING_SHARED} in the same order", apart),
+            _folded(f"{could} that could have been fused, and came together otherwise", later),
+        )
     )
 
 
