@@ -81,14 +81,14 @@ def instructions(sass: str) -> tuple[list[str], list[tuple[int, int]]]:
 
 def width(opcode: str) -> int:
     """Bits that a load from memory brings to a thread."""
-    found = re.search(r"\.[US]?(8|16|64|128)$", opcode)
-    return int(found[1]) if found else 32
+    match = re.search(r"\.[US]?(8|16|64|128)$", opcode)
+    return int(match[1]) if match else 32
 
 
 def number(name: str, code: str) -> int:
     """`name = 8192` in a kernel; 1 where there is no such line."""
-    found = re.search(rf"^    {name} = (\d+)$", code, re.MULTILINE)
-    return int(found[1]) if found else 1
+    match = re.search(rf"^    {name} = (\d+)$", code, re.MULTILINE)
+    return int(match[1]) if match else 1
 
 
 ITEM = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "i64": 8, "i32": 4, "i1": 1, "i8": 1, "u8": 1}
@@ -210,15 +210,10 @@ def count(name: str, size: dict[str, int], target: str) -> list[dict[str, Any]]:
 
     kernels.random = empty
     subject = getattr(kernels, name)("cpu", **size)
-    functions = []
+    function, arguments = subject.call()
     try:
-        subject.make(lambda fn: functions.append(fn) or fn)
-        inputs = subject.inputs(0)
-        training = name.endswith("_training")
-        with torch.set_grad_enabled(training):
-            c = tclab.capture(functions[0], target=target, backward=training)(
-                *(inputs[:-1] if training else inputs)
-            )
+        with torch.set_grad_enabled(subject.grad):
+            c = tclab.capture(function, target=target, backward=subject.grad)(*arguments)
     finally:
         torch._dynamo.reset()
     texts = {kernel.kernel_name: kernel for kernel in c.kernels}

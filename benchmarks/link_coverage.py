@@ -18,8 +18,7 @@ import torch
 
 import tclab
 from tclab.capturing.chain.inductor import computes
-from tclab.capturing.chain.machine import padding_lines
-from tclab.capturing.machine_code.positions import is_instruction
+from tclab.capturing.machine_code.positions import is_instruction, padding_lines
 from tclab.catalog import examples
 from tclab.catalog.example import Example
 from tclab.errors import TclabError

@@ -1,61 +1,86 @@
-"""What it costs to go from Python to SASS without a GPU.
+"""What it costs to go from Python to SASS without a GPU, beside Inductor's own compile.
 
-``PYTHONPATH=src python -m benchmarks.target_cost [--runs 3] [NAME]`` times a corpus function
-(default: the MLP training step), each time in a process of its own with empty caches, after
-its imports:
+``PYTHONPATH=src python -m benchmarks.target_cost [--against gpu] [--target h200] [NAME…]`` takes
+the models of `tclab.catalog.models.whole`, or examples by name (``products/mlp_train_step``;
+``text/bert``: timm and transformers as they ship), each side in a process of its own with empty
+caches, after its imports, in turns:
 
-- *real*: the first forward and backward on the GPU that is here, up to its last kernel;
-- *target*: ``capture(…, target=…)`` and every stage of every kernel down to SASS, in a process
-  that sees no GPU. Where this machine has none, only this is timed.
+- *cpu* or *gpu*: the first call of ``torch.compile(model)``, and its backward in training;
+- *target*: ``capture(model, target=…)`` and every stage of every kernel down to SASS, in a process
+  that sees no GPU.
+
+Printed of each: the fastest seconds of each side, and the one by the other. `--out FILE` keeps them
+with what this machine is: ``--out records/target_against_cpu.json``.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+from typing import Any
 
-SIDES = ("real", "target")
+from tclab import machine
+from tclab.catalog.example import Example
+from tclab.catalog.models.whole import MODELS
 
 
-def real(name: str, _target: str) -> float:
-    """Seconds of the first forward and backward of a corpus function on the GPU."""
+def example(name: str) -> Example:
+    """The model or function, and how it is compiled."""
+    from tclab.catalog import CORPORA, examples
+
+    every = {n: each for corpus in CORPORA for n, each in examples(corpus).items()}
+    return Example(name, MODELS[name]) if name in MODELS else every[name]
+
+
+def own(device: str, name: str) -> float:
+    """Seconds of the first call, compiled for this machine's ``cpu`` or ``cuda``."""
     import torch
     from torch.utils._pytree import tree_map_only
 
-    from tclab.catalog import examples
+    from tclab.capturing.backward import run_backward
 
-    example = examples()[name]
-    with torch.device("cuda"):
-        fn, args = example.make()
-    args = tree_map_only(torch.Tensor, lambda t: t.cuda(), args)
-    torch.cuda.synchronize()
+    chosen = example(name)
+    with torch.device(device):
+        model, args = chosen.make()
+    args = tree_map_only(torch.Tensor, lambda t: t.to(device), args)
+    wait = torch.cuda.synchronize if device == "cuda" else torch.cpu.synchronize
+    wait()
     start = time.perf_counter()
-    torch.compile(fn, **example.options)(*args).sum().backward()
-    torch.cuda.synchronize()
+    with torch.set_grad_enabled(chosen.backward):
+        result = torch.compile(model, **chosen.options)(*args)
+        if chosen.backward:
+            run_backward(result)
+    wait()
     return time.perf_counter() - start
 
 
 def target(name: str, gpu: str) -> float:
-    """Seconds of the same function's compile for `gpu`, down to machine code."""
+    """Seconds of a capture for `gpu`, down to machine code."""
     import tclab
-    from tclab.catalog import examples
 
-    example = examples()[name]
-    fn, args = example.make()
-    capture = tclab.capture  # its import is not counted
+    chosen = example(name)
+    model, args = chosen.make()
+    request = tclab.capture(model, target=gpu, backward=chosen.backward, **chosen.options)
     start = time.perf_counter()
-    captured = capture(fn, target=gpu, backward=example.backward, **example.options)(*args)
-    stages = [kernel.stages["sass"] for kernel in captured.compile_kernels()]
+    kernels = request(*args).compile_kernels()
     seconds = time.perf_counter() - start
-    if not stages:
-        raise SystemExit(f"{name}: no Triton kernel")
+    if not kernels or not all("sass" in kernel.stages for kernel in kernels):
+        raise SystemExit(f"{name}: not all kernels reached SASS")
     return seconds
+
+
+def seconds_of(side: str, name: str, gpu: str) -> float:
+    """Seconds of one side in this process."""
+    if side == "target":
+        return target(name, gpu)
+    return own("cuda" if side == "gpu" else "cpu", name)
 
 
 def cold(side: str, name: str, gpu: str) -> float:
@@ -65,34 +90,47 @@ def cold(side: str, name: str, gpu: str) -> float:
                             "TRITON_CACHE_DIR": f"{folder}/triton"}  # fmt: skip
         if side == "target":
             env["CUDA_VISIBLE_DEVICES"] = ""
-        words = [sys.executable, "-m", "benchmarks.target_cost", "--side", side, "--target", gpu]
-        done = subprocess.run([*words, name], env=env, capture_output=True, text=True, check=False)
+        words = [sys.executable, "-m", "benchmarks.target_cost", "--side", side]
+        done = subprocess.run(
+            [*words, "--target", gpu, name], env=env, capture_output=True, text=True, check=False
+        )
     if done.returncode:
         raise SystemExit(f"{side} {name} failed:\n{done.stderr[-2000:]}")
     return float(json.loads(done.stdout.splitlines()[-1]))
 
 
+def compared(name: str, sides: tuple[str, str], gpu: str, runs: int) -> dict[str, Any]:
+    """The fastest seconds of each side."""
+    turns = [{side: cold(side, name, gpu) for side in sides} for _ in range(runs)]
+    return {"model": name} | {side: round(min(t[side] for t in turns), 1) for side in sides}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("name", nargs="?", default="products/mlp_train_step")
+    parser.add_argument("names", nargs="*", default=[], help=", ".join(MODELS))
     parser.add_argument("--target", default="h200")
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="a file for what was measured")
+    parser.add_argument("--against", choices=("cpu", "gpu"), default="cpu", help="of this machine")
+    parser.add_argument("--side", help=argparse.SUPPRESS)
     words = parser.parse_args()
     if words.side:
-        print(json.dumps({"real": real, "target": target}[words.side](words.name, words.target)))
+        print(json.dumps(seconds_of(words.side, words.names[0], words.target)))
         return
-    import torch
-
-    sides = SIDES if torch.cuda.is_available() else SIDES[1:]
-    seconds = {s: [cold(s, words.name, words.target) for _ in range(words.runs)] for s in sides}
-    for side, taken in seconds.items():
-        print(
-            f"{side:8} median {statistics.median(taken):6.2f} s  of {[round(t, 2) for t in taken]}"
-        )
-    if len(seconds) == len(SIDES):
-        ratio = statistics.median(seconds["target"]) / statistics.median(seconds["real"])
-        print(f"target / real: {ratio:.2f}")
+    head = {
+        "target": words.target,
+        "runs": words.runs,
+        "machine": dataclasses.asdict(machine.here()),
+    }
+    rows = []
+    for name in words.names or MODELS:
+        sides = (words.against, "target")
+        rows.append(row := compared(name, sides, words.target, words.runs))
+        other, of_target = (row[side] for side in sides)
+        seconds = f"{words.against} {other} s, target {of_target} s"
+        print(f"{name:34} {seconds}; target / {words.against} {of_target / other:.2f}", flush=True)
+        if words.out:
+            words.out.write_text(json.dumps(head | {"models": rows}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

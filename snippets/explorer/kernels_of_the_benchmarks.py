@@ -28,12 +28,9 @@ def compiled(name, size):
     """What the function goes through for the card, its backward in training, too."""
     torch._dynamo.reset()
     subject = getattr(kernels, name)("cpu", **size)
-    functions, training = [], name.endswith("_training")
-    subject.make(lambda f: functions.append(f) or f)
-    inputs = subject.inputs(0)
-    with torch.set_grad_enabled(training):
-        capture = tclab.capture(functions[0], target="h200", backward=training)
-        return capture(*(inputs[:-1] if training else inputs))
+    function, arguments = subject.call()
+    with torch.set_grad_enabled(subject.grad):
+        return tclab.capture(function, target="h200", backward=subject.grad)(*arguments)
 
 
 def widest_load(sass):

@@ -13,6 +13,6 @@ def need(part: str, user: str) -> Path:
     """A file or folder of tclab's, for a command that uses it. TclabError where it is not there."""
     path = _FOLDER / part
     if not path.exists():
-        step = "clone the project; there, `pip install -e '.[explain]'` or set PYTHONPATH=src"
+        step = "clone the project; there, pip install -e '.[explain]', or set PYTHONPATH=src"
         raise TclabError(user, f"is not in a wheel of tclab: {part}", step)
     return path

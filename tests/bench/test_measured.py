@@ -11,18 +11,18 @@ import torch
 
 from tclab.bench import suites
 from tclab.bench.case import EAGER, Case
-from tclab.bench.measured import device, outcome, worker
-from tclab.bench.measured.lock import alone
+from tclab.bench.measured import device, worker
+from tclab.bench.measured.lock import exclusive
 from tclab.bench.task import Task
 from tclab.catalog import subject
 
 CASES = {case.name: case for case, _ in suites.steps("cpu", "tiny")}
 
 
-def prepared(case: Case, tmp_path: Path, mode: str = EAGER) -> worker.Prepared:
+def prepared(case: Case, tmp_path: Path, mode: str = EAGER) -> worker.PreparedCase:
     before = torch.is_grad_enabled()
     try:
-        return worker.Prepared(Task(case, mode, "cpu", str(tmp_path), "", 1))
+        return worker.PreparedCase(Task(case, mode, "cpu", str(tmp_path), "", 1))
     finally:
         torch.set_grad_enabled(before)
 
@@ -81,17 +81,17 @@ def test_a_wrong_training_step_is_seen(tmp_path: Path) -> None:
         right = of.outcome(of.make(subject.eager), arguments)
         skewed = of.outcome(lambda *a: ready.run(a[0].flip(0), a[1]), arguments)
         again = of.outcome(of.make(subject.eager), arguments)
-    assert outcome.error(right, exact) < 0.2 < outcome.error(skewed, exact)
-    assert outcome.error(again, right) == 0  # a look changes neither weights nor optimizer
+    assert subject.error(right, exact) < 0.2 < subject.error(skewed, exact)
+    assert subject.error(again, right) == 0  # a look changes neither weights nor optimizer
 
 
 def test_errors() -> None:
     one = torch.ones(4)
-    assert outcome.error((one,), (one,)) == 0
-    assert outcome.error(one * 1.5, one) == pytest.approx(0.5)
-    assert outcome.error(torch.tensor([1, 2]), torch.tensor([1, 3])) == float("inf")
+    assert subject.error((one,), (one,)) == 0
+    assert subject.error(one * 1.5, one) == pytest.approx(0.5)
+    assert subject.error(torch.tensor([1, 2]), torch.tensor([1, 3])) == float("inf")
     with pytest.raises(ValueError, match="zip"):
-        outcome.error((one, one), (one,))
+        subject.error((one, one), (one,))
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_the_last_cache_is_asked_for() -> None:
 
 def test_the_lock_lets_its_holder_through(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
-    with alone(path), alone(path):
+    with exclusive(path), exclusive(path):
         pass
-    with alone(""):
+    with exclusive(""):
         pass

@@ -29,7 +29,7 @@ def test_no_pair_of_case_and_mode_comes_twice(suite: str, scale: str) -> None:
 def test_every_step_has_eager_first_and_autotuning_comes_last() -> None:
     every = suites.steps("kernels", "gpu") + suites.steps("models", "gpu")
     assert {modes[0] for _, modes in every} == {EAGER}
-    tuned = [bool({AUTOTUNE, DESCENT} & {*modes}) for _, modes in suites.dear_last(every)]
+    tuned = [bool({AUTOTUNE, DESCENT} & {*modes}) for _, modes in suites.tuned_last(every)]
     assert tuned == sorted(tuned)
     kernels = {case.name for case, modes in every if DESCENT in modes}
     assert kernels == {case.name for case, _ in every if case.phase == "kernel"}
@@ -45,7 +45,7 @@ def test_what_is_missing_brings_eager_along() -> None:
 
 def test_eager_alone_is_measured_once() -> None:
     steps = suites.in_modes(suites.steps("kernels", "gpu"), [EAGER, DEFAULT])
-    todo = suites.missing(suites.dear_last(steps), set())
+    todo = suites.missing(suites.tuned_last(steps), set())
     assert [modes for _, modes in todo] == [(EAGER, DEFAULT)] * len({c.name for c, _ in todo})
 
 

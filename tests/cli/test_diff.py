@@ -8,8 +8,20 @@ from pathlib import Path
 import pytest
 
 from tclab.cli.command import main
+from tclab.cli.diff import read
 from tclab.explain import Report
-from tclab.model import Breaks, Chain, Kernel, Provenance, Recompiles, Symbols
+from tclab.model import (
+    Breaks,
+    Chain,
+    CompileTime,
+    Counts,
+    Gap,
+    Kernel,
+    Phase,
+    Provenance,
+    Recompiles,
+    Symbols,
+)
 
 MADE = Provenance("2.13.0", "", "3.11.7", "a CPU", "Linux", "2026-11-21")
 
@@ -77,7 +89,10 @@ def test_one_html_file_that_stands_alone(files, tmp_path: Path) -> None:
     assert html.startswith("<!doctype html>") and "<del>x = <b>1</b></del>" in html
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "something else"}', "\x00"])
+@pytest.mark.parametrize(
+    "content",
+    ["", "{}", "[1]", '{"format": "tclab explain 3"}', '{"format": "something else"}', "\x00"],
+)
 def test_what_is_no_report_is_named(files, tmp_path: Path, capsys, content: str) -> None:
     (good,) = files(report("", "x\n"))
     bad = tmp_path / "bad.json"
@@ -95,3 +110,36 @@ def test_open_needs_a_file(files, capsys) -> None:
 def test_a_file_that_is_not_there(files) -> None:
     (good,) = files(report("", "x\n"))
     assert main(["diff", good, "nowhere.json"]) == 2
+
+
+FORMER = """{
+ "format": "tclab explain 3", "$kind": "report", "title": "model.py:f", "name": "report",
+ "calls": ["f32[8]"], "target": "NVIDIA H200", "backward": false, "remarks": [],
+ "refusal": ["op", "why", "do this"], "gaps": [["a", "b", "c"]], "left_out": [], "fault": "",
+ "summary": {"$kind": "table", "title": "Summary", "name": "summary", "columns": ["what", "count"],
+  "rows": [["calls", 1], ["graph breaks", 2], ["functions that run without compiling", 3],
+   ["graphs", 4], ["recompiles", 5], ["graphs, with those of recompiles", 6], ["guards", 7],
+   ["kernels", 8], ["library calls", 9]]},
+ "kernels": {"$kind": "table"}, "candidates": {"$kind": "table"}, "sources": [],
+ "chains": [{"$kind": "chain", "panes": [
+  {"$kind": "kernel", "code": "x = 1\\n", "language": "python", "stage": "kernel",
+   "kernel_name": "k", "facts": {"registers per thread": "16", "spilled bytes": "0"}}]}],
+ "times": {"$kind": "table", "columns": ["phase", "times", "seconds"],
+  "rows": [["Dynamo", 2, 0.25], ["Inductor", 1, 1.5], ["Total", 2, 1.75]]},
+ "provenance": {"$kind": "provenance", "torch": "2.13.0", "torch_git": "", "python": "",
+  "cpu": "", "system": "", "date": "2026-11-01"}, "warnings": []
+}"""
+
+
+def test_a_report_of_the_format_before_is_read_and_compared(files, tmp_path: Path, capsys) -> None:
+    saved = tmp_path / "saved.json"
+    saved.write_text(FORMER, encoding="utf-8")
+    before = read(saved)
+    assert before.counts == Counts(1, 2, 3, 4, 5, 6, 7, 8, 9)
+    phases = Phase("Dynamo", 2, 0.25), Phase("Inductor", 1, 1.5)
+    assert before.compile_time == CompileTime(phases, 2) and before.compile_time.seconds == 1.75
+    assert before.refusal == Gap("op", "why", "do this") and before.gaps == (Gap("a", "b", "c"),)
+    assert before.left_out == () and before.chains[0].panes[0].facts.resources.registers == 16
+    (now,) = files(report("NVIDIA H200", "x = 2\n", provenance=replace(MADE, torch="2.15.0")))
+    assert main(["diff", str(saved), now]) == 0
+    assert "-x = 1\n+x = 2\n" in capsys.readouterr().out

@@ -69,5 +69,5 @@ def test_a_kernel_leads_to_its_code_though_its_graph_is_folded(shown, broken):
     opened = shown(broken)
     names = opened.locator(".explain-kernels td a[href^='#chain']")
     names.nth(names.count() - 1).click()
-    assert opened.locator("#graph2").get_attribute("open") is not None
-    assert opened.locator("#chain2-cpp").is_visible()
+    opened.locator("#graph2[open]").wait_for()
+    opened.locator("#chain2-cpp").wait_for()

@@ -10,7 +10,6 @@ from html.parser import HTMLParser
 import pytest
 
 from tclab.cli.explaining import summary as printed
-from tclab.explain import kernels as rows_of
 from tclab.model import (
     Annotated,
     Break,
@@ -24,6 +23,8 @@ from tclab.model import (
     Report,
     Resources,
     SourceLine,
+    rows_of_chains,
+    rows_of_kernels,
 )
 from tclab.render import text as rendered
 from tclab.render.report import counts as words
@@ -257,9 +258,9 @@ def test_columns_that_say_nothing_are_left_out(broken):
 def test_a_kernel_of_several_groups_moves_what_they_move():
     groups = FusedGroup(("op0",), 1024), FusedGroup(("op1",)), FusedGroup(("op2",), 8)
     facts = KernelFacts(fused=groups, resources=Resources(16, 0))
-    (row,) = rows_of.of_kernels([Kernel(facts=facts, kernel_name="k")])
+    (row,) = rows_of_kernels([Kernel(facts=facts, kernel_name="k")])
     assert (row.bytes, row.spilled, row.registers, row.instructions) == (1032, 0, 16, None)
-    (row,) = rows_of.of_kernels([Kernel(facts=KernelFacts(fused=groups[1:2]))])
+    (row,) = rows_of_kernels([Kernel(facts=KernelFacts(fused=groups[1:2]))])
     assert (row.bytes, row.spilled, row.registers) == (None, None, None)
 
 
@@ -274,7 +275,7 @@ def test_what_layer_after_layer_calls_is_told_once():
 
     layer = Kernel(kernel_name="triton_0", stage="kernel", facts=KernelFacts(calls=2))
     chain = Chain(panes=(layer, called(3), called(4), called(3)))
-    rows = rows_of.rows([chain, chain])
+    rows = rows_of_chains([chain, chain])
     assert [(row.name, row.times, row.bytes) for row in rows[:3]] == [
         ("triton_0", 2, None), ("extern_kernels.mm", 2, 16), ("extern_kernels.mm", 1, 8),
     ]  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from tclab import terminal
-from tclab.cli.explaining import steps as shown
+from tclab.cli.explaining import steps as display
 from tclab.explain import ExplainRequest, Step, explain_named
 
 
@@ -31,7 +31,7 @@ def live(monkeypatch, **options) -> str:
     stream = io.StringIO()
     made = Console(file=stream, width=80, **options)
     monkeypatch.setattr(terminal, "console", lambda **_: made)
-    with shown.shown() as on_step:
+    with display.displayed() as on_step:
         on_step(Step("importing PyTorch"))
         on_step(Step("compiling f", phase="Dynamo"))
         on_step(Step("compiling f", phase="Inductor"))

@@ -58,11 +58,11 @@ def test_each_exercise_has_two_other_right_answers_and_three_wrong_ones(lab):
     planted = answers_read.planted(lab)
     right = Counter(p.exercise for p in planted if not p.step)
     wrong = {(p.exercise, p.step) for p in planted if p.step}
-    told = Counter(exercise for exercise, _ in wrong)
+    steps = Counter(exercise for exercise, _ in wrong)
     names = [exercise.name for exercise in judge.load(lab.name)]
     assert names
     assert all(right[name] >= 2 for name in names), right
-    assert all(told[name] >= 3 for name in names), told
+    assert all(steps[name] >= 3 for name in names), steps
     assert all(
         step in {s.name for e in judge.load(lab.name) if e.name == name for s in e.steps}
         for name, step in wrong

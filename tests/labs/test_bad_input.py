@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,8 +13,11 @@ from tclab import __version__
 from tclab.engine.plan import Plan
 from tclab.errors import LabError
 from tclab.labs import check as checking
-from tclab.labs import handout, source
+from tclab.labs import handout, judge, source
+from tclab.labs.exercise import Draw, Step
+from tclab.labs.exercises import compiled
 from tclab.labs.verdict import StepResult, Verdict
+from tclab.model import Break, SourceLine
 from tclab.project import project_root
 from tests.labs import answers_read
 
@@ -21,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAB = source.get(ROOT, 1)
 ONE = ("slowest_phase",)
 RIGHT = "def slowest_phase(times):\n    return max(times.rows[:-1], key=lambda row: row[2])[0]\n"
-FORGED = "import tclab\ntclab.show(tclab.Text(name='verdict', text='{\"token\": 1}'))\n"
+SHOWN = "import tclab\ntclab.show(tclab.Text(name='verdict', text='a verdict of mine'))\n"
 
 #: What is written below the exercise, and what the check says of it.
 FILES = {
@@ -32,10 +36,8 @@ FILES = {
     "killed": "import os\nos._exit(7)\n",
     "missing package": "import not_there_at_all\n",
     "error": "x = 1 / 0\n",
-    "checker": f"{RIGHT}import tclab.labs.judge\ntclab.labs.judge.judge = lambda *_: None\n",
-    "torch": f"{RIGHT}import torch\ntorch.allclose = lambda *_, **__: True\n",
-    "builtins": f"{RIGHT}import builtins\nbuiltins.max = lambda *_, **__: None\n",
-    "forged": FORGED,
+    "error inside": "def slowest_phase(times):\n    return times.nothing\n",
+    "shown": SHOWN,
     "right": RIGHT,
     "in a try cell": f'# %% tags=["try"]\n{RIGHT}',
 }
@@ -63,10 +65,19 @@ def judged(tmp_path_factory):
 def test_a_line_of_a_notebook_is_told_by_its_cell():
     text = "# %%\nx = 1\n\n# %% [markdown]\n# words\n\n# %%\ny = 2\nz = 3\n"
     answer = replace(checking.answer_of(LAB, text), is_notebook=True, place="mine.ipynb")
-    why = "a break (mine.ipynb:9)"
-    step = StepResult("break", "is one graph", held=False, why=why)
-    (told,) = checking._in_cells(Verdict("f", "F", "failed", (step,)), answer).steps
-    assert told.why == "a break (mine.ipynb, code cell 2, line 2)"
+    step = StepResult("break", "is one graph", holds=False, why="a break", line=9)
+    (located,) = checking._located(Verdict("f", "F", "failed", (step,)), answer).steps
+    assert located.why == "a break (mine.ipynb, code cell 2, line 2)"
+
+
+def test_a_break_has_its_line(monkeypatch):
+    place = SourceLine("mine.py", 3, "print(x)")
+    capture = SimpleNamespace(breaks=[Break("a print", location=place)], graphs=[None, None])
+    monkeypatch.setattr(compiled, "compiled", lambda answer, calls: capture)
+    step = Step("break", "is one graph", (), lambda answer, draw: compiled.assert_whole(answer, []))
+    mine, other = (judge._try(step, None, Draw(0), file) for file in ("mine.py", "other.py"))
+    assert (mine.why, mine.line) == ("1 graph break(s): a print", 3)
+    assert (other.why, other.line) == ("1 graph break(s): a print (mine.py:3)", 0)
 
 
 @pytest.mark.parametrize("name", ["right", "notebook"])
@@ -103,21 +114,16 @@ def test_a_missing_package_says_how_to_install_it(judged):
     assert judged["missing package"].failure.next_step == "pip install not_there_at_all"
 
 
-@pytest.mark.parametrize(
-    ("name", "part"),
-    [
-        ("checker", "tclab.labs.judge.judge"),
-        ("torch", "torch.allclose"),
-        ("builtins", "builtins.max"),
-    ],
-)
-def test_what_judges_must_not_be_replaced(judged, name, part):
-    (verdict,) = judged[name].verdicts
-    assert (verdict.state, verdict.passed) == ("tampered", False)
-    assert part in verdict.why
+def test_an_error_in_an_answer_has_its_line(judged):
+    (verdict,) = judged["error inside"].verdicts
+    line = handout.script(LAB).count("\n") + 4
+    assert verdict.state == "failed"
+    assert {step.why for step in verdict.steps} == {
+        f"AttributeError: 'Table' object has no attribute 'nothing' (lab1_backends.py:{line})"
+    }
 
 
-@pytest.mark.parametrize("name", ["unedited", "forged"])
+@pytest.mark.parametrize("name", ["unedited", "shown"])
 def test_an_exercise_that_was_not_begun(judged, name):
     (verdict,) = judged[name].verdicts
     assert verdict.state == "untouched"
@@ -189,16 +195,6 @@ def test_without_a_compiler_an_exercise_is_not_judged(tmp_path, monkeypatch):
     (verdict,) = checked.verdicts
     assert (verdict.state, checked.failure) == ("lacking", None)
     assert "g++" in verdict.why
-
-
-def test_removing_the_checker_is_told(tmp_path, monkeypatch):
-    bait = written(tmp_path, "", "bait.py")
-    monkeypatch.setattr(checking, "_PACKAGE", tmp_path)
-    code = f"{RIGHT}import os\nos.remove({str(bait)!r})\n"
-    answer = checking.answer_of(LAB, handout.script(LAB) + "\n# %%\n" + code, only=ONE)
-    (checked,) = checking.check([answer], Plan(project_root()), warm=False)
-    assert "changed or removed" in checked.failure.cause
-    assert not checked.passed
 
 
 def test_markers_that_do_not_pair(tmp_path):

@@ -163,10 +163,10 @@ def broken(code: str) -> Report:
 
 
 def test_a_break_is_mended_or_explained():
-    assert findings.breaks(Report(), {}).held
-    assert not findings.breaks(broken("y.item()"), {}).held
-    assert not findings.breaks(broken("y.item()"), {"print": "no"}).held
-    assert findings.breaks(broken("y.item()"), {"item": "one number a batch"}).held
+    assert findings.breaks(Report(), {}).settled
+    assert not findings.breaks(broken("y.item()"), {}).settled
+    assert not findings.breaks(broken("y.item()"), {"print": "no"}).settled
+    assert findings.breaks(broken("y.item()"), {"item": "one number a batch"}).settled
 
 
 def test_a_model_of_another_name_is_asked_for_before_anything_runs(tmp_path, monkeypatch):
@@ -182,15 +182,15 @@ def test_recompiles_are_bounded_where_the_second_pass_compiles_nothing():
     growing = Recompile("0/1", "forward", ("tensor 'x' size mismatch",))
     counter = Recompile("0/3", "forward", ("self.steps == 3",))
     report = Report(recompiles=Recompiles(recompiles=(growing,)))
-    assert findings.recompiles(report, [], []).held
+    assert findings.recompiles(report, [], []).settled
     again = findings.recompiles(report, ["a graph", "another"], [counter])
-    assert not again.held
+    assert not again.settled
     assert "compiled 2 graphs again: self.steps == 3" in again.answer
 
 
 def test_results_are_judged_by_what_is_allowed():
-    assert findings.correct(1e-6, 1e-6, 4e-6).held
-    assert not findings.correct(1e-2, 1e-6, 4e-6).held
+    assert findings.correct(1e-6, 1e-6, 4e-6).settled
+    assert not findings.correct(1e-2, 1e-6, 4e-6).settled
 
 
 @pytest.mark.parametrize(
@@ -202,6 +202,6 @@ def test_a_speed_up_or_an_honest_no(compiled, word):
 
     timing = findings.Timing(around(1.0), around(compiled), 3.0, "1 example call")
     finding = findings.speed(timing)
-    assert finding.held
+    assert finding.settled
     assert finding.answer.startswith(word)
     assert timing.break_even == (6 if compiled == 0.5 else 300 if compiled < 1 else math.inf)

@@ -36,14 +36,14 @@ def html(book) -> str:
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_a_solved_notebook_runs_and_shows_richly(lab, tmp_path):
-    shown = html(ran(answers_read.whole(lab), tmp_path))
-    assert "<figure" in shown
-    assert "<table" in shown
+    outputs = html(ran(answers_read.whole(lab), tmp_path))
+    assert "<figure" in outputs
+    assert "<table" in outputs
     if lab.number == 2:
-        assert "<svg" in shown
+        assert "<svg" in outputs
     if lab.number == 4:
-        assert 'class="tclab-chain"' in shown
-        assert "<script>" in shown
+        assert 'class="tclab-chain"' in outputs
+        assert "<script>" in outputs
 
 
 def test_an_exercise_as_downloaded_raises_only_where_it_is_unsolved(tmp_path):

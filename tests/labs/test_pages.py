@@ -66,10 +66,10 @@ def html(opened: book.Book, tmp_path) -> str:
     """The page's body, as mkdocs-jupyter and then the site make it."""
     state.begin(opened)
     (lab,) = opened.labs.values()
-    made = labs.notebook(lab, opened)
-    nbformat.validate(nbformat.from_dict(made))
+    notebook = labs.notebook(lab, opened)
+    nbformat.validate(nbformat.from_dict(notebook))
     path = tmp_path / "page.ipynb"
-    path.write_text(nbformat.writes(nbformat.from_dict(made)), encoding="utf-8")
+    path.write_text(nbformat.writes(nbformat.from_dict(notebook)), encoding="utf-8")
     return labs.slim(convert.nb2html(str(path), no_prompt=True, custom_mathjax_url=""))
 
 

@@ -6,7 +6,6 @@ from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tclab.explain import kernels
 from tclab.model import (
     Annotated,
     Artifact,
@@ -59,6 +58,7 @@ from tclab.model import (
     Symbols,
     Table,
     Text,
+    rows_of_chains,
 )
 
 FILE = "snippets/start/relu.py"
@@ -171,7 +171,7 @@ REPORT = Report(
     "f", "report", ("f32[8]", ""), "NVIDIA H200", remarks=("Made by f().",),
     refusal=Gap("mm, x.py:5", "not known", "use other sizes"), fault="no links",
     counts=Counts(recompiles=1, all_graphs=2),
-    kernels=kernels.rows([CHAIN]), candidates=CANDIDATES, sources=(SHOWN,), breaks=BREAKS,
+    kernels=rows_of_chains([CHAIN]), candidates=CANDIDATES, sources=(SHOWN,), breaks=BREAKS,
     recompiles=RECOMPILES, symbols=SYMBOLS, guards=(GUARDS,), chains=(CHAIN, CHAIN),
     compile_time=TOOK, provenance=MADE, warnings=("torch/x.py:1: UserWarning: no",),
 )  # fmt: skip

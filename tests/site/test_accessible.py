@@ -174,7 +174,7 @@ def test_the_first_tab_leads_into_the_text(tab, address: str) -> None:
     skip = opened.locator(":focus")
     assert "Skip to content" in skip.inner_text()
     opened.keyboard.press("Enter")
-    assert opened.url.endswith("#dynamo")
+    opened.wait_for_url("**#dynamo")
 
 
 @pytest.mark.browser

@@ -14,6 +14,7 @@ import pytest
 from tclab.model import Chain
 from tclab.render.closure import Index
 from tclab.store.live import Store
+from tests.chromium import at_rest
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT = ("index", "kernels")  # have no function of their own that is opened stage by stage
@@ -21,6 +22,8 @@ FOUND = sorted(p.stem for p in (ROOT / "docs" / "explorer").glob("*.md"))
 PAGES = [stem for stem in FOUND if stem not in WITHOUT]
 MACHINE = {"ttir", "ttgir", "llir", "ptx", "sass"}
 LINES = ".tclab-pane[data-stage=python] t-l"
+#: Code of a pane that is shown, and that has no lines yet.
+COMING = ".tclab-column:not([hidden]) .tclab-pane[open] :is(.tclab-away, .tclab-bare)"
 
 pytestmark = pytest.mark.browser
 
@@ -144,9 +147,9 @@ def test_the_keyboard_keeps_walks_and_lets_go(opened, page: str) -> None:
     assert lit(tab) == 0
     tab.keyboard.press("Enter")
     assert lit(tab) > 1
-    assert "#" in tab.url
+    assert "#" in tab.evaluate("location.href")
     stages = []
-    tab.wait_for_timeout(500)  # machine code that the click opened arrives
+    tab.wait_for_function(f"!document.querySelector('{COMING}')")
     for _ in tab.locator(".tclab-column:not([hidden]) .tclab-pane").all():
         tab.keyboard.press("ArrowRight")
         stages += tab.evaluate("""() => {
@@ -157,7 +160,7 @@ def test_the_keyboard_keeps_walks_and_lets_go(opened, page: str) -> None:
     assert {"kernel", "cpp"} & set(stages)
     tab.keyboard.press("Escape")
     assert lit(tab) == 0
-    assert "#" not in tab.url
+    assert "#" not in tab.evaluate("location.href")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -168,7 +171,7 @@ def test_an_address_of_an_instruction_opens_it(opened, page: str) -> None:
     last = f".tclab-pane[data-stage={stage}] .linked"
     tab.wait_for_selector(last, state="attached")
     tab.locator(last).last.evaluate("line => line.click()")
-    address = tab.url.rpartition(".html")[2]
+    address = tab.evaluate("location.href").rpartition(".html")[2]
     assert f"-{stage}" in address.partition("#")[2] and stage in address.partition("#")[0]
     again = opened(page, address)
     again.wait_for_selector(f"{last}.tclab-current")
@@ -239,7 +242,7 @@ def test_a_function_leads_to_the_others(opened, page: str) -> None:
     nav.locator("summary").click()
     assert nav.locator("li > a").first.is_visible()
     nav.get_by_text("Explorer", exact=True).click()
-    assert tab.url.endswith("/explorer/index.html")
+    tab.wait_for_url("**/explorer/index.html")
     assert tab.locator(".tclab-crumbs").count() == 0
 
 
@@ -274,7 +277,7 @@ def test_nothing_moves_while_a_page_loads(tab: Any, address: str, page: str, wid
     shown = tab(viewport={"width": width, "height": 844})
     shown.add_init_script(SHIFTS)
     shown.goto(f"{address}/explorer/{page}.html", wait_until="networkidle")
-    shown.wait_for_timeout(300)
+    at_rest(shown)
     assert shown.evaluate("window.shifted") <= 0.02
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
 

@@ -13,6 +13,7 @@ from tclab.errors import PageError
 from tclab.page import subjects
 from tclab.render.delivery.files import Files
 from tclab.snippets import read
+from tests.chromium import at_rest
 
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}
@@ -180,7 +181,7 @@ def test_the_code_is_copied_whole(tab, address: str) -> None:
     assert copied.strip() and source.strip().endswith(copied.strip())
     kernel = page.locator(".tclab-excerpt.no-copy:not(.tclab-listing *)").first
     kernel.locator(".tclab-copy").click()
-    page.wait_for_timeout(100)
+    kernel.locator(".tclab-copy", has_text="copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()").startswith("import triton")
 
 
@@ -201,11 +202,11 @@ def test_without_javascript_machine_code_is_a_link_away(tab, address: str) -> No
     link = page.locator(f".tclab-later[data-ids='{SASS}'] a")
     page.locator(f"details:has(> .tclab-later[data-ids='{SASS}']) > summary").click()
     link.click()
-    assert page.url.endswith(f"{SASS}.html")
+    page.wait_for_url(f"**/{SASS}.html")
     assert "SASS" in page.locator("h1").inner_text()
     assert page.locator("pre").inner_text().count("\n") > 100
     page.locator("a", has_text="Back").click()
-    assert page.url.endswith(f"{TRITON}#{SASS}")
+    page.wait_for_url(f"**/{TRITON}#{SASS}")
 
 
 @browser
@@ -232,6 +233,7 @@ def test_nothing_moves_while_a_page_loads(tab, address: str, path: str) -> None:
         }).observe({ type: "layout-shift", buffered: true });
     """)
     page.goto(f"{address}/{path}", wait_until="networkidle")
+    at_rest(page)
     assert page.evaluate("window.shifts.reduce((a, b) => a + b, 0)") <= 0.02
 
 
@@ -239,7 +241,7 @@ def test_nothing_moves_while_a_page_loads(tab, address: str, path: str) -> None:
 def test_an_anchor_lands_right_where_code_is_not_laid_out(tab, address: str) -> None:
     for name in ("reductions", "autotuning", "down-to-the-machine"):
         page = opened(tab, f"{address}/{TRITON}#{name}")
-        page.wait_for_timeout(300)
+        at_rest(page)
         assert 0 <= page.locator(f"#{name}").bounding_box()["y"] <= 120
 
 

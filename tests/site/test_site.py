@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chromium import at_rest
 from tests.site.conftest import in_turn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -198,7 +199,9 @@ def test_dark_mode_toggles_and_follows_the_system(tab, address: str) -> None:
     dark = opened.evaluate("getComputedStyle(document.body).backgroundColor")
     opened.locator("form[data-md-component=palette] label:visible").click()
     opened.wait_for_function(f"{scheme} === 'default'")
-    assert opened.evaluate("getComputedStyle(document.body).backgroundColor") != dark
+    opened.wait_for_function(
+        "dark => getComputedStyle(document.body).backgroundColor !== dark", arg=dark
+    )
 
 
 @pytest.mark.browser
@@ -210,6 +213,8 @@ def test_a_node_of_a_drawn_graph_jumps_to_its_source_line(tab, address: str) -> 
     node.click()
     opened.wait_for_function(f"location.hash === {target!r}")
     line = opened.locator(target)
+    line.wait_for()
+    at_rest(opened)  # it is brought into sight once the address has changed
     assert line.is_visible() and line.inner_text().strip()
     top = line.bounding_box()["y"]
     assert 0 < top < opened.viewport_size["height"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -13,6 +12,7 @@ from tclab import snippets
 from tclab.errors import PageError
 from tclab.model import Provenance, Run, Table
 from tclab.page.blocks import Block, Page
+from tclab.page.prose.text import PageText
 from tclab.page.site import verdicts
 from tclab.store import recordings
 
@@ -75,21 +75,19 @@ def test_a_run_without_verdicts_is_an_error_with_its_cause() -> None:
         verdicts.beliefs([replace(judged(PRINTS), artifacts=(wrong,))])
 
 
-def on_a_page(tmp_path: Path, text: str) -> str:
-    (tmp_path / "page.md").write_text(text)
+def on_a_page(text: str) -> str:
     block = Block(Page("page.md", "page.html"), 3)
-    book = SimpleNamespace(root=tmp_path)
-    return verdicts.of_snippet(block, book, "beliefs/x", [judged(PRINTS)])  # type: ignore[arg-type]
+    return verdicts.of_snippet(block, PageText("page.md", text), "beliefs/x", [judged(PRINTS)])
 
 
-def test_a_belief_leads_to_its_heading(tmp_path: Path) -> None:
-    html = on_a_page(tmp_path, "# Title\n\n### A `print` breaks the graph\n")
+def test_a_belief_leads_to_its_heading() -> None:
+    html = on_a_page("# Title\n\n### A `print` breaks the graph\n")
     assert 'href="#a-print-breaks-the-graph"' in html and "run by this build" in html
 
 
-def test_a_belief_without_a_heading_is_an_error(tmp_path: Path) -> None:
+def test_a_belief_without_a_heading_is_an_error() -> None:
     with pytest.raises(PageError, match="no heading for the belief 'A `print` breaks the graph'"):
-        on_a_page(tmp_path, "# Title\n\n### A `print` breaks it\n")
+        on_a_page("# Title\n\n### A `print` breaks it\n")
 
 
 # --------------------------------------------------------------------------- what is kept

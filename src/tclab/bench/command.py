@@ -64,11 +64,11 @@ def main(arguments: Sequence[str]) -> int:
     """Run the command; the exit status."""
     start = time.monotonic()
     try:
-        asked = parser().parse_args(arguments)
+        options = parser().parse_args(arguments)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
-        return _run(asked, Clock(asked.budget, start))
+        return _run(options, Clock(options.budget, start))
     except BadRequest as problem:
         report.warn(str(problem))
         return 2
@@ -80,66 +80,66 @@ def main(arguments: Sequence[str]) -> int:
         return 130
 
 
-def _run(asked: argparse.Namespace, clock: Clock) -> int:
+def _run(options: argparse.Namespace, clock: Clock) -> int:
     machine.check_torch()
     environment = asdict(machine.here())
-    device = _device(asked, environment)
-    steps = _steps(asked, device)
-    if asked.list:
+    device = _device(options, environment)
+    steps = _steps(options, device)
+    if options.list:
         for case, modes in suites.missing(steps, ()):
             report.say(f"{case.name}: {', '.join(modes)}")
         return 0
     if device == "cpu":
         environment["gpu"] = environment["driver"] = ""
     clone.need("catalog", "tclab bench")
-    book = Book.open(asked.out, environment)
-    _measure(asked, device, steps, book, clock)
+    book = Book.open(options.out, environment)
+    _measure(options, device, steps, book, clock)
     for line in report.summary(book):
         report.say(line)
     report.say(str(book.path))
-    if asked.compare:
-        for line in report.comparison(book, read(asked.compare)):
+    if options.compare:
+        for line in report.comparison(book, read(options.compare)):
             report.say(line)
     return 0
 
 
-def _device(asked: argparse.Namespace, environment: dict[str, Any]) -> str:
+def _device(options: argparse.Namespace, environment: dict[str, Any]) -> str:
     """Where to measure: on the GPU unless the suite is the CPU's, or there is none."""
-    only_cpu = bool(asked.suite) and set(asked.suite) == {"cpu"}
+    only_cpu = bool(options.suite) and set(options.suite) == {"cpu"}
     has_gpu = machine.has_cuda()
-    device = asked.device or ("cpu" if only_cpu or not has_gpu else "cuda")
+    device = options.device or ("cpu" if only_cpu or not has_gpu else "cuda")
     if device == "cuda" and not has_gpu:
         step = "--device cpu, or --suite cpu"
         raise TclabError("tclab bench --device cuda", "there is no NVIDIA GPU here", step)
     return str(device)
 
 
-def _steps(asked: argparse.Namespace, device: str) -> list[Step]:
-    scale = asked.scale or ("gpu" if device == "cuda" else "cpu")
-    names = asked.suite or ["cpu" if device == "cpu" else "kernels"]
+def _steps(options: argparse.Namespace, device: str) -> list[Step]:
+    scale = options.scale or ("gpu" if device == "cuda" else "cpu")
+    names = options.suite or ["cpu" if device == "cpu" else "kernels"]
     steps = [step for name in names for step in suites.steps(name, scale)]
-    steps = suites.chosen(suites.dear_last(suites.in_modes(steps, asked.mode)), asked.only)
+    steps = suites.chosen(suites.tuned_last(suites.in_modes(steps, options.mode)), options.only)
     if not steps:
         raise BadRequest("--only, --mode", "no case has that name and such a mode", "see --list")
     return steps
 
 
 def _measure(
-    asked: argparse.Namespace, device: str, steps: list[Step], book: Book, clock: Clock
+    options: argparse.Namespace, device: str, steps: list[Step], book: Book, clock: Clock
 ) -> None:
-    done = {key for key, row in book.rows.items() if row.ok or not asked.again}
+    done = {key for key, row in book.rows.items() if row.ok or not options.again}
     todo = suites.missing(steps, done)
     if not todo:
         report.say("every row is there already")
         return
     if trouble := busy(device):
         report.warn(f"{trouble}; rows will show it as a spread")
-    jobs = asked.jobs or (max(1, (os.cpu_count() or 2) - 1) if device == "cuda" else 1)
+    jobs = options.jobs or (max(1, (os.cpu_count() or 2) - 1) if device == "cuda" else 1)
     packages = sorted({need for case, _ in todo for need in case.needs})
-    pool = WorkerPool(device, jobs, ["torch", *packages], asked.limit)
+    pool = WorkerPool(device, jobs, ["torch", *packages], options.limit)
     try:
         pool.choose_start()
-        Session(pool, book, clock, len(todo)).run(todo, asked.wave)
+        Session(pool, book, clock, len(todo)).run(todo, options.wave)
     finally:
         pool.close()
 

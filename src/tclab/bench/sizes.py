@@ -11,7 +11,7 @@ Sizes = Mapping[str, Mapping[str, Size]]
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelSizes:
     """`others` are implementations beside PyTorch's that the builder has."""
 
     sizes: Sizes
@@ -40,30 +40,30 @@ _LARGE, _SMALL = (16384, 8192), (4096, 1024)
 _WIDE = (8192, 32000)  # a batch of tokens over a vocabulary
 _TRITON = ("triton",)
 
-KERNELS: dict[str, Kernel] = {
-    "pointwise_chain": Kernel(_matrices(_LARGE, _SMALL)),
-    "bias_gelu": Kernel(_matrices(_LARGE, _SMALL)),
-    "swiglu": Kernel(_matrices(_LARGE, _SMALL)),
-    "softmax": Kernel(_matrices(_LARGE, _SMALL), _TRITON),
-    "softmax_written_out": Kernel(_matrices(_LARGE)),
-    "cross_entropy": Kernel(_matrices(_WIDE)),
-    "cross_entropy_training": Kernel(_matrices(_WIDE)),
-    "layer_norm": Kernel(_matrices(_LARGE, _SMALL)),
-    "layer_norm_training": Kernel(_matrices(_LARGE)),
-    "rms_norm": Kernel(_matrices(_LARGE, _SMALL), _TRITON),
-    "rms_norm_training": Kernel(_matrices(_LARGE)),
-    "rotary": Kernel(_named("tokens", (32768, 2048), (2048,), 16)),
-    "matmul_bias_gelu": Kernel(_named("n", (8192, 2048), (1024,), 32)),
-    "matmul_fp8": Kernel(_named("n", (8192, 2048), (), 32)),
-    "attention": Kernel(_named("tokens", (8192, 1024), (512,), 16)),
-    "row_sum": Kernel(_matrices(_LARGE, (1048576, 64))),
-    "column_sum": Kernel(_matrices(_LARGE, (1048576, 64))),
-    "full_norm": Kernel(_matrices(_LARGE)),
-    "cumulative_sum": Kernel(_matrices(_LARGE, (65536, 512))),
-    "gather": Kernel(_matrices((65536, 4096))),
-    "scatter_add": Kernel(_matrices((65536, 1024))),
-    "transpose_add": Kernel(_matrices(_LARGE)),
-    "dropout": Kernel(_matrices(_LARGE)),
+KERNELS: dict[str, KernelSizes] = {
+    "pointwise_chain": KernelSizes(_matrices(_LARGE, _SMALL)),
+    "bias_gelu": KernelSizes(_matrices(_LARGE, _SMALL)),
+    "swiglu": KernelSizes(_matrices(_LARGE, _SMALL)),
+    "softmax": KernelSizes(_matrices(_LARGE, _SMALL), _TRITON),
+    "softmax_written_out": KernelSizes(_matrices(_LARGE)),
+    "cross_entropy": KernelSizes(_matrices(_WIDE)),
+    "cross_entropy_training": KernelSizes(_matrices(_WIDE)),
+    "layer_norm": KernelSizes(_matrices(_LARGE, _SMALL)),
+    "layer_norm_training": KernelSizes(_matrices(_LARGE)),
+    "rms_norm": KernelSizes(_matrices(_LARGE, _SMALL), _TRITON),
+    "rms_norm_training": KernelSizes(_matrices(_LARGE)),
+    "rotary": KernelSizes(_named("tokens", (32768, 2048), (2048,), 16)),
+    "matmul_bias_gelu": KernelSizes(_named("n", (8192, 2048), (1024,), 32)),
+    "matmul_fp8": KernelSizes(_named("n", (8192, 2048), (), 32)),
+    "attention": KernelSizes(_named("tokens", (8192, 1024), (512,), 16)),
+    "row_sum": KernelSizes(_matrices(_LARGE, (1048576, 64))),
+    "column_sum": KernelSizes(_matrices(_LARGE, (1048576, 64))),
+    "full_norm": KernelSizes(_matrices(_LARGE)),
+    "cumulative_sum": KernelSizes(_matrices(_LARGE, (65536, 512))),
+    "gather": KernelSizes(_matrices((65536, 4096))),
+    "scatter_add": KernelSizes(_matrices((65536, 1024))),
+    "transpose_add": KernelSizes(_matrices(_LARGE)),
+    "dropout": KernelSizes(_matrices(_LARGE)),
 }
 
 CEILINGS: dict[str, Sizes] = {
@@ -105,7 +105,7 @@ LENGTHS: dict[str, tuple[int, ...]] = {
 
 
 @dataclass(frozen=True)
-class Model:
+class TimedModel:
     """`large` is the large batch of inference, `train` that of training (0: it is not trained)."""
 
     name: str
@@ -118,28 +118,28 @@ class Model:
     cpu: bool = False
 
 
-def _timm(name: str, large: int = 64, train: int = 0, pixels: int = 224) -> Model:
+def _timm(name: str, large: int = 64, train: int = 0, pixels: int = 224) -> TimedModel:
     size: Size = {"name": name, "pixels": pixels}
-    return Model(
+    return TimedModel(
         f"timm/{name}", "models.timm_models:vision", "vision", large, train, size, ("timm",)
     )
 
 
-def _text(name: str, large: int = 32, train: int = 0, tokens: int = 128) -> Model:
+def _text(name: str, large: int = 32, train: int = 0, tokens: int = 128) -> TimedModel:
     size: Size = {"name": name, "tokens": tokens}
     builder, needs = "models.transformers_models:text", ("transformers",)
     kind = "speech" if name in ("whisper_base", "wav2vec2_base") else "language"
-    return Model(f"transformers/{name}", builder, kind, large, train, size, needs)
+    return TimedModel(f"transformers/{name}", builder, kind, large, train, size, needs)
 
 
-def _own(name: str, kind: str, large: int, train: int = 0) -> Model:
-    return Model(
+def _own(name: str, kind: str, large: int, train: int = 0) -> TimedModel:
+    return TimedModel(
         f"torch/{name}", f"models.torch_models:{name}", kind, large, train, {}, (), cpu=True
     )
 
 
 #: The first are of every kind, so that a run that is cut short has seen some of each.
-MODELS: tuple[Model, ...] = (
+MODELS: tuple[TimedModel, ...] = (
     _timm("resnet50", train=32),
     _text("bert_base", train=32),
     _timm("vit_base_patch16_224", train=32),

@@ -6,13 +6,13 @@ from collections.abc import Collection, Iterable, Iterator
 
 from tclab.bench.batch import Step
 from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, DYNAMIC, EAGER, GRAPHS, Case
-from tclab.bench.sizes import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, Model
+from tclab.bench.sizes import BATCHES, CEILINGS, KERNELS, LENGTHS, MODELS, TimedModel
 from tclab.errors import BadRequest
 
 NAMES = ("ceilings", "kernels", "sweeps", "models", "cpu")
 _PLAIN = (EAGER, DEFAULT, GRAPHS)
 #: Modes that time candidates while they compile.
-_DEAR = (AUTOTUNE, DESCENT)
+_TUNED = (AUTOTUNE, DESCENT)
 #: How large things are: of a GPU, of a CPU, and of a test.
 SCALES = ("gpu", "cpu", "tiny")
 
@@ -43,15 +43,15 @@ def _ceilings(scale: str) -> Iterator[Step]:
 def _kernels(scale: str) -> Iterator[Step]:
     cases = list(_kernel_cases(scale))
     for case in cases:
-        yield case, tuple(mode for mode in case.modes if mode not in _DEAR)
-    for mode in _DEAR:
+        yield case, tuple(mode for mode in case.modes if mode not in _TUNED)
+    for mode in _TUNED:
         yield from ((case, (EAGER, mode)) for case in cases)
 
 
 def _kernel_cases(scale: str) -> Iterator[Case]:
     for name, kernel in KERNELS.items():
         for label, size in kernel.sizes[scale].items():
-            modes = (*_PLAIN, *kernel.others, *_DEAR)
+            modes = (*_PLAIN, *kernel.others, *_TUNED)
             yield Case(
                 f"kernels/{name}@{label}", f"functions.kernels:{name}", "kernel", modes, size
             )
@@ -93,7 +93,7 @@ def _models(scale: str) -> Iterator[Step]:
         yield from ((case, (EAGER, AUTOTUNE)) for case in group)
 
 
-def _model(model: Model, phase: str, scale: str, batch: int) -> Case:
+def _model(model: TimedModel, phase: str, scale: str, batch: int) -> Case:
     size: dict[str, int | str] = {**model.size, "batch": batch if scale == "gpu" else min(batch, 2)}
     if scale == "tiny":
         size["tiny"] = 1
@@ -129,9 +129,9 @@ def in_modes(every: Iterable[Step], modes: Collection[str]) -> list[Step]:
     return [step for step in fewer if len(step[1]) > 1 or EAGER in modes]
 
 
-def dear_last(every: Iterable[Step]) -> list[Step]:
-    """The same in the same order, but what times candidates last: it takes the longest."""
-    return sorted(every, key=lambda step: any(mode in step[1] for mode in _DEAR))
+def tuned_last(every: Iterable[Step]) -> list[Step]:
+    """The same in the same order, but last what times candidates: it takes the longest."""
+    return sorted(every, key=lambda step: any(mode in step[1] for mode in _TUNED))
 
 
 def missing(every: Iterable[Step], rows: Collection[tuple[str, str]]) -> list[Step]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from tclab.capturing.read import levels as _levels
 from tclab.capturing.read import memory as _memory
 from tclab.capturing.read import replay as _replay
 from tclab.capturing.read import steps as _steps
+from tclab.capturing.read.memory import ProfilerEvent
 from tclab.capturing.torch_private import check, decomposing, stepping
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
@@ -79,7 +80,7 @@ def memory(runs: Mapping[str, Phases], caption: str = "") -> Memory:
     return Memory("Memory held", "memory", watched, caption)
 
 
-def _profiled(phases: Phases) -> list[dict[str, Any]]:
+def _profiled(phases: Phases) -> Sequence[ProfilerEvent]:
     """The profiler's events while the phases run one after the other."""
     cpu = torch.profiler.ProfilerActivity.CPU
     with torch.profiler.profile(activities=[cpu], profile_memory=True) as profile:
@@ -89,5 +90,5 @@ def _profiled(phases: Phases) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "trace.json"
         profile.export_chrome_trace(str(file))
-        events: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
+        events: list[ProfilerEvent] = json.loads(file.read_text(encoding="utf-8"))["traceEvents"]
     return events

@@ -13,6 +13,7 @@ from tclab.capturing.fresh import fresh
 from tclab.capturing.listen import listen
 from tclab.capturing.result import Capture
 from tclab.capturing.target.capture import Call, capture_for
+from tclab.capturing.target.inductor import Options
 from tclab.capturing.torch_private import check, compiler
 from tclab.errors import CaptureError
 from tclab.targets import Target
@@ -27,7 +28,7 @@ class Request:
         backward: bool,
         target: str | Target | None,
         assume: Mapping[str, str] | None,
-        options: dict[str, Any],
+        options: Options,
     ) -> None:
         self.fn, self.backward, self.target, self.options = fn, backward, target, options
         self.assume = assume
@@ -58,8 +59,10 @@ class Request:
         Kernels with more than `most_lines` lines are not taken down to instructions.
         """
         if self.target is not None:
-            how: Any = {"backward": self.backward, "options": self.options, "assume": self.assume}
-            return capture_for(self.fn, self.target, calls, most_lines=most_lines, **how)
+            return capture_for(
+                self.fn, self.target, calls, backward=self.backward, options=self.options,
+                assume=self.assume, most_lines=most_lines,
+            )  # fmt: skip
         check.require()
         results = []
         with fresh(self.fn), compiler.observable(), listen() as trace:
@@ -81,12 +84,12 @@ class Watch:
         self.capture = Capture()
         self.stack = ExitStack()
         self.stack.enter_context(compiler.observable())
-        self.heard = self.stack.enter_context(listen())
+        self.trace = self.stack.enter_context(listen())
         return self.capture
 
     def __exit__(self, *error: object) -> None:
         self.stack.close()
-        self.capture._trace = self.heard
+        self.capture.end(self.trace)
 
 
 @overload

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from tclab.capturing.chain.chains import chains
-from tclab.capturing.machine_code import long, triton
+from tclab.capturing.machine_code import size_limit, triton
 from tclab.capturing.read import breaks as _breaks
 from tclab.capturing.read import bytecode as _bytecode
 from tclab.capturing.read import graphs as _graphs
@@ -68,6 +68,10 @@ class Capture:
         self.most_lines = most_lines
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
+
+    def end(self, trace: Trace) -> None:
+        """The block that this capture watched has ended; this is what was noted in it."""
+        self._trace = trace
 
     @property
     def result(self) -> Any:
@@ -202,13 +206,15 @@ class Capture:
             unit.compiled = triton.as_launched(self._short_triton(unit), launched, gpu)
 
     def _short_triton(self, unit: Unit) -> dict[str, str]:
-        return long.short(unit.output.triton_sources(), self.most_lines)
+        return size_limit.within(unit.output.triton_sources(), self.most_lines)
 
     @property
     def long_kernels(self) -> dict[str, int]:
         """Kernels that have more lines than `most_lines`: name → lines."""
-        own = [unit.output.triton_sources() | unit.output.cpp_sources() for unit in self.units]
-        return {k: n for several in own for k, n in long.left_out(several, self.most_lines).items()}
+        sources: dict[str, str] = {}
+        for unit in self.units:
+            sources |= unit.output.triton_sources() | unit.output.cpp_sources()
+        return size_limit.above(sources, self.most_lines)
 
     def compile_candidates(self) -> Candidates:
         """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""

@@ -64,15 +64,15 @@ def claims(context: click.Context, page: str | None, unbound: bool) -> None:
         context.exit(1)
 
 
-def _pages(root: Path, wanted: str | None) -> list[str]:
+def _pages(root: Path, part: str | None) -> list[str]:
     """The pages meant, as paths below the project. BadRequest where there is none."""
     docs = root / "docs"
     paths = sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
     there = [path.relative_to(root).as_posix() for path in paths]
-    found = [name for name in there if not wanted or wanted.removesuffix(".md") in name]
-    if not found:
-        raise BadRequest("PAGE", f"no page of docs/ has {wanted!r} in its path", "see docs/")
-    return found
+    pages = [name for name in there if not part or part.removesuffix(".md") in name]
+    if not pages:
+        raise BadRequest("PAGE", f"no page of docs/ has {part!r} in its path", "see docs/")
+    return pages
 
 
 def _unbound(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
@@ -104,12 +104,12 @@ def _counts(opened: book.Book, page: str) -> list[int]:
     """As `COLUMNS`, without the share."""
     bindings = [s for s in opened.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
-    held = sum(bool(_held(opened, *ref)) for ref in needed)
+    proven_claims = sum(bool(_environments(opened, *ref)) for ref in needed)
     prose = _prose(opened, page)
     bound = sum(s.bound for s in prose)
     proven = sum(s.proven for s in prose)
     kinds = [len(prose), bound, proven - bound, len(prose) - proven]
-    return [*kinds, len(bindings), len(needed), held]
+    return [*kinds, len(bindings), len(needed), proven_claims]
 
 
 def _cells(row: Sequence[int]) -> list[str]:
@@ -124,24 +124,23 @@ def _sentences(opened: book.Book, rows: Sequence[sentences.Sentence]) -> Table:
         table.add_column(name, overflow="fold")
     for s in rows:
         for snippet, name in s.claims:
-            told = escape(" ".join(s.text.split()))
-            held = "; ".join(_held(opened, snippet, name)) or "[red]nowhere[/]"
-            table.add_row(str(s.line), told, escape(f"{snippet}#{name}"), held)
+            sentence = escape(" ".join(s.text.split()))
+            environments = "; ".join(_environments(opened, snippet, name)) or "[red]nowhere[/]"
+            table.add_row(str(s.line), sentence, escape(f"{snippet}#{name}"), environments)
     return table
 
 
-def _held(opened: book.Book, snippet: str, name: str) -> list[str]:
+def _environments(opened: book.Book, snippet: str, name: str) -> list[str]:
     """Where the claim was reached and held; where it is not made counts with its reason."""
-    from tclab.page import proofs
+    from tclab.page import verdict
 
-    made = next((c for c in opened.all[snippet].claims if c.name == name), None)
-    if made is None:
+    claim = opened.all[snippet].claim(name)
+    if claim is None:
         return []
-    runs = opened.runs.get(snippet, ())
-    told = [
-        proofs.made_on(run)
-        + ("" if made.only.holds(run.provenance.version) else f": only {made.only}")
-        for run in runs
-        if not proofs.untrue(made, run)
+    places = [
+        verdict.made_on(run)
+        + ("" if claim.only.holds(run.provenance.version) else f": only {claim.only}")
+        for run in opened.runs.get(snippet, ())
+        if not verdict.untrue(claim, run)
     ]
-    return list(dict.fromkeys(told))
+    return list(dict.fromkeys(places))

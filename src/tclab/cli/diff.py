@@ -16,6 +16,7 @@ from tclab.explain import Report
 from tclab.model import Chain, Diff
 from tclab.render import standalone
 from tclab.render.escape import join
+from tclab.store import former
 
 
 @click.command(short_help="Two reports of explain, side by side.")
@@ -56,8 +57,8 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
 def read(path: Path) -> Report:
     """The report in a file. BadRequest where there is none."""
     try:
-        return Report.from_json(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError) as error:
+        return former.report(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise BadRequest(
             str(path),
             f"not a report: {error}",

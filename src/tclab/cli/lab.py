@@ -102,7 +102,7 @@ def check(
     if which == "capstone":
         context.exit(_capstone(str(file), project(context).plan, timeout))
     one = source.get(root, _number(which))
-    answer = checking.read(file, one, only=_named(one, exercises), seconds=timeout)
+    answer = checking.read(file, one, only=_known(one, exercises), seconds=timeout)
     terminal.note(f"checking {answer.place} …")
     (checked,) = checking.check([answer], project(context).plan)
     progress = Progress.of(answer.folder)
@@ -131,12 +131,12 @@ def _number(which: str) -> int:
     raise BadRequest(f"lab {which}", "a lab has a number", "tclab lab list shows them")
 
 
-def _named(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
-    there = [exercise.name for exercise in load(one.name)]
+def _known(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
+    names = [exercise.name for exercise in load(one.name)]
     for name in exercises:
-        if name not in there:
+        if name not in names:
             raise BadRequest(
-                name, f"lab {one.number} has no such exercise", f"it has: {', '.join(there)}"
+                name, f"lab {one.number} has no such exercise", f"it has: {', '.join(names)}"
             )
     return exercises
 
@@ -146,10 +146,10 @@ def _named(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
 @click.pass_context
 def run(context: click.Context, which: str) -> None:
     """Run the solved labs on this machine, its GPU where there is one, and sum up."""
-    opened = project(context)
-    labs = source.find(opened.root) if which == "all" else [source.get(opened.root, _number(which))]
+    here = project(context)
+    labs = source.find(here.root) if which == "all" else [source.get(here.root, _number(which))]
     snippets = [one.snippet for one in labs]
     with terminal.progress(len(snippets)) as on_event, printing_results() as runs:
-        runs.update(schedule.run(snippets, opened.plan, on_event=on_event, force=True))
+        runs.update(schedule.run(snippets, here.plan, on_event=on_event, force=True))
     if any(not run.ok for run in runs.values()):
         context.exit(1)

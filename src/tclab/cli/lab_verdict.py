@@ -12,7 +12,7 @@ from tclab.labs.progress import Progress
 from tclab.labs.source import Lab
 from tclab.labs.verdict import Verdict
 
-_HOLDS, _NOT = "[green]✓[/]", "[red]✗[/]"
+_HOLDS, _FAILS = "[green]✓[/]", "[red]✗[/]"
 _WORDS = {"untouched": "not begun", "absent": "missing", "lacking": "cannot be judged here"}
 
 
@@ -25,13 +25,13 @@ def show(lab: Lab, checked: Checked, progress: Progress | None) -> None:
             out.print(line, soft_wrap=True)
     if checked.failure is not None:
         terminal.error(checked.failure)
-    out.print(_sum(lab, checked), soft_wrap=True)
+    out.print(_summary(lab, checked), soft_wrap=True)
     if progress is not None:
         out.print(escape(_hint(lab, checked, progress)), soft_wrap=True)
 
 
 def _lines(verdict: Verdict) -> Iterator[str]:
-    mark = _HOLDS if verdict.passed else _NOT
+    mark = _HOLDS if verdict.passed else _FAILS
     name = f"[bold]{escape(verdict.exercise)}[/]  {escape(verdict.title)}"
     if verdict.why:
         word = _WORDS.get(verdict.state, verdict.state)
@@ -40,10 +40,10 @@ def _lines(verdict: Verdict) -> Iterator[str]:
     yield f"{mark} {name}"
     for step in verdict.steps:
         why = f": {step.why}" if step.why else ""
-        yield f"    {_HOLDS if step.held else _NOT} {escape(step.says)}{escape(why)}"
+        yield f"    {_HOLDS if step.holds else _FAILS} {escape(step.says)}{escape(why)}"
 
 
-def _sum(lab: Lab, checked: Checked) -> str:
+def _summary(lab: Lab, checked: Checked) -> str:
     passed = sum(verdict.passed for verdict in checked.verdicts)
     every = len(checked.verdicts)
     if every and all(v.state == "untouched" for v in checked.verdicts):
@@ -58,5 +58,7 @@ def _hint(lab: Lab, checked: Checked, progress: Progress) -> str:
     for verdict in checked.verdicts:
         if verdict.state == "failed" and (text := progress.hint(lab.name, verdict)):
             return f"{verdict.exercise}: {text}"
-    begun = next((v for v in checked.verdicts if v.state in ("untouched", "absent")), None)
-    return f"{begun.exercise}: write it first; its task stands above it" if begun else ""
+    unwritten = next((v for v in checked.verdicts if v.state in ("untouched", "absent")), None)
+    if unwritten is None:
+        return ""
+    return f"{unwritten.exercise}: write it first; its task stands above it"

@@ -18,7 +18,7 @@ from tclab.render.report import document
 MAKE: dict[str, Callable[[Report], str]] = {
     "html": document.html,
     "json": Report.to_json,
-    "text": lambda shown: render.text(shown) + "\n",
+    "text": lambda report: render.text(report) + "\n",
 }
 
 
@@ -43,9 +43,9 @@ def default_name(request: ExplainRequest) -> str:
     return f"{Path(where).name.removesuffix('.py')}-{name}{device}.html"
 
 
-def write(shown: Report, path: Path | None, format_: str) -> None:
+def write(report: Report, path: Path | None, format_: str) -> None:
     """The report to a file or stdout."""
-    put(MAKE[format_](shown), path)
+    put(MAKE[format_](report), path)
 
 
 def put(content: str, path: Path | None) -> None:

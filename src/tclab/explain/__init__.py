@@ -31,8 +31,8 @@ __all__ = [
 
 
 def explain(
-    fn: Callable[..., Any],
-    calls: Sequence[tuple[Any, ...]] = ((),),
+    fn: Callable[..., object],
+    calls: Sequence[tuple[object, ...]] = ((),),
     *,
     target: str | None = None,
     backward: bool = False,
@@ -67,8 +67,8 @@ def explain_named(
     on_step: OnStep = steps.silent,
     warnings: WarningLog | None = None,
 ) -> Report:
-    """Report on what the request names. `on_step` is told what goes on. Kernels that have too many
-    lines are not taken down to instructions, which `Report.left_out` says.
+    """Report on what the request names. `on_step` is called with each step as it begins.
+    `Report.left_out` has the kernels that are too long to be taken down to instructions.
 
     The same errors as `explain`; BadRequest where something named is not there. Warnings of other
     packages are not printed: `Report.warnings` has them, and `warnings`, also after an error.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tclab import machine
 from tclab.errors import ExplainError, TclabError
 from tclab.explain import fixes
 from tclab.explain.inputs import Call, describe
-from tclab.explain.load import place_of, said
+from tclab.explain.load import last_line, place_of
 from tclab.explain.seeds import seeded
 from tclab.explain.subject import Subject
 from tclab.model import SourceLine
@@ -43,14 +43,14 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
 
 def of_the_function(subject: Subject, error: BaseException) -> ExplainError:
     """The function raises by itself."""
-    given = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
-    step = f"correct the line, or the inputs ({given})"
+    arguments = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
+    step = f"correct the line, or the inputs ({arguments})"
     if isinstance(error, NotImplementedError) and "from the 'CPU' backend" in str(error):
         step = "the operator has no kernel for the CPU: with torch.library.register_fake "
         step += "--target shows what is around it"
     return ExplainError(
         place_of(error) or subject.place,
-        f"{subject.title} raised: {said(error)}",
+        f"{subject.title} raised: {last_line(error)}",
         f"it raises without torch.compile too: {step}",
     )
 
@@ -59,13 +59,13 @@ def of_the_compiler(subject: Subject, error: BaseException, target: Target | Non
     """The function runs, and the compiler fails on it."""
     place = place_of(error) or subject.place
     if target is not None:
-        cause = f"the compile for {target.name} failed: {said(error)}"
+        cause = f"the compile for {target.name} failed: {last_line(error)}"
         return TargetError(place, cause, "whether the GPU's own does is not known: try it there")
     text = f"{type(error).__name__}: {error}"
     step = next((hint for part, hint in _HINTS.items() if part in text), "")
     return ExplainError(
         place,
-        f"it runs, but torch.compile fails on it: {said(error)}",
+        f"it runs, but torch.compile fails on it: {last_line(error)}",
         step or "search PyTorch's issues for this message; TORCHDYNAMO_VERBOSE=1 says more",
     )
 
@@ -102,7 +102,7 @@ def no_gradient(subject: Subject) -> ExplainError:
     return ExplainError(subject.place, f"--backward: there is no backward: {cause}", step)
 
 
-def _why_no_gradient(subject: Subject, calls: list[Call], results: list[Any]) -> tuple[str, str]:
+def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object]) -> tuple[str, str]:
     """Cause and next step, for a function whose results do not require grad."""
     import torch
 
@@ -115,14 +115,14 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[Any]) ->
         dtypes = ", ".join(dict.fromkeys(str(t.dtype) for t in tensors))
         return f"it returns {dtypes}, and only floating-point tensors have gradients", _LEAVE
     arguments = _leaves([(call.args, dict(call.kwargs)) for call in calls])
-    given = [t for t in arguments if isinstance(t, torch.Tensor)]
-    if not any(t.requires_grad for t in [*given, *subject.parameters]):
+    inputs = [t for t in arguments if isinstance(t, torch.Tensor)]
+    if not any(t.requires_grad for t in [*inputs, *subject.parameters]):
         step = "in example_inputs(), make one with requires_grad=True; or leave --backward out"
         return "no input and no parameter requires grad", step
     return "its results are detached (torch.no_grad, .detach() or integers on the way)", _LEAVE
 
 
-def _leaves(tree: Any) -> Iterator[Any]:
+def _leaves(tree: object) -> Iterator[object]:
     """What is in nested lists, tuples and dictionaries (a model's output is one of these)."""
     if isinstance(tree, Mapping):
         tree = list(tree.values())

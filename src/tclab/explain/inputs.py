@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from tclab.errors import BadRequest, ExplainError
-from tclab.explain.load import place_of, said
+from tclab.explain.load import last_line, place_of
 from tclab.explain.seeds import seeded
 
 #: How a data type is written, as PyTorch prints it, and its name in torch.
@@ -35,8 +35,8 @@ _HOW = (
 class Call:
     """Arguments of one call."""
 
-    args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    args: tuple[object, ...] = ()
+    kwargs: Mapping[str, object] = field(default_factory=dict)
 
 
 Calls = list[Call]
@@ -52,7 +52,7 @@ class Spec:
     dtype: str = ""  # torch's name; '' for a literal
     sizes: tuple[int, ...] = ()
     bound: int | None = None
-    value: Any = None
+    value: object = None
 
 
 def parse(text: str) -> Spec:
@@ -84,7 +84,7 @@ def _tensor(text: str, name: str, match: re.Match[str]) -> Spec:
     return Spec(name, dtype, tuple(map(int, pieces)), bound)
 
 
-def make(spec: Spec, *, device: Any = None, grad: bool = False) -> Any:
+def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
     """The value a Spec describes. Floats are normal, integers below the bound (without one,
     0 or 1); `grad` lets floating tensors require it.
     """
@@ -103,9 +103,9 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> Any:
 def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False) -> Calls:
     """One call with these arguments, the same values each time."""
     with seeded():
-        made = [(s.name, make(s, device=device, grad=grad)) for s in specs]
-    args = tuple(value for name, value in made if not name)
-    return [Call(args, {name: value for name, value in made if name})]
+        values = [(s.name, make(s, device=device, grad=grad)) for s in specs]
+    args = tuple(value for name, value in values if not name)
+    return [Call(args, {name: value for name, value in values if name})]
 
 
 def from_examples(module: ModuleType, where: str) -> Calls:
@@ -113,12 +113,12 @@ def from_examples(module: ModuleType, where: str) -> Calls:
     place = f"{where}:example_inputs"
     try:
         with seeded():
-            found = module.example_inputs()
+            examples = module.example_inputs()
     except (Exception, SystemExit) as error:
         raise ExplainError(
-            place_of(error) or place, f"example_inputs() failed: {said(error)}", _step(error)
+            place_of(error) or place, f"example_inputs() failed: {last_line(error)}", _step(error)
         ) from error
-    calls = found if isinstance(found, list) else [found]
+    calls = examples if isinstance(examples, list) else [examples]
     if not calls:
         raise ExplainError(place, "it returned an empty list", "return at least one tuple")
     return [_call(value, place) for value in calls]
@@ -130,7 +130,7 @@ def _step(error: BaseException) -> str:
     return "it takes no arguments, and returns a tuple of arguments or a list of such tuples"
 
 
-def _call(value: Any, place: str) -> Call:
+def _call(value: object, place: str) -> Call:
     import torch
 
     if isinstance(value, tuple):
@@ -146,7 +146,7 @@ def _call(value: Any, place: str) -> Call:
 # --------------------------------------------------------------------------- do they fit
 
 
-def check_fit(function: Any, calls: Calls, place: str) -> None:
+def check_fit(function: Callable[..., object], calls: Calls, place: str) -> None:
     """ExplainError unless every call binds to the function's parameters."""
     try:
         signature = inspect.signature(function)
@@ -157,31 +157,33 @@ def check_fit(function: Any, calls: Calls, place: str) -> None:
             signature.bind(*call.args, **call.kwargs)
         except TypeError as error:
             which = f"call {number} of {len(calls)}: " if len(calls) > 1 else ""
-            given = f"given: {describe(call) or 'nothing'}"
+            arguments = describe(call) or "nothing"
             raise ExplainError(
                 place,
-                f"the inputs do not fit: {which}{error}; it takes {shown(signature)}, {given}",
+                f"the inputs do not fit: {which}{error}; it takes {parameters(signature)}, "
+                f"given: {arguments}",
                 "change example_inputs() or --input",
             ) from None  # fmt: skip
 
 
-def shown(signature: inspect.Signature) -> str:
+def parameters(signature: inspect.Signature) -> str:
     """``(x, mask=None)``: the parameters without annotations."""
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     return str(inspect.Signature(plain))
 
 
-def missing(function: Any, place: str, file: str) -> BadRequest:
+def missing(function: Callable[..., object], place: str, file: str) -> BadRequest:
     """There are no inputs, and the function needs some."""
     signature = inspect.signature(function)
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    parameters = signature.parameters.values()
-    needed = [p.name for p in parameters if p.default is p.empty and p.kind not in free]
+    needed = [
+        p.name for p in signature.parameters.values() if p.default is p.empty and p.kind not in free
+    ]
     returned = ", ".join(needed) + "," * (len(needed) == 1)
     example = " ".join(f"--input '{name}=f32[8,16]'" for name in needed[:3])
     return BadRequest(
         place,
-        f"it takes {shown(signature)}, and there are no inputs for {', '.join(needed)}",
+        f"it takes {parameters(signature)}, and there are no inputs for {', '.join(needed)}",
         f"define example_inputs() in {file}, returning ({returned}); or say, "
         f"for example: {example}",
     )
@@ -193,7 +195,7 @@ def describe(call: Call) -> str:
     return ", ".join([*parts, *(f"{k}={brief(v)}" for k, v in call.kwargs.items())])
 
 
-def brief(value: Any, depth: int = 2) -> str:
+def brief(value: object, depth: int = 2) -> str:
     """One argument in few words."""
     import torch
 

@@ -33,20 +33,20 @@ def split(spec: str) -> tuple[str, str]:
 
 @contextmanager
 def loaded(where: str) -> Iterator[ModuleType]:
-    """The file or module, imported; what it is next to can be imported for the length of the
-    block, as if its folder were where Python had been started.
+    """The file or module, imported. Within the block its neighbours can be imported, too, as if
+    Python had been started in its folder.
     """
     is_file = where.endswith(".py") or os.sep in where
     path = Path(where).resolve()
     if is_file and not path.is_file():
         raise BadRequest(where, "no such file", _like_file(path))
     folder, name = _as_module(path) if is_file else (Path.cwd(), where)
-    kept = list(sys.path)
+    before = list(sys.path)
     sys.path.insert(0, str(folder))
     try:
         yield _import(where, name, path if is_file else None)
     finally:
-        sys.path[:] = kept
+        sys.path[:] = before
 
 
 def _like_file(path: Path) -> str:
@@ -76,8 +76,8 @@ def _import(where: str, name: str, path: Path | None) -> ModuleType:
 
 def _import_file(name: str, path: Path) -> ModuleType:
     """The file as a module under its own name, or another where that is taken."""
-    found = None if name in sys.modules else importlib.util.find_spec(name)
-    if found is None or found.origin != str(path):
+    spec = None if name in sys.modules else importlib.util.find_spec(name)
+    if spec is None or spec.origin != str(path):
         name = f"{name}_"  # the name is another module's, as that of types.py is
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -111,7 +111,9 @@ def _with_cause(error: BaseException) -> str:
     root = error
     while root.__cause__ is not None:
         root = root.__cause__
-    return said(error) if root is error else f"{said(error)} (because of {said(root)})"
+    return (
+        last_line(error) if root is error else f"{last_line(error)} (because of {last_line(root)})"
+    )
 
 
 def _like_module(name: str) -> str:
@@ -129,7 +131,7 @@ def _step(error: BaseException, path: Path | None, name: str) -> str:
     return f"correct it; {command} should work"
 
 
-def said(error: BaseException) -> str:
+def last_line(error: BaseException) -> str:
     """The error's own last line: ``ValueError: expected 8``, free of this machine."""
     lines = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
     first = next((line for line in lines if line.strip()), type(error).__name__)
@@ -167,7 +169,7 @@ def named(module: ModuleType, name: str, where: str) -> Any:
     return value
 
 
-def _like_name(owner: Any, part: str) -> str:
+def _like_name(owner: object, part: str) -> str:
     there = [n for n in vars(owner) if not n.startswith("_")] if hasattr(owner, "__dict__") else []
     if near := difflib.get_close_matches(part, there, n=2, cutoff=0.5):
         return f"did you mean {' or '.join(near)}?"

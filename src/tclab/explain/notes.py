@@ -29,12 +29,12 @@ _MOST = 4
 
 def notes(capture: Capture) -> Notes:
     """Every note, by file, in the order of lines. Each is said once, however often it holds."""
-    found: Notes = defaultdict(list)
+    by_file: Notes = defaultdict(list)
     for location, note in [*_breaks(capture), *_specialised(capture), *_dynamic(capture),
                            *_recompiled(capture)]:  # fmt: skip
-        if note not in found[location.file]:
-            found[location.file].append(note)
-    return {file: sorted(of, key=lambda n: n.line) for file, of in found.items()}
+        if note not in by_file[location.file]:
+            by_file[location.file].append(note)
+    return {file: sorted(of, key=lambda n: n.line) for file, of in by_file.items()}
 
 
 # --------------------------------------------------------------------------- breaks
@@ -60,8 +60,8 @@ def _users_lines(item: Break) -> list[SourceLine]:
 
 def _reason(item: Break) -> str:
     number = f" [{item.gb_id}]" if item.gb_id else ""
-    said = f"{item.reason}{number}"
-    return f"the frame runs without compiling: {said}" if item.skipped else said
+    reason = f"{item.reason}{number}"
+    return f"the frame runs without compiling: {reason}" if item.skipped else reason
 
 
 # --------------------------------------------------------------------------- specialisations
@@ -88,8 +88,8 @@ def starts(capture: Capture) -> dict[str, SourceLine]:
     """compile_id → where the frame that was compiled begins, for the user's own frames."""
     from tclab.capturing.read.frames import frames
 
-    found = ((ident, frame.location) for ident, frame in frames(capture.trace).items())
-    return {ident: place for ident, place in found if user_lines.is_users(place.file)}
+    places = ((ident, frame.location) for ident, frame in frames(capture.trace).items())
+    return {ident: place for ident, place in places if user_lines.is_users(place.file)}
 
 
 def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
@@ -160,9 +160,9 @@ def _recompiled(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
 
 def causes(item: Recompile) -> list[tuple[str, str]]:
     """The cache entries that did not fit, newest first, each with the guard that failed."""
-    found = []
+    entries = []
     for reason in item.reasons:
         entry, colon, text = reason.splitlines()[0].partition(": ")
         text = text if colon else entry
-        found.append((entry if colon else "", re.split(r"\s+# ", text)[0].strip()))
-    return found
+        entries.append((entry if colon else "", re.split(r"\s+# ", text)[0].strip()))
+    return entries

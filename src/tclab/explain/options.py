@@ -23,14 +23,14 @@ class BadOption(BadRequest):
 
 def parse(texts: Sequence[str]) -> dict[str, Any]:
     """``NAME=VALUE`` of the command line as keywords of torch.compile."""
-    found: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise BadRequest(f"--option {text}", "no value", "say NAME=VALUE: shape_padding=False")
-        kept = found if name in _OWN else found.setdefault("options", {})
-        kept[name] = _literal(value)
-    return found
+        of = keywords if name in _OWN else keywords.setdefault("options", {})
+        of[name] = _literal(value)
+    return keywords
 
 
 def parse_assumed(texts: Sequence[str], target: str | None) -> dict[str, str]:
@@ -44,7 +44,7 @@ def parse_assumed(texts: Sequence[str], target: str | None) -> dict[str, str]:
     return {name: value for name, _, value in (text.partition("=") for text in texts)}
 
 
-def _literal(text: str) -> Any:
+def _literal(text: str) -> object:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -70,7 +70,7 @@ def _nothing() -> None:
     """What is never called."""
 
 
-def _check_flags(options: Mapping[str, Any]) -> None:
+def _check_flags(options: Mapping[str, object]) -> None:
     for name, values in _FLAGS.items():
         value = options.get(name, values[0])
         if not any(value is known for known in values):

@@ -1,4 +1,4 @@
-"""What PyTorch does once a process or once a machine, done beside what must be waited for.
+"""Work that PyTorch does once in a process or on a machine, done while something else is awaited.
 
 Before its first C++ kernel Inductor compiles and loads a small file for each set of vector
 instructions that the CPU has, one after the other. Here they are tried side by side while the rest

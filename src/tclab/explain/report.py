@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tclab import machine
-from tclab.explain import kernels
-from tclab.model import Candidates, Chain, Counts, Gap, Report, mapped
+from tclab.model import (
+    Candidates,
+    Chain,
+    Counts,
+    Gap,
+    Report,
+    mapped,
+    rows_of_chains,
+    rows_of_kernels,
+)
 from tclab.scrub import scrub
 
 if TYPE_CHECKING:
@@ -18,7 +26,6 @@ if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
-    from tclab.model import TimedQuestion
 
 
 def build(
@@ -36,13 +43,14 @@ def build(
         calls=calls,
         target=target.device if target else "",
         backward=request.backward,
-        remarks=(*subject.remarks, *note, *_both_ways(capture.timed)),
+        remarks=(*subject.remarks, *note),
+        timed=capture.timed,
         gaps=tuple(map(_gap, capture.gaps)),
         refusal=_gap(refusal) if refusal else None,
         left_out=tuple(_left_out(capture)) if refusal is None else (),
         fault=fault,
         counts=_counts(capture, len(calls)),
-        kernels=kernels.rows(chains) or kernels.of_kernels(capture.kernels),
+        kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
         candidates=Candidates() if refusal else capture.compile_candidates(),
         sources=source.annotated(capture, chains, subject.callable),
         breaks=capture.breaks,
@@ -74,16 +82,6 @@ def _counts(capture: Capture, calls: int) -> Counts:
         kernels=generated,
         library_calls=len(capture.kernels) - generated,
     )
-
-
-def _both_ways(questions: Sequence[TimedQuestion]) -> tuple[str, ...]:
-    """What the GPU would time, so that some kernels are one of two; nothing if nothing."""
-    if not questions:
-        return ()
-    head = "The GPU would time these to choose. Kernels that depend on it are marked one of two; "
-    choice = questions[0].choice
-    fix = f"--assume {choice}=no or --assume {choice}=yes shows one way. "
-    return (head + "all others are exact either way; " + fix + "; ".join(map(str, questions)),)
 
 
 def _left_out(capture: Capture) -> Iterator[Gap]:

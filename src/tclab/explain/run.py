@@ -39,7 +39,9 @@ def require_torch() -> None:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Every call of one subject, compiled as the request says; `on_step` is told what goes on."""
+    """Every call of one subject, compiled as the request says; `on_step` is called with what
+    begins.
+    """
 
     subject: Subject
     request: ExplainRequest
@@ -79,13 +81,16 @@ class Compilation:
 
     def _dynamo_only(self, **changed: Any) -> Capture:
         """Graphs, breaks and guards: a compile that ends before any backend."""
-        asked = self.request.options
-        options = {name: asked[name] for name in asked if name in ("dynamic", "fullgraph")}
+        options = {
+            name: value
+            for name, value in self.request.options.items()
+            if name in ("dynamic", "fullgraph")
+        }
         return self._captured(backend="eager", **(options | changed))
 
     def _with_machine_code(self, capture: Capture) -> Outcome:
         """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
-        without machine code, and is told.
+        without machine code, and its error is the refusal.
         """
         self.on_step(Step("taking the kernels down to instructions"))
         try:

@@ -7,7 +7,7 @@ import linecache
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tclab import spans, user_lines
 from tclab.explain import notes as lines_of
@@ -26,13 +26,13 @@ Compiled = dict[str, dict[int, list[str]]]
 
 def compiled_lines(chains: Sequence[Chain]) -> Compiled:
     """The user's lines that became part of each graph: those that Dynamo's nodes came from."""
-    found: Compiled = defaultdict(lambda: defaultdict(list))
+    graphs: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
         keys = (key for pane in chain.panes if pane.stage == "dynamo" for key in _origins(pane))
         for place in filter(None, map(links.python_line, dict.fromkeys(keys))):
             file, line = place
-            found[file][line].append(str(number))
-    return found
+            graphs[file][line].append(str(number))
+    return graphs
 
 
 def _origins(dynamo: Listing) -> Iterator[str]:
@@ -44,21 +44,23 @@ def _origins(dynamo: Listing) -> Iterator[str]:
 
 
 def annotated(
-    capture: Capture, chains: Sequence[Chain], subject: Callable[..., Any]
+    capture: Capture, chains: Sequence[Chain], subject: Callable[..., object]
 ) -> tuple[Annotated, ...]:
     """Each function that took part, with its notes: the subject's own first."""
     notes, compiled = lines_of.notes(capture), compiled_lines(chains)
-    wanted: dict[str, set[int]] = defaultdict(set)
+    lines_by_file: dict[str, set[int]] = defaultdict(set)
     start = _start(subject)
     for place in (*start, *_places(capture)):
-        wanted[place.file].add(place.line)
-    for file, held in compiled.items():
-        wanted[file].update(held)
-    paths, found = files(), []
-    for file, lines in wanted.items():
+        lines_by_file[place.file].add(place.line)
+    for file, graphs in compiled.items():
+        lines_by_file[file].update(graphs)
+    paths, functions = files(), []
+    for file, lines in lines_by_file.items():
         if (path := paths.get(file)) and user_lines.is_users(file):
-            found += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
-    return tuple(sorted(found, key=lambda each: not any(_holds(each, place) for place in start)))
+            functions += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
+    return tuple(
+        sorted(functions, key=lambda each: not any(_holds(each, place) for place in start))
+    )
 
 
 def _holds(source: Annotated, place: SourceLine) -> bool:
@@ -70,12 +72,12 @@ def _places(capture: Capture) -> Iterator[SourceLine]:
     """Every line of the user's that something is said of."""
     for item in capture.breaks:
         yield from (*item.stack, *((item.location,) if item.location else ()))
-    said = (*capture.recompiles, *capture.symbols, *(g for of in capture.guards for g in of))
-    yield from (item.location for item in said if item.location is not None)
+    others = (*capture.recompiles, *capture.symbols, *(g for of in capture.guards for g in of))
+    yield from (item.location for item in others if item.location is not None)
     yield from lines_of.starts(capture).values()
 
 
-def _start(subject: Any) -> tuple[SourceLine, ...]:
+def _start(subject: Callable[..., object]) -> tuple[SourceLine, ...]:
     """The first line of the function that runs when the subject is called."""
     function = getattr(subject, "forward", subject)
     function = inspect.unwrap(getattr(function, "__func__", function))

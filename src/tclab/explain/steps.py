@@ -1,4 +1,4 @@
-"""What goes on while a function is explained, told as it begins."""
+"""What goes on while a function is explained, reported as it begins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PHASES = {
 
 @dataclass(frozen=True)
 class Step:
-    """What begins now, in a few words; of compiles, the how manieth it is, and its phase."""
+    """What begins now, in a few words; of a compile also its number, from 1, and its phase."""
 
     work: str
     compile: int = 1
@@ -39,12 +39,12 @@ OnStep = Callable[[Step], None]
 
 
 def silent(step: Step) -> None:
-    """Tell nobody."""
+    """Report to nobody."""
 
 
 @contextmanager
 def reported(on_step: OnStep, title: str) -> Iterator[None]:
-    """Within the block, `on_step` is told which phase of which compile begins."""
+    """Within the block, call `on_step` when a phase of a compile begins."""
     from tclab.capturing.torch_private import compiler
 
     work = f"compiling {title}"

@@ -11,7 +11,7 @@ from typing import Any
 from tclab.errors import ExplainError
 from tclab.explain import inputs
 from tclab.explain.inputs import Calls, MakeCalls, Spec
-from tclab.explain.load import named, place_of, said
+from tclab.explain.load import last_line, named, place_of
 from tclab.explain.seeds import seeded
 
 _NOT_FETCHED = "make it without what is fetched or read there: random weights have the same kernels"
@@ -26,7 +26,7 @@ class Subject:
 
     title: str  # as the user named it
     place: str  # what errors name: FILE.py:NAME
-    callable: Callable[..., Any]
+    callable: Callable[..., object]
     calls: MakeCalls
     remarks: tuple[str, ...] = ()
 
@@ -45,19 +45,19 @@ def find(
 ) -> Subject:
     """The object `name` of a file or module as something to call, and the calls to make."""
     place = f"{where}:{name}"
-    found, remarks = uncompiled(named(module, name, where))
-    found, more = _callable(found, place, own_inputs=bool(specs) or has_examples(module))
-    calls = _calls(module, where, found, specs, place, grad)
-    function = found.forward if is_module(found) else found
+    value, remarks = uncompiled(named(module, name, where))
+    value, more = _callable(value, place, own_inputs=bool(specs) or has_examples(module))
+    calls = _calls(module, where, value, specs, place, grad)
+    function = value.forward if is_module(value) else value
     inputs.check_fit(function, calls(), place)
-    return Subject(name, place, found, calls, (*remarks, *more))
+    return Subject(name, place, value, calls, (*remarks, *more))
 
 
 def has_examples(module: ModuleType) -> bool:
     return callable(getattr(module, "example_inputs", None))
 
 
-def is_module(value: Any) -> bool:
+def is_module(value: object) -> bool:
     """Whether it is an nn.Module."""
     import torch
 
@@ -75,7 +75,7 @@ def uncompiled(value: Any) -> tuple[Any, tuple[str, ...]]:
     return inner, (_COMPILED,)
 
 
-def _callable(value: Any, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:
+def _callable(value: object, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:
     import torch
 
     if isinstance(value, type):
@@ -91,7 +91,7 @@ def _callable(value: Any, place: str, *, own_inputs: bool) -> tuple[Any, tuple[s
     return _from_factory(value, place)
 
 
-def _construct(cls: type, place: str) -> Any:
+def _construct(cls: type, place: str) -> object:
     try:
         inspect.signature(cls).bind()
     except TypeError as error:
@@ -99,10 +99,10 @@ def _construct(cls: type, place: str) -> Any:
             place, f"{cls.__name__}() cannot be made without arguments: {error}",
             f"write a function that makes one, def make(): return {cls.__name__}(…), and name that",
         ) from None  # fmt: skip
-    return _made(cls, place)
+    return _called(cls, place)
 
 
-def _made(maker: Callable[[], Any], place: str) -> Any:
+def _called(maker: Callable[[], object], place: str) -> object:
     """What `maker` returns, always with the same weights."""
     try:
         with seeded():
@@ -110,12 +110,12 @@ def _made(maker: Callable[[], Any], place: str) -> Any:
     except (Exception, SystemExit) as error:
         at = place_of(error) or place
         step = _NOT_FETCHED if isinstance(error, OSError) else "correct the line"
-        raise ExplainError(at, f"{place} raised: {said(error)}", step) from error
+        raise ExplainError(at, f"{place} raised: {last_line(error)}", step) from error
 
 
-def _may_be_factory(function: Any, own_inputs: bool) -> bool:
-    """Without required parameters it may make a module; where it takes none at all, or where
-    the inputs do not decide it, calling it tells.
+def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
+    """Whether the function may return a module: it has no required parameters, and it takes none
+    at all, or inputs are given for what it returns.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -131,27 +131,27 @@ def _from_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
     """The module a function returns; the function itself where it returns none."""
     parameters = inspect.signature(function).parameters
     try:
-        made = _made(function, place)
+        module = _called(function, place)
     except ExplainError:
         if parameters:  # it wants the inputs
             return function, ()
         raise
-    if not is_module(made):
+    if not is_module(module):
         return function, ()
-    return made, (f"The module is what {function.__name__}() returned.",)
+    return module, (f"The module is what {function.__name__}() returned.",)
 
 
 # --------------------------------------------------------------------------- how it is called
 
 
-def _calls(module: ModuleType, where: str, found: Any, specs: Sequence[Spec], place: str,
+def _calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec], place: str,
            grad: bool) -> MakeCalls:  # fmt: skip
     if specs:
-        weights = list(found.parameters()) if is_module(found) else []
+        weights = list(value.parameters()) if is_module(value) else []
         device = weights[0].device if weights else None
         grad = grad and not any(p.requires_grad for p in weights)
         return lambda: inputs.from_specs(specs, device=device, grad=grad)
-    function = found.forward if is_module(found) else found
+    function = value.forward if is_module(value) else value
     if not _needs_inputs(function):
         alone: Calls = [inputs.Call()]
         return lambda: alone
@@ -160,7 +160,7 @@ def _calls(module: ModuleType, where: str, found: Any, specs: Sequence[Spec], pl
     raise inputs.missing(function, place, where if where.endswith(".py") else "the module")
 
 
-def _needs_inputs(function: Any) -> bool:
+def _needs_inputs(function: Callable[..., object]) -> bool:
     """Whether it takes anything: what has only defaults is given the examples too."""
     try:
         return bool(inspect.signature(function).parameters)

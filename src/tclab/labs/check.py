@@ -6,13 +6,10 @@ The file is read and never written. What can be said without running it is said 
 from __future__ import annotations
 
 import ast
-import dataclasses
-import json
 import os
-import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tclab import __version__, machine
@@ -20,17 +17,14 @@ from tclab.engine import schedule
 from tclab.engine.events import OnEvent, silent
 from tclab.engine.plan import Plan
 from tclab.errors import LabError
-from tclab.labs import handout, tried, verdict
-from tclab.labs.exercise import Exercise
+from tclab.labs import handout, left_out, verdict
 from tclab.labs.judge import VERDICT, Order, load
 from tclab.labs.source import PERCENT, Lab, cells
-from tclab.labs.verdict import Verdict
-from tclab.model import Failure, Run, Snippet, Text
+from tclab.labs.verdict import StepResult, Verdict
+from tclab.model import Run, Snippet, Text
 
 #: Seconds and MiB that a reader's file gets, the judging included.
 SECONDS, MEMORY = 120.0, 4096
-
-_PACKAGE = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
@@ -71,7 +65,7 @@ def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = S
     raw = content(path)
     is_notebook = path.suffix == ".ipynb" or raw.lstrip().startswith("{")
     text = _of_notebook(raw, place) if is_notebook else raw
-    _check_release(raw if is_notebook else text, place, lab)
+    _check_release(raw, place, lab)
     folder = path.resolve().parent
     answer = Answer(lab.name, place, text, folder, only, seconds, is_notebook)
     check_syntax(answer)
@@ -98,27 +92,13 @@ def _of_notebook(raw: str, place: str) -> str:
 
 def _check_release(raw: str, place: str, lab: Lab) -> None:
     name, release = handout.made_for(raw)
-    if not name:
-        name, release = _told(raw)
     if name and name != lab.name:
-        number = name[3:4]
-        step = f"tclab lab check {number} {place}"
+        step = f"tclab lab check {name[3:4]} {place}"
         raise LabError(place, f"this is an answer to {name}, not to {lab.name}", step)
     if release and release != __version__:
         cause = f"it was handed out by tclab {release}, and this is {__version__}"
-        step = (
-            f"get the new exercise (tclab lab start {lab.number} FOLDER), copy your functions over"
-        )
-        raise LabError(place, cause, step)
-
-
-def _told(raw: str) -> tuple[str, str]:
-    """What a notebook's metadata say."""
-    try:
-        told = json.loads(raw)["metadata"]["tclab"]
-        return str(told["lab"]), str(told["release"])
-    except (ValueError, KeyError, TypeError):
-        return "", ""
+        start = f"tclab lab start {lab.number} FOLDER"
+        raise LabError(place, cause, f"get the new exercise ({start}), copy your functions over")
 
 
 def check_syntax(answer: Answer) -> None:
@@ -157,9 +137,7 @@ def check(
     Raises UnsupportedTorch where there is no PyTorch that this tclab knows.
     """
     machine.check_torch()
-    orders = [_order(answer, seed) for answer in answers]
-    snippets = [_snippet(n, a, o) for n, (a, o) in enumerate(zip(answers, orders), 1)]
-    before = _files()
+    snippets = [_snippet(number, answer, seed) for number, answer in enumerate(answers, 1)]
     runs = schedule.run(
         snippets,
         plan,
@@ -169,22 +147,18 @@ def check(
         warm=warm,
         keep=lambda run: None,
     )
-    damaged = not before <= _files()
-    return [_checked(a, o, runs[s.name], damaged) for a, o, s in zip(answers, orders, snippets)]
+    return [_checked(answer, runs[snippet.name]) for answer, snippet in zip(answers, snippets)]
 
 
-def _order(answer: Answer, seed: int | None) -> Order:
-    chosen = secrets.randbits(32) if seed is None else seed
-    return Order(answer.lab, list(answer.only), chosen, secrets.token_hex(8))
-
-
-def _snippet(number: int, answer: Answer, order: Order) -> Snippet:
+def _snippet(number: int, answer: Answer, seed: int | None) -> Snippet:
+    drawn = secrets.randbits(32) if seed is None else seed
+    order = Order(answer.lab, list(answer.only), drawn)
     return Snippet(
         name=f"check/{answer.lab}_{os.getpid()}_{number}",
         path=answer.folder / answer.place,
         title=answer.place,
         caption="",
-        source=f"{tried.to_run(answer.text)}\n{order.line()}",
+        source=f"{left_out.blanked(answer.text)}\n{order.line()}",
         timeout=answer.seconds,
         memory=MEMORY,
         place=answer.place,
@@ -192,84 +166,37 @@ def _snippet(number: int, answer: Answer, order: Order) -> Snippet:
     )
 
 
-def _files() -> set[tuple[str, int]]:
-    """The checker's files, and when each was written."""
-    return {(str(path), path.stat().st_mtime_ns) for path in _PACKAGE.rglob("*.py")}
+# --------------------------------------------------------------------------- reporting
 
 
-# --------------------------------------------------------------------------- telling
-
-
-def _checked(answer: Answer, order: Order, run: Run, damaged: bool) -> Checked:
+def _checked(answer: Answer, run: Run) -> Checked:
     texts = [a.text for a in run.artifacts if isinstance(a, Text) and a.name.startswith(VERDICT)]
-    every = (_verdict(text, order.token) for text in texts)
-    heard = {v.exercise: _misplaced(_in_cells(v, answer), answer) for v in every if v}
-    exercises = load(answer.lab, answer.only)
-    if damaged:
-        cause = "while it ran, files of tclab's own checker were changed or removed"
-        step = "take that out of your file, and restore tclab: git checkout src/tclab/labs"
-        return Checked(answer, _unreached(exercises, {}), LabError(answer.place, cause, step))
-    failure = failure_of(answer, run)
-    return Checked(answer, _unreached(exercises, heard), failure)
-
-
-def _verdict(text: str, token: str) -> Verdict | None:
-    try:
-        return verdict.decode(text, token)
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _misplaced(judged: Verdict, answer: Answer) -> Verdict:
-    """The verdict on what was not found, where it stands in a cell that a check leaves out."""
-    line = tried.line_of(judged.exercise, answer.text)
-    if not line or judged.state not in ("untouched", "absent"):
-        return judged
-    at = at_line(answer, line)
-    why = f"{at} defines it in a cell tagged try, which a check leaves out; put # %% above it"
-    return dataclasses.replace(judged, state="absent", why=why)
-
-
-def _in_cells(judged: Verdict, answer: Answer) -> Verdict:
-    """The verdict with the lines of a notebook counted as its reader does."""
-    if not answer.is_notebook:
-        return judged
-    place = re.compile(rf"{re.escape(answer.place)}:(\d+)|(?<=\()line (\d+)(?=\)$)")
-
-    def told(match: re.Match[str]) -> str:
-        return at_line(answer, int(match[1] or match[2]))
-
-    steps = (dataclasses.replace(s, why=place.sub(told, s.why)) for s in judged.steps)
-    return dataclasses.replace(judged, steps=tuple(steps))
-
-
-def _unreached(exercises: Sequence[Exercise], heard: dict[str, Verdict]) -> tuple[Verdict, ...]:
+    judged = {v.exercise: _located(v, answer) for v in map(verdict.decode, texts)}
     why = "the check ended before this was judged"
-    return tuple(
-        heard.get(e.name) or Verdict(e.name, e.title, "unreached", (), why) for e in exercises
+    verdicts = (
+        judged.get(e.name) or Verdict(e.name, e.title, "unreached", (), why)
+        for e in load(answer.lab, answer.only)
     )
+    return Checked(answer, tuple(verdicts), failure_of(answer, run))
 
 
-def failure_of(answer: Answer, run: Run) -> LabError | None:
-    """Why the file's process did not come to its end, in the reader's terms."""
-    if run.failure is None:
-        return None
-    failure = run.failure
-    line = failure.location.line if failure.location else 0
-    place = at_line(answer, line) if line else answer.place
-    return LabError(place, _cause(failure, answer), _step(failure))
+def _located(judged: Verdict, answer: Answer) -> Verdict:
+    """The verdict with its lines in words, as the reader counts them; and with the place of what
+    was not found, where it stands in a cell that a check leaves out.
+    """
+    line = left_out.line_of(judged.exercise, answer.text)
+    if line and judged.state in ("untouched", "absent"):
+        at = at_line(answer, line)
+        why = f"{at} defines it in a cell tagged try, which a check leaves out; put # %% above it"
+        return replace(judged, state="absent", why=why)
+    return replace(judged, steps=tuple(_step_located(step, answer) for step in judged.steps))
 
 
-def _cause(failure: Failure, answer: Answer) -> str:
-    if failure.cause == "timeout":
-        return f"still running after {answer.seconds:g} s: an endless loop, or far too much work"
-    if failure.cause == "memory":
-        return f"it took more than {MEMORY} MiB of memory"
-    if failure.cause == "exit":
-        return f"it ended its own process: {failure.message}"
-    return failure.message
+def _step_located(step: StepResult, answer: Answer) -> StepResult:
+    return replace(step, why=f"{step.why} ({at_line(answer, step.line)})") if step.line else step
 
 
+#: What to do about an end of its process, in the reader's terms; else what the engine advises.
 _STEPS = {
     "timeout": "see what that line waits for; put what only tries things out into a cell "
     "tagged try",
@@ -279,17 +206,20 @@ _STEPS = {
 }
 
 
-def _step(failure: Failure) -> str:
-    missing = failure.message.startswith("ModuleNotFoundError: No module named ")
-    if missing:
-        return f"pip install {failure.message.split(chr(39))[1].split('.')[0]}"
-    return _STEPS.get(failure.cause) or _advice(failure)
-
-
-def _advice(failure: Failure) -> str:
-    """What the error itself advises, or what helps with any."""
-    known = failure.next_step and "snippets/" not in failure.next_step
-    return failure.next_step if known else "mend that line; the file must run by itself"
+def failure_of(answer: Answer, run: Run) -> LabError | None:
+    """Why the file's process did not come to its end, in the reader's terms."""
+    failure = run.failure
+    if failure is None:
+        return None
+    causes = {
+        "timeout": f"still running after {answer.seconds:g} s: an endless loop, or far too much "
+        "work",
+        "memory": f"it took more than {MEMORY} MiB of memory",
+        "exit": f"it ended its own process: {failure.message}",
+    }
+    place = at_line(answer, failure.location.line) if failure.location else answer.place
+    step = _STEPS.get(failure.cause, failure.next_step)
+    return LabError(place, causes.get(failure.cause, failure.message), step)
 
 
 def answer_of(lab: Lab, text: str, *, only: Sequence[str] = (), seconds: float = SECONDS) -> Answer:

@@ -3,13 +3,13 @@
     close_enough = Exercise("close_enough", "Equal, as far as floats allow")
 
     @close_enough.step("rounding", "accepts what rounding does", "a first hint", "a plainer one")
-    def _(answer, draw):
+    def accepts_rounding(answer, draw):
         x = draw.tensor(64, 64)
         assert answer(x.softmax(-1), x.exp() / x.exp().sum(-1, keepdim=True))
 
 A step calls the reader's function with inputs drawn anew at every check, and judges what it does
-by an assert or by what it returns (False, or a text that says what is wrong). Each step catches
-one way to get it wrong, and carries the hints for that one, from a question to nearly the answer.
+by asserts, whose texts the reader is shown. Each step catches one way to get it wrong, and has the
+hints for that one, from a question to nearly the answer.
 """
 
 from __future__ import annotations
@@ -22,11 +22,23 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tclab.model import SourceLine
+
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: The reader's function, and what draws inputs for it.
-Probe = Callable[[Callable[..., Any], "Draw"], object]
+#: The reader's function.
+Answer = Callable[..., Any]
+#: Calls it with inputs that are drawn, and asserts what must hold.
+Probe = Callable[[Answer, "Draw"], None]
+
+
+class Wrong(AssertionError):
+    """What is wrong with an answer, and the line that it is about, where there is one."""
+
+    def __init__(self, why: str, location: SourceLine | None = None) -> None:
+        super().__init__(why)
+        self.location = location
 
 
 class Draw:
@@ -73,22 +85,17 @@ class Exercise:
         return add
 
 
-def all_of(*results: tuple[object, str]) -> str:
-    """What is wrong, of (holds, what to say if not) in turn; '' where all hold."""
-    return next((text for holds, text in results if not holds), "")
+_probes = 0
 
 
-_written = 0
-
-
-def written(source: str, name: str) -> Callable[..., Any]:
+def function_from(source: str, name: str) -> Answer:
     """The function `name` of some Python text, as if it stood in a file of the reader's."""
-    global _written
-    _written += 1
-    file = f"probe_{_written}.py"
+    global _probes
+    _probes += 1
+    file = f"probe_{_probes}.py"
     text = textwrap.dedent(source)
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"torch": importlib.import_module("torch")}
     exec(compile(text, file, "exec"), namespace)
-    function: Callable[..., Any] = namespace[name]
+    function: Answer = namespace[name]
     return function

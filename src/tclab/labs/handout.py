@@ -43,8 +43,7 @@ def notebook(text: str) -> str:
     book = jupytext().reads(text, fmt=PERCENT)
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number}"
-    written: str = nbformat.writes(book, version=4)
-    return written + "\n"
+    return f"{nbformat.writes(book, version=4)}\n"
 
 
 def jupytext() -> ModuleType:
@@ -58,8 +57,8 @@ def jupytext() -> ModuleType:
 
 def _header(lab: Lab) -> str:
     kernel = "{display_name: Python 3, language: python, name: python3}"
-    told = f"{{lab: {lab.name}, release: {__version__}}}"
-    return f"# ---\n# jupyter:\n#   kernelspec: {kernel}\n#   tclab: {told}\n# ---\n"
+    about = f"{{lab: {lab.name}, release: {__version__}}}"
+    return f"# ---\n# jupyter:\n#   kernelspec: {kernel}\n#   tclab: {about}\n# ---\n"
 
 
 def _check(lab: Lab) -> str:
@@ -112,15 +111,15 @@ def _percent(kind: str, tags: tuple[str, ...], text: str) -> str:
     return f"\n# %%{mark}{named}\n" + "\n".join(body) + "\n"
 
 
-# --------------------------------------------------------------------------- writing, telling
+# --------------------------------------------------------------------------- files
 
 
 def write(lab: Lab, folder: Path) -> list[Path]:
     """The exercise as both files in `folder`. LabError, and nothing written, where one exists."""
     paths = [folder / f"{lab.name}{suffix}" for suffix in (".py", ".ipynb")]
-    if there := [path.name for path in paths if path.exists()]:
+    if existing := [path.name for path in paths if path.exists()]:
         step = f"name another folder: tclab lab start {lab.number} FOLDER; nothing is overwritten"
-        raise LabError(str(folder), f"{' and '.join(there)} is there already", step)
+        raise LabError(str(folder), f"{' and '.join(existing)} is there already", step)
     text = script(lab)
     contents = text, notebook(text)
     try:
@@ -135,6 +134,11 @@ def write(lab: Lab, folder: Path) -> list[Path]:
 
 
 def made_for(text: str) -> tuple[str, str]:
-    """The lab and the release that a reader's file was made for; '' where it does not say."""
-    match = _RELEASE.search(text)
-    return (match["lab"], match["release"]) if match else ("", "")
+    """The lab and the release that a file was made for; '' where it does not say."""
+    if match := _RELEASE.search(text):
+        return match["lab"], match["release"]
+    try:
+        about = json.loads(text)["metadata"]["tclab"]
+        return str(about["lab"]), str(about["release"])
+    except (ValueError, KeyError, TypeError):
+        return "", ""

@@ -1,26 +1,18 @@
-"""Runs in the reader's process: executes the file, then judges each exercise by its steps.
-
-What judges is looked at before the reader's code runs and after each exercise: a file that replaces
-a part of it gets no verdict but that.
-"""
+"""Runs in the reader's process: executes the file, then judges each exercise by its steps."""
 
 from __future__ import annotations
 
 import ast
-import builtins
 import importlib
 import json
-import sys
-import time
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import FunctionType, ModuleType
 from typing import Any
 
 from tclab import display, machine
 from tclab.engine.worker.protocol import JobFile
-from tclab.labs.exercise import Draw, Exercise, Step
+from tclab.labs.exercise import Answer, Draw, Exercise, Step, Wrong
 from tclab.labs.exercises import HANDED_OUT
 from tclab.labs.verdict import State, StepResult, Verdict, encode
 from tclab.model import Text
@@ -32,12 +24,11 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True)
 class Order:
-    """What to judge: of which lab, which exercises, with which draw, for whom."""
+    """What to judge: of which lab, which exercises, with which draw."""
 
     lab: str
     only: list[str]
     seed: int
-    token: str
 
     def line(self) -> str:
         """The order as a line of Python."""
@@ -47,20 +38,13 @@ class Order:
 def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     """Execute the reader's file, then judge it."""
     order = Order(**json.loads(job["source"].rsplit(ORDER, 1)[1]))
-    sink = display.collecting()
+    show = display.collecting() or display.show
     exercises = load(order.lab, order.only)
-    before = Fingerprint()
     display.collect(lambda artifact: None)  # what a reader shows is for the reader
     exec(compile(tree, job["file"], "exec", dont_inherit=True), main)
     for exercise in exercises:
-        changed = before.changed()
-        verdict = (
-            tampered(exercise, changed) if changed else judge(exercise, tree, main, order, job)
-        )
-        changed = changed or before.changed()
-        verdict = tampered(exercise, changed) if changed else verdict
-        if sink:
-            sink(Text(name=VERDICT, text=encode(verdict, order.token)))
+        verdict = judge(exercise, tree, main, order, job)
+        show(Text(name=VERDICT, text=encode(verdict)))
 
 
 def load(lab: str, only: Iterable[str] = ()) -> list[Exercise]:
@@ -86,7 +70,7 @@ def judge(
     if lacks := _lacking(exercise):
         return _state(exercise, "lacking", lacks)
     results = [_try(step, answer, Draw(order.seed), job["file"]) for step in exercise.steps]
-    state: State = "passed" if all(result.held for result in results) else "failed"
+    state: State = "passed" if all(result.holds for result in results) else "failed"
     return Verdict(exercise.name, exercise.title, state, tuple(results))
 
 
@@ -98,11 +82,6 @@ def untouched(tree: ast.Module, name: str) -> bool:
         for top in last
         for node in ast.walk(top)
     )
-
-
-def tampered(exercise: Exercise, changed: str) -> Verdict:
-    """The verdict on a file that changes what judges it."""
-    return _state(exercise, "tampered", f"the file replaces {changed}, which the check needs")
 
 
 def _state(exercise: Exercise, state: State, why: str) -> Verdict:
@@ -122,69 +101,28 @@ def _lacking(exercise: Exercise) -> str:
     return f"it needs {' and '.join(missing)}" if missing else ""
 
 
-def _try(step: Step, answer: Any, draw: Draw, file: str) -> StepResult:
-    why = ""
+def _try(step: Step, answer: Answer, draw: Draw, file: str) -> StepResult:
+    why, line = "", 0
     try:
-        result = step.probe(answer, draw)
-        why = result if isinstance(result, str) else ""
-        held = not why and result is not False
+        step.probe(answer, draw)
+    except Wrong as error:
+        why, line = _with_place(error, file)
     except AssertionError as error:
-        held, why = False, str(error)
+        why = str(error) or "AssertionError"
     except Exception as error:
-        held, why = False, f"{type(error).__name__}: {error}{_place(error, file)}"
-    return StepResult(step.name, step.says, held, "" if held else why[:500], step.hints)
+        why, line = f"{type(error).__name__}: {error}", _line(error, file)
+    return StepResult(step.name, step.says, not why, why[:500], line, step.hints)
 
 
-def _place(error: BaseException, file: str) -> str:
-    """The reader's line that raised."""
+def _with_place(error: Wrong, file: str) -> tuple[str, int]:
+    """Why, and the reader's line; one of another file is said in the text."""
+    place = error.location
+    if place is None or place.file == file:
+        return str(error), place.line if place else 0
+    return f"{error} ({place})", 0
+
+
+def _line(error: BaseException, file: str) -> int:
+    """The reader's line that raised; 0 where none did."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
-    return f" (line {frames[-1].lineno})" if frames else ""
-
-
-# --------------------------------------------------------------------------- what judges
-
-_OWN = ("tclab.labs", "tclab.capturing", "tclab.display", "tclab.model")
-_TORCH = (
-    "compile",
-    "equal",
-    "allclose",
-    "isclose",
-    "where",
-    "compiler.reset",
-    "testing.assert_close",
-)
-
-
-class Fingerprint:
-    """What the check rests on, as it is now: tclab's functions, some of PyTorch's and Python's."""
-
-    def __init__(self) -> None:
-        self.parts = dict(_parts())
-
-    def changed(self) -> str:
-        """The first part that is not what it was; '' where all are."""
-        now = dict(_parts())
-        changed = [name for name, part in self.parts.items() if now.get(name) != part]
-        return changed[0] if changed else ""
-
-
-def _parts() -> Iterable[tuple[str, object]]:
-    for name, module in list(sys.modules.items()):
-        if name.startswith(_OWN):
-            yield name, id(module)
-            for key, value in list(vars(module).items()):
-                if isinstance(value, (FunctionType, type)):
-                    yield f"{name}.{key}", (id(value), id(getattr(value, "__code__", None)))
-    for key, value in vars(builtins).items():
-        if key != "_":
-            yield f"builtins.{key}", id(value)
-    yield "time.perf_counter", id(time.perf_counter)
-    torch = sys.modules.get("torch")
-    yield from ((f"torch.{name}", id(_attribute(torch, name))) for name in _TORCH if torch)
-
-
-def _attribute(module: ModuleType | None, name: str) -> object:
-    value: object = module
-    for part in name.split("."):
-        value = getattr(value, part, None)
-    return value
+    return frames[-1].lineno or 0 if frames else 0

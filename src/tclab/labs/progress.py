@@ -51,9 +51,9 @@ class Progress:
         if step is None or not step.hints:
             return ""
         key = f"{lab}.{verdict.exercise}.{step.name}"
-        given = self.hints.get(key, 0)
-        self.hints[key] = min(given + 1, len(step.hints))
-        number = min(given, len(step.hints) - 1)
+        count = self.hints.get(key, 0)
+        self.hints[key] = min(count + 1, len(step.hints))
+        number = min(count, len(step.hints) - 1)
         return f"hint {number + 1} of {len(step.hints)}: {step.hints[number]}"
 
     def save(self) -> bool:

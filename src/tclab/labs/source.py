@@ -106,8 +106,8 @@ def get(root: Path, number: int) -> Lab:
     """The lab of this number. LabError says which there are."""
     labs = {lab.number: lab for lab in find(root)}
     if number not in labs:
-        there = ", ".join(map(str, labs)) or "none"
-        raise LabError(f"lab {number}", "there is no such lab", f"there are: {there}")
+        numbers = ", ".join(map(str, labs)) or "none"
+        raise LabError(f"lab {number}", "there is no such lab", f"there are: {numbers}")
     return labs[number]
 
 
@@ -144,11 +144,11 @@ def _check(source: str, place: str) -> None:
         raise LabError(
             f"{place}:{error.lineno or 1}", f"SyntaxError: {error.msg}", "mend it"
         ) from None
-    opened = 0
+    open_markers = 0
     for number, line in enumerate(source.split("\n"), 1):
-        opened += (line.strip() == BEGIN) - (line.strip() == END)
-        if opened not in (0, 1):
+        open_markers += (line.strip() == BEGIN) - (line.strip() == END)
+        if open_markers not in (0, 1):
             step = f"each {BEGIN} wants one {END}"
             raise LabError(f"{place}:{number}", "the markers of solutions do not pair", step)
-    if opened:
+    if open_markers:
         raise LabError(place, f"a {BEGIN} is never closed", f"write {END}")

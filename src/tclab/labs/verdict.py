@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Literal
 
 #: passed; failed: a step does not hold; untouched: still as it was handed out; absent: nothing of
-#: that name is there; tampered: the file changed what judges it; lacking: this machine has not what
-#: it needs; unreached: the check ended before.
-State = Literal["passed", "failed", "untouched", "absent", "tampered", "lacking", "unreached"]
+#: that name is there; lacking: this machine has not what it needs; unreached: the check ended
+#: before.
+State = Literal["passed", "failed", "untouched", "absent", "lacking", "unreached"]
 
 
 @dataclass(frozen=True)
 class StepResult:
-    """One step. `why` says what was seen where it does not hold."""
+    """One step. `why` says what was seen where it does not hold, and `line` is the one of the
+    answer that it is about, 0 for none.
+    """
 
     name: str
     says: str
-    held: bool
+    holds: bool
     why: str = ""
+    line: int = 0
     hints: tuple[str, ...] = ()
 
 
@@ -40,19 +43,16 @@ class Verdict:
     @property
     def first_failed(self) -> StepResult | None:
         """The step whose hints are given."""
-        return next((step for step in self.steps if not step.held), None)
+        return next((step for step in self.steps if not step.holds), None)
 
 
-def encode(verdict: Verdict, token: str) -> str:
-    """A verdict as text, with the token that only the judge was given."""
-    return json.dumps({"token": token, "verdict": asdict(verdict)})
+def encode(verdict: Verdict) -> str:
+    """A verdict as text."""
+    return json.dumps(asdict(verdict))
 
 
-def decode(text: str, token: str) -> Verdict | None:
-    """The verdict in a text; None for one that the judge did not write."""
-    data: dict[str, Any] = json.loads(text)
-    if data.get("token") != token:
-        return None
-    fields = data["verdict"]
+def decode(text: str) -> Verdict:
+    """The inverse of `encode`."""
+    fields = json.loads(text)
     steps = tuple(StepResult(**{**s, "hints": tuple(s["hints"])}) for s in fields.pop("steps"))
     return Verdict(**fields, steps=steps)

@@ -10,6 +10,7 @@ from tclab.model.artifacts import Annotated, Artifact, Chain
 from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.kernel_rows import Candidates, KernelRow
+from tclab.model.kernels import TimedQuestion
 from tclab.model.runs import Provenance
 
 FORMAT = "tclab explain 4"
@@ -78,16 +79,18 @@ class Report(Artifact):
     """Everything that `tclab explain` says of one function. `title` is what was explained.
 
     `calls` are the arguments of each call in words; `target` is a GPU's name, '' for this machine.
-    `refusal` is why the target was refused; then there are only graphs, breaks and guards, or all
-    but machine code. `gaps` are parts that were refused while the rest is shown; `left_out` what
-    takes long and was not asked for. `fault` says why the stages could not be linked, where they
-    could not. `warnings` are what other packages said meanwhile.
+    `remarks` say what was done to get at the function; `timed` is what the target's GPU would time,
+    so that some kernels are of both ways. `refusal` is why the target was refused; then there are
+    only graphs, breaks and guards, or all but machine code. `gaps` are parts that were refused
+    while the rest is shown; `left_out` what takes long and was not asked for. `fault` says why the
+    stages could not be linked, where they could not. `warnings` are those of other packages.
     """
 
     calls: tuple[str, ...] = ()
     target: str = ""
     backward: bool = False
     remarks: tuple[str, ...] = ()
+    timed: tuple[TimedQuestion, ...] = ()
     refusal: Gap | None = None
     gaps: tuple[Gap, ...] = ()
     left_out: tuple[Gap, ...] = ()
@@ -123,9 +126,16 @@ class Report(Artifact):
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The inverse of `to_json`. ValueError for JSON of another kind."""
+        """The inverse of `to_json`. ValueError or TypeError for JSON of another kind."""
         data: Json = json.loads(text)
         if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
             raise ValueError(f"not a report of the format {FORMAT!r}")
-        report: Report = decode(data)
+        return cls.from_data(data)
+
+    @classmethod
+    def from_data(cls, data: Json) -> Report:
+        """The inverse of `encode`. TypeError for data of another kind."""
+        report = decode(data)
+        if not isinstance(report, cls):
+            raise TypeError("it has no report")
         return report

@@ -60,6 +60,10 @@ class Snippet:
     def topic(self) -> str:
         return self.name.split("/", 1)[0]
 
+    def claim(self, name: str) -> Claim | None:
+        """The claim called `name`; None where the file makes none of that name."""
+        return next((claim for claim in self.claims if claim.name == name), None)
+
     @property
     def tree(self) -> ast.Module:
         """The file's syntax, shared: not to be changed."""

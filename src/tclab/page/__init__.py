@@ -128,7 +128,8 @@ def verdicts(name: str) -> None:
     Each belief is a heading of the page. PageError names one that is not.
     """
     block, _, runs = _find(name)
-    block.emit(judged.of_snippet(block, state.build().book, name, runs))
+    page = state.build().book.pages[block.page]
+    block.emit(judged.of_snippet(block, page, name, runs))
 
 
 def beliefs() -> None:

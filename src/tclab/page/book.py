@@ -18,6 +18,7 @@ from tclab.errors import PageError, RunFailed, TclabError
 from tclab.labs import source as labs
 from tclab.labs.source import Lab
 from tclab.model import Provenance, Run, Snippet
+from tclab.page import verdict
 from tclab.page.prose import text
 from tclab.page.prose.sentences import Sentence
 from tclab.page.prose.text import PageText
@@ -227,9 +228,7 @@ def _failed(book: Book, run: Run) -> Iterator[TclabError]:
     for sentence in book.sentences:
         for name, claim in sentence.claims:
             if name == run.snippet and claim in false:
-                line = f"{book.all[name].file}:{false[claim].line}"
-                cause = f"no longer true: “{' '.join(sentence.text.split())}” ({line}, {claim})"
-                yield PageError(str(sentence), cause, "correct the sentence and the claim")
+                yield from verdict.problems(sentence, book.all[name], false[claim], run)
 
 
 def _first_use(book: Book, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from tclab.errors import PageError
 from tclab.model import Claim, Run, Snippet, Table, slug
-from tclab.page import downloads
+from tclab.page import downloads, verdict
 from tclab.page.book import Book
 from tclab.page.prose.sentences import Sentence, Value
 from tclab.page.prose.text import PageText
@@ -26,44 +26,14 @@ def problems(book: Book) -> list[PageError]:
 
 
 def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:
-    for name, claim in sentence.claims:
-        made = {c.name: c for c in book.snippet(name, str(sentence)).claims}
-        if claim not in made:
-            known = f"it makes: {', '.join(made)}" if made else "it makes none"
-            file = book.snippet(name, str(sentence)).file
-            step = f"name the assert in {file} (# claim: {claim}); {known}"
-            yield PageError(str(sentence), f"{_quoted(sentence)}: no claim {claim!r}", step)
+    for name, claim_name in sentence.claims:
+        snippet = book.snippet(name, str(sentence))
+        claim = snippet.claim(claim_name)
+        if claim is None:
+            yield verdict.no_claim(sentence, snippet, claim_name)
             continue
         for run in book.runs.get(name, ()):
-            if cause := untrue(made[claim], run):
-                place = f"{book.snippet(name, str(sentence)).file}:{made[claim].line}"
-                step = "correct the sentence, or the snippet"
-                text = f"{_quoted(sentence)} is not shown: {place}: {cause}"
-                yield PageError(str(sentence), text, step)
-
-
-def untrue(claim: Claim, run: Run) -> str:
-    """Why a run does not carry a claim of its snippet; '' where it does, or need not."""
-    where = f"on {made_on(run)}"
-    if not claim.only.holds(run.provenance.version):
-        return ""
-    noted = run.claim(claim.name)
-    if noted is None:
-        step = f"tclab record {run.environment} {run.snippet}"
-        return f"{claim.name} was not there yet when {run.environment} was recorded: {step}"
-    if not noted.reached:
-        return f"{claim.name} was not reached {where}"
-    return "" if noted.held else f"{claim.name} does not hold {where}: {noted.broken or noted.code}"
-
-
-def made_on(run: Run) -> str:
-    """``PyTorch 2.13.0, CPU``."""
-    return f"PyTorch {run.provenance.version.public}, {run.provenance.gpu or 'CPU'}"
-
-
-def _quoted(sentence: Sentence) -> str:
-    text = " ".join(sentence.text.split())
-    return f"“{text[:117]}…”" if len(text) > 120 else f"“{text}”"
+            yield from verdict.problems(sentence, snippet, claim, run)
 
 
 # --------------------------------------------------------------------------- what is shown
@@ -110,10 +80,11 @@ def _edited(text: str, edits: Iterable[_Edit], from_: int = 0) -> str:
 
 def _marked(sentence: Sentence, words: str, url: str, book: Book) -> str:
     marks = [_mark(sentence, url, book, name, claim) for name, claim in sentence.claims]
-    made = (_claim(book.snippet(n, str(sentence)), c, str(sentence)) for n, c in sentence.claims)
-    versions = dict.fromkeys(note for claim in made if (note := only(claim)))
-    notes = [*versions, *(_NOT_RUN for name, _ in sentence.claims if not book.runs.get(name))]
-    note = f" ({'; '.join(dict.fromkeys(notes))})" if notes else ""
+    snippets = ((book.snippet(name, str(sentence)), claim) for name, claim in sentence.claims)
+    clauses = [only(_claim(sentence, snippet, claim)) for snippet, claim in snippets]
+    missing = [_NOT_RUN for name, _ in sentence.claims if not book.runs.get(name)]
+    notes = dict.fromkeys(filter(None, [*clauses, *missing]))
+    note = f" ({'; '.join(notes)})" if notes else ""
     return f'<span class="tclab-sentence">{words}{note}</span>{"".join(marks)}'
 
 
@@ -122,19 +93,18 @@ def only(claim: Claim) -> str:
     return ", ".join(_WORDS[operator].format(v.short) for operator, v in claim.only.bounds)
 
 
-def _claim(snippet: Snippet, name: str, place: str) -> Claim:
-    for claim in snippet.claims:
-        if claim.name == name:
-            return claim
-    raise PageError(place, f"snippets/{snippet.name}.py makes no claim {name!r}", "name it there")
+def _claim(sentence: Sentence, snippet: Snippet, name: str) -> Claim:
+    if claim := snippet.claim(name):
+        return claim
+    raise verdict.no_claim(sentence, snippet, name)
 
 
 def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) -> str:
     """The link from a sentence to the line that proves it."""
     snippet = book.snippet(name, str(sentence))
-    claim = _claim(snippet, claim_name, str(sentence))
+    claim = _claim(sentence, snippet, claim_name)
     runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
-    held = "; ".join(dict.fromkeys(map(made_on, runs)))
+    held = "; ".join(dict.fromkeys(map(verdict.made_on, runs)))
     title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
     hidden = tag("span", esc("proof"), class_="tclab-sr", data_search_exclude="")
@@ -168,7 +138,7 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
 def number(value: Value, book: Book) -> Html:
     """A value as a number with its unit, which says where it was measured when pointed at."""
     run = _run(value, book)
-    title = f"snippets/{run.snippet}.py, {made_on(run)}, {run.provenance.date}"
+    title = f"snippets/{run.snippet}.py, {verdict.made_on(run)}, {run.provenance.date}"
     return tag("span", esc(number_text(value, book)), class_="tclab-number", title=title)
 
 

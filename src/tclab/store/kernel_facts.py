@@ -28,7 +28,10 @@ _SHARED = re.compile(r"(\w+) \(([^)]*)\)")
 # op0 with op6_op7: no shared data; op1 with op6: no shared data
 _REFUSED = re.compile(r"(\w+) with (\w+): (.*?)(?:; (?=\w+ with \w+: )|$)", re.DOTALL)
 # XBLOCK=2, num_warps=2, num_stages=1 (first of 3 candidates; the GPU would time them)
-_CONFIGURATION = re.compile(r"([^(]*?)(?: \((?:first )?of (\d+) candidates(, as timed)?.*)?")
+_CONFIGURATION = re.compile(
+    r"((?:\w+=[^,()]+, )*)num_warps=(\d+), num_stages=(\d+)"
+    r"(?: \((?:first )?of (\d+) candidates(, as timed)?.*)?"
+)
 # 44% (28 of 64 warps), bounded by registers and blocks
 _OCCUPANCY = re.compile(r"\d+% \((\d+) of (\d+) warps\), bounded by (.*)")
 # timing on the GPU: addmm of [8, 64] @ [64, 10], m.py:3 (return x @ w); mm of …
@@ -99,13 +102,14 @@ def _not_fused(text: str) -> tuple[NotFused, ...]:
 
 
 def _configuration(words: dict[str, str]) -> Configuration | None:
-    match = _CONFIGURATION.fullmatch(words.pop("config", ""))
-    if not match or not match[1]:
+    match = _CONFIGURATION.fullmatch(words.get("config", ""))
+    if not match:
         return None
-    settings = dict(part.split("=", 1) for part in match[1].split(", "))
-    warps, stages = int(settings.pop("num_warps")), int(settings.pop("num_stages"))
-    constants = tuple((name, int(v) if v.isdecimal() else v) for name, v in settings.items())
-    return Configuration(Config(constants, warps, stages), int(match[2] or 1), bool(match[3]))
+    del words["config"]
+    settings = (part.split("=", 1) for part in match[1].split(", ") if part)
+    constants = tuple((name, int(v) if v.isdecimal() else v) for name, v in settings)
+    config = Config(constants, int(match[2]), int(match[3]))
+    return Configuration(config, int(match[4] or 1), bool(match[5]))
 
 
 def _resources(words: dict[str, str], chosen: Configuration | None) -> Resources | None:

@@ -1,1 +1,1 @@
-"""Targets against the device: a corpus of functions, compiled on both sides and compared."""
+"""Targets against the device: the examples of `tclab.catalog`, compiled on both and compared."""

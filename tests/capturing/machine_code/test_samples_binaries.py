@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tclab.capturing.machine_code import cpp, positions, triton
+from tclab.model import Resources
 from tests.samples.replay import VERSIONS, since, text
 
 each_version = pytest.mark.parametrize("version", VERSIONS)
@@ -75,12 +76,8 @@ def test_instructions_and_what_follows_them(version, tools):
 @each_version
 @pytest.mark.usefixtures("tools")
 def test_resources(version):
-    assert triton.resources(b"") == {
-        "registers per thread": since({"2.11": "15", "2.14": "14"}, version),
-        "stack bytes": "0",
-        "shared memory bytes": "1024",
-        "spilled bytes": "0",
-    }
+    registers = since({"2.11": 15, "2.14": 14}, version)
+    assert triton.resources(b"") == Resources(registers, spilled=0, shared=1024, stack=0)
 
 
 @each_version

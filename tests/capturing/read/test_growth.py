@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tclab.capturing.chain.resolve import Origins, Shown
+from tclab.capturing.chain.resolve import Origins, ShownGraph
 from tclab.capturing.read import output_code
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.trace.notes import GraphNote, NodeNote
@@ -35,7 +35,7 @@ def joint(count: int) -> Counted:
 @pytest.mark.parametrize("count", [10, 200])
 def test_gradients_find_their_forward_without_going_through_all_nodes(count):
     nodes = joint(count)
-    shown = Shown("joint", 0, GraphNote(2, "", nodes), "0/0")
+    shown = ShownGraph("joint", 0, GraphNote(2, "", nodes), "0/0")
     parents = Origins().parents(shown)
     assert nodes.times == 3
     assert parents["cos_7"] == (shown.key("sin_7"),)

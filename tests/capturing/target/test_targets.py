@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
 
 from tclab import targets
-from tclab.targets import TargetError
+from tclab.targets import TARGETS, Target, TargetError
+from tclab.verify.attention import check, replay
 
 
 @pytest.mark.parametrize(
@@ -34,3 +38,28 @@ def test_every_target_has_a_source_and_sane_numbers() -> None:
         assert 10 < target.sm_count < 200
         assert target.architecture.shared_memory_per_block_optin >= 2**16
         assert target.facts()["device"] == target.device
+
+
+def lacks(target: Target) -> Iterator[str]:
+    """What a target needs beside its entry, and has not (the guide says how to add one)."""
+    capability = ".".join(map(str, target.capability))
+    if f"sm_{target.arch}" not in targets.names():
+        yield f"sm_{target.arch} in _OF_CAPABILITY of targets.py"
+    if capability not in check.CAPABILITIES:
+        yield f"{capability} in CAPABILITIES of verify/attention/check.py"
+    if target.capability not in {column.capability for column in replay.read().columns}:
+        yield f"answers for {capability} in verify/attention/answers.txt"
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_a_target_is_complete(target: Target) -> None:
+    assert not list(lacks(target))
+
+
+def test_what_a_new_target_lacks_is_named() -> None:
+    newer = replace(TARGETS["h100"].architecture, capability=(13, 0))
+    missing = list(lacks(replace(TARGETS["h100"], name="x100", architecture=newer)))
+    assert [line.partition(" in ")[2] for line in missing] == [
+        *("_OF_CAPABILITY of targets.py", "CAPABILITIES of verify/attention/check.py"),
+        "verify/attention/answers.txt",
+    ]

@@ -78,6 +78,6 @@ def peak(device: str) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def held(device: str) -> int:
+def reserved(device: str) -> int:
     """Bytes that PyTorch keeps of the device, the memory of CUDA graphs included; 0 on a CPU."""
     return int(torch.cuda.memory_reserved()) if device == "cuda" else 0

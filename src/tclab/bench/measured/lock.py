@@ -10,7 +10,7 @@ _locked: set[str] = set()
 
 
 @contextmanager
-def alone(path: str) -> Iterator[None]:
+def exclusive(path: str) -> Iterator[None]:
     """Hold the lock of this path; '' holds nothing, and who holds it already goes on."""
     if not path or path in _locked:
         yield

@@ -56,8 +56,8 @@ def count_bytes() -> None:
         set_logs(inductor_metrics=True)
 
 
-def tune_alone(alone: Callable[[], AbstractContextManager[None]]) -> None:
-    """Let Inductor time its candidates only while `alone` holds: others use the same GPU."""
+def tune_alone(exclusive: Callable[[], AbstractContextManager[None]]) -> None:
+    """Let Inductor time its candidates only while `exclusive` holds: others use the same GPU."""
     if gone(NAMES[3:4]):
         return
     from torch._inductor.runtime.benchmarking import InductorBenchmarker
@@ -65,7 +65,7 @@ def tune_alone(alone: Callable[[], AbstractContextManager[None]]) -> None:
     timed = InductorBenchmarker.benchmark_gpu
 
     def benchmark_gpu(self: Any, *arguments: Any, **options: Any) -> Any:
-        with alone():
+        with exclusive():
             return timed(self, *arguments, **options)
 
     InductorBenchmarker.benchmark_gpu = benchmark_gpu

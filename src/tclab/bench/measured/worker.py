@@ -19,12 +19,11 @@ from torch.utils.flop_counter import FlopCounterMode
 from tclab.bench.case import EAGER, Case
 from tclab.bench.measured import device as devices
 from tclab.bench.measured import private
-from tclab.bench.measured.lock import alone
+from tclab.bench.measured.lock import exclusive
 from tclab.bench.measured.modes import callable_of
-from tclab.bench.measured.outcome import error, nbytes, tensors
 from tclab.bench.rows import Facts
 from tclab.bench.task import Task
-from tclab.catalog.subject import Subject, eager
+from tclab.catalog.subject import Subject, eager, error, nbytes, tensors
 from tclab.scrub import scrub
 
 MOST_SETS = 24
@@ -34,7 +33,7 @@ _STEADY = 1.25  # a call is warm once it takes at most this times the least
 def work(task: Task, pipe: Connection) -> None:
     """Prepare, say how that went, and time stretches until told to end."""
     try:
-        prepared = Prepared(task)
+        prepared = PreparedCase(task)
     except Exception as problem:
         pipe.send({"status": status_of(problem, task.case), "reason": reason_of(problem)})
         return
@@ -72,7 +71,7 @@ def build(case: Case, device: str) -> Subject:
     return subject
 
 
-class Prepared:
+class PreparedCase:
     """A case in one mode, warm and checked. `facts` are what a row keeps of it."""
 
     def __init__(self, task: Task) -> None:
@@ -86,11 +85,11 @@ class Prepared:
         self.facts["build_s"] = time.perf_counter() - start
         self.run = callable_of(self.subject, task.mode, self.inputs[0])
         self._warm_up()
-        with alone(task.lock):
+        with exclusive(task.lock):
             self.status, self.reason = self._checked()
             self._count(task.mode)
         self._let_go()
-        self.facts["held_bytes"] = devices.held(task.device)
+        self.facts["held_bytes"] = devices.reserved(task.device)
 
     def _surroundings(self, task: Task) -> None:
         os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(task.cache, "inductor")
@@ -99,7 +98,7 @@ class Prepared:
         torch.set_float32_matmul_precision("high" if task.device == "cuda" else "highest")
         private.count_bytes()
         if task.device == "cuda":
-            private.tune_alone(functools.partial(alone, task.lock))
+            private.tune_alone(functools.partial(exclusive, task.lock))
 
     def _input_sets(self) -> list[tuple[Any, ...]]:
         """As many as it takes to be twice the last cache, up to `MOST_SETS`."""

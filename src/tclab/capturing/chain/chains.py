@@ -13,7 +13,7 @@ from tclab.capturing.chain.graphs import bytecode_panes, graph_pane, python_pane
 from tclab.capturing.chain.inductor import ir_pane, kernel_pane
 from tclab.capturing.chain.machine import machine_panes
 from tclab.capturing.chain.resolve import Origins
-from tclab.capturing.machine_code import cpp, long
+from tclab.capturing.machine_code import cpp, size_limit
 from tclab.capturing.machine_code.cpp import Assembly
 from tclab.capturing.read.bytecode import Rewritten
 from tclab.capturing.read.units import Unit
@@ -80,9 +80,9 @@ class _Captured:
                     yield graph_pane(graph, index, self.origins)
 
     def _stacks(self, compile_id: str) -> Iterator[str]:
-        for shown in self.origins.shown.values():
-            if shown.compile_id == compile_id:
-                yield from (node.stack for node in shown.note.nodes if node.stack)
+        for graph in self.origins.shown_graphs.values():
+            if graph.compile_id == compile_id:
+                yield from (node.stack for node in graph.note.nodes if node.stack)
 
 
 def _closed(panes: list[Listing]) -> tuple[Listing, ...]:
@@ -96,8 +96,8 @@ def _closed(panes: list[Listing]) -> tuple[Listing, ...]:
 
 
 def _only(lines: Mapping[int, links.Keys], keys: set[str]) -> dict[int, links.Keys]:
-    kept = {line: tuple(k for k in several if k in keys) for line, several in lines.items()}
-    return {line: several for line, several in kept.items() if several}
+    remaining = {line: tuple(k for k in several if k in keys) for line, several in lines.items()}
+    return {line: several for line, several in remaining.items() if several}
 
 
 # ------------------------------------------------------------------------------ units
@@ -133,7 +133,7 @@ def _kernel_panes(
 def _assemblies(unit: Unit, captured: _Captured) -> dict[str, Assembly]:
     """The instructions of each C++ kernel, as far as they can be had, by name."""
     commands = captured.commands
-    short = long.short(unit.output.cpp_sources(), captured.most_lines)
+    short = size_limit.within(unit.output.cpp_sources(), captured.most_lines)
     sources = dict(islice(short.items(), _MOST_ASSEMBLED))
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = {

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tclab import spans, user_lines
-from tclab.capturing.chain.resolve import Origins, Shown, python_keys
+from tclab.capturing.chain.resolve import Origins, ShownGraph, python_keys
 from tclab.capturing.read import frames, printed_graph
 from tclab.capturing.read.bytecode import Rewritten
 from tclab.capturing.trace.notes import NodeNote
@@ -23,9 +23,9 @@ def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
     """A graph as it is shown, each node linked to what it was made from."""
     above: LineKeys = {}
     marks: LineKeys = {}
-    shown = origins.shown.get((graph.stage, index))
-    of_nodes = _origins(shown, origins) if shown else {}
-    for line, name in _lines(graph, shown):
+    shown_graph = origins.shown_graphs.get((graph.stage, index))
+    of_nodes = _origins(shown_graph, origins) if shown_graph else {}
+    for line, name in _lines(graph, shown_graph):
         marks[line] = (*marks.get(line, ()), links.node(graph.stage, index, name))
         if keys := of_nodes.get(name, ()):
             above[line] = links.joined((above.get(line, ()), keys))
@@ -34,11 +34,11 @@ def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
     )
 
 
-def _lines(graph: Graph, shown: Shown | None) -> list[tuple[int, str]]:
+def _lines(graph: Graph, shown_graph: ShownGraph | None) -> list[tuple[int, str]]:
     """Line and name of each node. Several inputs may stand on one line."""
     places = {name: line for line, name in printed_graph.parse(graph.code).lines.items()}
     lines = graph.code.splitlines()
-    for node in shown.note.nodes if shown else ():
+    for node in shown_graph.note.nodes if shown_graph else ():
         if node.name not in places and node.op == "placeholder":
             # def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 4][4, 1]cpu"):
             declared = re.compile(rf"\b{re.escape(node.name)}\s*[:,)]")
@@ -47,18 +47,18 @@ def _lines(graph: Graph, shown: Shown | None) -> list[tuple[int, str]]:
     return [(line, name) for name, line in places.items()]
 
 
-def _origins(shown: Shown, origins: Origins) -> dict[str, links.Keys]:
+def _origins(shown_graph: ShownGraph, origins: Origins) -> dict[str, links.Keys]:
     """Dynamo's nodes come from lines and instructions; others from nodes, else from lines."""
-    nodes = shown.note.nodes
-    if shown.stage == "dynamo":
-        return {n.name: python_keys(n.stack) + _instruction(shown, n) for n in nodes}
-    parents = origins.parents(shown)
+    nodes = shown_graph.note.nodes
+    if shown_graph.stage == "dynamo":
+        return {n.name: python_keys(n.stack) + _instruction(shown_graph, n) for n in nodes}
+    parents = origins.parents(shown_graph)
     return {node.name: parents[node.name] or python_keys(node.stack) for node in nodes}
 
 
-def _instruction(shown: Shown, node: NodeNote) -> links.Keys:
+def _instruction(shown_graph: ShownGraph, node: NodeNote) -> links.Keys:
     """The key of the instruction that Dynamo was at when it made a node."""
-    return () if node.offset is None else (links.bytecode(shown.compile_id, node.offset),)
+    return () if node.offset is None else (links.bytecode(shown_graph.compile_id, node.offset),)
 
 
 # ------------------------------------------------------------------------------ bytecode
@@ -71,8 +71,8 @@ def bytecode_panes(compiles: Iterable[Rewritten], compile_id: str) -> list[Listi
 
 
 def _bytecode(compiled: Rewritten) -> Listing:
-    shown = compiled.instructions()
-    marks = {line: (links.bytecode(compiled.compile_id, i.offset),) for line, i in shown}
+    instructions = compiled.instructions()
+    marks = {line: (links.bytecode(compiled.compile_id, i.offset),) for line, i in instructions}
     return replace(compiled.original, marks=marks)
 
 
@@ -107,9 +107,9 @@ def _holds(pane: Listing, file: str, line: int) -> bool:
 
 
 def _python(file: str, span: Span, code: str, used: set[str]) -> Listing:
-    shown, first, name = scrub(file), span.first, span.name or "line"
+    place, first, name = scrub(file), span.first, span.name or "line"
     code = code if code.endswith("\n") else code + "\n"
-    keys = ((n, links.python(shown, first + n - 1)) for n in range(1, code.count("\n") + 1))
+    keys = ((n, links.python(place, first + n - 1)) for n in range(1, code.count("\n") + 1))
     marks = {number: (key,) for number, key in keys if key in used}
-    title, ident = f"{name} in {shown}", f"python-{slug(name)}-{first}"
-    return Listing(title, ident, code, "python", "python", shown, first, marks=marks)
+    title, ident = f"{name} in {place}", f"python-{slug(name)}-{first}"
+    return Listing(title, ident, code, "python", "python", place, first, marks=marks)

@@ -111,8 +111,8 @@ def _keys(written: list[Line], unit: int, origins: Origins) -> links.Keys:
 def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Line]]:
     """Line number → what was written as this line of the kernel; nothing where it is not sure.
 
-    A writer writes all lines of a run. Where several wrote the same, for different nodes, order
-    tells, if each one's is still there.
+    A writer writes all lines of a run. Several may write the same text for different nodes: if
+    the kernel still has the text of each of them, the first is the first writer's, and so on.
     """
     lines = list(lines)
     writers = {line.writer: _Writer() for line in lines}
@@ -127,8 +127,8 @@ def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Li
         if len(able) == alike[text]:
             able = [able[turns[text]]]
         turns[text] += 1
-        for number, shown in run.items():
-            same = [x for w in able for x in w.find(shown)]
+        for number, code in run.items():
+            same = [x for w in able for x in w.find(code)]
             written[number] = same if len({x.marks for x in same}) == 1 else []
     return written
 

@@ -20,7 +20,7 @@ from tclab.model import SourceLine, links
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownGraph:
     """A graph that the capture shows, the number `index` of its stage."""
 
     stage: str
@@ -51,10 +51,10 @@ class Shown:
 class Origins:
     """The graphs that a capture shows, and what each node of any graph was made from."""
 
-    shown: dict[tuple[str, int], Shown] = field(default_factory=dict)
+    shown_graphs: dict[tuple[str, int], ShownGraph] = field(default_factory=dict)
     _graphs: dict[int, GraphNote] = field(default_factory=dict)
     _nodes: dict[tuple[int, str], NodeNote] = field(default_factory=dict)
-    _by_number: dict[int, Shown] = field(default_factory=dict)
+    _by_number: dict[int, ShownGraph] = field(default_factory=dict)
 
     @classmethod
     def read(cls, trace: Trace) -> Origins:
@@ -78,8 +78,8 @@ class Origins:
         """The event's graph is the last one that was printed with its text."""
         same = (g for g in reversed(self._graphs.values()) if g.text == event.payload)
         if (note := next(same, None)) is not None:
-            shown = Shown(stage, index, note, event.compile_id)
-            self.shown[stage, index] = self._by_number[note.number] = shown
+            graph = ShownGraph(stage, index, note, event.compile_id)
+            self.shown_graphs[stage, index] = self._by_number[note.number] = graph
 
     def keys(self, marks: Marks) -> links.Keys:
         """The nodes that marks mean, in the nearest graph that is shown."""
@@ -91,36 +91,36 @@ class Origins:
             if mark in seen:
                 continue
             seen.add(mark)
-            if shown := self._by_number.get(mark[0]):
-                keys[shown.key(mark[1])] = None
+            if graph := self._by_number.get(mark[0]):
+                keys[graph.key(mark[1])] = None
             elif node := self._nodes.get(mark):
                 waiting += reversed(node.marks)
         return tuple(keys)
 
-    def parents(self, shown: Shown) -> dict[str, links.Keys]:
+    def parents(self, graph: ShownGraph) -> dict[str, links.Keys]:
         """Each node of a graph → the nodes of earlier graphs it was made from."""
-        parents = {node.name: self.keys(node.marks) for node in shown.note.nodes}
-        for node in shown.note.nodes:
+        parents = {node.name: self.keys(node.marks) for node in graph.note.nodes}
+        for node in graph.note.nodes:
             if not parents[node.name]:
-                parents[node.name] = self._gradient(node, shown) or self._argument(node, shown)
+                parents[node.name] = self._gradient(node, graph) or self._argument(node, graph)
         return parents
 
-    def _gradient(self, node: NodeNote, shown: Shown) -> links.Keys:
+    def _gradient(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
         """The nodes a gradient's node is the gradient of: PyTorch gives both one number and
         the gradient the stack of its forward.
         """
-        if shown.stage != "joint" or node.seq_nr is None or not node.op.startswith("call"):
+        if graph.stage != "joint" or node.seq_nr is None or not node.op.startswith("call"):
             return ()
         stack = user_stack(node.stack)
-        forward = shown.of_number.get(node.seq_nr, ())
-        return tuple(shown.key(n.name) for n in forward if user_stack(n.stack) == stack)
+        forward = graph.of_number.get(node.seq_nr, ())
+        return tuple(graph.key(n.name) for n in forward if user_stack(n.stack) == stack)
 
-    def _argument(self, node: NodeNote, shown: Shown) -> links.Keys:
+    def _argument(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
         """The input of the Dynamo graph that an input of AOTAutograd's graph is."""
         if node.argument is None or node.op != "placeholder":
             return ()
-        for dynamo in self.shown.values():
-            same = dynamo.stage == "dynamo" and dynamo.compile_id == shown.compile_id
+        for dynamo in self.shown_graphs.values():
+            same = dynamo.stage == "dynamo" and dynamo.compile_id == graph.compile_id
             if same and node.argument < len(dynamo.inputs):
                 return (dynamo.key(dynamo.inputs[node.argument]),)
         return ()

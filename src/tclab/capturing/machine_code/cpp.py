@@ -91,7 +91,7 @@ def begun_ahead(most_lines: int | None) -> Iterator[None]:
     _begun.clear()
     pool = ThreadPoolExecutor(1)
     try:
-        with cpp_commands.told(begin):
+        with cpp_commands.notifying(begin):
             yield
     finally:
         pool.shutdown(wait=False)
@@ -132,12 +132,12 @@ def _objdump(file: Path, command: str) -> str:
 
 def _object_only(command: list[str], file: str) -> list[str]:
     """The command with `file` in place of its own, that makes an object with tables."""
-    kept: list[str] = []
+    words: list[str] = []
     for before, word in zip(["", *command], command):
         if before == "-o" or word in ("-o", "-shared", "-c") or word.startswith(("-l", "-L")):
             continue
-        kept.append(file if word.endswith(".cpp") else word)
-    return [*kept, "-c", "-g"]
+        words.append(file if word.endswith(".cpp") else word)
+    return [*words, "-c", "-g"]
 
 
 # ------------------------------------------------------------------------------ reading

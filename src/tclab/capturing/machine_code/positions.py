@@ -51,19 +51,19 @@ _ANY = re.compile(r"#loc\d*")
 def mlir_positions(code: str) -> Positions:
     """Positions of TTIR and TTGIR; a line that opens a region has its closing line's."""
     defined = dict(_DEFINED.findall(code))
-    found: Positions = {}
+    positions: Positions = {}
     open_lines: list[int] = []
     for number, line in enumerate(code.splitlines(), 1):
         text = line.strip()
         opened = open_lines.pop() if text.startswith("}") and open_lines else None
         if not text.startswith("#loc") and (used := _USED.search(text)):
-            positions = _resolve(used[1], defined)
+            several = _resolve(used[1], defined)
             for place in (opened, number):
-                if place is not None and positions:
-                    found[place] = positions
+                if place is not None and several:
+                    positions[place] = several
         if text.endswith("{"):
             open_lines.append(number)
-    return found
+    return positions
 
 
 def _resolve(name: str, defined: Mapping[str, str]) -> tuple[Position, ...]:
@@ -99,12 +99,12 @@ _FILENAME = re.compile(r'filename: "([^"]*)"')
 def llvm_positions(code: str) -> Positions:
     """Positions of LLVM IR, by its debug metadata."""
     metadata = {m[1]: (m[2], m[3]) for m in _METADATA.finditer(code)}
-    found: Positions = {}
+    positions: Positions = {}
     for number, line in enumerate(code.splitlines(), 1):
         used = [] if line.startswith("!") else _DEBUG.findall(line)
         if used and (position := _located(used[-1], metadata)):
-            found[number] = (position,)
-    return found
+            positions[number] = (position,)
+    return positions
 
 
 def _located(number: str, metadata: Mapping[str, tuple[str, str]]) -> Position:
@@ -161,7 +161,7 @@ def ptx_positions(code: str) -> Positions:
     """
     files = {number: base(name) for number, name in _PTX_FILE.findall(code)}
     last: dict[tuple[str, ...], Position] = {}
-    found: Positions = {}
+    positions: Positions = {}
     current: Position = ()
     inline = False
     for number, line in enumerate(code.splitlines(), 1):
@@ -171,8 +171,8 @@ def ptx_positions(code: str) -> Positions:
             if not inline:
                 current = last[match.group(1, 2, 3)] = _ptx_position(match, files, last)
         elif current and is_ptx(line):
-            found[number] = (current,)
-    return found
+            positions[number] = (current,)
+    return positions
 
 
 def _ptx_position(match: re.Match[str], files: Mapping[str, str],
@@ -218,7 +218,7 @@ def padding_lines(lines: list[str]) -> set[int]:
     """Lines (from 1) of what the assembler puts after a kernel's end: a branch to itself, and
     NOPs up to the next boundary. They come from no line of the kernel.
     """
-    found: set[int] = set()
+    padding: set[int] = set()
     label = ""
     ended = False
     for number, line in enumerate(lines, 1):
@@ -228,6 +228,6 @@ def padding_lines(lines: list[str]) -> set[int]:
             branch = _BRANCH.search(line)
             ended = ended or bool(branch and label and branch[1] == label and "@" not in line)
             if ended:
-                found.add(number)
+                padding.add(number)
             label = ""
-    return found
+    return padding

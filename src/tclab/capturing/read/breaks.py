@@ -36,12 +36,12 @@ def breaks(trace: Trace) -> Breaks:
     """All graph breaks, and the number of graphs of distinct code (recompiles not counted)."""
     of = frames(trace)
     lost = _lost(trace)
-    kept: list[tuple[str, Break]] = []  # the frame's number, the break
+    distinct: list[tuple[str, Break]] = []  # the frame's number, the break
     for event in trace.named("dynamo_graph_break_reason"):
         new = event.frame, _read(event, of.get(event.compile_id), event.compile_id in lost)
-        if not any(_same(new, old) for old in kept):
-            kept.append(new)
-    announced = [one for _, one in kept]
+        if not any(_same(new, old) for old in distinct):
+            distinct.append(new)
+    announced = [one for _, one in distinct]
     graphs = len({e.frame for e in trace.named("dynamo_output_graph")})
     several = (*announced, *_unannounced(trace, of, lost))
     return Breaks("Graph breaks", "breaks", several, graphs)

@@ -51,9 +51,9 @@ def _rewritten(event: Event[tuple[CodeType, CodeType]], suffix: str, trace: Trac
 
 def shown_instructions(text: str, code: CodeType) -> list[tuple[int, dis.Instruction]]:
     """Each printed line (from 1) with its instruction; nothing if they do not pair up."""
-    shown = instruction_lines(text)
+    lines = instruction_lines(text)
     instructions = list(dis.get_instructions(code))
-    return list(zip(shown, instructions)) if len(shown) == len(instructions) else []
+    return list(zip(lines, instructions)) if len(lines) == len(instructions) else []
 
 
 def instruction_lines(text: str) -> list[int]:

@@ -58,8 +58,8 @@ def _tree(payload: str, files: dict[str, str]) -> str:
     """The tree without the measured latency, which differs from run to run, and with the
     files of comments, which PyTorch cuts at the left, named like everywhere else.
     """
-    kept = [line for line in payload.splitlines() if not line.startswith("Guard latency")]
-    return whole_files("\n".join(kept).strip("\n") + "\n", files)
+    lines = [line for line in payload.splitlines() if not line.startswith("Guard latency")]
+    return whole_files("\n".join(lines).strip("\n") + "\n", files)
 
 
 def whole_files(text: str, files: dict[str, str]) -> str:

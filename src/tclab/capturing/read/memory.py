@@ -29,13 +29,13 @@ def run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
     moments = [e for e in events if e.get("name") == _MEMORY]
     moments.sort(key=lambda event: (event["ts"], event["args"].get("Ev Idx", 0)))
     operations = sorted(_spans(events, "cpu_op"))
-    phases, held = [], 0
+    phases, allocated = [], 0
     for begin, end, name in sorted(_spans(events, "user_annotation")):
         inside = [event for event in moments if begin <= event["ts"] <= end]
         curve = []
         for event in inside:
-            held += event["args"]["Bytes"]
-            curve.append(Moment(held, _during(event["ts"], operations)))
+            allocated += event["args"]["Bytes"]
+            curve.append(Moment(allocated, _during(event["ts"], operations)))
         phases.append(MemoryPhase(name.removeprefix(MARK), tuple(curve)))
     return MemoryRun(label, tuple(phases))
 

@@ -42,8 +42,8 @@ def _partition(index: int, cut: dict[str, CutValue], forward: Graph, backward: G
         for node in forward.nodes
         if node.name in cut
     ]
-    kept = {value.storage for value in values if value.fate == "saved"}
-    values = [_kept_as_a_view(value) if value.storage in kept else value for value in values]
+    saved = {value.storage for value in values if value.fate == "saved"}
+    values = [_kept_as_a_view(value) if value.storage in saved else value for value in values]
     name = f"partition-{index}" if index else "partition"
     return Partition("What is kept for the backward", name, tuple(values), forward.compile_id)
 

@@ -16,13 +16,13 @@ from tclab.scrub import scrub
 
 def attempts(code: CodeType, values: dict[str, object]) -> tuple[Attempt, ...]:
     """What a call with these local values would try, up to the entry that holds."""
-    tried: list[Attempt] = []
+    tries: list[Attempt] = []
     for entry in compiler.entries(code):
         failed = first_line(compiler.failed_guard(entry, values))
-        tried.append(Attempt(entry_id(entry), failed))
+        tries.append(Attempt(entry_id(entry), failed))
         if not failed:
             break
-    return tuple(tried)
+    return tuple(tries)
 
 
 def first_line(verbose: str) -> str:
@@ -40,12 +40,12 @@ def entry_id(entry: Any) -> str:
 
 def observed(code: CodeType, values: dict[str, object], run: Callable[[], object]) -> CachedCall:
     """Try, then call: what was tried, and the entry that the call made."""
-    tried = attempts(code, values)
+    tries = attempts(code, values)
     before = {entry_id(entry) for entry in compiler.entries(code)}
     run()
     after = [entry_id(entry) for entry in compiler.entries(code)]
-    made = next((entry for entry in after if entry not in before), "")
-    return CachedCall(in_short(values), tried, made)
+    new_entry = next((entry for entry in after if entry not in before), "")
+    return CachedCall(in_short(values), tries, new_entry)
 
 
 def arguments(fn: Callable[..., Any], args: tuple[object, ...]) -> dict[str, object]:
@@ -57,8 +57,8 @@ def arguments(fn: Callable[..., Any], args: tuple[object, ...]) -> dict[str, obj
 
 def in_short(values: dict[str, object]) -> str:
     """Arguments as a row's heading, without a module's own: ``x[8, 4], power=2``."""
-    shown = {n: v for n, v in values.items() if not isinstance(v, torch.nn.Module)}
-    return ", ".join(_one(name, value) for name, value in shown.items())
+    plain = {n: v for n, v in values.items() if not isinstance(v, torch.nn.Module)}
+    return ", ".join(_one(name, value) for name, value in plain.items())
 
 
 def _one(name: str, value: object) -> str:

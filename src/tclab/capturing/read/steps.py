@@ -23,13 +23,13 @@ _OPENING, _CLOSING = "([{<", ")]}>"
 def steps(trace: Trace) -> Steps:
     """Every instruction that was executed in the last attempt at each frame, in order."""
     notes = [event.data for event in trace.named(names.STEP)]
-    made = list(_made(notes))
-    read = (_step(note, nodes) for note, nodes in zip(notes, made, strict=True))
-    kept = tuple(step for step in read if step is not None)
-    return Steps("Dynamo, instruction by instruction", "steps", kept)
+    added = list(_added(notes))
+    read = (_step(note, nodes) for note, nodes in zip(notes, added, strict=True))
+    executed = tuple(step for step in read if step is not None)
+    return Steps("Dynamo, instruction by instruction", "steps", executed)
 
 
-def _made(notes: Sequence[StepNote]) -> Iterator[tuple[str, ...]]:
+def _added(notes: Sequence[StepNote]) -> Iterator[tuple[str, ...]]:
     """The nodes that each instruction added: those there at the next one, and not yet at it."""
     for note, after in zip(notes, [*notes[1:], None]):
         added = after.nodes[len(note.nodes) :] if after is not None else ()

@@ -111,14 +111,14 @@ def _closed(stack: list[tuple[str, float]], name: str, now: float) -> Iterator[S
 def _as_chart(spans: list[Span]) -> Chart:
     first = min((begin for begin, *_ in spans), default=0.0)
     whole = max((begin + length for begin, length, _ in spans), default=first) - first
-    kept = [span for span in spans if span[1] >= whole / 100]
+    long_enough = [span for span in spans if span[1] >= whole / 100]
     return Chart(
         title="Timeline of the compile",
         name="timeline",
-        x=tuple(phase for *_, phase in kept),
+        x=tuple(phase for *_, phase in long_enough),
         series={
-            "begin": tuple(begin - first for begin, *_ in kept),
-            "length": tuple(length for _, length, _ in kept),
+            "begin": tuple(begin - first for begin, *_ in long_enough),
+            "length": tuple(length for _, length, _ in long_enough),
         },
         x_label="phase",
         y_label="seconds",

@@ -92,7 +92,9 @@ class Unit:
 def units(trace: Trace, post_grad: tuple[Graph, ...]) -> tuple[Unit, ...]:
     """Each Inductor compile, in order; they do not nest. `post_grad` are the graphs lowered."""
     unique = _Unique()
-    return tuple(heard.unit(index, unique) for index, heard in enumerate(_heard(trace, post_grad)))
+    return tuple(
+        events.unit(index, unique) for index, events in enumerate(_by_compile(trace, post_grad))
+    )
 
 
 def fusion(units: tuple[Unit, ...]) -> Listing:
@@ -121,7 +123,7 @@ class _Unique:
 
 
 @dataclass
-class _Heard:
+class _CompileEvents:
     """The events of one Inductor compile."""
 
     compile_id: str
@@ -169,15 +171,15 @@ class _Heard:
         return unit
 
 
-def _heard(trace: Trace, post_grad: tuple[Graph, ...]) -> Iterator[_Heard]:
+def _by_compile(trace: Trace, post_grad: tuple[Graph, ...]) -> Iterator[_CompileEvents]:
     graphs = iter(post_grad)
-    current: _Heard | None = None
+    current: _CompileEvents | None = None
     for event in trace.named(_GRAPH, *_EVENTS):
         if event.name == _GRAPH or current is None:
             if current is not None:
                 yield current
             graph = next(graphs, None) if event.name == _GRAPH else None
-            current = _Heard(event.compile_id, graph)
+            current = _CompileEvents(event.compile_id, graph)
         current.take(event)
     if current is not None:
         yield current

@@ -40,7 +40,7 @@ from tclab.model import Candidates
 from tclab.targets import Target, TargetError, get
 
 #: Arguments of one call, and those by name.
-Call = tuple[tuple[Any, ...], Mapping[str, Any]]
+Call = tuple[tuple[object, ...], Mapping[str, object]]
 
 _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 
@@ -128,17 +128,17 @@ def capture_for(
     check.require()
     check.require_targets()
     patches = _checked_options(options)
-    asked = _Asked(fn, device, calls, backward, options, patches, fixed, most_lines)
+    request = _TargetRequest(fn, device, calls, backward, options, patches, fixed, most_lines)
     try:
-        return _captured(asked, numbers_too=False)
+        return _captured(request, numbers_too=False)
     except Exception as error:
         if not mixes_devices(error):
             raise
-    return _captured(asked, numbers_too=True)  # a GPU would not take it: all is on the target
+    return _captured(request, numbers_too=True)  # a GPU would not take it: all is on the target
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _TargetRequest:
     fn: Callable[..., Any]
     device: Target
     calls: Sequence[Call]
@@ -149,34 +149,34 @@ class _Asked:
     most_lines: int | None
 
 
-def _captured(asked: _Asked, *, numbers_too: bool) -> TargetCapture:
-    fn, options, wrappers = asked.fn, asked.options, Wrappers()
+def _captured(request: _TargetRequest, *, numbers_too: bool) -> TargetCapture:
+    fn, options, wrappers = request.fn, request.options, Wrappers()
     results: list[object] = []
-    whole = asked.backward or inductor.calls_backward(fn)
-    for_device = compiling_for(asked.device, wrappers, whole, numbers_too=numbers_too)
+    whole = request.backward or inductor.calls_backward(fn)
+    for_device = compiling_for(request.device, wrappers, whole, numbers_too=numbers_too)
     with fresh(fn), compiler.observable(), listen() as trace, for_device:
-        both_ways = BothWays(trace, wrappers, asked.fixed)
+        both_ways = BothWays(trace, wrappers, request.fixed)
         compiled = torch.compile(
             fn,
-            backend=inductor.backend(asked.patches, both_ways),
+            backend=inductor.backend(request.patches, both_ways),
             dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )
         with (
-            decisions.heard() as made,
-            gaps.heard() as refused,
-            refusals.heard(),
+            decisions.collecting() as decided,
+            gaps.collecting() as refused,
+            refusals.raising_the_first(),
             plain_errors(),
             suppress(inductor.NoResult),
         ):
-            for args, kwargs in asked.calls:
+            for args, kwargs in request.calls:
                 results.append(compiled(*args, **kwargs))
-                if asked.backward:
+                if request.backward:
                     run_backward(results[-1])
     if refused and not wrappers:
         raise refused[0]
-    known = Known(wrappers, tuple(made), tuple(both_ways.variants), tuple(refused))
-    return TargetCapture(trace, tuple(results), asked.device, known, asked.most_lines)
+    known = Known(wrappers, tuple(decided), tuple(both_ways.variants), tuple(refused))
+    return TargetCapture(trace, tuple(results), request.device, known, request.most_lines)
 
 
 @contextmanager
@@ -194,7 +194,7 @@ def compiling_for(
         yield
 
 
-def _checked_options(options: inductor.Options) -> dict[str, Any]:
+def _checked_options(options: inductor.Options) -> inductor.Options:
     if options.get("backend", "inductor") != "inductor":
         raise CaptureError(
             "tclab.capture",

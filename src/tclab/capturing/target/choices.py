@@ -5,7 +5,7 @@ Each refusal is a TargetError with the operator, the user's line and what to do 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from unittest import mock
@@ -75,14 +75,14 @@ def decided(target: Target) -> Iterator[None]:
 
 
 def _benchmarkers(module: Any) -> list[type]:
-    found = [v for v in vars(module).values() if isinstance(v, type)]
-    return [v for v in found if issubclass(v, module.Benchmarker)]
+    classes = [v for v in vars(module).values() if isinstance(v, type)]
+    return [v for v in classes if issubclass(v, module.Benchmarker)]
 
 
 # ------------------------------------------------------------------------------ settings
 
 
-def check_settings(patches: dict[str, Any]) -> None:
+def check_settings(patches: Mapping[str, object]) -> None:
     """Refuse settings under which the GPU's own timings decide which kernels there are."""
     from torch._inductor import config
 

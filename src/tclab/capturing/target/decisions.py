@@ -17,20 +17,20 @@ class Decision:
     source: str
 
 
-_heard: list[dict[Decision, None]] = []
+_collected: list[dict[Decision, None]] = []
 
 
 def decided(decision: Decision) -> None:
     """Note a decision; the same one is noted once, however often it is traced."""
-    if _heard:
-        _heard[-1][decision] = None
+    if _collected:
+        _collected[-1][decision] = None
 
 
 @contextmanager
-def heard() -> Iterator[dict[Decision, None]]:
+def collecting() -> Iterator[dict[Decision, None]]:
     """For the length of the block, what is decided, in order: the keys of what is yielded."""
-    _heard.append({})
+    _collected.append({})
     try:
-        yield _heard[-1]
+        yield _collected[-1]
     finally:
-        _heard.pop()
+        _collected.pop()

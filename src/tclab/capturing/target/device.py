@@ -4,6 +4,7 @@ in their places.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -11,7 +12,9 @@ import torch
 
 from tclab.targets import Target
 
-#: What is said where something would run on the target.
+Functions = Mapping[str, Callable[..., object]]  # by their names in ``torch.cuda``
+
+#: The cause of an error where something would run on the target.
 CANNOT_RUN = "code for a target cannot run here"
 
 
@@ -39,7 +42,7 @@ def properties(target: Target) -> SimpleNamespace:
     )
 
 
-def cuda(target: Target) -> dict[str, Any]:
+def cuda(target: Target) -> Functions:
     """Stand-ins for functions of ``torch.cuda``."""
     props = properties(target)
     cpu_state = torch.get_rng_state
@@ -65,7 +68,7 @@ def cuda(target: Target) -> dict[str, Any]:
     }
 
 
-def interface(cuda: dict[str, Any]) -> type:
+def interface(cuda: Functions) -> type:
     """A device interface that asks the stand-ins; the class copies functions when it is made."""
     from torch._dynamo.device_interface import CudaInterface
 
@@ -73,7 +76,7 @@ def interface(cuda: dict[str, Any]) -> type:
         *("current_device", "set_device", "device_count", "synchronize"),
         *("get_device_properties", "memory_allocated", "is_bf16_supported"),
     )
-    own: dict[str, Any] = {name: staticmethod(cuda[name]) for name in names}
+    own: dict[str, object] = {name: staticmethod(cuda[name]) for name in names}
     own["exchange_device"] = staticmethod(cuda["_exchange_device"])
     own["maybe_exchange_device"] = staticmethod(cuda["_maybe_exchange_device"])
     own["get_raw_stream"] = staticmethod(lambda device=0: 0)

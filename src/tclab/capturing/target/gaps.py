@@ -7,20 +7,20 @@ from contextlib import contextmanager
 
 from tclab.targets import TargetError
 
-_heard: list[list[TargetError]] = []
+_collected: list[list[TargetError]] = []
 
 
 def note(gap: TargetError) -> None:
     """Note what is not known, and go on; the same is noted once."""
-    if _heard and str(gap) not in map(str, _heard[-1]):
-        _heard[-1].append(gap)
+    if _collected and str(gap) not in map(str, _collected[-1]):
+        _collected[-1].append(gap)
 
 
 @contextmanager
-def heard() -> Iterator[list[TargetError]]:
+def collecting() -> Iterator[list[TargetError]]:
     """For the length of the block, what is noted, in order."""
-    _heard.append([])
+    _collected.append([])
     try:
-        yield _heard[-1]
+        yield _collected[-1]
     finally:
-        _heard.pop()
+        _collected.pop()

@@ -161,9 +161,9 @@ def _names(code: types.CodeType) -> set[str]:
     return set(code.co_names).union(*(_names(c) for c in inner))
 
 
-def config_patches(options: Options) -> dict[str, Any]:
+def config_patches(options: Options) -> Options:
     """Inductor's settings for `mode` and `options` of torch.compile."""
-    patches: dict[str, Any] = {}
+    patches: dict[str, object] = {}
     if mode := options.get("mode"):
         patches |= torch._inductor.list_mode_options(mode, options.get("dynamic"))
     return patches | {k.replace("-", "_"): v for k, v in (options.get("options") or {}).items()}

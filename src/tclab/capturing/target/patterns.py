@@ -45,8 +45,8 @@ def kept_apart() -> Iterator[None]:
     if not _target_contents:
         _target_inits.update({k: _again(f) for k, (_, _, f) in inits.items()})
         _target_contents.update({id(p): (p, contents(p)) for p in passes})
-    for pattern_pass, held in _target_contents.values():
-        _set_contents(pattern_pass, held)
+    for pattern_pass, patterns in _target_contents.values():
+        _set_contents(pattern_pass, patterns)
     with ExitStack() as stack:
         stack.enter_context(_duplicates_skipped())
         for key, (module, name, function) in inits.items():
@@ -57,8 +57,8 @@ def kept_apart() -> Iterator[None]:
         finally:
             _target_contents.clear()
             _target_contents.update({id(p): (p, contents(p)) for p in passes})
-            for pattern_pass, held in zip(passes, here):
-                _set_contents(pattern_pass, held)
+            for pattern_pass, patterns in zip(passes, here):
+                _set_contents(pattern_pass, patterns)
 
 
 def _duplicates_skipped() -> AbstractContextManager[object]:
@@ -105,11 +105,11 @@ def contents(pattern_pass: PatternPass) -> Contents:
     return patterns, {k: list(v) for k, v in pattern_pass.seen_patterns.items()}
 
 
-def _set_contents(pattern_pass: PatternPass, held: Contents) -> None:
+def _set_contents(pattern_pass: PatternPass, wanted: Contents) -> None:
     pattern_pass.patterns.clear()
-    pattern_pass.patterns.update({k: list(v) for k, v in held[0].items()})
+    pattern_pass.patterns.update({k: list(v) for k, v in wanted[0].items()})
     pattern_pass.seen_patterns.clear()
-    pattern_pass.seen_patterns.update({k: list(v) for k, v in held[1].items()})
+    pattern_pass.seen_patterns.update({k: list(v) for k, v in wanted[1].items()})
 
 
 def lazy_inits() -> dict[str, tuple[ModuleType, str, LazyInit]]:

@@ -1,4 +1,4 @@
-"""Refusals that must be heard, although Dynamo turns errors met while tracing into graph breaks."""
+"""Refusals that must reach the caller, although Dynamo makes graph breaks of errors in tracing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tclab.errors import CaptureError, TclabError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_heard: list[Exception] = []
+_errors: list[Exception] = []
 
 
 def loud(stand_in: Callable[P, R]) -> Callable[P, R]:
@@ -22,37 +22,37 @@ def loud(stand_in: Callable[P, R]) -> Callable[P, R]:
         try:
             return stand_in(*args, **kwargs)
         except Exception as error:
-            _heard.append(error)
+            _errors.append(error)
             raise
 
     return run
 
 
 @contextmanager
-def heard() -> Iterator[None]:
+def raising_the_first() -> Iterator[None]:
     """At the end of the block, raise the first error of a stand-in that was met in it."""
-    _heard.clear()
+    _errors.clear()
     try:
         yield
     except Exception as error:
-        if _heard and not isinstance(error, TclabError):
-            raise _own(_heard[0]) from error
+        if _errors and not isinstance(error, TclabError):
+            raise _own(_errors[0]) from error
         raise
     else:
-        if _heard:
-            raise _own(_heard[0])
+        if _errors:
+            raise _own(_errors[0])
     finally:
-        _heard.clear()
+        _errors.clear()
 
 
 def forget_since(count: int) -> None:
-    """What was met since there were `count` of them was told elsewhere."""
-    del _heard[count:]
+    """Drop the errors after the first `count`: they were reported elsewhere."""
+    del _errors[count:]
 
 
 def count() -> int:
     """How many errors of stand-ins were met so far."""
-    return len(_heard)
+    return len(_errors)
 
 
 def _own(error: Exception) -> TclabError:

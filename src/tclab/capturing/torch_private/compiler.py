@@ -174,14 +174,14 @@ def no_profile() -> Iterator[None]:
     import torch._dynamo.config as dynamo
     from torch._dynamo import pgo
 
-    kept = pgo._CODE_STATE, pgo._INIT_CODE_STATE
+    before = pgo._CODE_STATE, pgo._INIT_CODE_STATE
     local = {"automatic_dynamic_local_pgo": False, "automatic_dynamic_remote_pgo": False}
     pgo._CODE_STATE, pgo._INIT_CODE_STATE = defaultdict(pgo.CodeState), None
     try:
         with dynamo.patch(local):
             yield
     finally:
-        pgo._CODE_STATE, pgo._INIT_CODE_STATE = kept
+        pgo._CODE_STATE, pgo._INIT_CODE_STATE = before
 
 
 def known_codes() -> list[CodeType]:

@@ -39,7 +39,7 @@ _listeners: list[Listener] = []
 
 
 @contextmanager
-def told(listener: Listener) -> Iterator[None]:
+def notifying(listener: Listener) -> Iterator[None]:
     """Within the block `listener` hears of each command that captures note, before it runs."""
     _listeners.append(listener)
     try:

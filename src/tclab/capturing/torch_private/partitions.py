@@ -2,7 +2,7 @@
 
 Its graph of weights has an edge from the source to each value that may not be computed again,
 and says why. That graph is PyTorch's own (`solve_min_cut`), and gone when the cut is found; so
-the cut is heard, and what it was asked joins the Trace as an event ``links_cut``.
+the cut is noted, and what it was asked joins the Trace as an event ``links_cut``.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def candidates() -> list[Any]:
     return [isa for isa in cpu_vec_isa.supported_vec_isa_list if has.issuperset(str(isa).split())]
 
 
-def tried(isa: Any) -> set[Path]:
+def try_out(isa: Any) -> set[Path]:
     """Try one of the candidates; the files that it left in Inductor's cache, by which the next
     process knows without a compiler.
     """

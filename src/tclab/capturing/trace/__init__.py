@@ -1,1 +1,1 @@
-"""What is heard and noted while a compile runs: plain data. Never imports torch."""
+"""What is collected while a compile runs: plain data. Never imports torch."""

@@ -53,7 +53,7 @@ def training(
     change of every parameter by a step, against a step in float64 from the same state.
     """
     model = without_dropout(model.to(device)).train()
-    step = Step(model, loss, device)
+    step = TrainingStep(model, loss, device)
     return Subject(
         make=step.make,
         inputs=inputs,
@@ -65,7 +65,7 @@ def training(
     )
 
 
-class Step:
+class TrainingStep:
     """A training step of one model and its optimizer, and what it changes."""
 
     def __init__(self, model: nn.Module, loss: Loss, device: str) -> None:

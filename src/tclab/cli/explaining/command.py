@@ -154,13 +154,13 @@ def explain(
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)
             return
-        shown, content = _explained(request, warnings, format_, interrupted)
+        report, content = _explained(request, warnings, format_, interrupted)
         report_file.put(content, path)
     if format_ == "json" or path is not None:
-        print_summary(shown, path)
+        print_summary(report, path)
     if open_ and path is not None:
         webbrowser.open(path.resolve().as_uri())
-    if not shown.complete:
+    if not report.complete:
         context.exit(3)
 
 
@@ -198,8 +198,8 @@ def _explained(
 ) -> tuple[Report, str]:
     """The report, also as text of the format; what goes on meanwhile is shown."""
     preload.exit_quickly()
-    with steps.shown() as shown:
-        on_step = interrupts.ending(interrupted, shown)
+    with steps.displayed() as display:
+        on_step = interrupts.ending(interrupted, display)
         report = explain_named(request, on_step=on_step, warnings=warnings)
         on_step(Step("rendering the report"))
         return report, report_file.MAKE[format_](report)

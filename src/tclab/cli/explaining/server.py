@@ -7,21 +7,20 @@ import threading
 import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
-from tclab.cli.explaining import page
+from tclab.cli.explaining import page as _page
 from tclab.cli.explaining.page import Status
 from tclab.errors import BadRequest
 from tclab.model import Report
 
 LOOPBACK = "127.0.0.1"
 
-#: Seconds after which a page that hears nothing is told so much: a closed one is noticed then.
+#: After so many seconds without news a page is sent a sign of life; a closed one is noticed then.
 _STILL_THERE = 10.0
 
 
 class Live:
-    """What the page shows; `tell` changes it, and who waits hears of it."""
+    """What the page shows; `update` changes it, and whoever waits for a change gets it."""
 
     def __init__(self, spec: str) -> None:
         self.spec, self.report = spec, None
@@ -31,7 +30,7 @@ class Live:
 
     report: Report | None
 
-    def tell(self, state: str, text: str, report: Report | None = None) -> None:
+    def update(self, state: str, text: str, report: Report | None = None) -> None:
         """There is a new state, and perhaps a new report."""
         with self.changed:
             self.report = report or self.report
@@ -44,7 +43,7 @@ class Live:
         """The page as it is now."""
         with self.changed:
             report, status = self.report, self.status
-        return page.html(report, status, self.spec)
+        return _page.html(report, status, self.spec)
 
     def after(self, count: int) -> tuple[int, str]:
         """Wait for a change after the first `count`: how many there were, and what is now as
@@ -82,14 +81,14 @@ class Server:
 
 def _handler(live: Live) -> Callable[..., BaseHTTPRequestHandler]:
     class Handler(_Handler):
-        shown = live
+        page = live
 
     return Handler
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    shown: Live
+    page: Live
 
     def do_GET(self) -> None:
         """The page, or what happens to it."""
@@ -111,7 +110,7 @@ class _Handler(BaseHTTPRequestHandler):
         return name in (LOOPBACK, "localhost")
 
     def _send_page(self) -> None:
-        content = self.shown.html().encode("utf-8", "backslashreplace")
+        content = self.page.html().encode("utf-8", "backslashreplace")
         self._head("text/html; charset=utf-8")
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
@@ -125,7 +124,7 @@ class _Handler(BaseHTTPRequestHandler):
         count = -1
         try:
             while True:
-                count, data = self.shown.after(count)
+                count, data = self.page.after(count)
                 self.wfile.write(f"data: {data}\n\n".encode() if data else b": still here\n\n")
         except OSError:  # it went away
             self.close_connection = True
@@ -136,8 +135,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
 
-    def log_request(self, *_: Any) -> None:
+    def log_request(self, *_: object) -> None:
         """Requests are no news."""
 
-    def log_error(self, *_: Any) -> None:
+    def log_error(self, *_: object) -> None:
         """Nor is what is not served."""

@@ -22,7 +22,7 @@ class _Seconds(ProgressColumn):
 
 
 @contextmanager
-def shown() -> Iterator[OnStep]:
+def displayed() -> Iterator[OnStep]:
     """A callback for the steps. On a terminal those done, the one that goes on and the seconds of
     each stand there until the block ends; a dumb terminal gets a line a step, a pipe nothing.
     """

@@ -24,24 +24,24 @@ _MOST = 20
 _NOT_HERE = ("kind", "instructions")
 
 
-def print_summary(shown: Report, path: Path | None) -> None:
+def print_summary(report: Report, path: Path | None) -> None:
     """Counts, kernels, breaks with their fix, recompiles, refusals; on stderr where stdout has the
     report. Warnings of other packages come last, on stderr.
     """
     out = terminal.console(stderr=path is None)
-    _print_head(out, shown)
-    _print_kernels(out, shown)
-    for item in shown.breaks.breaks[:_MOST]:
+    _print_head(out, report)
+    _print_kernels(out, report)
+    for item in report.breaks.breaks[:_MOST]:
         _print_break(out, item)
-    _print_more(out, len(shown.breaks), "breaks")
-    _print_recompiles(out, shown)
-    for gap, step in words.gaps(shown):
+    _print_more(out, len(report.breaks), "breaks")
+    _print_recompiles(out, report)
+    for gap, step in words.gaps(report):
         _line(out, f"[bold yellow]incomplete:[/] {escape(gap)}")
         _hanging(out, "  next: ", step)
     if path is not None:
         size = path.stat().st_size / 1e6
         _line(out, f"[green]wrote[/] {escape(str(path))}, {size:.1f} MB")
-    print_warnings(shown.warnings)
+    print_warnings(report.warnings)
 
 
 def print_warnings(texts: Iterable[str]) -> None:
@@ -64,30 +64,30 @@ def _hanging(out: Console, head: str, text: str) -> None:
         _line(out, f"[green]{escape(lead)}[/]{escape(line)}")
 
 
-def _print_head(out: Console, shown: Report) -> None:
-    device = f"for {shown.target}" if shown.target else "on this machine"
-    _line(out, f"[bold]{escape(shown.title)}[/] {escape(device)}")
-    _hanging(out, "  ", " · ".join(words.made_by(shown)))
-    for number, call in enumerate(shown.calls, 1):
+def _print_head(out: Console, report: Report) -> None:
+    device = f"for {report.target}" if report.target else "on this machine"
+    _line(out, f"[bold]{escape(report.title)}[/] {escape(device)}")
+    _hanging(out, "  ", " · ".join(words.made_by(report)))
+    for number, call in enumerate(report.calls, 1):
         _line(out, f"  call {number}: {escape(call or 'no arguments')}")
-    for remark in shown.remarks:
+    for remark in words.remarks(report):
         _line(out, f"  [dim]{escape(remark)}[/]")
-    _line(out, f"[bold]{escape(counts.verdict(shown))}[/]")
-    _line(out, escape(", ".join(counts.costs(shown)) + "."))
+    _line(out, f"[bold]{escape(counts.verdict(report))}[/]")
+    _line(out, escape(", ".join(counts.costs(report)) + "."))
 
 
-def _print_kernels(out: Console, shown: Report) -> None:
-    found = kernels.compact(shown.kernels, _NOT_HERE)
-    if not found.rows:
+def _print_kernels(out: Console, report: Report) -> None:
+    compact = kernels.compact(report.kernels, _NOT_HERE)
+    if not compact.rows:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name, right in zip(found.columns, numeric(found)):
+    for name, right in zip(compact.columns, numeric(compact)):
         side: Literal["left", "right"] = "right" if right else "left"
         table.add_column(name, justify=side, overflow="fold", no_wrap=right)
-    for row in cells(found)[:_MOST]:
+    for row in cells(compact)[:_MOST]:
         table.add_row(*map(escape, row))
     out.print(table)
-    _print_more(out, len(found.rows), "kernels")
+    _print_more(out, len(compact.rows), "kernels")
 
 
 def _print_break(out: Console, item: Break) -> None:
@@ -101,12 +101,12 @@ def _print_break(out: Console, item: Break) -> None:
         _hanging(out, f"  {word}: ", " ".join(hint.split()))
 
 
-def _print_recompiles(out: Console, shown: Report) -> None:
-    found = [(s.filename, n) for s in shown.sources for n in s.notes if n.label == "recompile"]
-    for file, note in found[:_MOST]:
+def _print_recompiles(out: Console, report: Report) -> None:
+    again = [(s.filename, n) for s in report.sources for n in s.notes if n.label == "recompile"]
+    for file, note in again[:_MOST]:
         _line(out, f"[yellow]recompile[/] {escape(f'{file}:{note.line}')}")
         _hanging(out, "  ", note.text)
-    _print_more(out, len(found), "recompiles")
+    _print_more(out, len(again), "recompiles")
 
 
 def _print_more(out: Console, count: int, what: str) -> None:

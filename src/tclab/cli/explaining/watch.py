@@ -32,7 +32,7 @@ def watch(request: ExplainRequest, path: Path, *, port: int, open_: bool) -> Non
             webbrowser.open(server.url)
         loop.forever(request, _Events(live, path, out))
     except KeyboardInterrupt:
-        live.tell("ended", "tclab explain --watch has ended; this is its last report.")
+        live.update("ended", "tclab explain --watch has ended; this is its last report.")
         last = f"; the last report is in {path}" if live.report else ""
         out.print(f"ended{escape(last)}", soft_wrap=True)
     finally:
@@ -50,7 +50,7 @@ class _Events:
     def __call__(self, event: Event) -> None:
         """One thing that happened."""
         if isinstance(event, Step):
-            self.live.tell("working", str(event))
+            self.live.update("working", str(event))
         elif isinstance(event, Done):
             self._done(event.report)
         elif isinstance(event, Failed):
@@ -60,17 +60,17 @@ class _Events:
 
     def _done(self, report: Report) -> None:
         report_file.write(report, self.path, "html")
-        self.live.tell("done", f"made at {time.strftime('%H:%M:%S')}", report)
+        self.live.update("done", f"made at {time.strftime('%H:%M:%S')}", report)
         print_summary(report, self.path)
 
     def _failed(self, event: Failed) -> None:
         if isinstance(event.error, BadOption) and self.live.report is None:
             raise event.error  # no file that is saved makes it right
-        self.live.tell("failed", str(event.error))
+        self.live.update("failed", str(event.error))
         terminal.error(event.error)
         print_warnings(event.warnings)
 
     def _changed(self, event: Changed) -> None:
         names = ", ".join(sorted({os.path.relpath(path) for path in event.paths}))
         self.out.print(f"\n[dim]{time.strftime('%H:%M:%S')}[/] {escape(names)} changed")
-        self.live.tell("working", "importing")
+        self.live.update("working", "importing")

@@ -213,7 +213,9 @@ _HINTS = machine.CXX_STEPS | {
 
 def _hint(error: BaseException) -> str:
     text = _only(error)
-    return next((step for part, step in _HINTS.items() if part in text), "")
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    usual = f"pip install {missing}" if missing and "." not in missing else ""
+    return next((step for part, step in _HINTS.items() if part in text), usual)
 
 
 # --------------------------------------------------------------------------- artifacts

@@ -46,7 +46,7 @@ def _fork(isa: Any) -> int:
         return pid
     try:
         hear_of_parents_death(me)
-        _keep(vector_isa.tried(isa))
+        _keep(vector_isa.try_out(isa))
     finally:
         os._exit(0)
 

@@ -68,7 +68,7 @@ def context() -> Processes:
 
 
 class Attempt:
-    """An explanation that goes on. Its last message is Done or Failed."""
+    """An explanation under way. Its last message is Done or Failed."""
 
     def __init__(self, processes: Processes, request: ExplainRequest) -> None:
         self.since = time.time()
@@ -78,7 +78,7 @@ class Attempt:
         theirs.close()
 
     def messages(self, seconds: float) -> Iterator[Message]:
-        """What was said until now; if nothing, what is said first within `seconds`."""
+        """The messages that have come; if none has, the first that comes within `seconds`."""
         while self.messages_in.poll(seconds):
             try:
                 yield self.messages_in.recv()

@@ -24,10 +24,10 @@ def stamp(path: str) -> Stamp:
     try:
         if path.endswith(os.sep):
             return tuple(sorted(name for name in os.listdir(path) if name.endswith(".py")))
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 @dataclass
@@ -51,25 +51,25 @@ class Watched:
 
     def changed(self) -> list[str]:
         """Those that are not as they were; from now on they count as they are."""
-        found = self._different()
-        while found:
+        different = self._different()
+        while different:
             time.sleep(QUIET)
-            before, found = found, self._different()
-            if found == before:
-                self.stamps |= found
+            before, different = different, self._different()
+            if different == before:
+                self.stamps |= different
                 break
-        return list(found)
+        return list(different)
 
     def _different(self) -> dict[str, Stamp]:
         """Path → stamp of each file that is not as it was."""
         now = ((path, stamp(path)) for path in self.stamps)
-        return {path: seen for path, seen in now if seen != self.stamps[path]}
+        return {path: new for path, new in now if new != self.stamps[path]}
 
     def wait(self) -> list[str]:
         """Block until something has changed."""
-        while not (found := self.changed()):
+        while not (changed := self.changed()):
             time.sleep(PAUSE)
-        return found
+        return changed
 
 
 def _saved(path: str) -> float:

@@ -15,7 +15,7 @@ from tclab.explain.watch.files import PAUSE, Watched
 
 @dataclass(frozen=True)
 class Changed:
-    """Files were saved; what was under way was ended."""
+    """Files were saved; the attempt under way was ended."""
 
     paths: tuple[str, ...]
 
@@ -44,8 +44,9 @@ def _first(spec: str) -> Iterable[str]:
 
 
 def _follow(under_way: Attempt, watched: Watched, on_event: OnEvent) -> list[str]:
-    """Follow an attempt to its end; or, if a file is saved before that, the files. The end of one
-    that failed adds to what is watched, and new files beside those count, too.
+    """Follow an attempt to its end. If files are saved before that, stop and return them.
+
+    After an attempt that failed, new files beside the watched ones count as saved, too.
     """
     read: frozenset[str] = frozenset()
     while not (changed := watched.changed()):

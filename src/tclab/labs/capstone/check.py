@@ -14,7 +14,7 @@ from tclab.engine.events import OnEvent, silent
 from tclab.engine.plan import Plan
 from tclab.errors import LabError
 from tclab.labs import check as answers
-from tclab.labs.capstone.run_order import ORDER
+from tclab.labs.capstone.findings import ORDER
 from tclab.model import Report, Run, Snippet, Table
 from tclab.render import standalone
 from tclab.render.escape import NEWLINE, esc, join, tag
@@ -50,28 +50,28 @@ def judge(spec: str, plan: Plan, *, seconds: float = SECONDS, on_event: OnEvent 
         "capstone", path.name, answers.content(path), path.resolve().parent, (), seconds
     )
     answers.check_syntax(answer)
-    snippet = _snippet(path, answer.text, name or _named(answer.text, where), seconds)
+    snippet = _snippet(path, answer.text, name or _model_name(answer.text, where), seconds)
     runs = schedule.run(
         [snippet], plan, on_event=on_event, environment="check", force=True, keep=lambda run: None
     )
     run = runs[snippet.name]
     if failure := answers.failure_of(answer, run):
         raise failure
-    shown = {artifact.name: artifact for artifact in run.artifacts}
-    findings, times, report = (shown.get(key) for key in ("findings", "times", "report"))
+    artifacts = {artifact.name: artifact for artifact in run.artifacts}
+    findings, times, report = (artifacts.get(key) for key in ("findings", "times", "report"))
     if isinstance(findings, Table) and isinstance(times, Table) and isinstance(report, Report):
         return Judged(findings, times, report, run)
     raise LabError(where, "the process showed no findings", "let the file end by itself")
 
 
-def _named(text: str, where: str) -> str:
+def _model_name(text: str, where: str) -> str:
     """The name of the model, where the reader gave none."""
     top = ast.parse(text).body
-    there = {getattr(node, "name", "") for node in top}
+    names = {getattr(node, "name", "") for node in top}
     targets = (t for node in top if isinstance(node, ast.Assign) for t in node.targets)
-    there |= {target.id for target in targets if isinstance(target, ast.Name)}
+    names |= {target.id for target in targets if isinstance(target, ast.Name)}
     for name in NAMES:
-        if name in there:
+        if name in names:
             return name
     step = f"give the name of yours: tclab lab check capstone {where}:NAME"
     raise LabError(where, f"none of {', '.join(NAMES)} is in it", step)

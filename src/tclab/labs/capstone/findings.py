@@ -8,16 +8,19 @@ from dataclasses import dataclass
 
 from tclab.model import Recompile, Report, Table
 
+#: How the last line of a reader's file begins that says what to look at.
+ORDER = "# tclab-capstone: "
+
 #: A speed-up of less than this is within what two runs differ by.
 WORTH = 1.05
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One question and its answer. `held` is whether the capstone asks for no more."""
+    """One question and its answer. `settled` is whether the capstone asks for no more."""
 
     question: str
-    held: bool
+    settled: bool
     answer: str
 
 
@@ -49,36 +52,41 @@ class Timing:
 def breaks(report: Report, explained: Mapping[str, str]) -> Finding:
     """Zero breaks, or each explained by a key that is in its line or its reason."""
     question = "Graph breaks: none, or each explained?"
-    missing, told = list[str](), list[str]()
+    open_breaks, explained_breaks = list[str](), list[str]()
     for each in report.breaks:
         text = f"{each.location.code if each.location else ''} {each.reason}"
         why = next((why for part, why in explained.items() if part in text), "")
         place = f"{each.location or 'no line'}: {each.reason}"
-        (told if why else missing).append(f"{place} ({why})" if why else place)
-    if missing:
+        if why:
+            explained_breaks.append(f"{place} ({why})")
+        else:
+            open_breaks.append(place)
+    if open_breaks:
         step = 'mend it, or say why it stays: EXPLAINED = {"a part of the line": "why"}'
-        return Finding(question, False, f"{'; '.join(missing)}. Next: {step}")
-    return Finding(question, True, "; ".join(told) or "none")
+        return Finding(question, False, f"{'; '.join(open_breaks)}. Next: {step}")
+    return Finding(question, True, "; ".join(explained_breaks) or "none")
 
 
 def recompiles(report: Report, again: Sized, why: Iterable[Recompile]) -> Finding:
     """The same calls, made a second time, compile nothing; `again` and `why` are of that pass."""
     question = "Recompiles: bounded?"
-    made = len(report.recompiles)
     if again:
         reason = next((f": {each.reasons[0]}" for each in why if each.reasons), "")
         answer = f"the same calls, made once more, compiled {len(again)} graphs again{reason}"
         return Finding(question, False, f"{answer}. Next: the mends of lab 3")
-    return Finding(question, True, f"{made} over the example calls, none when they are made again")
+    number = len(report.recompiles)
+    return Finding(
+        question, True, f"{number} over the example calls, none when they are made again"
+    )
 
 
 def correct(compiled: float, eager: float, bound: float) -> Finding:
     """The error against float64 (or eager) is no worse than rounding explains."""
     question = "Are the results right?"
-    held = compiled <= bound
+    is_right = compiled <= bound
     answer = f"error of the compiled model {compiled:.2e}, of plain PyTorch {eager:.2e}"
-    step = "" if held else ". Next: bisect with backend='eager', then 'aot_eager' (lab 1)"
-    return Finding(question, held, f"{answer} (allowed: {bound:.2e}){step}")
+    step = "" if is_right else ". Next: bisect with backend='eager', then 'aot_eager' (lab 1)"
+    return Finding(question, is_right, f"{answer} (allowed: {bound:.2e}){step}")
 
 
 def speed(timing: Timing) -> Finding:
@@ -109,5 +117,5 @@ def times_table(timing: Timing) -> Table:
 
 def findings_table(findings: Sequence[Finding]) -> Table:
     """Question, whether it is settled, answer."""
-    rows = tuple((f.question, "yes" if f.held else "not yet", f.answer) for f in findings)
+    rows = tuple((f.question, "yes" if f.settled else "not yet", f.answer) for f in findings)
     return Table("Findings", "findings", ("question", "settled", "what was seen"), rows)

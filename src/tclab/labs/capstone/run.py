@@ -18,8 +18,7 @@ from tclab.engine.worker.protocol import JobFile
 from tclab.explain import load, subject
 from tclab.explain.inputs import Call
 from tclab.labs.capstone import findings
-from tclab.labs.capstone.findings import Timing
-from tclab.labs.capstone.run_order import ORDER
+from tclab.labs.capstone.findings import ORDER, Timing
 from tclab.model import Report
 
 if TYPE_CHECKING:
@@ -35,20 +34,20 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     os.chdir(os.path.dirname(order["path"]))  # files are named from there, and read from there
     report = explain.explain_named(explain.ExplainRequest.parse(f"{order['path']}:{name}"))
     with load.loaded(order["path"]) as module:
-        found = subject.find(module, job["file"], name, (), grad=False)
+        model = subject.find(module, job["file"], name, (), grad=False)
         with torch.no_grad():
-            results = _findings(report, found, dict(getattr(module, "EXPLAINED", {})))
+            results = _findings(report, model, dict(getattr(module, "EXPLAINED", {})))
     display.show(findings.findings_table(results[0]))
     display.show(findings.times_table(results[1]))
     display.show(report, name="report")
 
 
 def _findings(
-    report: Report, found: subject.Subject, explained: dict[str, str]
+    report: Report, model: subject.Subject, explained: dict[str, str]
 ) -> tuple[list[findings.Finding], Timing]:
-    calls = list(found.calls())
-    timing, second_pass = _timed(found.callable, calls)
-    errors = _errors(found.callable, calls)
+    calls = list(model.calls())
+    timing, second_pass = _timed(model.callable, calls)
+    errors = _errors(model.callable, calls)
     return [
         findings.breaks(report, explained),
         findings.recompiles(report, second_pass.graphs, second_pass.recompiles),

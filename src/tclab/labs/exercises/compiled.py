@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tclab.labs.exercise import all_of
+from tclab.labs.exercise import Answer, Wrong
 
 if TYPE_CHECKING:
     from tclab import Capture
-
-Answer = Callable[..., Any]
 
 
 def compiled(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> Capture:
@@ -20,31 +18,29 @@ def compiled(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> Capture:
     return tclab.capture(answer, backend="eager").over(calls)
 
 
-def whole(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> str:
-    """What is wrong with the graphs of these calls, as far as breaks go."""
+def assert_whole(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> None:
+    """These calls are compiled, and without a break."""
     capture = compiled(answer, calls)
-    first = next(iter(capture.breaks), None)
-    why = f"{first.reason} ({first.location or 'no line'})" if first else ""
-    return all_of(
-        (not capture.breaks, f"{len(capture.breaks)} graph break(s): {why}"),
-        (len(capture.graphs) > 0, "nothing was compiled at all"),
-    )
+    for first in capture.breaks:
+        raise Wrong(f"{len(capture.breaks)} graph break(s): {first.reason}", first.location)
+    assert capture.graphs, "nothing was compiled at all"
 
 
-def once(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> str:
-    """What is wrong with the number of compiles of these calls."""
+def assert_compiled_once(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> None:
+    """One graph serves all of these calls."""
     capture = compiled(answer, calls)
     reason = next((f": {r.reasons[0]}" for r in capture.recompiles if r.reasons), "")
-    text = f"{len(calls)} calls made {len(capture.graphs)} graphs{reason}"
-    return all_of((len(capture.graphs) == 1, text))
+    number = len(capture.graphs)
+    assert number == 1, f"{len(calls)} calls made {number} graphs{reason}"
 
 
-def same(said: Any, true: Any, of: str) -> str:
-    """What is wrong with a result, `of` such a call."""
+def assert_same(result: Any, true: Any, of: str) -> None:
+    """The result `of` such a call is right."""
     import torch
 
-    assert isinstance(said, torch.Tensor), f"{of} it returned {type(said).__name__}, not a tensor"
-    text = f"{of} it returned another result"
-    shapes = f"{of} it returned the shape {tuple(said.shape)}, not {tuple(true.shape)}"
-    close = said.shape == true.shape and torch.allclose(said, true, rtol=1e-4, atol=1e-5)
-    return all_of((said.shape == true.shape, shapes), (close, text))
+    kind = type(result).__name__
+    assert isinstance(result, torch.Tensor), f"{of} it returned {kind}, not a tensor"
+    shapes = f"{of} it returned the shape {tuple(result.shape)}, not {tuple(true.shape)}"
+    assert result.shape == true.shape, shapes
+    close = torch.allclose(result, true, rtol=1e-4, atol=1e-5)
+    assert close, f"{of} it returned another result"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tclab.labs.exercise import Draw, Exercise, all_of, written
-
-Answer = Callable[..., Any]
+from tclab.labs.exercise import Answer, Draw, Exercise, function_from
 
 # --------------------------------------------------------------------------- predict_ops
 
@@ -31,16 +29,17 @@ def _operations(depth: int, *, gated: bool, residual: bool) -> int:
     import tclab
 
     weights = [torch.eye(4) for _ in range(depth)]
-    net = written(_NET, "forward")
+    net = function_from(_NET, "forward")
     return len(
         tclab.capture(net, backend="eager")(torch.ones(2, 4), weights, gated, residual).graphs[0]
     )
 
 
-def _wrong(answer: Answer, depth: int, *, gated: bool, residual: bool) -> str:
-    said, true = answer(depth, gated, residual), _operations(depth, gated=gated, residual=residual)
+def _check_number(answer: Answer, depth: int, *, gated: bool, residual: bool) -> None:
+    result = answer(depth, gated, residual)
+    true = _operations(depth, gated=gated, residual=residual)
     call = f"predict_ops({depth}, gated={gated}, residual={residual})"
-    return all_of((said == true, f"{call} said {said!r}; the graph has {true}"))
+    assert result == true, f"{call} said {result!r}; the graph has {true}"
 
 
 @predict_ops.step(
@@ -49,8 +48,8 @@ def _wrong(answer: Answer, depth: int, *, gated: bool, residual: bool) -> str:
     "What runs even if the network has no layer at all?",
     "With depth 0 the graph still has the mean: one operation.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _wrong(answer, 0, gated=False, residual=False)
+def counts_what_is_after_the_loop(answer: Answer, draw: Draw) -> None:
+    _check_number(answer, 0, gated=False, residual=False)
 
 
 @predict_ops.step(
@@ -59,8 +58,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "How many operations does `torch.relu(x @ weight)` ask for?",
     "A line may hold several: a product and a relu are two nodes.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _wrong(answer, 1, gated=False, residual=False)
+def counts_two_in_a_line(answer: Answer, draw: Draw) -> None:
+    _check_number(answer, 1, gated=False, residual=False)
 
 
 @predict_ops.step(
@@ -69,8 +68,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "Does the graph have loops?",
     "A graph is a straight list: Dynamo ran the loop while it traced, and noted each turn.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _wrong(answer, draw.integer(3, 6), gated=False, residual=False)
+def counts_each_turn(answer: Answer, draw: Draw) -> None:
+    _check_number(answer, draw.integer(3, 6), gated=False, residual=False)
 
 
 @predict_ops.step(
@@ -80,11 +79,10 @@ def _(answer: Answer, draw: Draw) -> str:
     "`gated` and `residual` are Python values. Only what the taken branch computes becomes nodes: "
     "two for the gate, one for the residual.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_the_branch_taken(answer: Answer, draw: Draw) -> None:
     depth = draw.integer(1, 3)
-    return _wrong(answer, depth, gated=True, residual=False) or _wrong(
-        answer, depth, gated=False, residual=True
-    )
+    _check_number(answer, depth, gated=True, residual=False)
+    _check_number(answer, depth, gated=False, residual=True)
 
 
 @predict_ops.step(
@@ -93,8 +91,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "Does your answer hold only for the networks of the lab?",
     "Give a formula in depth, gated and residual; Python's True counts as 1.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _wrong(answer, draw.integer(7, 9), gated=True, residual=True)
+def is_right_for_other_networks(answer: Answer, draw: Draw) -> None:
+    _check_number(answer, draw.integer(7, 9), gated=True, residual=True)
 
 
 @predict_ops.step(
@@ -103,12 +101,12 @@ def _(answer: Answer, draw: Draw) -> str:
     "How would you know the number if the network did not fit on your machine?",
     "Work it out from depth, gated and residual: no torch.compile, no tclab.capture.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def compiles_nothing(answer: Answer, draw: Draw) -> None:
     import tclab
 
     with tclab.capture() as compiled:
         answer(draw.integer(2, 3), True, True)
-    return all_of((not compiled.graphs, "it compiled the network and counted"))
+    assert not compiled.graphs, "it compiled the network and counted"
 
 
 # --------------------------------------------------------------------------- count_ops
@@ -116,9 +114,9 @@ def _(answer: Answer, draw: Draw) -> str:
 count_ops = Exercise("count_ops", "All operations that Dynamo captured")
 
 
-def _counted(answer: Answer, fn: Callable[..., Any], draw: Draw, true: int) -> str:
-    said = answer(fn, draw.tensor(4, 4))
-    return all_of((said == true, f"it counted {said!r} operations where there are {true}"))
+def _check_count(answer: Answer, fn: Callable[..., Any], draw: Draw, true: int) -> None:
+    result = answer(fn, draw.tensor(4, 4))
+    assert result == true, f"it counted {result!r} operations where there are {true}"
 
 
 @count_ops.step(
@@ -127,8 +125,8 @@ def _counted(answer: Answer, fn: Callable[..., Any], draw: Draw, true: int) -> s
     "Which nodes of a graph compute something?",
     "placeholder and output nodes are the graph's ends. An operation's op begins with `call_`.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _counted(answer, written("def f(x):\n    return torch.sin(x)", "f"), draw, 1)
+def leaves_inputs_out(answer: Answer, draw: Draw) -> None:
+    _check_count(answer, function_from("def f(x):\n    return torch.sin(x)", "f"), draw, 1)
 
 
 @count_ops.step(
@@ -137,10 +135,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "x.sin() and torch.sin(x): are both nodes of the same kind?",
     "A method of a tensor is a `call_method` node, a function a `call_function` node.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _counted(
-        answer, written("def f(x):\n    return torch.relu(x.sin()).cos() + 1", "f"), draw, 4
-    )
+def counts_methods(answer: Answer, draw: Draw) -> None:
+    code = "def f(x):\n    return torch.relu(x.sin()).cos() + 1"
+    _check_count(answer, function_from(code, "f"), draw, 4)
 
 
 @count_ops.step(
@@ -149,11 +146,11 @@ def _(answer: Answer, draw: Draw) -> str:
     "A function with a print in its midst: how many graphs does the capture have?",
     "Sum over all of capture.graphs; the first is not the only one.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_all_graphs(answer: Answer, draw: Draw) -> None:
     code = (
         "def f(x):\n    y = x.sin().cos()\n    torch._dynamo.graph_break()\n    return y.relu() + y"
     )
-    return _counted(answer, written(code, "f"), draw, 4)
+    _check_count(answer, function_from(code, "f"), draw, 4)
 
 
 @count_ops.step(
@@ -162,10 +159,10 @@ def _(answer: Answer, draw: Draw) -> str:
     "Does your function look at the function that it is given?",
     "Capture fn(x), then count.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_any_number(answer: Answer, draw: Draw) -> None:
     number = draw.integer(6, 12)
     code = f"def f(x):\n    for _ in range({number}):\n        x = x * 2\n    return x"
-    return _counted(answer, written(code, "f"), draw, number)
+    _check_count(answer, function_from(code, "f"), draw, number)
 
 
 # --------------------------------------------------------------------------- nodes_of
@@ -194,13 +191,13 @@ def f(x):
 """
 
 
-def _names(said: object) -> set[str]:
-    assert isinstance(said, Iterable), f"it returned {said!r}, not names"
-    assert not isinstance(said, str), f"it returned {said!r}, not a list of names"
-    return {str(getattr(name, "name", name)) for name in said}
+def _names(result: object) -> set[str]:
+    assert isinstance(result, Iterable), f"it returned {result!r}, not names"
+    assert not isinstance(result, str), f"it returned {result!r}, not a list of names"
+    return {str(getattr(name, "name", name)) for name in result}
 
 
-def _made(function: Callable[..., Any], x: Any, line: str) -> set[str]:
+def _nodes_of_line(function: Callable[..., Any], x: Any, line: str) -> set[str]:
     import tclab
 
     (graph,) = tclab.capture(function, backend="eager")(x).graphs
@@ -208,12 +205,12 @@ def _made(function: Callable[..., Any], x: Any, line: str) -> set[str]:
     return {node.name for node in calls if node.source and node.source.code.strip() == line}
 
 
-def _of(answer: Answer, draw: Draw, code: str, line: str, number: int) -> str:
-    """What is wrong with an answer about a line that makes so many nodes."""
-    function, x = written(code, "f"), draw.tensor(4, 16)
-    said, true = _names(answer(function, x, line)), _made(function, x, line)
+def _check_line(answer: Answer, draw: Draw, code: str, line: str, number: int) -> None:
+    """It names the nodes of a line that makes so many."""
+    function, x = function_from(code, "f"), draw.tensor(4, 16)
+    result, true = _names(answer(function, x, line)), _nodes_of_line(function, x, line)
     assert len(true) == number
-    return all_of((said == true, f"of `{line}` it said {sorted(said)}; it made {sorted(true)}"))
+    assert result == true, f"of `{line}` it said {sorted(result)}; it made {sorted(true)}"
 
 
 @nodes_of.step(
@@ -222,8 +219,8 @@ def _of(answer: Answer, draw: Draw, code: str, line: str, number: int) -> str:
     "Does your function find any node? How many can one line make?",
     "Go through all nodes of the graph, and keep each whose line it is.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _of(answer, draw, _ONCE, "scaled = (x / 4).exp().cos()", 3)
+def gives_every_node_of_a_line(answer: Answer, draw: Draw) -> None:
+    _check_line(answer, draw, _ONCE, "scaled = (x / 4).exp().cos()", 3)
 
 
 @nodes_of.step(
@@ -232,9 +229,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "Two lines call relu. Does the name of the operation say which line it was?",
     "Each node has its source: node.source.code is the line's text, node.source.line its number.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def tells_two_lines_apart(answer: Answer, draw: Draw) -> None:
     line = "total = torch.relu(scaled).sum(-1)"
-    return _of(answer, draw, _TWO_LINES, line, 2)
+    _check_line(answer, draw, _TWO_LINES, line, 2)
 
 
 @nodes_of.step(
@@ -243,8 +240,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "What did Dynamo do with `size = x.shape[-1]`?",
     "It computed the size while it traced: no node. Inputs are not made by a line either.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _of(answer, draw, _TWO_LINES, "size = x.shape[-1]", 0)
+def gives_none_for_a_size(answer: Answer, draw: Draw) -> None:
+    _check_line(answer, draw, _TWO_LINES, "size = x.shape[-1]", 0)
 
 
 @nodes_of.step(
@@ -253,8 +250,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "The line may stand in a function that yours calls. Is it in the same graph?",
     "Dynamo inlines calls: compare the line's text, not the function it stands in.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _of(answer, draw, _HELPER, "return y * y.sigmoid()", 2)
+def finds_lines_of_a_helper(answer: Answer, draw: Draw) -> None:
+    _check_line(answer, draw, _HELPER, "return y * y.sigmoid()", 2)
 
 
 @nodes_of.step(
@@ -263,8 +260,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "A node of a function that is called: which line is it written on?",
     "Of the frames of a node's stack, the last is the line that made it; node.source is that one.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _of(answer, draw, _HELPER, "return gate(x.sin()).cos()", 2)
+def leaves_out_what_a_call_made(answer: Answer, draw: Draw) -> None:
+    _check_line(answer, draw, _HELPER, "return gate(x.sin()).cos()", 2)
 
 
 EXERCISES = [predict_ops, count_ops, nodes_of]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from tclab.labs.exercise import Draw, Exercise, all_of
-from tclab.labs.exercises.compiled import once, same, whole
-from tclab.labs.exercises.lab3_sizes import for_any_batch
+from tclab.labs.exercise import Answer, Draw, Exercise
+from tclab.labs.exercises.compiled import assert_compiled_once, assert_same, assert_whole
 
-Answer = Callable[..., Any]
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tclab import Capture
 
 
 # --------------------------------------------------------------------------- clip_norm
@@ -28,9 +30,9 @@ def _clip(x: Any, limit: float) -> Any:
     "Take x of norm 5 and limit 1: what is the norm of the result?",
     "Where the norm is above the limit, multiply by limit / norm.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def scales_what_is_long(answer: Answer, draw: Draw) -> None:
     x = draw.tensor(8, 8) * 10
-    return same(answer(x, 1.5), _clip(x, 1.5), "for a norm above the limit")
+    assert_same(answer(x, 1.5), _clip(x, 1.5), "for a norm above the limit")
 
 
 @clip_norm.step(
@@ -39,9 +41,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "What does the original do with an x that is short enough?",
     "Both outcomes must be in the graph: torch.where(condition, a, b), or a factor clamped at 1.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def leaves_what_is_short(answer: Answer, draw: Draw) -> None:
     x = draw.tensor(8, 8) * 0.01
-    return same(answer(x, 1.5), x, "for a norm below the limit")
+    assert_same(answer(x, 1.5), x, "for a norm below the limit")
 
 
 @clip_norm.step(
@@ -51,8 +53,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "`.item()`, bool() and `if tensor:` stop the trace. Keep the norm a tensor, and choose with "
     "torch.where, or clamp the factor.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return whole(answer, [(draw.tensor(8, 8) * 10, 1.5), (draw.tensor(8, 8) * 0.01, 1.5)])
+def clips_in_one_graph(answer: Answer, draw: Draw) -> None:
+    assert_whole(answer, [(draw.tensor(8, 8) * 10, 1.5), (draw.tensor(8, 8) * 0.01, 1.5)])
 
 
 @clip_norm.step(
@@ -61,8 +63,10 @@ def _(answer: Answer, draw: Draw) -> str:
     "Which guard fails from one x to the next?",
     "No Python number may come out of x: what is a tensor is never guarded by value.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return once(answer, [(draw.tensor(8, 8) * scale, 1.5) for scale in (0.01, 0.1, 1.0, 10.0)])
+def clips_many_values_in_one_compile(answer: Answer, draw: Draw) -> None:
+    assert_compiled_once(
+        answer, [(draw.tensor(8, 8) * scale, 1.5) for scale in (0.01, 0.1, 1.0, 10.0)]
+    )
 
 
 # --------------------------------------------------------------------------- WarmUp
@@ -82,18 +86,12 @@ def _linear(draw: Draw) -> Any:
     return linear
 
 
-def _factor(call: int) -> float:
-    return min(1.0, call / 10)
-
-
-def _results(answer: Answer, draw: Draw, calls: int) -> list[str]:
+def _check_results(answer: Answer, draw: Draw, calls: int) -> None:
     linear, x = _linear(draw), draw.tensor(4, 8)
     module = answer(linear)
-    texts = []
     for call in range(1, calls + 1):
-        true = linear(x).detach() * _factor(call)
-        texts.append(same(module(x).detach(), true, f"at call {call}"))
-    return texts
+        true = linear(x).detach() * min(1.0, call / 10)
+        assert_same(module(x).detach(), true, f"at call {call}")
 
 
 @warm_up.step(
@@ -102,8 +100,8 @@ def _results(answer: Answer, draw: Draw, calls: int) -> list[str]:
     "What is `steps` when the factor is computed for the first time?",
     "The counter goes up first: at the first call the factor is 1/10.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _results(answer, draw, 1)[0]
+def begins_with_a_tenth(answer: Answer, draw: Draw) -> None:
+    _check_results(answer, draw, 1)
 
 
 @warm_up.step(
@@ -112,8 +110,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "What does the third call return, what the twelfth?",
     "The factor is steps / 10, and 1 from the tenth call on.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return next(filter(None, _results(answer, draw, _CALLS)), "")
+def counts_to_one(answer: Answer, draw: Draw) -> None:
+    _check_results(answer, draw, _CALLS)
 
 
 @warm_up.step(
@@ -122,8 +120,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "Is there a Python number that is made from a tensor?",
     "No .item(), no float(tensor), no torch.compiler.disable: (steps / 10).clamp(max=1).",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return whole(answer(_linear(draw)), [(draw.tensor(4, 8),)] * 3)
+def warms_up_in_one_graph(answer: Answer, draw: Draw) -> None:
+    assert_whole(answer(_linear(draw)), [(draw.tensor(4, 8),)] * 3)
 
 
 @warm_up.step(
@@ -133,8 +131,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "An int or float of a module is guarded by its value. Count in a tensor: "
     "self.register_buffer('steps', torch.zeros(())) and self.steps += 1.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return once(answer(_linear(draw)), [(draw.tensor(4, 8),)] * _CALLS)
+def warms_up_in_one_compile(answer: Answer, draw: Draw) -> None:
+    assert_compiled_once(answer(_linear(draw)), [(draw.tensor(4, 8),)] * _CALLS)
 
 
 # --------------------------------------------------------------------------- mean_of_first
@@ -160,9 +158,9 @@ def _batch(draw: Draw, *lengths: int) -> tuple[Any, Any]:
     "What is the result where all lengths are the longest?",
     "[batch, time, features] in, [batch, features] out: reduce dimension 1.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def takes_the_mean_of_full_rows(answer: Answer, draw: Draw) -> None:
     x, lengths = _batch(draw, 7, 7, 7)
-    return same(answer(x, lengths), _means(x, lengths), "for full rows")
+    assert_same(answer(x, lengths), _means(x, lengths), "for full rows")
 
 
 @mean_of_first.step(
@@ -171,15 +169,15 @@ def _(answer: Answer, draw: Draw) -> str:
     "A row of length 3: which of its 7 entries may count?",
     "Make a mask: torch.arange(time) < lengths[:, None]. At length 3 the indices 0, 1 and 2 count.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def leaves_padding_out(answer: Answer, draw: Draw) -> None:
     x, lengths = _batch(draw, 7, 7, 7)
     padded = x.clone()
     lengths[1] = 3
     padded[1, 3:] = 1000.0
-    said, true = answer(padded, lengths), _means(x, lengths)
-    beyond = said.abs().max() > 20
-    text = "what lies beyond the length is in the mean"
-    return all_of((not beyond, text)) or same(said[:1], true[:1], "beside a short row")
+    result, true = answer(padded, lengths), _means(x, lengths)
+    beyond = result.abs().max() > 20
+    assert not beyond, "what lies beyond the length is in the mean"
+    assert_same(result[:1], true[:1], "beside a short row")
 
 
 @mean_of_first.step(
@@ -188,9 +186,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "You sum 3 entries: what do you divide by?",
     "Divide by lengths[:, None], not by the number of columns.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def divides_by_the_own_length(answer: Answer, draw: Draw) -> None:
     x, lengths = _batch(draw, 3, draw.integer(1, 2), 7, 5)
-    return same(answer(x, lengths), _means(x, lengths), "for rows of several lengths")
+    assert_same(answer(x, lengths), _means(x, lengths), "for rows of several lengths")
 
 
 @mean_of_first.step(
@@ -199,8 +197,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "Does any line turn the lengths into Python numbers?",
     "tolist() and int(n) need the values. A mask needs none.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return whole(answer, [_batch(draw, 3, 7, 5)])
+def takes_means_in_one_graph(answer: Answer, draw: Draw) -> None:
+    assert_whole(answer, [_batch(draw, 3, 7, 5)])
 
 
 @mean_of_first.step(
@@ -209,8 +207,82 @@ def _(answer: Answer, draw: Draw) -> str:
     "What changes from batch to batch, and is it a tensor in your function?",
     "As long as lengths stay a tensor no guard looks at them.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return once(answer, [_batch(draw, 3, 7, 5), _batch(draw, 1, 2, 6), _batch(draw, 4, 4, 4)])
+def takes_all_lengths_in_one_compile(answer: Answer, draw: Draw) -> None:
+    assert_compiled_once(
+        answer, [_batch(draw, 3, 7, 5), _batch(draw, 1, 2, 6), _batch(draw, 4, 4, 4)]
+    )
+
+
+# --------------------------------------------------------------------------- for_any_batch
+
+for_any_batch = Exercise("for_any_batch", "One compile for every batch size")
+
+
+Result = tuple["Tensor", "Tensor", str]
+
+
+def _serve(answer: Answer, sizes: Sequence[int], draw: Draw) -> tuple[Capture, list[Result]]:
+    """What is compiled while batches of these sizes are served; each (result, true, of what)."""
+    import torch
+
+    import tclab
+
+    def model(x: Any) -> Any:
+        return torch.relu(x).sum(-1) / x.shape[0]
+
+    torch.compiler.reset()
+    results = []
+    with tclab.capture() as capture:
+        serve = answer(model)
+        for size in sizes:
+            x = draw.tensor(size, 6)
+            results.append((serve(x), model(x), f"for {size} rows"))
+    return capture, results
+
+
+@for_any_batch.step(
+    "result",
+    "gives the model's own results",
+    "What does your function return, and what does that return when it is called?",
+    "Return a callable that takes x and gives what model(x) gives.",
+)
+def gives_the_models_results(answer: Answer, draw: Draw) -> None:
+    for result, true, of in _serve(answer, [5, 9], draw)[1]:
+        assert_same(result, true, of)
+
+
+@for_any_batch.step(
+    "compiled",
+    "compiles",
+    "Is there a graph at all?",
+    "Use torch.compile; backend='eager' is enough here.",
+)
+def compiles_at_all(answer: Answer, draw: Draw) -> None:
+    assert len(_serve(answer, [5, 9], draw)[0].graphs) > 0, "nothing was compiled"
+
+
+@for_any_batch.step(
+    "each-size",
+    "does not compile for each size",
+    "How many graphs do the sizes 5, 9, 12 and 30 make? And with dynamic=False?",
+    "With dynamic=False every size is a constant, and each new one recompiles.",
+)
+def does_not_compile_each_size(answer: Answer, draw: Draw) -> None:
+    graphs = len(_serve(answer, [5, 9, 12, 30], draw)[0].graphs)
+    assert graphs <= 2, f"four sizes made {graphs} graphs"
+
+
+@for_any_batch.step(
+    "second-size",
+    "does not compile again at the second size",
+    "By default the first size is taken for a constant. How do you say beforehand that it varies?",
+    "torch.compile(model, dynamic=True), or torch._dynamo.mark_dynamic(x, 0) before the first "
+    "call.",
+)
+def does_not_compile_again(answer: Answer, draw: Draw) -> None:
+    sizes = draw.random.sample(range(3, 90), 4)
+    graphs = len(_serve(answer, sizes, draw)[0].graphs)
+    assert graphs == 1, f"the sizes {sizes} made {graphs} graphs"
 
 
 EXERCISES = [clip_norm, warm_up, mean_of_first, for_any_batch]

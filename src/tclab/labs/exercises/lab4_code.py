@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tclab.labs.exercise import Draw, Exercise, all_of, written
+from tclab.labs.exercise import Answer, Draw, Exercise, function_from
 
 if TYPE_CHECKING:
     from tclab import Capture
-
-Answer = Callable[..., Any]
 
 # --------------------------------------------------------------------------- bytes_moved
 
@@ -28,7 +25,7 @@ def _elements(rows: int, columns: int) -> tuple[int, int]:
     import tclab
 
     inputs = torch.ones(rows, columns), torch.ones(columns)
-    (graph,) = tclab.capture(written(_GATE, "f"), backend="aot_eager")(*inputs).forward
+    (graph,) = tclab.capture(function_from(_GATE, "f"), backend="aot_eager")(*inputs).forward
     size = {node.name: _product(node.shape) for node in graph.nodes}
     calls = [node for node in graph.nodes if node.op.startswith("call_")]
     ends = sum(size[node.name] for node in graph.nodes if node.op == "placeholder")
@@ -50,10 +47,10 @@ def _drawn(draw: Draw) -> tuple[int, int]:
     "How many bytes does an element of float32 have, how many of bfloat16?",
     "Multiply the number of elements by itemsize.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_bytes(answer: Answer, draw: Draw) -> None:
     rows, columns = _drawn(draw)
     one, four = (answer(rows, columns, size, True) for size in (1, 4))
-    return all_of((four == 4 * one and one > 0, f"itemsize 1: {one}, itemsize 4: {four}"))
+    assert four == 4 * one > 0, f"itemsize 1: {one}, itemsize 4: {four}"
 
 
 @bytes_moved.step(
@@ -62,11 +59,11 @@ def _(answer: Answer, draw: Draw) -> str:
     "The kernel reads x and bias. What else goes to memory?",
     "The result has as many elements as x, and is written once.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_the_result(answer: Answer, draw: Draw) -> None:
     rows, columns = _drawn(draw)
     fused = _elements(rows, columns)[0]
-    said = answer(rows, columns, 1, True)
-    return all_of((said > fused - rows * columns, f"it said {said}: the result is not in it"))
+    result = answer(rows, columns, 1, True)
+    assert result > fused - rows * columns, f"it said {result}: the result is not in it"
 
 
 @bytes_moved.step(
@@ -75,12 +72,12 @@ def _(answer: Answer, draw: Draw) -> str:
     "The fused kernel uses x in two places. How often does it load it?",
     "What was loaded stays in a register: look for tl.load in the kernel.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_x_once(answer: Answer, draw: Draw) -> None:
     rows, columns = _drawn(draw)
     fused = _elements(rows, columns)[0]
-    said = answer(rows, columns, 1, True)
-    return all_of(
-        (said < fused + rows * columns - columns, f"it said {said}: x or bias is too often in it")
+    result = answer(rows, columns, 1, True)
+    assert result < fused + rows * columns - columns, (
+        f"it said {result}: x or bias is too often in it"
     )
 
 
@@ -90,11 +87,11 @@ def _(answer: Answer, draw: Draw) -> str:
     "How many elements does bias have?",
     "bias has one element a column; all rows read the same, which stays in the cache.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_the_bias(answer: Answer, draw: Draw) -> None:
     rows, columns = _drawn(draw)
     fused = _elements(rows, columns)[0]
-    said = answer(rows, columns, 1, True)
-    return all_of((said == fused, f"it said {said}; x, bias and the result have {fused} elements"))
+    result = answer(rows, columns, 1, True)
+    assert result == fused, f"it said {result}; x, bias and the result have {fused} elements"
 
 
 @bytes_moved.step(
@@ -104,11 +101,11 @@ def _(answer: Answer, draw: Draw) -> str:
     "Each of the three operations reads its inputs and writes its result: 3 + 2 + 2 times, and "
     "bias.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def counts_three_kernels(answer: Answer, draw: Draw) -> None:
     rows, columns = _drawn(draw)
     apart = _elements(rows, columns)[1]
-    said = answer(rows, columns, 4, False)
-    return all_of((said == 4 * apart, f"three kernels move {4 * apart} bytes, and it said {said}"))
+    result = answer(rows, columns, 4, False)
+    assert result == 4 * apart, f"three kernels move {4 * apart} bytes, and it said {result}"
 
 
 # --------------------------------------------------------------------------- scaled
@@ -126,8 +123,8 @@ def _close(answer: Answer, draw: Draw, rows: int, columns: int) -> bool:
     import torch
 
     inputs = draw.tensor(rows, columns), draw.tensor(columns), draw.tensor(columns)
-    said, true = answer(*inputs), _scaled(*inputs)
-    return bool(said.shape == true.shape and torch.allclose(said, true, rtol=1e-4, atol=1e-5))
+    result, true = answer(*inputs), _scaled(*inputs)
+    return bool(result.shape == true.shape and torch.allclose(result, true, rtol=1e-4, atol=1e-5))
 
 
 @scaled.step(
@@ -136,13 +133,13 @@ def _close(answer: Answer, draw: Draw, rows: int, columns: int) -> bool:
     "`x @ diag(scale)`: which entries of x does scale[0] multiply?",
     "Column j is multiplied by scale[j]; a (columns,) tensor broadcasts along the rows by itself.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def scales_the_columns(answer: Answer, draw: Draw) -> None:
     import torch
 
     x, scale = draw.tensor(6, 6).abs(), draw.tensor(6).abs()
-    said = answer(x, scale, torch.zeros(6))
-    close = said.shape == x.shape and torch.allclose(said, x * scale, rtol=1e-4, atol=1e-5)
-    return all_of((close, "another result for a square x, no bias and nothing negative"))
+    result = answer(x, scale, torch.zeros(6))
+    close = result.shape == x.shape and torch.allclose(result, x * scale, rtol=1e-4, atol=1e-5)
+    assert close, "another result for a square x, no bias and nothing negative"
 
 
 @scaled.step(
@@ -151,8 +148,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "Is every operation of the original still there?",
     "Product, bias, relu: only the product may change its form.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return all_of((_close(answer, draw, 6, 6) and _close(answer, draw, 5, 9), "another result"))
+def keeps_the_operations(answer: Answer, draw: Draw) -> None:
+    for shape in ((6, 6), (5, 9)):
+        assert _close(answer, draw, *shape), "another result"
 
 
 @functools.lru_cache(maxsize=2)
@@ -170,9 +168,9 @@ def _for_h200(answer: Answer) -> Capture:
     "A product with a diagonal matrix: how many of its multiplications are not by zero?",
     "A matrix product goes to a library, and nothing fuses with it. Multiply element by element.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def calls_no_library(answer: Answer, draw: Draw) -> None:
     called = [k.kernel_name for k in _for_h200(answer).kernels if k.category == "extern"]
-    return all_of((not called, f"for an H200 it calls {', '.join(called)}"))
+    assert not called, f"for an H200 it calls {', '.join(called)}"
 
 
 @scaled.step(
@@ -181,9 +179,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "What stands between the operations, that they are not fused?",
     "One graph, element by element, no copies in between: then the scheduler has nothing to split.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def is_one_kernel(answer: Answer, draw: Draw) -> None:
     names = [kernel.kernel_name for kernel in _for_h200(answer).kernels]
-    return all_of((len(names) == 1, f"for an H200 it has {len(names)} kernels: {', '.join(names)}"))
+    assert len(names) == 1, f"for an H200 it has {len(names)} kernels: {', '.join(names)}"
 
 
 # --------------------------------------------------------------------------- opcodes_of
@@ -205,13 +203,15 @@ def _captured() -> Capture:
 
     import tclab
 
-    return tclab.capture(written(_LINES, "f"), target="h200")(torch.ones(256, 96), torch.ones(96))
+    return tclab.capture(function_from(_LINES, "f"), target="h200")(
+        torch.ones(256, 96), torch.ones(96)
+    )
 
 
-def _said(answer: Answer, line: str) -> set[str]:
-    said = answer(_captured(), line)
-    assert not isinstance(said, str), f"it returned {said!r}, not a set of opcodes"
-    return {str(opcode).split(".")[0] for opcode in said}
+def _opcodes(answer: Answer, line: str) -> set[str]:
+    result = answer(_captured(), line)
+    assert not isinstance(result, str), f"it returned {result!r}, not a set of opcodes"
+    return {str(opcode).split(".")[0] for opcode in result}
 
 
 @opcodes_of.step(
@@ -221,9 +221,9 @@ def _said(answer: Answer, line: str) -> set[str]:
     "Go through the lines of the pane whose stage is 'sass', and keep those whose python_lines "
     "hold the line's number.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    said = _said(answer, "grown = torch.exp(shifted)")
-    return all_of(("MUFU" in said, f"exp becomes MUFU.EX2, and it said {sorted(said)}"))
+def finds_exp(answer: Answer, draw: Draw) -> None:
+    result = _opcodes(answer, "grown = torch.exp(shifted)")
+    assert "MUFU" in result, f"exp becomes MUFU.EX2, and it said {sorted(result)}"
 
 
 @opcodes_of.step(
@@ -233,12 +233,10 @@ def _(answer: Answer, draw: Draw) -> str:
     "Keep an instruction only if it came from this line: MUFU is of exp and rsqrt, not of the "
     "addition.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    said = _said(answer, "shifted = x + bias * factor")
-    return all_of(
-        ("MUFU" not in said, "MUFU is not from the addition"),
-        (bool(said & {"FADD", "FFMA"}), f"the addition is missing in {sorted(said)}"),
-    )
+def leaves_other_lines_out(answer: Answer, draw: Draw) -> None:
+    result = _opcodes(answer, "shifted = x + bias * factor")
+    assert "MUFU" not in result, "MUFU is not from the addition"
+    assert result & {"FADD", "FFMA"}, f"the addition is missing in {sorted(result)}"
 
 
 @opcodes_of.step(
@@ -248,9 +246,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "A Python number is folded into the operations that use it. No instruction came from that "
     "line.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    said = _said(answer, "factor = 0.5")
-    return all_of((not said, f"no instruction came from factor = 0.5, and it said {sorted(said)}"))
+def finds_none_for_a_number(answer: Answer, draw: Draw) -> None:
+    result = _opcodes(answer, "factor = 0.5")
+    assert not result, f"no instruction came from factor = 0.5, and it said {sorted(result)}"
 
 
 @opcodes_of.step(
@@ -259,13 +257,11 @@ def _(answer: Answer, draw: Draw) -> str:
     "Which line is the result stored by?",
     "Compare whole lines of the python pane, each stripped; several lines may call one function.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    said = _said(answer, "return torch.rsqrt(grown + 2.0)")
-    return all_of(
-        ("MUFU" in said, f"rsqrt becomes MUFU.RSQ, and it said {sorted(said)}"),
-        ("LDG" not in said, "the loads are not from the last line"),
-        ("STG" in said, f"the result is stored by the last line, and it said {sorted(said)}"),
-    )
+def finds_the_store(answer: Answer, draw: Draw) -> None:
+    result = _opcodes(answer, "return torch.rsqrt(grown + 2.0)")
+    assert "MUFU" in result, f"rsqrt becomes MUFU.RSQ, and it said {sorted(result)}"
+    assert "LDG" not in result, "the loads are not from the last line"
+    assert "STG" in result, f"the result is stored by the last line, and it said {sorted(result)}"
 
 
 EXERCISES = [bytes_moved, scaled, opcodes_of]

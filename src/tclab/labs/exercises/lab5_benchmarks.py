@@ -5,13 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from tclab.labs.exercise import Draw, Exercise, all_of
-from tclab.labs.exercises.sleeper import Sleeper
-
-Answer = Callable[..., Any]
-
+from tclab.labs.exercise import Answer, Draw, Exercise
+from tclab.labs.exercises.sleeping_call import SleepingCall
 
 # --------------------------------------------------------------------------- measure
 
@@ -19,11 +15,11 @@ measure = Exercise("measure", "A time with its spread")
 
 
 def _measured(answer: Answer, seconds: Callable[[int], float]) -> tuple[list[float], list[float]]:
-    call = Sleeper(seconds)
-    said = answer(call)
-    assert isinstance(said, (tuple, list)), f"it returned {said!r}, not three numbers"
-    assert len(said) == 3, f"it returned {len(said)} things, not (median, low, high)"
-    return [float(value) for value in said], call.took
+    call = SleepingCall(seconds)
+    result = answer(call)
+    assert isinstance(result, (tuple, list)), f"it returned {result!r}, not three numbers"
+    assert len(result) == 3, f"it returned {len(result)} things, not (median, low, high)"
+    return [float(value) for value in result], call.took
 
 
 @measure.step(
@@ -32,9 +28,9 @@ def _measured(answer: Answer, seconds: Callable[[int], float]) -> tuple[list[flo
     "What does your function return, and in which order?",
     "Return (median, low, high), seconds of a call; low and high are quartiles, or the extremes.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def orders_three_numbers(answer: Answer, draw: Draw) -> None:
     (median, low, high), _ = _measured(answer, lambda n: 0.002)
-    return all_of((0 < low <= median <= high, f"it returned {median:g}, {low:g}, {high:g}"))
+    assert 0 < low <= median <= high, f"it returned {median:g}, {low:g}, {high:g}"
 
 
 @measure.step(
@@ -44,11 +40,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "Call a few times before you keep any time: the first call compiles, the next may still "
     "warm up.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def leaves_first_calls_out(answer: Answer, draw: Draw) -> None:
     (_, _, high), took = _measured(answer, lambda n: 0.5 if n == 0 else 0.002)
-    return all_of(
-        (high < 0.3, f"the first call took {took[0]:.2f} s, and it is in the high, {high:.2f}")
-    )
+    assert high < 0.3, f"the first call took {took[0]:.2f} s, and it is in the high, {high:.2f}"
 
 
 @measure.step(
@@ -57,9 +51,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "How sure can you be of a spread that comes from three numbers?",
     "Keep the times of ten calls at the least.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def makes_enough_calls(answer: Answer, draw: Draw) -> None:
     _, took = _measured(answer, lambda n: 0.002)
-    return all_of((len(took) >= 11, f"it made {len(took)} calls, warm-up included"))
+    assert len(took) >= 11, f"it made {len(took)} calls, warm-up included"
 
 
 @measure.step(
@@ -68,12 +62,10 @@ def _(answer: Answer, draw: Draw) -> str:
     "One call is interrupted for a third of a second. What does the mean make of it?",
     "Take statistics.median, or the middle of the sorted times.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def ignores_one_slow_call(answer: Answer, draw: Draw) -> None:
     (median, _, _), took = _measured(answer, lambda n: 0.35 if n == 6 else 0.002)
     typical = statistics.median(took[1:])
-    return all_of(
-        (median <= 1.6 * typical + 0.002, f"most calls took {typical:.4f} s; it said {median:.4f}")
-    )
+    assert median <= 1.6 * typical + 0.002, f"most calls took {typical:.4f} s; it said {median:.4f}"
 
 
 @measure.step(
@@ -82,11 +74,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "Half of the calls take ten times as long as the others: do low and high show it?",
     "low and high come from the measured times, not from the median.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def shows_a_spread(answer: Answer, draw: Draw) -> None:
     (_, low, high), _ = _measured(answer, lambda n: 0.002 if n % 2 else 0.03)
-    return all_of(
-        (high > 2 * low, f"low {low:.4f} s and high {high:.4f} s hide that calls differ tenfold")
-    )
+    assert high > 2 * low, f"low {low:.4f} s and high {high:.4f} s hide that calls differ tenfold"
 
 
 # --------------------------------------------------------------------------- speedup
@@ -94,11 +84,13 @@ def _(answer: Answer, draw: Draw) -> str:
 speedup = Exercise("speedup", "Correct first, then timed, in turns")
 
 
-def _pair(eager: float, compiled: float, *, wrong: bool = False) -> tuple[Sleeper, Sleeper]:
+def _pair(
+    eager: float, compiled: float, *, wrong: bool = False
+) -> tuple[SleepingCall, SleepingCall]:
     off = 1.05 if wrong else 1.0
     return (
-        Sleeper(lambda n: eager, lambda x: x * 2),
-        Sleeper(lambda n: compiled, lambda x: x * 2 * off),
+        SleepingCall(lambda n: eager, lambda x: x * 2),
+        SleepingCall(lambda n: compiled, lambda x: x * 2 * off),
     )
 
 
@@ -108,9 +100,9 @@ def _pair(eager: float, compiled: float, *, wrong: bool = False) -> tuple[Sleepe
     "Which of the two times do you divide by the other?",
     "A speed-up is the time before by the time after: eager / compiled.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def is_above_one_if_faster(answer: Answer, draw: Draw) -> None:
     ratio = float(answer(*_pair(0.03, 0.003), draw.tensor(8)))
-    return all_of((ratio > 1, f"eager took ten times as long, and it said {ratio:.2f}"))
+    assert ratio > 1, f"eager took ten times as long, and it said {ratio:.2f}"
 
 
 @speedup.step(
@@ -119,12 +111,12 @@ def _(answer: Answer, draw: Draw) -> str:
     "What is the speed-up of a function that returns something else?",
     "Compare the two results first, and raise (an assert, or torch.testing.assert_close).",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def raises_if_results_differ(answer: Answer, draw: Draw) -> None:
     try:
-        said = answer(*_pair(0.003, 0.001, wrong=True), draw.tensor(8))
+        result = answer(*_pair(0.003, 0.001, wrong=True), draw.tensor(8))
     except Exception:
-        return ""
-    return f"the compiled result is 5 % off, and it said {said!r}"
+        return
+    raise AssertionError(f"the compiled result is 5 % off, and it said {result!r}")
 
 
 @speedup.step(
@@ -133,14 +125,15 @@ def _(answer: Answer, draw: Draw) -> str:
     "How many calls were made before the difference was noticed?",
     "Compare the results of one call each, before the first time is taken.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def compares_before_it_times(answer: Answer, draw: Draw) -> None:
     eager, compiled = _pair(0.003, 0.001, wrong=True)
     try:
         answer(eager, compiled, draw.tensor(8))
     except Exception:
-        made = len(eager.took) + len(compiled.took)
-        return all_of((made <= 6, f"it made {made} calls before it noticed"))
-    return "it did not raise"
+        calls = len(eager.took) + len(compiled.took)
+        assert calls <= 6, f"it made {calls} calls before it noticed"
+    else:
+        raise AssertionError("it did not raise")
 
 
 @speedup.step(
@@ -149,15 +142,15 @@ def _(answer: Answer, draw: Draw) -> str:
     "The machine grows slower while you measure. Who pays, if one is timed after the other?",
     "Time one call of each in turn, again and again; then take the median of each.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def takes_turns(answer: Answer, draw: Draw) -> None:
     calls = [0]
 
     def slower(_: int) -> float:
         calls[0] += 1
         return 0.006 + 0.002 * calls[0]
 
-    ratio = float(answer(Sleeper(slower), Sleeper(slower), draw.tensor(8)))
-    return all_of((0.7 < ratio < 1.4, f"both are equally fast, and it said {ratio:.2f}"))
+    ratio = float(answer(SleepingCall(slower), SleepingCall(slower), draw.tensor(8)))
+    assert 0.7 < ratio < 1.4, f"both are equally fast, and it said {ratio:.2f}"
 
 
 # --------------------------------------------------------------------------- break_even
@@ -169,18 +162,14 @@ def _never(value: object) -> bool:
     return value is None or value == math.inf
 
 
-def _pays(answer: Answer, compile_seconds: float, eager: float, compiled: float) -> str:
-    said = answer(compile_seconds, eager, compiled)
+def _check_calls(answer: Answer, compile_seconds: float, eager: float, compiled: float) -> None:
+    result = answer(compile_seconds, eager, compiled)
     call = f"break_even({compile_seconds}, {eager}, {compiled})"
     least = math.ceil(compile_seconds / (eager - compiled))
     exact = (least * (eager - compiled)) == compile_seconds
-    return all_of(
-        (not _never(said), f"{call} said never; {least} calls pay"),
-        (
-            said in ((least, least + 1) if exact else (least,)),
-            f"{call} said {said!r}; it is {least}",
-        ),
-    )
+    assert not _never(result), f"{call} said never; {least} calls pay"
+    right = (least, least + 1) if exact else (least,)
+    assert result in right, f"{call} said {result!r}; it is {least}"
 
 
 @break_even.step(
@@ -189,8 +178,8 @@ def _pays(answer: Answer, compile_seconds: float, eager: float, compiled: float)
     "What does one call save: its whole time, or the difference?",
     "Each call saves eager - compiled. The compile is paid once.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _pays(answer, 10.0, 1.0, 0.5)
+def divides_by_what_a_call_saves(answer: Answer, draw: Draw) -> None:
+    _check_calls(answer, 10.0, 1.0, 0.5)
 
 
 @break_even.step(
@@ -199,8 +188,8 @@ def _(answer: Answer, draw: Draw) -> str:
     "After 4.4 calls: has it paid after the fourth?",
     "math.ceil: the fourth call has not paid all of it.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    return _pays(answer, 1.1, 0.75, 0.5)
+def rounds_up(answer: Answer, draw: Draw) -> None:
+    _check_calls(answer, 1.1, 0.75, 0.5)
 
 
 @break_even.step(
@@ -209,12 +198,10 @@ def _(answer: Answer, draw: Draw) -> str:
     "What if the compiled call is slower, or just as fast?",
     "Return math.inf (or None) where eager <= compiled; do not divide by zero.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def says_never(answer: Answer, draw: Draw) -> None:
     slower, same = answer(5.0, 0.25, 0.5), answer(5.0, 0.5, 0.5)
-    return all_of(
-        (_never(slower), f"compiled is slower, and it said {slower!r}"),
-        (_never(same), f"both take the same, and it said {same!r}"),
-    )
+    assert _never(slower), f"compiled is slower, and it said {slower!r}"
+    assert _never(same), f"both take the same, and it said {same!r}"
 
 
 @break_even.step(
@@ -223,9 +210,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "Does it compute with its arguments?",
     "compile_seconds / (eager - compiled), rounded up.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def is_right_for_other_numbers(answer: Answer, draw: Draw) -> None:
     eager = draw.integer(20, 60) / 64
-    return _pays(answer, draw.integer(300, 900) / 7, eager, eager / 4)
+    _check_calls(answer, draw.integer(300, 900) / 7, eager, eager / 4)
 
 
 # --------------------------------------------------------------------------- pays_from
@@ -241,15 +228,19 @@ def _sweep(faster: Sequence[bool], draw: Draw) -> Sweep:
     return {size: (unit, unit * (0.5 if fast else 1.5)) for size, fast in zip(sizes, faster)}
 
 
+def _check_size(answer: Answer, sweep: Sweep, size: int, note: str = "") -> None:
+    result = answer(sweep)
+    assert result == size, f"it pays from {size} on{note}, and it said {result!r}"
+
+
 @pays_from.step(
     "first",
     "gives the first size from which it pays",
     "Is it the smallest or the largest size where the compiled one is faster?",
     "Of all sizes where it is faster, the smallest counts, as long as it stays faster after it.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    said = answer(_sweep([False, False, True, True, True], draw))
-    return all_of((said == 4, f"it pays from 4 on, and it said {said!r}"))
+def gives_the_first_size(answer: Answer, draw: Draw) -> None:
+    _check_size(answer, _sweep([False, False, True, True, True], draw), 4)
 
 
 @pays_from.step(
@@ -258,9 +249,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "At size 2 it was faster, at 4 it is not. From where on does it pay?",
     "Look from the largest size down, and stop at the first where it is not faster.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    said = answer(_sweep([False, True, False, False, True, True], draw))
-    return all_of((said == 16, f"it pays from 16 on (2 was alone), and it said {said!r}"))
+def ignores_one_lucky_size(answer: Answer, draw: Draw) -> None:
+    sweep = _sweep([False, True, False, False, True, True], draw)
+    _check_size(answer, sweep, 16, " (2 was alone)")
 
 
 @pays_from.step(
@@ -269,9 +260,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "What do you return for a sweep in which eager always wins?",
     "Return None; it may also be slower at the largest size alone.",
 )
-def _(answer: Answer, draw: Draw) -> str:
-    said = answer(_sweep([False] * 4, draw)), answer(_sweep([True, True, False], draw))
-    return all_of((said == (None, None), f"it never pays for the largest, and it said {said!r}"))
+def says_none_if_it_never_pays(answer: Answer, draw: Draw) -> None:
+    result = answer(_sweep([False] * 4, draw)), answer(_sweep([True, True, False], draw))
+    assert result == (None, None), f"it never pays for the largest, and it said {result!r}"
 
 
 @pays_from.step(
@@ -280,10 +271,9 @@ def _(answer: Answer, draw: Draw) -> str:
     "A sweep may have been measured from large to small. What is the first entry then?",
     "sorted(sweep) before you look.",
 )
-def _(answer: Answer, draw: Draw) -> str:
+def sorts_the_sizes(answer: Answer, draw: Draw) -> None:
     sweep = _sweep([False, False, False, True, True], draw)
-    said = answer(dict(reversed(list(sweep.items()))))
-    return all_of((said == 8, f"it pays from 8 on, and it said {said!r}"))
+    _check_size(answer, dict(reversed(list(sweep.items()))), 8)
 
 
 EXERCISES = [measure, speedup, break_even, pays_from]

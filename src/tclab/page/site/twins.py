@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclab import render
-from tclab.model import Artifact, Run, Table, encode
+from tclab.model import Artifact, Candidates, Run, Table, encode
 from tclab.page import fragments, proofs
 from tclab.page.book import Book
 from tclab.page.prose import uses
 from tclab.page.prose.text import PageText
 from tclab.page.reference import machine_code
+from tclab.render.kinds import candidates
 from tclab.render.kinds.table import cells
 
 #: Longer outputs are cut: the page has all of it.
@@ -122,6 +123,8 @@ def _of_run(run: Run, wanted: list[str] | None, function: str) -> Iterator[str]:
 
 def _shown(artifact: Artifact) -> list[str]:
     """A table as a table, all else as the text a terminal gets; kept on disk."""
+    if isinstance(artifact, Candidates):
+        artifact = candidates.in_rows(artifact)
     if isinstance(artifact, Table):
         return [f"**{artifact.title}**", "", *_table(artifact), ""]
     text = fragments.kept(lambda: json.dumps(render.text(artifact)), "text", encode(artifact))

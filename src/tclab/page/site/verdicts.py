@@ -82,10 +82,10 @@ def places(judged: Iterable[Belief]) -> list[str]:
 # --------------------------------------------------------------------------- on pages
 
 
-def of_snippet(block: Block, book: Book, name: str, runs: Sequence[Run]) -> Html:
-    """The table of one snippet, each belief a link to its heading on the same page."""
+def of_snippet(block: Block, page: PageText, name: str, runs: Sequence[Run]) -> Html:
+    """The table of one snippet, each belief a link to its heading on `page`, the block's."""
     judged = beliefs(runs)
-    anchors = headings(book.pages[block.page])
+    anchors = headings(page)
     if lost := [belief.text for belief in judged if _slug(belief.text) not in anchors]:
         cause = f"the page has no heading for the belief {lost[0]!r}"
         raise PageError(block.place, cause, f"write one: ### {lost[0]}")

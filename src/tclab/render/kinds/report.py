@@ -57,7 +57,7 @@ def _head(report: Report) -> Iterator[str]:
     yield columns.paragraph(counts.verdict(report))
     for number, call in enumerate(report.calls, 1):
         yield columns.paragraph(f"call {number}: {call or 'no arguments'}")
-    yield from map(columns.paragraph, report.remarks)
+    yield from map(columns.paragraph, words.remarks(report))
     for gap, step in words.gaps(report):
         yield columns.paragraph(gap)
         yield columns.paragraph(f"next: {step}", "  ", "    ")

@@ -68,7 +68,7 @@ def _how(report: Report) -> Html:
     more = len(report.calls) - len(calls)
     calls += [esc(f"{more} more")] if more else []
     sentence = markup("{} {}.", esc(words.how(report)), join(calls, markup(", then ")))
-    remarks = (tag("p", esc(text)) for text in report.remarks)
+    remarks = (tag("p", esc(text)) for text in words.remarks(report))
     return join([tag("p", sentence, class_="explain-calls"), *remarks])
 
 

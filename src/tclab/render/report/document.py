@@ -14,14 +14,14 @@ from tclab.render.report import body, words
 LARGE = 500_000
 
 
-def html(shown: Report) -> str:
+def html(report: Report) -> str:
     """The whole page."""
-    delivery = Compressed() if _size(shown) > LARGE else Delivery()
-    inner = body.html(shown, Options(delivery=delivery))
-    return standalone.page(words.title(shown), join([inner, delivery.end()]))
+    delivery = Compressed() if _size(report) > LARGE else Delivery()
+    inner = body.html(report, Options(delivery=delivery))
+    return standalone.page(words.title(report), join([inner, delivery.end()]))
 
 
-def _size(shown: Report) -> int:
+def _size(report: Report) -> int:
     """The characters of all its code and of what its guards check."""
-    code = sum(len(pane.code) for chain in shown.chains for pane in chain.panes)
-    return code + sum(len(check) for guards in shown.guards for g in guards for check in g.checks)
+    code = sum(len(pane.code) for chain in report.chains for pane in chain.panes)
+    return code + sum(len(check) for guards in report.guards for g in guards for check in g.checks)

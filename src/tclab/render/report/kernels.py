@@ -36,10 +36,10 @@ def _kind(row: KernelRow) -> str:
     kernel that the GPU may not choose which way has it.
     """
     category = "library call" if row.category == "extern" else row.category.replace("_", " ")
-    made = category or ("C++" if row.language == "cpp" else "Triton")
+    maker = category or ("C++" if row.language == "cpp" else "Triton")
     backward = ", backward" if row.direction == "backward" else ""
     way = facts.one_of_two(row.one_of_two)
-    return f"{made}{backward}" + (f", one of two: {way}" if way else "")
+    return f"{maker}{backward}" + (f", one of two: {way}" if way else "")
 
 
 def compact(rows: Sequence[KernelRow], without: Container[str] = ()) -> Table:

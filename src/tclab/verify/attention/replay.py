@@ -18,6 +18,7 @@ from pathlib import Path
 from tclab import clone
 from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.versions import VERSIONS
+from tclab.model import Version
 from tclab.verify.attention.cases import Case, parse
 
 ANSWERS = "verify/attention/answers.txt"
@@ -75,11 +76,13 @@ def read(path: Path | None = None) -> Answers:
 def _column(line: str) -> Column:
     """``# torch 2.13, sm 9.0, cudnn 92000, the library`` → its column."""
     torch, capability, cudnn, gpu = line.removeprefix("# ").split(", ")
-    major, minor = torch.split()[1].split(".")
     sm_major, sm_minor = capability.split()[1].split(".")
     name = "" if gpu == "the library" else gpu
     return Column(
-        (int(major), int(minor)), (int(sm_major), int(sm_minor)), int(cudnn.split()[1]), name
+        Version.of(torch.split()[1]).release,
+        (int(sm_major), int(sm_minor)),
+        int(cudnn.split()[1]),
+        name,
     )
 
 
@@ -113,11 +116,10 @@ def _recorded(path: Path) -> Recorded:
         elif "[" not in line:  # a call with symbolic sizes has its guards in brackets
             answer, _, case = line.split(" ", 2)
             rows.append((case, answer))
-    major, minor = head["torch"].split(".")[:2]
     sm_major, sm_minor = head["capability"].split(".")
     gpu = "" if head["gpu"].startswith("none") else head["gpu"]
     capability = int(sm_major), int(sm_minor)
-    return Column((int(major), int(minor)), capability, int(head["cudnn"]), gpu), rows
+    return Column(Version.of(head["torch"]).release, capability, int(head["cudnn"]), gpu), rows
 
 
 def _order(recorded: Recorded) -> tuple[object, ...]:

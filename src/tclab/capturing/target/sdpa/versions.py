@@ -7,6 +7,7 @@ oldest is whole; each later one says what differs from the one before.
 
 from __future__ import annotations
 
+from tclab import model
 from tclab.capturing.target.sdpa import cudnn, efficient, flash, shared
 from tclab.capturing.target.sdpa.rule import Rules, Version
 from tclab.capturing.target.sdpa.symbolic import FROM_2_15, UNTIL_2_14
@@ -120,5 +121,4 @@ VERSIONS = {version.torch: version for version in (V2_11, V2_12, V2_13, V2_14, V
 
 def of(release: str) -> Version | None:
     """The table of a PyTorch by its ``torch.__version__``, or None where there is none."""
-    major, minor = release.split(".")[:2]
-    return VERSIONS.get((int(major), int(minor)))
+    return VERSIONS.get(model.Version.of(release).release)

@@ -18,14 +18,14 @@ def units(own: Sequence[Unit], variants: Sequence[Variant]) -> tuple[Unit, ...]:
     """The units of a capture, each followed by what the other way of it has instead. Kernels that
     both have are as they were: they are exact, whatever the GPU chooses.
     """
-    shown: list[Unit] = []
+    both: list[Unit] = []
     done = 0
     for variant in variants:
         end = variant.after + variant.instead_of
-        shown += own[done : variant.after]
-        shown += _both(own[variant.after : end], variant)
+        both += own[done : variant.after]
+        both += _both(own[variant.after : end], variant)
         done = end
-    return (*shown, *own[done:])
+    return (*both, *own[done:])
 
 
 def _both(first: Sequence[Unit], variant: Variant) -> list[Unit]:

@@ -110,10 +110,10 @@ function isField(element) { return element.matches && element.matches(".md-searc
 function siteRoot() { return JSON.parse(document.getElementById("__config").textContent).base; }
 
 function element(name, className, ...children) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  made.append(...children);
-  return made;
+  const node = document.createElement(name);
+  if (className) node.className = className;
+  node.append(...children);
+  return node;
 }
 
 function item(name) {

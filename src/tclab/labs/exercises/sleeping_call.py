@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 
-class Sleeper:
-    """Something to call whose seconds are given by the number of the call, noted as they were."""
+class SleepingCall:
+    """Sleeps for the seconds that its number asks for, and notes in `took` what each call took."""
 
     def __init__(self, seconds: Callable[[int], float], result: Callable[[Any], Any] = lambda x: x):
         self.seconds, self.result = seconds, result

@@ -14,12 +14,12 @@ def lines(source: str) -> int:
     return source.strip("\n").count("\n") + 1
 
 
-def short(sources: Mapping[str, str], most: int | None) -> dict[str, str]:
+def within(sources: Mapping[str, str], most: int | None) -> dict[str, str]:
     """The sources, by name, that have at most so many lines; all of them without a limit."""
     return {name: code for name, code in sources.items() if most is None or lines(code) <= most}
 
 
-def left_out(sources: Mapping[str, str], most: int | None) -> dict[str, int]:
+def above(sources: Mapping[str, str], most: int | None) -> dict[str, int]:
     """The other kernels: name → lines."""
-    kept = short(sources, most)
-    return {name: lines(code) for name, code in sources.items() if name not in kept}
+    short = within(sources, most)
+    return {name: lines(code) for name, code in sources.items() if name not in short}

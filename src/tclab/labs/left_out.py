@@ -10,18 +10,18 @@ from tclab.labs.source import Cell, cells
 _LEFT_OUT = {"try", "setup"}
 
 
-def to_run(text: str) -> str:
+def blanked(text: str) -> str:
     """The text with those cells blanked; its lines keep their numbers."""
-    tried = {n for cell in _left_out(text) for n in _lines(cell)}
-    return "\n".join("" if n in tried else line for n, line in enumerate(text.split("\n"), 1))
+    blank = {n for cell in _left_out(text) for n in _lines(cell)}
+    return "\n".join("" if n in blank else line for n, line in enumerate(text.split("\n"), 1))
 
 
 def line_of(name: str, text: str) -> int:
     """The line where such a cell defines `name`; 0 where none does."""
     definition = re.compile(rf"(def|class) {re.escape(name)}\b")
     lines = text.split("\n")
-    tried = (n for cell in _left_out(text) for n in _lines(cell) if n <= len(lines))
-    return next((n for n in tried if definition.match(lines[n - 1])), 0)
+    numbers = (n for cell in _left_out(text) for n in _lines(cell) if n <= len(lines))
+    return next((n for n in numbers if definition.match(lines[n - 1])), 0)
 
 
 def _left_out(text: str) -> Iterator[Cell]:
