@@ -18,17 +18,18 @@ import torch
 
 import tclab
 
-WORSE = {"identical": 0, "no kernels": 1, "same kernels": 1, "refused": 2, "gpu failed": 3}
+WORSE = {"identical": 0, "no kernels": 1, "same kernels": 1, "one of two": 1, "refused": 2,
+         "gpu failed": 3}  # fmt: skip
 
 
 def reason(row):
     """Why a function is not simply identical: the cause, or the first line that differs."""
     lines = [line.strip() for line in (row.get("reason") or "").splitlines()]
-    told = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
-    if not told or row["verdict"] == "identical":
+    words = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
+    if not words or row["verdict"] == "identical":
         return ""
-    errors = [line for line in told if re.match(r"[\w.]+(Error|Exception|Failed)\b", line)]
-    return errors[-1] if errors else told[0]
+    errors = [line for line in words if re.match(r"[\w.]+(Error|Exception|Failed)\b", line)]
+    return errors[-1] if errors else words[0]
 
 
 assert torch.cuda.get_device_name() == "NVIDIA H200"
@@ -43,7 +44,9 @@ with tempfile.TemporaryDirectory() as out:
     report = json.loads((Path(out) / "report.json").read_text())
 
 functions, kernels = report["functions"], report["kernels"]
-total = {verdict: report[verdict] for verdict in ("identical", "different", "refused")}
+COUNTS = {"identical": "identical", "one of two": "either",
+          "different": "different", "refused": "refused"}  # fmt: skip
+total = {verdict: report[count] for verdict, count in COUNTS.items()}
 tclab.show(tclab.Table(
     title="Kernels", name="totals", columns=("", "kernels", "share"), units=("", "", "%"),
     formats=("", "d", ".1f"),
@@ -51,7 +54,8 @@ tclab.show(tclab.Table(
 ))  # fmt: skip
 families = {row["name"].split("/")[0]: Counter() for row in functions}
 for row in functions:
-    families[row["name"].split("/")[0]].update({"functions": 1, **{v: row[v] for v in total}})
+    own = {verdict: row[count] for verdict, count in COUNTS.items()}
+    families[row["name"].split("/")[0]].update({"functions": 1, **own})
 tclab.show(tclab.Table(
     title="Family by family", name="families", columns=("family", "functions", *total),
     rows=[(name, n["functions"], *(n[v] for v in total)) for name, n in families.items()],
@@ -60,7 +64,8 @@ order = sorted(functions, key=lambda row: -WORSE.get(row["verdict"], 4))
 tclab.show(tclab.Table(
     title="Function by function", name="functions",
     columns=("function", "verdict", "kernels", *total, "why"),
-    rows=[(row["name"], row["verdict"], row["kernels"], *(row[v] for v in total), reason(row))
+    rows=[(row["name"], row["verdict"], row["kernels"], *(row[c] for c in COUNTS.values()),
+           reason(row))
           for row in order],
 ))  # fmt: skip
 
