@@ -1,3 +1,4 @@
-/* Where scripts run, the search is in the header from the first paint on: not once Material's script has come.
-   Stands first in the head. */
-document.documentElement.className = "js";
+/* What Material's scripts do at the end of a page, done before anything of it is styled: each class or attribute
+   that comes later has the browser style the whole page anew. Stands first in the head. */
+document.documentElement.className = "js js-focus-visible";
+document.documentElement.setAttribute("data-js-focus-visible", "");

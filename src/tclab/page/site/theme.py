@@ -36,6 +36,7 @@ _BUNDLE = re.compile(r'(?=<script src="[^"]*/?assets/javascripts/bundle\.)')
 _PLACES = {
     "early.js": re.compile(r'<meta charset="utf-8">'),
     "colours.js": re.compile(r"<body[^>]*>"),
+    "calm.js": _BUNDLE,
     "index-later.js": _BUNDLE,
 }
 
@@ -49,8 +50,8 @@ def _script(name: str) -> str:
 
 
 def light(html: str) -> str:
-    """The page with scripts that have the search in the header and the system's colours from the
-    first paint on, and the search index wait until somebody searches.
+    """The page with scripts that keep Material's from styling it again and again, and have the
+    search index wait until somebody searches.
     """
     if worker := _WORKER.search(html):
         html = _BUNDLE.sub(lambda _: worker[0], html.replace(worker[0], "", 1), count=1)
