@@ -61,7 +61,7 @@ def inputs(shapes, device):
 
 def compared(real, target):
     """For each stage ``same`` or ``other``; of another configuration nothing can be said."""
-    if real.facts["config"].split(" (")[0] != target.facts["config"].split(" (")[0]:
+    if real.configuration.config != target.configuration.config:
         return ["–"] * len(STAGES)
     equal = [real.stages[s].code == target.stages[s].code for s in STAGES]
     return ["same" if same else "other" for same in equal]
@@ -74,7 +74,7 @@ for fn, shapes in FUNCTIONS.items():
     target = tclab.capture(fn, backward=True, target="h200")(*inputs(shapes, "cpu")).compiled
     assert [k.source for k in real] == [k.source for k in target], fn
     for r, t in zip(real, target):
-        rows.append((fn.__name__, *compared(r, t), r.facts["config"], r.name))
+        rows.append((fn.__name__, *compared(r, t), str(r.configuration), r.name))
 
 tclab.show(tclab.Table(
     title="As launched against as the target gives it", name="stages",

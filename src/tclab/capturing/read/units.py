@@ -46,11 +46,6 @@ class CompiledKernel:
     candidates: tuple[Config, ...] = ()
     ptx_lines: dict[int, int] = field(default_factory=dict)
 
-    @property
-    def facts(self) -> dict[str, str]:
-        """The configuration in words, under the name that recorded snippets have for it."""
-        return {"config": str(self.configuration)}
-
 
 Compiled = Mapping[str, CompiledKernel]  # Triton kernels by name
 
