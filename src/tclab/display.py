@@ -121,11 +121,10 @@ def _prefix(artifact: Artifact) -> str:
 def _styles() -> str:
     """The style sheets, with the first output; an output that a front end isolates is plain."""
     from tclab import render
-    from tclab.render import standalone
 
     if _displayed:
         return ""
-    dark = standalone.dark('[data-jp-theme-light="false"]')  # as JupyterLab marks its page
+    dark = render.dark('[data-jp-theme-light="false"]')  # as JupyterLab marks its page
     return f"<style>{render.css()}</style><style>{dark}\n{_NOTEBOOK}</style>"
 
 

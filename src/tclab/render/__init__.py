@@ -34,6 +34,7 @@ __all__ = [
     "asset",
     "clean",
     "css",
+    "dark",
     "esc",
     "figure",
     "html",
@@ -62,6 +63,8 @@ STYLES = {
     "tclab.css": ("tclab.css", "report.css", "entries.css", "decisions.css"),
     "chain.css": ("chain.css", "diff.css"),
 }
+#: Paper is light whatever the screen is.
+_DARK = '@media screen {{\n  [data-md-color-scheme="slate"] {}\n}}\n'
 SCRIPTS = {
     "tclab.js": tuple(f"page/{part}.js" for part in _PAGE),
     "chain.js": ("page/ready.js", *(f"chain/{part}.js" for part in _CHAIN)),
@@ -153,6 +156,17 @@ def js() -> str:
     return "\n".join(map(asset, SCRIPTS))
 
 
+def dark(selector: str) -> str:
+    """The dark colours of all style sheets, for what `selector` selects."""
+    return "\n".join(f"{selector} {_dark(name)}" for name in STYLES)
+
+
+def _dark(name: str) -> str:
+    """The declarations that a style sheet has in the dark, in braces."""
+    declarations = _ASSETS / name.replace(".css", ".dark.css")
+    return f"{{\n{declarations.read_text(encoding='utf-8')}  }}"
+
+
 @lru_cache(maxsize=8)
 def asset(name: str) -> str:
     """A style sheet or a script by its name in `STYLES` or `SCRIPTS`. The sections of a script
@@ -160,8 +174,8 @@ def asset(name: str) -> str:
     """
     files = (STYLES | SCRIPTS)[name]
     texts = [(_ASSETS / file).read_text(encoding="utf-8") for file in files]
-    if not name.endswith(".js") or len(texts) == 1:
-        return "\n".join(texts)
+    if name in STYLES:
+        return "\n".join([*texts, _DARK.format(_dark(name))])
     return '(function () {\n"use strict";\n\n' + "\n".join(texts) + "})();\n"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from pathlib import Path
 
 from tclab import render
@@ -25,22 +24,11 @@ code { font-family: var(--tclab-mono); font-size: .92em; }
 @media print { body { max-width: none; padding: 0; } }
 """
 
-_DARK = re.compile(
-    r'@media screen \{\n  \[data-md-color-scheme="slate"\] (\{.*?\n  \})\n\}', re.DOTALL
-)
-
 
 def _css() -> str:
     """The site's styles; its dark colours for readers whose system is dark."""
-    media = f"@media screen and (prefers-color-scheme: dark) {{ {dark(':root')} }}"
+    media = f"@media screen and (prefers-color-scheme: dark) {{ {render.dark(':root')} }}"
     return f"{render.css()}\n{media}\n{_STYLE}"
-
-
-def dark(selector: str) -> str:
-    """The dark colours of the style sheets, for what `selector` selects."""
-    colours = _DARK.findall(render.css())
-    assert colours, "the style sheets have no dark colours"
-    return "\n".join(f"{selector} {each}" for each in colours)
 
 
 def _hash(script: str) -> str:
