@@ -266,7 +266,7 @@ class Capture:
     @cached_property
     def times(self) -> Table:
         """Compile seconds by phase; the phases add up to the total."""
-        return _times.times(self.compile_time)
+        return self.compile_time.table
 
     @cached_property
     def compile_time(self) -> CompileTime:

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tclab.model.artifacts import Annotated, Artifact, Chain
+from tclab.model.artifacts import Annotated, Artifact, Chain, Table
 from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.kernel_rows import Candidates, KernelRow
@@ -60,6 +60,19 @@ class CompileTime:
     def seconds(self) -> float:
         """Of all phases."""
         return sum(phase.seconds for phase in self.phases)
+
+    @property
+    def table(self) -> Table:
+        """Each phase, and their total, as a snippet shows them."""
+        rows = [(phase.name, phase.times, phase.seconds) for phase in self.phases]
+        return Table(
+            title="Compile time by phase",
+            name="times",
+            columns=("phase", "times", "seconds"),
+            rows=(*rows, ("Total", self.compiles, self.seconds)),
+            units=("", "", "s"),
+            formats=("", "d", ".3f"),
+        )
 
 
 @kind("gap")

@@ -246,7 +246,7 @@ def chrome(version: str) -> Trace:
 @each_version
 def test_phases_are_counted_and_add_up(version):
     trace = chrome(version)
-    table = times.times(times.compile_time(trace))
+    table = times.compile_time(trace).table
     assert [row[:2] for row in table.rows] == [
         ("Dynamo", 2),
         ("Dynamo: tracing bytecode", 1),

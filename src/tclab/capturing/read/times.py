@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import ChromeEvent
-from tclab.model import Chart, CompileTime, Phase, Table
+from tclab.model import Chart, CompileTime, Phase
 
 _PHASES = {
     "dynamo": "Dynamo",
@@ -65,19 +65,6 @@ def compile_time(trace: Trace) -> CompileTime:
     order = [phase for phase in dict.fromkeys(_PHASES.values()) if phase in seconds]
     phases = tuple(Phase(phase, counts[phase], seconds[phase]) for phase in order)
     return CompileTime(phases, _compiles(trace))
-
-
-def times(taken: CompileTime) -> Table:
-    """The same as a table, and the total."""
-    rows = [(phase.name, phase.times, phase.seconds) for phase in taken.phases]
-    return Table(
-        title="Compile time by phase",
-        name="times",
-        columns=("phase", "times", "seconds"),
-        rows=(*rows, ("Total", taken.compiles, taken.seconds)),
-        units=("", "", "s"),
-        formats=("", "d", ".3f"),
-    )
 
 
 def timeline(trace: Trace) -> Chart:

@@ -45,7 +45,7 @@ def _parts(report: Report) -> Iterator[str]:
     yield symbols.text(report.symbols) if len(report.symbols) else ""
     yield from map(guards.text, report.guards)
     yield from map(chain.text, report.chains)
-    yield table.text(counts.times(report.compile_time))
+    yield table.text(report.compile_time.table)
     if report.warnings:
         listed = (columns.paragraph(text, "  ", "    ") for text in report.warnings)
         yield columns.join(columns.heading("Warnings of other packages"), *listed)

@@ -113,7 +113,7 @@ def _titled(report: Report, options: Options) -> Iterator[tuple[str, str, Html]]
     if report.symbols.symbols:
         yield "symbols", "Symbols", _own(symbols.html(report.symbols, options.under("symbol")))
     yield "guards", "Guards", _guards(report, options)
-    times = table.html(counts.times(report.compile_time), options.under("time"))
+    times = table.html(report.compile_time.table, options.under("time"))
     yield "times", "Compile time", _own(times)
     yield "warnings", "Warnings of other packages", _warnings(report)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tclab.model import CompileTime, Counts, Table
+from tclab.model import Counts, Table
 from tclab.render import parts
 
 if TYPE_CHECKING:
@@ -26,19 +26,6 @@ def table(counts: Counts) -> Table:
         ("library calls", counts.library_calls),
     )
     return Table("Summary", "summary", ("what", "count"), rows)
-
-
-def times(taken: CompileTime) -> Table:
-    """Each phase of compiling, and their total."""
-    rows = [(phase.name, phase.times, phase.seconds) for phase in taken.phases]
-    return Table(
-        title="Compile time by phase",
-        name="times",
-        columns=("phase", "times", "seconds"),
-        rows=(*rows, ("Total", taken.compiles, taken.seconds)),
-        units=("", "", "s"),
-        formats=("", "d", ".3f"),
-    )
 
 
 def verdict(report: Report) -> str:
