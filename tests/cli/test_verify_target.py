@@ -15,7 +15,7 @@ from tclab import clone, machine
 from tclab.cli import command
 from tclab.verify import compare
 from tclab.verify.results import SIDES
-from tclab.verify.running import Run
+from tclab.verify.running import Comparison
 
 FUNCTIONS = [
     {"name": "reductions/softmax", "kernels": 2, "identical": 2, "either": 0,
@@ -42,11 +42,11 @@ def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
 
 
-def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any]) -> list[tuple[Any, Run]]:
+def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any]) -> list[tuple[Any, Comparison]]:
     """Let the comparison give this report; what it was called with."""
     calls = []
 
-    def compare_all(names: Sequence[str], run: Run) -> dict[str, Any]:
+    def compare_all(names: Sequence[str], run: Comparison) -> dict[str, Any]:
         calls.append((names, run))
         return made
 

@@ -10,7 +10,7 @@ from read_html import Page
 from tclab import render
 from tclab.model import Diff, Kernel, KernelFacts, Listing, Resources
 from tclab.render.options import Options
-from tclab.render.viewer.compared import Row, Side, rows
+from tclab.render.viewer.compared import LinePair, Side, rows
 
 LEFT = """kernel:
 /*0000*/                   LDC R1, c[0x0][0x28] ;
@@ -34,11 +34,11 @@ def sass(code: str) -> Listing:
     return Listing("SASS", "sass", code, "text", "sass")
 
 
-def compared(left: str, right: str, stage: str = "sass") -> list[Row]:
+def compared(left: str, right: str, stage: str = "sass") -> list[LinePair]:
     return list(rows(*(Side(Listing("l", "l", c, "text", stage)) for c in (left, right))))
 
 
-def pairs(found: list[Row]) -> list[tuple[str, str, bool]]:
+def pairs(found: list[LinePair]) -> list[tuple[str, str, bool]]:
     return [(r.left.text if r.left else "", r.right.text if r.right else "", r.same) for r in found]
 
 

@@ -92,11 +92,11 @@ def test_a_process_that_dies_is_a_row_and_the_next_function_goes_on(
     )
     command = running._command
 
-    def first_dies(batch: running.Batch, run: running.Run) -> list[str]:
+    def first_dies(batch: running.Batch, run: running.Comparison) -> list[str]:
         return [sys.executable, "-c", kill] if NAMES[0] in batch.names else command(batch, run)
 
     monkeypatch.setattr(running, "_command", first_dies)
-    run = running.Run("functions", "h200", tmp_path, 2, sides=("target",))
+    run = running.Comparison("functions", "h200", tmp_path, 2, sides=("target",))
     running.run_all(list(NAMES), run)
     crashed, done = (load(tmp_path, "target", name) for name in NAMES)
     assert (crashed["status"], crashed["reason"]) == ("crashed", "died here")
@@ -108,7 +108,7 @@ def test_an_interrupt_ends_what_runs_and_loses_nothing(
 ) -> None:
     sleep = [sys.executable, "-c", "import time; time.sleep(100)"]
     monkeypatch.setattr(running, "_command", lambda *_: sleep)
-    run = running.Run("functions", "h200", tmp_path, 2, sides=("target",))
+    run = running.Comparison("functions", "h200", tmp_path, 2, sides=("target",))
     threading.Timer(2, run.interrupted.set).start()
     start = time.monotonic()
     running.run_all(list(NAMES), run)

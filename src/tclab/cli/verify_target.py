@@ -18,8 +18,8 @@ from tclab import machine, terminal
 from tclab.errors import BadRequest, TclabError
 from tclab.targets import TARGETS, Target, TargetError, get
 from tclab.verify import compare
-from tclab.verify.results import Report, Row
-from tclab.verify.running import Run
+from tclab.verify.results import ComparisonReport, FunctionRow
+from tclab.verify.running import Comparison
 
 EPILOG = """\b
 Exit status:
@@ -142,17 +142,17 @@ def _target_here(device: str) -> Target:
     raise TclabError(f"the GPU here, {device}", "is no known target", f"known: {known}")
 
 
-def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> Report:
+def run(names: Sequence[str], target: Target, jobs: int, out: Path | None) -> ComparisonReport:
     """The report; what it rests on is in `out`, or nowhere."""
     with ExitStack() as stack:
         folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        return compare.compare_all(names, Run("functions", target.name, folder, jobs))
+        return compare.compare_all(names, Comparison("functions", target.name, folder, jobs))
 
 
 # --------------------------------------------------------------------------- showing
 
 
-def show(report: Report, target: Target, *, diff: bool) -> None:
+def show(report: ComparisonReport, target: Target, *, diff: bool) -> None:
     """Function by function, then the totals."""
     out = terminal.console()
     out.print(_table(report["functions"]))
@@ -166,7 +166,7 @@ def show(report: Report, target: Target, *, diff: bool) -> None:
             out.print(escape(row["reason"]), soft_wrap=True)
 
 
-def _totals(report: Report) -> str:
+def _totals(report: ComparisonReport) -> str:
     kernels, identical = report["kernels"], report["identical"]
     share = identical / kernels if kernels else 0
     either = f"{report['either']} one of two, " if report["either"] else ""
@@ -174,7 +174,7 @@ def _totals(report: Report) -> str:
     return f"[bold]{kernels} kernels[/]: {counts}, {report['refused']} refused"
 
 
-def _table(rows: Sequence[Row]) -> Table:
+def _table(rows: Sequence[FunctionRow]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("function", overflow="fold")
     table.add_column("kernels", justify="right")
@@ -187,7 +187,7 @@ def _table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _why(row: Row) -> str:
+def _why(row: FunctionRow) -> str:
     """The cause, or the first line that differs; nothing for what is identical."""
     lines = [line.strip() for line in row["reason"].splitlines()]
     content = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]

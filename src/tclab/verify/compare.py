@@ -22,8 +22,8 @@ from pathlib import Path
 
 from tclab import clone
 from tclab.errors import BadRequest, TclabError
-from tclab.verify.results import COUNTS, SIDES, Report, file, load, save
-from tclab.verify.running import Run, run_all
+from tclab.verify.results import COUNTS, SIDES, ComparisonReport, file, load, save
+from tclab.verify.running import Comparison, run_all
 from tclab.verify.verdict import compare
 
 
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     until = time.monotonic() + options.seconds
     sides = (options.side,) if options.side else SIDES
-    run = Run(options.corpus, options.target, options.out, options.jobs, until, sides)
+    run = Comparison(options.corpus, options.target, options.out, options.jobs, until, sides)
     try:
         report = compare_all(options.names, run)
     except TclabError as problem:
@@ -56,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def compare_all(names: Sequence[str], run: Run) -> Report:
+def compare_all(names: Sequence[str], run: Comparison) -> ComparisonReport:
     """Compile what is not there yet and compare what is; the report is in `run.out`, too.
 
     BadRequest for a name that is neither a function's nor a family's; TclabError where PyTorch or
@@ -94,11 +94,11 @@ def choose(names: Sequence[str], corpus: str = "functions") -> list[str]:
     return picked
 
 
-def report_of(names: Sequence[str], out: Path) -> Report:
+def report_of(names: Sequence[str], out: Path) -> ComparisonReport:
     """Counts of kernels, and a row a function that both sides have a result of."""
     done = [name for name in names if all(file(out, side, name).exists() for side in SIDES)]
     rows = [compare(name, *[load(out, side, name) for side in SIDES]) for name in done]
-    report: Report = {
+    report: ComparisonReport = {
         "kernels": 0, "identical": 0, "either": 0, "different": 0, "refused": 0,
         "environment": environment(),
         "missing": [name for name in names if name not in done],
@@ -119,7 +119,7 @@ def environment() -> dict[str, str]:
     return {"torch": torch.__version__, "triton": triton.__version__, "gpu": gpu}
 
 
-def text(report: Report) -> str:
+def text(report: ComparisonReport) -> str:
     """The report in a few lines, with the first line of each reason."""
     lines = [" ".join(f"{k}={v}" for k, v in report.items() if k != "functions")]
     for row in report["functions"]:

@@ -40,7 +40,7 @@ class Result(TypedDict, total=False):
     seconds: float
 
 
-class Counts(TypedDict):
+class KernelCounts(TypedDict):
     """How many kernels there are, and what they are counted as."""
 
     kernels: int
@@ -50,7 +50,7 @@ class Counts(TypedDict):
     refused: int
 
 
-class Row(Counts):
+class FunctionRow(KernelCounts):
     """The comparison of one function. `way` says which of two the GPU went, '' where there is one;
     `seconds` are those of both sides.
     """
@@ -62,14 +62,14 @@ class Row(Counts):
     seconds: list[float | None]
 
 
-class Report(Counts):
+class ComparisonReport(KernelCounts):
     """All rows; `environment` has the versions of torch and triton, and the gpu; `missing` are the
     functions that a side has no result of yet.
     """
 
     environment: dict[str, str]
     missing: list[str]
-    functions: list[Row]
+    functions: list[FunctionRow]
     seconds: float
 
 
@@ -91,6 +91,6 @@ def load(out: Path, side: str, name: str) -> Result:
     return cast("Result", json.loads(file(out, side, name).read_text(encoding="utf-8")))
 
 
-def report(path: Path) -> Report:
+def report(path: Path) -> ComparisonReport:
     """A report as it was saved."""
-    return cast("Report", json.loads(path.read_text(encoding="utf-8")))
+    return cast("ComparisonReport", json.loads(path.read_text(encoding="utf-8")))

@@ -19,7 +19,7 @@ MODEL_SECONDS = 420
 
 
 @dataclass(frozen=True)
-class Run:
+class Comparison:
     """What is asked for: results in `out`, `jobs` processes at a time, none after `until`
     (time.monotonic) or once it was interrupted. Models have a process each, functions share them.
     """
@@ -46,7 +46,7 @@ class Batch:
     names: list[str]
 
 
-def run_all(names: list[str], run: Run) -> None:
+def run_all(names: list[str], run: Comparison) -> None:
     """Compile what is missing in the results, as many at a time as `jobs`."""
     with ThreadPoolExecutor(run.jobs) as pool:
         try:
@@ -56,7 +56,7 @@ def run_all(names: list[str], run: Run) -> None:
             raise
 
 
-def _batches(names: list[str], run: Run) -> list[Batch]:
+def _batches(names: list[str], run: Comparison) -> list[Batch]:
     missing = {s: [n for n in names if not file(run.out, s, n).exists()] for s in run.sides}
     if run.corpus == "models":
         return [Batch(s, [n]) for n in names for s in run.sides if n in missing[s]]
@@ -65,7 +65,7 @@ def _batches(names: list[str], run: Run) -> list[Batch]:
     return [batch for batch in batches if batch.names]
 
 
-def _batch(batch: Batch, run: Run) -> None:
+def _batch(batch: Batch, run: Comparison) -> None:
     """One process for several functions; another goes on where one dies."""
     names = batch.names
     while names and not run.over:
@@ -76,7 +76,7 @@ def _batch(batch: Batch, run: Run) -> None:
         names = left[1:]
 
 
-def _process(batch: Batch, run: Run) -> str:
+def _process(batch: Batch, run: Comparison) -> str:
     """Compile a batch; the end of what its process wrote. It is killed when its time is over."""
     left = max(1.0, run.until - time.monotonic())
     limit = min(left, MODEL_SECONDS) if run.corpus == "models" else left
@@ -101,7 +101,7 @@ def _process(batch: Batch, run: Run) -> str:
     return f"not done in {limit:.0f} s"
 
 
-def _command(batch: Batch, run: Run) -> list[str]:
+def _command(batch: Batch, run: Comparison) -> list[str]:
     options = [batch.side, run.corpus, run.target, str(run.out)]
     return [sys.executable, "-m", "tclab.verify.sides", *options, *batch.names]
 

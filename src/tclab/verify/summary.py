@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from tclab.verify import results
-from tclab.verify.results import COUNTS, Report, Row
+from tclab.verify.results import COUNTS, ComparisonReport, FunctionRow
 
 # RuntimeError: Unhandled FakeTensor Device Propagation for aten.add.Tensor, found two …
 _ERROR = re.compile(r"(?:[\w.]+\.)?(\w+(?:Error|Exception)\b[:(].*)")
 _LONGEST = 120
 
 
-def summary(report: Report, day: str) -> dict[str, Any]:
+def summary(report: ComparisonReport, day: str) -> dict[str, Any]:
     """The report of `compare`: a row a model, with its counts, verdict and cause."""
     head = {"environment": report["environment"], "recorded": day, "seconds": report["seconds"]}
     return head | {"models": [_short(row) for row in report["functions"]]}
 
 
-def _short(row: Row) -> dict[str, object]:
+def _short(row: FunctionRow) -> dict[str, object]:
     fields: Mapping[str, object] = row
     short = {name: fields[name] for name in ("name", *COUNTS, "verdict", "seconds")}
     return short | {"why": why(row["verdict"], row["reason"])}

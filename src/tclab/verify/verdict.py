@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tclab.verify.results import Result, Row
+from tclab.verify.results import FunctionRow, Result
 
 Kernel = tuple[str, str]  # name and source of a Triton kernel
 
 
-def compare(name: str, gpu: Result, target: Result) -> Row:
+def compare(name: str, gpu: Result, target: Result) -> FunctionRow:
     """One function: how many kernels are identical, one of two, different, refused, and why."""
     row = _empty(name, gpu, target)
     if gpu["status"] != "done":
@@ -28,7 +28,7 @@ def compare(name: str, gpu: Result, target: Result) -> Row:
     return row | {"verdict": target["status"], "reason": target["reason"]}
 
 
-def _empty(name: str, gpu: Result, target: Result) -> Row:
+def _empty(name: str, gpu: Result, target: Result) -> FunctionRow:
     seconds = [gpu.get("seconds"), target.get("seconds")]
     return {
         "name": name,
@@ -38,7 +38,7 @@ def _empty(name: str, gpu: Result, target: Result) -> Row:
     }  # fmt: skip
 
 
-def _with_gaps(row: Row, gaps: list[str]) -> Row:
+def _with_gaps(row: FunctionRow, gaps: list[str]) -> FunctionRow:
     """Where part of the function was refused: kernels that are not shown are refused, too."""
     missing = row["different"]
     verdict = "refused in part" if missing else row["verdict"]
@@ -46,7 +46,7 @@ def _with_gaps(row: Row, gaps: list[str]) -> Row:
     return row | {"different": 0, "refused": missing, "verdict": verdict, "reason": reason}
 
 
-def _same(row: Row, real: list[Kernel], gpu: Result, target: Result) -> Row:
+def _same(row: FunctionRow, real: list[Kernel], gpu: Result, target: Result) -> FunctionRow:
     """Where one answer was given: every character counts. In which order the graphs' files were
     written does not: a target compiles a backward with its forward, a GPU when it is first run.
     """
@@ -97,7 +97,7 @@ class TwoWays:
         return "second" if rest == self.second else "mixed"
 
 
-def _one_of_two(row: Row, real: list[Kernel], target: Result) -> Row:
+def _one_of_two(row: FunctionRow, real: list[Kernel], target: Result) -> FunctionRow:
     """Where the GPU would time something: what is shown as exact must be there, and what else is
     there must be one of the two.
     """

@@ -11,7 +11,7 @@ from tclab.capturing.target.decisions import Decision, decided
 from tclab.capturing.target.places import being_traced
 from tclab.capturing.target.sdpa.call import BACKENDS, Call, Machine
 from tclab.capturing.target.sdpa.choose import Choice, allows, choose
-from tclab.capturing.target.sdpa.rule import Version
+from tclab.capturing.target.sdpa.rule import AttentionRules
 from tclab.targets import Target, TargetError
 
 NAME = "scaled_dot_product_attention"
@@ -28,7 +28,7 @@ class Chooser:
     """
 
     target: Target
-    version: Version | None
+    version: AttentionRules | None
     answers: list[int] = field(default_factory=list)
 
     def number(self) -> int:
@@ -58,7 +58,7 @@ class Chooser:
             deterministic and not warns,
         )
 
-    def _rules(self, call: Call) -> Version:
+    def _rules(self, call: Call) -> AttentionRules:
         if why := _unknown(call):
             raise refusal(why)
         if self.version is None:

@@ -14,14 +14,14 @@ from tclab.render import columns, parts
 from tclab.render.escape import NOTHING, Html, esc, join, markup, one_line, tag
 from tclab.render.stages import label
 from tclab.render.viewer import facts
-from tclab.render.viewer.compared import GIVEN_OUT, Row, Side, rows
+from tclab.render.viewer.compared import GIVEN_OUT, LinePair, Side, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tclab.model import Diff, Listing
     from tclab.render.options import Options
-    from tclab.render.viewer.compared import Line
+    from tclab.render.viewer.compared import PaneLine
 
 #: Lines that are shown before and after a change.
 CONTEXT = 3
@@ -40,7 +40,7 @@ class Pair:
     right: Side
 
     @cached_property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[LinePair, ...]:
         return tuple(rows(self.left, self.right))
 
     @cached_property
@@ -131,7 +131,7 @@ def changed_facts(pair: Pair) -> Iterator[tuple[str, str, str]]:
                 yield name, one, two
 
 
-def _unchanged(some: list[Row], every: tuple[Row, ...]) -> Html:
+def _unchanged(some: list[LinePair], every: tuple[LinePair, ...]) -> Html:
     """Lines that are the same: those near a change, the others folded between them."""
     before = CONTEXT if some[0] is not every[0] else 0
     after = CONTEXT if some[-1] is not every[-1] else 0
@@ -144,13 +144,13 @@ def _unchanged(some: list[Row], every: tuple[Row, ...]) -> Html:
     return join([*map(_row, some[:before]), folded, *map(_row, tail)])
 
 
-def _row(row: Row) -> Html:
+def _row(row: LinePair) -> Html:
     left = _cell(row.left, "span" if row.same else "del")
     right = _cell(row.right, "span" if row.same else "ins")
     return tag("div", left, right, class_=None if row.same else "tclab-changed")
 
 
-def _cell(line: Line | None, element: str) -> Html:
+def _cell(line: PaneLine | None, element: str) -> Html:
     if line is None:
         return markup("<i></i><span></span>")
     pieces = [tag("b", esc(t)) if changed else esc(t) for t, changed in line.pieces]
@@ -177,7 +177,7 @@ def _unified(pair: Pair, labels: tuple[str, str]) -> str:
     return "\n".join([*lines, *changed])
 
 
-def _right(row: Row) -> str:
+def _right(row: LinePair) -> str:
     """A line of the right; where both are the same, as the left has it: registers may differ."""
     line = row.left if row.same and row.left else row.right
     return line.text if line else ""

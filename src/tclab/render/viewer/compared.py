@@ -43,7 +43,7 @@ Piece = tuple[str, bool]
 
 
 @dataclass(frozen=True)
-class Line:
+class PaneLine:
     """One line of one side: its number as it is shown, and its pieces."""
 
     number: int
@@ -55,11 +55,11 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Row:
+class LinePair:
     """A line of the left beside one of the right; None where a side has none."""
 
-    left: Line | None
-    right: Line | None
+    left: PaneLine | None
+    right: PaneLine | None
     same: bool
 
 
@@ -91,7 +91,7 @@ def _kept(match: re.Match[str]) -> str:
     return next((group for group in match.groups() if group), "")
 
 
-def rows(left: Side, right: Side) -> Iterator[Row]:
+def rows(left: Side, right: Side) -> Iterator[LinePair]:
     """Both sides in order; lines that take each other's place stand beside each other."""
     many = len(left.keys) * len(right.keys) > _THOROUGH
     matcher = difflib.SequenceMatcher(None, left.keys, right.keys, autojunk=many)
@@ -101,26 +101,26 @@ def rows(left: Side, right: Side) -> Iterator[Row]:
 
 def _paired(
     left: Sequence[tuple[int, str]], right: Sequence[tuple[int, str]], same: bool
-) -> Iterator[Row]:
+) -> Iterator[LinePair]:
     for k in range(max(len(left), len(right))):
         one = left[k] if k < len(left) else None
         two = right[k] if k < len(right) else None
         if one and two:
-            yield Row(*_words(one, two, same), same)
+            yield LinePair(*_words(one, two, same), same)
         else:
-            yield Row(_whole(one), _whole(two), same=False)
+            yield LinePair(_whole(one), _whole(two), same=False)
 
 
-def _whole(line: tuple[int, str] | None) -> Line | None:
-    return Line(line[0], ((line[1], True),)) if line else None
+def _whole(line: tuple[int, str] | None) -> PaneLine | None:
+    return PaneLine(line[0], ((line[1], True),)) if line else None
 
 
-def _words(left: tuple[int, str], right: tuple[int, str], same: bool) -> tuple[Line, Line]:
+def _words(left: tuple[int, str], right: tuple[int, str], same: bool) -> tuple[PaneLine, PaneLine]:
     if same:
-        return Line(left[0], ((left[1], False),)), Line(right[0], ((right[1], False),))
+        return PaneLine(left[0], ((left[1], False),)), PaneLine(right[0], ((right[1], False),))
     words = _WORD.findall(left[1]), _WORD.findall(right[1])
     matcher = difflib.SequenceMatcher(None, *words, autojunk=False)
     codes = [(k != "equal", i, ie, j, je) for k, i, ie, j, je in matcher.get_opcodes()]
     one = tuple(("".join(words[0][i:ie]), changed) for changed, i, ie, _, _ in codes if ie > i)
     two = tuple(("".join(words[1][j:je]), changed) for changed, _, _, j, je in codes if je > j)
-    return Line(left[0], one), Line(right[0], two)
+    return PaneLine(left[0], one), PaneLine(right[0], two)

@@ -26,7 +26,7 @@ from tclab.capturing.target import stand_in
 from tclab.capturing.target.sdpa import asked
 from tclab.capturing.target.sdpa.call import Call
 from tclab.capturing.target.sdpa.choose import choose
-from tclab.capturing.target.sdpa.rule import Version
+from tclab.capturing.target.sdpa.rule import AttentionRules
 from tclab.verify.attention import compiled, report, symbols
 from tclab.verify.attention.cases import cases
 
@@ -89,7 +89,9 @@ def pretending(capability: Capability) -> Iterator[None]:
         yield
 
 
-def concrete(capability: Capability, version: Version, drawn: int) -> list[report.AnswerPair]:
+def concrete(
+    capability: Capability, version: AttentionRules, drawn: int
+) -> list[report.AnswerPair]:
     """Both answers for each case, on fake tensors."""
     rows = []
     with asked.fake():

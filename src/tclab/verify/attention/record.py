@@ -18,7 +18,7 @@ import torch
 
 from tclab.capturing.target.sdpa import asked
 from tclab.capturing.target.sdpa.choose import choose
-from tclab.capturing.target.sdpa.rule import Version
+from tclab.capturing.target.sdpa.rule import AttentionRules
 from tclab.verify.attention import report
 from tclab.verify.attention.cases import Case, cases
 
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     return report.say(head, rows)
 
 
-def ask(case: Case, version: Version) -> report.AnswerPair:
+def ask(case: Case, version: AttentionRules) -> report.AnswerPair:
     """The GPU's answer and the rules' answer for one case."""
     call = case.call("cuda")
     here = case.machine(torch.cuda.get_device_capability(), asked.cudnn_version())

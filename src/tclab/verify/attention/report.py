@@ -10,7 +10,7 @@ from typing import NamedTuple
 import torch
 
 from tclab.capturing.target.sdpa import asked, versions
-from tclab.capturing.target.sdpa.rule import Version
+from tclab.capturing.target.sdpa.rule import AttentionRules
 
 
 class AnswerPair(NamedTuple):
@@ -21,7 +21,7 @@ class AnswerPair(NamedTuple):
     case: object
 
 
-def version() -> Version | None:
+def version() -> AttentionRules | None:
     """The rules of the PyTorch that is here."""
     return versions.of(torch.__version__)
 

@@ -16,7 +16,7 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from tclab.capturing.target.sdpa import asked
 from tclab.capturing.target.sdpa.call import Call, Machine
 from tclab.capturing.target.sdpa.choose import choose
-from tclab.capturing.target.sdpa.rule import Version
+from tclab.capturing.target.sdpa.rule import AttentionRules
 from tclab.verify.attention.cases import DTYPES
 from tclab.verify.attention.report import AnswerPair
 
@@ -102,7 +102,7 @@ def parse(line: str) -> Symbolic:
     return Symbolic(line, DTYPES[first], symbols, sizes, flags)
 
 
-def rows(capability: tuple[int, int], version: Version) -> list[AnswerPair]:
+def rows(capability: tuple[int, int], version: AttentionRules) -> list[AnswerPair]:
     """Both answers for each call: ``backend [guards]``, or the error."""
     here = Machine(capability, asked.cudnn_version())
     calls = [parse(line) for line in CALLS.strip().splitlines()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tclab.capturing.target.sdpa.call import CUDNN_FIRST, DEFAULT_ORDER, Call, Machine
-from tclab.capturing.target.sdpa.rule import Rule, Version
+from tclab.capturing.target.sdpa.rule import AttentionRules, Rule
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Choice:
         return f"{self.backend} ({reasons})" if reasons else self.backend
 
 
-def choose(call: Call, machine: Machine, version: Version) -> Choice:
+def choose(call: Call, machine: Machine, version: AttentionRules) -> Choice:
     """What this PyTorch takes on this machine."""
     call = _judged(call, version)
     failed: dict[str, Rule] = {}
@@ -40,16 +40,16 @@ def choose(call: Call, machine: Machine, version: Version) -> Choice:
     return Choice("error", failed)
 
 
-def allows(call: Call, machine: Machine, version: Version, backend: str) -> bool:
+def allows(call: Call, machine: Machine, version: AttentionRules, backend: str) -> bool:
     """``can_use_flash_attention`` and its like: whether all rules of a backend hold."""
     return _first_failed(_judged(call, version), machine, version.rules[backend]) is None
 
 
-def _judged(call: Call, version: Version) -> Call:
+def _judged(call: Call, version: AttentionRules) -> Call:
     return replace(call.batched if version.unbatched else call, conditions=version.conditions)
 
 
-def order(machine: Machine, version: Version) -> tuple[str, ...]:
+def order(machine: Machine, version: AttentionRules) -> tuple[str, ...]:
     """sdp_utils.cpp: priority_order. The user's, else cuDNN first where PyTorch prefers it."""
     if machine.order:
         return machine.order

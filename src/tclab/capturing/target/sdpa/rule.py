@@ -51,7 +51,7 @@ class Rules(tuple[Rule, ...]):
 
 
 @dataclass(frozen=True)
-class Version:
+class AttentionRules:
     """All rules of one PyTorch, each backend's in the order of the source.
 
     `commit` is that of the release's tag, `conditions` how one on symbolic sizes is answered;

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tclab import model
 from tclab.capturing.target.sdpa import cudnn, efficient, flash, shared
-from tclab.capturing.target.sdpa.rule import Rules, Version
+from tclab.capturing.target.sdpa.rule import AttentionRules, Rules
 from tclab.capturing.target.sdpa.symbolic import FROM_2_15, UNTIL_2_14
 
 _CUDNN_2_11 = Rules(
@@ -80,26 +80,26 @@ _EFFICIENT_2_15 = _EFFICIENT_2_14.replace(
     shared.grouped_or_one_head, shared.grouped_or_one_head_2_15
 )
 
-V2_11 = Version(
+V2_11 = AttentionRules(
     (2, 11),
     "70d99e998b4955e0049d13a98d77ae1b14db1f45",
     prefers_cudnn=cudnn.preferred,
     rules={"cudnn": _CUDNN_2_11, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_11},
 )
-V2_12 = Version(
+V2_12 = AttentionRules(
     (2, 12),
     "7661cd9c6b841b62b7f411aa52ec51f05457263b",
     prefers_cudnn=cudnn.preferred,
     rules={"cudnn": _CUDNN_2_12, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_11},
 )
-V2_13 = Version(
+V2_13 = AttentionRules(
     (2, 13),
     "cf30153c4c131c8164ee7798e5022d810682e2cb",
     prefers_cudnn=cudnn.preferred,
     rules={"cudnn": _CUDNN_2_13, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_13},
     conditions=UNTIL_2_14,
 )
-V2_14 = Version(
+V2_14 = AttentionRules(
     (2, 14),
     "08187d9e0fba026dc8217405802ab5381dc88d90",
     prefers_cudnn=cudnn.preferred,
@@ -107,7 +107,7 @@ V2_14 = Version(
     conditions=UNTIL_2_14,
     unbatched=True,
 )
-V2_15 = Version(
+V2_15 = AttentionRules(
     (2, 15),
     "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
     prefers_cudnn=cudnn.preferred,
@@ -119,6 +119,6 @@ V2_15 = Version(
 VERSIONS = {version.torch: version for version in (V2_11, V2_12, V2_13, V2_14, V2_15)}
 
 
-def of(release: str) -> Version | None:
+def of(release: str) -> AttentionRules | None:
     """The table of a PyTorch by its ``torch.__version__``, or None where there is none."""
     return VERSIONS.get(model.Version.of(release).release)
