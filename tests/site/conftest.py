@@ -161,7 +161,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 def build_site(folder: Path) -> Built:
     """Build it into `folder`; the log stands beside it."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-q", "-d", str(folder)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     variables = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
     output = folder.with_name("build.log")
     with output.open("w") as log:
