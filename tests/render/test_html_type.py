@@ -16,7 +16,7 @@ MAKERS = {
     "render/escape.py": {
         *("", "esc", "breakable", "markup", "join", "attributes", "tag", "script", "identifier"),
     },
-    "render/kinds/chart.py": {"drawn"},  # what Matplotlib wrote
+    "render/kinds/chart.py": {"_inside"},  # what Matplotlib wrote
     "render/viewer/lines.py": {"_shortened", "_bare"},  # marks in HTML; fewer entities
     "render/standalone.py": {"style"},  # a style sheet of our own
     "page/fragments.py": {"figure", "cached_html"},  # what was Html when it was kept

@@ -36,14 +36,13 @@ def build(
 
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
     chains, fault = _chains(capture, machine_code=refusal is None)
-    note = (target.note,) if target and target.note else ()
     report = Report(
         title=subject.title,
         name="report",
         calls=calls,
         target=target.device if target else "",
         backward=request.backward,
-        remarks=(*subject.remarks, *note),
+        remarks=subject.remarks + ((target.note,) if target and target.note else ()),
         timed=capture.timed,
         gaps=tuple(map(_gap, capture.gaps)),
         refusal=_gap(refusal) if refusal else None,

@@ -6,6 +6,7 @@ import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -95,18 +96,14 @@ Exit status:
 @click.pass_context
 def explain(
     context: click.Context,
+    /,
     spec: str,
-    target: str | None,
-    backward: bool,
-    inputs: tuple[str, ...],
-    options: tuple[str, ...],
-    assume: tuple[str, ...],
-    long_kernels: bool,
     output: Path | None,
     open_: bool,
     format_: str,
     watch_: bool,
     port: int,
+    **words: Any,  # what makes the request
 ) -> None:
     """Compile a function of your own and report what torch.compile made of it.
 
@@ -141,15 +138,7 @@ def explain(
     warnings = WarningLog()
     with _ending(context, warnings) as interrupted:
         _check(open_=open_, format_=format_, watch_=watch_, port=port)
-        request = ExplainRequest.parse(
-            spec,
-            target=target,
-            backward=backward,
-            inputs=inputs,
-            options=options,
-            assume=assume,
-            long_kernels=long_kernels,
-        )
+        request = ExplainRequest.parse(spec, **words)
         path = report_file.where_to(request, output, format_)
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)

@@ -221,21 +221,12 @@ def drawn(
     svg, axes = _draw(fill, size, options.prefix or "tclab")
     over = marks(axes)
     role = "group" if "<a " in over else "img"
-    inner = svg[svg.index("<g id=") if "<g id=" in svg else svg.index(">") : svg.rindex("</svg>")]
     box = re.search(r'viewBox="([\d. ]+)"', svg)
-    own = options.id("svg")
-    inner = re.sub(r"<!--.*?-->\n?", "", inner, flags=re.DOTALL)
-    inner = re.sub(r"<style[^>]*>.*?</style>", "", inner, flags=re.DOTALL)
-    inner = re.sub(r'\bid="', f'id="{own}-', inner)
-    inner = re.sub(r'(xlink:)?href="#', f'href="#{own}-', inner)
-    inner = re.sub(r"url\(#", f"url(#{own}-", inner)
-    inner = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", inner)
-    inner = _recolour(inner).replace("`", "&#96;").replace("~", "&#126;")
     return tag(
         "svg",
         tag("title", esc(one_line(title))),
         tag("desc", esc(one_line(description))),
-        Html(inner.strip()),  # Matplotlib escapes what it writes
+        _inside(svg, options.id("svg")),
         over,
         xmlns="http://www.w3.org/2000/svg",
         class_="tclab-chart",
@@ -243,6 +234,18 @@ def drawn(
         viewBox=box[1] if box else "",
         aria_label=one_line(title),
     )
+
+
+def _inside(svg: str, own: str) -> Html:
+    """What Matplotlib drew, its ids under `own`: it escapes what it writes."""
+    inner = svg[svg.index("<g id=") if "<g id=" in svg else svg.index(">") : svg.rindex("</svg>")]
+    inner = re.sub(r"<!--.*?-->\n?", "", inner, flags=re.DOTALL)
+    inner = re.sub(r"<style[^>]*>.*?</style>", "", inner, flags=re.DOTALL)
+    inner = re.sub(r'\bid="', f'id="{own}-', inner)
+    inner = re.sub(r'(xlink:)?href="#', f'href="#{own}-', inner)
+    inner = re.sub(r"url\(#", f"url(#{own}-", inner)
+    inner = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", inner)
+    return Html(_recolour(inner).replace("`", "&#96;").replace("~", "&#126;").strip())
 
 
 def legend(labels: Iterable[str]) -> Html:
