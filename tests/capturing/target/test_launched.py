@@ -63,7 +63,7 @@ def test_the_launched_configuration_is_the_one_compiled(compiled_for_h200, on_h2
     count = len(first.candidates)
     assert count > 1
     assert last.configuration == Configuration(first.candidates[-1], count, timed=True)
-    assert last.facts["config"] == f"{first.candidates[-1]} (of {count} candidates, as timed)"
+    assert str(last.configuration) == f"{first.candidates[-1]} (of {count} candidates, as timed)"
     assert set(last.stages) == {"ttir", "ttgir", "llir", "ptx", "sass"}
     assert last.stages["ptx"].code != first.stages["ptx"].code
 
