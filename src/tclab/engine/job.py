@@ -193,7 +193,7 @@ def _end(folder: Path) -> End | None:
 
 
 def _artifacts(path: Path, snippet: Snippet) -> tuple[tuple[Artifact, ...], Failure | None]:
-    """What was artifacts, and a failure for the first line that cannot be read.
+    """What was shown, and a failure for the first line that cannot be read.
 
     A crash may cut the last line short. A run that came to its end has written every line.
     """
