@@ -12,8 +12,13 @@ import contextlib
 import json
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
+
+_TCLAB = os.path.join(os.path.dirname(__file__), "")
+_KINDS = ("stdlib", "platstdlib", "purelib", "platlib")
+_LIBRARIES = tuple(os.path.join(sysconfig.get_path(kind), "") for kind in _KINDS)
 
 
 def report_at_exit() -> None:
@@ -35,10 +40,16 @@ def report(folder: Path) -> None:
 
 
 def _files() -> set[str]:
-    """The files of all imported modules but ``__main__``, which is the snippet itself."""
+    """The files of all imported modules but ``__main__``, which is the snippet itself, and but
+    installed libraries: for them, provenance has the versions that count.
+    """
     modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
     files = (getattr(module, "__file__", None) for module in modules)
-    return {os.path.realpath(file) for file in files if isinstance(file, str)}
+    return {os.path.realpath(file) for file in files if isinstance(file, str) and _counts(file)}
+
+
+def _counts(file: str) -> bool:
+    return file.startswith(_TCLAB) or not file.startswith(_LIBRARIES)
 
 
 def reported(folder: Path) -> set[Path]:

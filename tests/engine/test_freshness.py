@@ -154,3 +154,11 @@ def test_an_edit_while_it_runs_makes_that_run_stale(lab):
     )
     assert lab.run(snippet)["t/one"].stdout == "2\n"
     assert lab.plan().live(snippet).state == "stale"
+
+
+def test_a_file_beside_it_that_nobody_imports_is_not_read(lab):
+    """A reader may check an answer in a folder with everything else below it."""
+    (lab.root / "snippets/t").mkdir()
+    os.mkfifo(lab.root / "snippets/t/unrelated.py")  # reading it would never end
+    snippet = lab.write("t/one", 'print("ran")')
+    assert lab.run(snippet)["t/one"].stdout == "ran\n"

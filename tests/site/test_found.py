@@ -18,6 +18,11 @@ THREADS = [row for path in DATA for row in json.loads(path.read_text(encoding="u
 FIRST = 3  # pages, of which one must be the right one
 MISSES = 1 / 20  # of all queries: 38 of 40 must be found
 
+#: Nothing of the query before is left, so what comes is the answer to the next.
+CLEARED = """() => {
+  document.querySelector('.md-search-result__list').replaceChildren();
+  document.querySelector('.md-search-result__meta').textContent = "";
+}"""
 LINKS = "document.querySelectorAll('.md-search-result__link')"
 NONE = "document.querySelector('.md-search-result__meta').textContent.includes('No matching')"
 
@@ -45,6 +50,7 @@ def page_of(row: dict[str, str]) -> str:
 def first_pages(tab: Any, query: str) -> list[str]:
     """The pages of the first results, in their order, each once."""
     field = tab.locator("input.md-search__input")
+    tab.evaluate(CLEARED)
     field.fill(query)
     field.press("End")  # Material reads the field when a key comes up
     tab.wait_for_function(ANSWERED, arg=query)

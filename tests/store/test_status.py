@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -85,8 +86,8 @@ def test_a_file_beside_the_snippet_that_changed_is_named(tmp_path: Path) -> None
     path.write_text(SNIPPET.source)
     shared.write_text("x = 1")
     snippet = replace(SNIPPET, path=path, includes=(shared,))
-    beside = rests.beside(snippet)
-    rests_on = rests.of_imports([shared], snippet, beside | {"tclab/capturing/x.py": "1"})
+    began = time.time_ns() + 10**9
+    rests_on = rests.of_run([shared], snippet, {"tclab/capturing/x.py": "1"}, began)
     run = replace(RUN, source_key=keys.source_key(snippet), rests_on=rests_on)
     assert set(run.rests_on) == {"snippets/t/_shared.py", "tclab/capturing/x.py"}
     recording = replace(run, environment="h200")

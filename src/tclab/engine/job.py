@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -44,8 +45,8 @@ class Job:
     lock: Lock | None = None
     number: int = 0
     folder: Path = field(default_factory=Path)
-    source_key: str = ""  # of the files as they were when it began, as `beside` is
-    beside: rests.Digests = field(default_factory=dict)
+    began: int = 0  # ns since the epoch
+    source_key: str = ""  # of the files as they were then
 
     @property
     def name(self) -> str:
@@ -69,8 +70,8 @@ class Job:
     def prepare(self, number: int, folder: Path) -> None:
         """Make its folder. Its working folder sees the project's snippets and no more."""
         self.number, self.folder = number, folder
+        self.began = time.time_ns()
         self.source_key = keys.source_key(self.snippet)
-        self.beside = rests.beside(self.snippet)
         for name in ("work", "tmp", "cache"):
             (folder / name).mkdir(parents=True)
         os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
@@ -141,8 +142,8 @@ class Job:
         return replace(self._run(), failure=failures.lost(self.snippet, log))
 
     def _rests_on(self) -> dict[str, str]:
-        known = {**self.plan.package, **self.beside}
-        return rests.of_imports(imports.reported(self.folder), self.snippet, known)
+        imported = imports.reported(self.folder)
+        return rests.of_run(imported, self.snippet, self.plan.package, self.began)
 
     def _judged(self, end: End | None) -> tuple[Claim, ...]:
         if end is None:

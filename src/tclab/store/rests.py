@@ -29,26 +29,27 @@ _FLOOR = (
 
 def package() -> dict[str, str]:
     """Every Python file of tclab as it is now."""
-    return _below(_PACKAGE, _PACKAGE.parent)
+    paths = sorted(_PACKAGE.rglob("*.py"))
+    return {path.relative_to(_PACKAGE.parent).as_posix(): _digest_of(path) for path in paths}
 
 
-def beside(snippet: Snippet) -> dict[str, str]:
-    """What a snippet reads, and every Python file of its folder that it could import, as of now."""
-    reads = {_name(path.resolve(), snippet): _digest_of(path) for path in snippet.includes}
-    return _below(snippet.path.parent, _root(snippet)) | reads
+def of_run(
+    imported: Iterable[Path], snippet: Snippet, package: Digests, began: int
+) -> dict[str, str]:
+    """What a run rests on whose processes imported `imported`; nothing where none left a list.
 
-
-def of_imports(files: Iterable[Path], snippet: Snippet, known: Digests) -> dict[str, str]:
-    """What a run rests on whose processes imported `files`; nothing where none left a list.
-
-    `known` are the digests from before the run, so that what is edited meanwhile makes it stale.
+    `package` is from before the run. A file of the project that changed since the run `began`
+    (ns since the epoch) gets no digest, so that what is edited meanwhile makes the run stale.
     """
-    imported = {_name(path, snippet) for path in files}
-    if not imported:
+    root = _root(snippet)
+    files = {_name(path, root): path for path in imported}
+    if not files:
         return {}
-    imported |= {_name(path.resolve(), snippet) for path in snippet.includes}
-    floor = {name for name in known if name.startswith(_FLOOR)}
-    return {name: known[name] for name in sorted((imported & known.keys()) | floor)}
+    files |= {_name(path.resolve(), root): path for path in snippet.includes}
+    code = {name for name in package if name in files or name.startswith(_FLOOR)}
+    local = {name: path for name, path in files.items() if name and is_local(name)}
+    digests = {name: _digest_before(began, path) for name, path in local.items()}
+    return dict(sorted((digests | {name: package[name] for name in code}).items()))
 
 
 def changed(run: Run, snippet: Snippet, package: Digests) -> list[str]:
@@ -69,10 +70,11 @@ def is_local(name: str) -> bool:
     return not name.startswith("tclab/")
 
 
-def _name(path: Path, snippet: Snippet) -> str:
-    for root in (_PACKAGE.parent, _root(snippet)):
-        if path.is_relative_to(root):
-            return path.relative_to(root).as_posix()
+def _name(path: Path, root: Path) -> str:
+    """The file as a run names it; '' for one that is neither tclab's nor the project's."""
+    for above in (_PACKAGE.parent, root):
+        if path.is_relative_to(above):
+            return path.relative_to(above).as_posix()
     return ""
 
 
@@ -82,9 +84,9 @@ def _root(snippet: Snippet) -> Path:
     return path.parents[len(Path(snippet.file).parts) - 1]
 
 
-def _below(folder: Path, root: Path) -> dict[str, str]:
-    paths = sorted(folder.resolve().rglob("*.py"))
-    return {path.relative_to(root).as_posix(): _digest_of(path) for path in paths}
+def _digest_before(moment: int, path: Path) -> str:
+    """Its digest; '' where it changed after `moment`, by a time that no program can set."""
+    return _digest_of(path) if path.exists() and path.stat().st_ctime_ns < moment else ""
 
 
 def _digest_of(path: Path) -> str:
