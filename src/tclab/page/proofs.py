@@ -19,7 +19,7 @@ _WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before Py
 #: Of a sentence whose claim no machine has run: a page says so of the snippet (`awaited`).
 _NOT_RUN = "asserted, not yet recorded"
 #: Of a sentence about versions of PyTorch of which the site shows no run.
-_NOT_REACHED = "asserted, not run here"
+_NOT_REACHED = "not run here"
 
 
 def problems(book: Book) -> list[PageError]:
