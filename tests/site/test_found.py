@@ -64,7 +64,7 @@ def first_pages(tab: Any, query: str) -> list[str]:
 
 @pytest.mark.browser
 def test_no_word_of_the_site_ends_in_an_error(tab, address: str, site: Path) -> None:
-    """Each word is looked for as the beginning of a word, so one that is nowhere may be asked for."""
+    """Each is looked for as the beginning of a word, so one that is nowhere may be asked for."""
     index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
     prose = " ".join(entry["title"] for entry in index["docs"])
     words = sorted({word.lower() for word in re.findall(r"[A-Za-z]{4,}", prose)})

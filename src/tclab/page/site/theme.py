@@ -51,11 +51,11 @@ _NAME, _UNIQUE = "e=e+s+o.id}return e", 'e=e+s+o.id+";"}return e'
 
 
 def mend_search(site: Path) -> bool:
-    """Have the search's worker tell the nodes of its index apart; False where it is another lunr."""
+    """Have the search's worker tell its index's nodes apart; False where it is another lunr."""
     (worker,) = site.glob("assets/javascripts/workers/search.*.min.js")
-    code = worker.read_text(encoding="utf-8")
-    worker.write_text(code.replace(_NAME, _UNIQUE), encoding="utf-8")
-    return code.count(_NAME) == 1
+    code = worker.read_text(encoding="utf-8").replace(_NAME, _UNIQUE)
+    worker.write_text(code, encoding="utf-8")
+    return _UNIQUE in code
 
 
 @lru_cache
