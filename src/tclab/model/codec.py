@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 T = TypeVar("T", bound=type)
+S = TypeVar("S")
 
 #: JSON as Python's `json` reads and writes it.
 Json = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
@@ -98,7 +99,7 @@ def decode_as(hint: Any, data: Json) -> Any:
     return _reader(hint)(data)
 
 
-def decode_fields(cls: Callable[..., T], data: Json) -> T:
+def decode_fields(cls: Callable[..., S], data: Json) -> S:
     """An object of a dataclass that has no kind, of its fields. Errors as of `decode`."""
     return cls(**_values(cls.__name__, _readers(cls), _of_type(dict, data)))
 

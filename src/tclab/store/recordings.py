@@ -54,6 +54,9 @@ def _check_run(root: Path, environment: str, snippet: Snippet, head: Head) -> No
     if (run.snippet, run.environment) != (snippet.name, environment):
         cause = f"holds the run of {run.snippet} on {run.environment}"
         raise RecordingError(place, cause, "move it back")
+    known = {"run.json", *head.files}
+    if more := [path.name for path in head.folder.iterdir() if path.name not in known]:
+        raise RecordingError(f"{place}/{more[0]}", "is no file of this run", "remove it")
     if not run.ok:
         step = f"record it again on that machine: tclab record {environment} {snippet.name}"
         raise RecordingError(place, "holds a run that failed", step)
