@@ -28,7 +28,7 @@ class Plan:
     def __init__(self, root: Path, store: Store | None = None) -> None:
         self.root = Path(root)
         self.store = store or Store.of(root)
-        self.here = machine.here(variables.outer())
+        self.here = machine.here(variables.outer(), self.store.mark)
         self.package = rests.package()
         self._live: dict[str, Status] = {}
         self._recorded: dict[tuple[str, str], Status] = {}
