@@ -60,7 +60,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.model": {"tclab.errors"},
     "tclab.claims": {"tclab.model"},
     "tclab.snippets": {"tclab.claims"},
-    "tclab.project": set(),
+    "tclab.project": {"tclab.errors"},
     "tclab.scrub": {"tclab.project"},
     "tclab.settings": {"tclab.scrub"},
     "tclab.machine": {"tclab.settings", "tclab.model"},
