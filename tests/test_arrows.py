@@ -60,9 +60,10 @@ KNOWS: dict[str, set[str]] = {
     "tclab.model": {"tclab.errors"},
     "tclab.claims": {"tclab.model"},
     "tclab.snippets": {"tclab.claims"},
-    "tclab.project": set(),
+    "tclab.project": {"tclab.errors"},
     "tclab.scrub": {"tclab.project"},
-    "tclab.machine": {"tclab.scrub", "tclab.model"},
+    "tclab.settings": {"tclab.scrub"},
+    "tclab.machine": {"tclab.settings", "tclab.model"},
     "tclab.clone": {"tclab.errors"},
     "tclab.targets": {"tclab.model"},
     "tclab.user_lines": set(),
@@ -89,7 +90,7 @@ KNOWS: dict[str, set[str]] = {
         "tclab.capturing.observe",
     },  # request, and what the room offers
     # running, keeping, showing
-    "tclab.store": {"tclab.model", "tclab.snippets"},
+    "tclab.store": {"tclab.model", "tclab.snippets", "tclab.project"},
     "tclab.engine.worker": {
         "tclab.claims",
         "tclab.display",
@@ -99,10 +100,10 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.catalog": set(),
-    "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone"},
+    "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone", "tclab.store"},
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
-        "tclab.clone",
+        *("tclab.clone", "tclab.store"),
     },
     "tclab.explain": {"tclab.capturing", "tclab.machine", "tclab.targets"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
