@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # what the rules look for, whole and in part
 PIECES = [
     "/a", "/", "a", " ", "\n", ":", ".", "-", "é", "(", ")", "'", "\\", ", ", "~/", "0x", "7f",
-    "123456",     "/lib", "/lib64/", "/lib/python3.11/", "python3.1", "/torchinductor_", "torchinductor_a(",
+    "123456", "/lib",
+    "/lib64/", "/lib/python3.11/", "python3.1", "/torchinductor_", "torchinductor_a(",
     "/site-packages", "/site-packages/", "/dist-packages/", "<tmp>/", "tmp", "tclab-", "abcdefgh",
     "_0123abcd", "_4e55", "_e9c9369a0b92", "at ", " at 0x", "0x7fe7bc2e9fa0", "___check_obj_id(",
     "___check_type_id(L['x'], ", "/tmp", str(Path.home()), str(ROOT),

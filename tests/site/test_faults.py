@@ -140,7 +140,7 @@ def test_a_snippet_that_needs_a_gpu_without_recording(project) -> None:
 
 def test_a_page_may_wait_for_a_recording_and_says_so(project) -> None:
     source = '"""Needs two GPUs."""\n# tclab: needs=cuda,two_gpus\nimport tclab\n'
-    source += 'tclab.show("x")\n# claim: holds\nassert True\n'
+    source += 'tclab.show("x")\n# claim: holds\nassert __name__\n'
     project.write("snippets/start/gpus.py", source)
     project.page(CALL, 'awaited("start/gpus")')
     page = (project.root / "docs/index.md").read_text(encoding="utf-8")
