@@ -30,7 +30,7 @@ from tclab.tautology import truth
 #: The name under which the engine's `Register` stands in the file's globals.
 REGISTER = "__tclab_claim__"
 
-_COMMENT = re.compile(r"^\s*#\s*claim:\s*(?P<text>.*?)\s*$")
+_COMMENT = re.compile(r"^\s*#\s*claim:(?P<text>.*)$")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 

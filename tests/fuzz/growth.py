@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-SMALL, FACTOR = 20_000, 8
+SMALL, FACTOR = 10_000, 8
 
 
 def assert_linear(f: Callable[[str], object], piece: str, end: str = "") -> None:
