@@ -90,8 +90,8 @@ def tag(name: str, /, *content: Html, **values: object) -> Html:
 
 
 def script(text: str, **values: object) -> Html:
-    """An element of data or code, which no end tag within it can end."""
-    safe = text.replace("</", "<\\/")
+    """An element of data, JSON or base64, in which nothing opens or ends a tag or a comment."""
+    safe = text.replace("<", "\\u003c")
     return Html(f"<script{attributes(**values)}>{safe}</script>")
 
 
