@@ -63,10 +63,43 @@ def test_an_assert_without_a_name_ends_the_file() -> None:
 
 
 def test_lines_of_the_file_stay(tmp_path) -> None:
-    source = "# claim: a\nassert True\ndef f():\n    return 1 / 0\nf()\n"
+    source = "# claim: a\nassert __name__\ndef f():\n    return 1 / 0\nf()\n"
     with pytest.raises(ZeroDivisionError) as error:
         ran(source)
     assert error.traceback[-1].lineno + 1 == 4
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["True", "1", "'text'", "...", "(x, 'message')", "(x == 1, 'message')", "[x]", "{1: x}",
+     "x or True", "True or x", "x or (y or 1)", "not False", "not (x and 0)", "not ()", "1 == 1",
+     "1 + 1 == 2", "1 < 2 < 3", "2 in (1, 2)", "None is None", "f'{x} is'", "lambda: x",
+     "(i for i in x)", "(y := 3)", "x if True and 0 else 1", "1 if x else 2", "-1", "-0.5",
+     "not x or True"],
+)  # fmt: skip
+def test_a_claim_that_cannot_fail_is_refused_with_its_line(test: str) -> None:
+    source = f"x = 1\n# claim: vacuous\nassert {test}\n"
+    with pytest.raises(SnippetError, match="the claim vacuous cannot fail") as error:
+        claims.find(ast.parse(source), source, "snippets/t/x.py")
+    assert str(error.value).startswith("snippets/t/x.py:2: ")
+    assert "next: assert what the run showed" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["x", "x == x", "x and True", "x or 0", "False", "2 == 3", "1 + 1 == 3", "()", "[*x]", "{**x}",
+     "f'{x}'", "1 if x else 0", "x < 1 < 2", "[i for i in x]", "1 < 'a'", "x == (1, 2)", "'a' in x",
+     "not x", "2 ** 99 == 1", "'a' * 10**12 == x", "all([1])", "'%d' % 3 == '3'"],
+)  # fmt: skip
+def test_a_claim_that_can_fail_is_one(test: str) -> None:
+    source = f"# claim: open\nassert {test}\n"
+    assert [claim.name for claim in claims.find(ast.parse(source), source, "x.py")] == ["open"]
+
+
+@pytest.mark.parametrize("character", ["\f", "\x0b", "\x1c", "\x1e", "\x85", "\u2028", "\u2029"])
+def test_lines_are_counted_as_python_counts_them(character: str) -> None:
+    source = f"s = 'a{character}b'\n\f\n# claim: below\nassert s\n"
+    assert [claim.line for claim in claims.find(ast.parse(source), source, "x.py")] == [4]
 
 
 @pytest.mark.parametrize(
@@ -103,12 +136,12 @@ def test_a_clause_is_stored_as_it_is_written() -> None:
 @pytest.mark.parametrize(
     ("source", "line", "cause"),
     [
-        ("# claim: a\nassert 1\n# claim: a\nassert 1\n", 3, "made before, on line 2"),
+        ("# claim: a\nassert x\n# claim: a\nassert x\n", 3, "made before, on line 2"),
         ("# claim: a\nx = 1\n", 1, "no assert of the module"),
-        ("def f():\n    # claim: a\n    assert 1\n", 2, "no assert of the module"),
-        ("# claim: Not A Name\nassert 1\n", 1, "no name for a claim"),
-        ("# claim: a, python > 3\nassert 1\n", 1, "cannot read the clause"),
-        ("# claim: a\n\nassert 1\n", 1, "no assert of the module"),
+        ("def f():\n    # claim: a\n    assert x\n", 2, "no assert of the module"),
+        ("# claim: Not A Name\nassert x\n", 1, "no name for a claim"),
+        ("# claim: a, python > 3\nassert x\n", 1, "cannot read the clause"),
+        ("# claim: a\n\nassert x\n", 1, "no assert of the module"),
     ],
 )
 def test_what_cannot_be_a_claim_is_said_with_its_line(source: str, line: int, cause: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tclab import snippets
@@ -113,3 +115,79 @@ def test_the_project_is_found_upwards(lab, monkeypatch, tmp_path):
         monkeypatch.setenv("TCLAB_ROOT", str(wrong))
         with pytest.raises(NoProject, match=f"TCLAB_ROOT={wrong}: is no folder with"):
             project_root()
+
+
+@pytest.mark.parametrize("character", ["\f", "\x1c", "\x85", "\u2028"])
+def test_the_header_is_told_by_the_line_that_python_counts(lab, character):
+    path = put(lab, f'"""T.\n{character}"""\n# tclab: colour=red')
+    with pytest.raises(SnippetError) as caught:
+        snippets.read(path, lab.root)
+    assert caught.value.place == "snippets/t/x.py:3"
+
+
+def test_a_byte_order_mark_is_no_part_of_a_file(lab):
+    put(lab, "\ufeffx = 1\n", "t/_a")
+    found = snippets.read(put(lab, '\ufeff"""T."""\nimport _a\n'), lab.root)
+    assert found.source == '"""T."""\nimport _a\n'
+    assert [path.name for path in found.includes] == ["_a.py"]
+
+
+def make(lab, name: str, what: str):
+    """Something that is no snippet, and a snippet beside it."""
+    put(lab, '"""T."""', "t/good")
+    path = lab.root / "snippets" / f"{name}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    {
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+        "link": lambda: path.symlink_to("nowhere.py"),
+        "loop": lambda: path.symlink_to(path.name),
+        "syntax": lambda: path.write_text('"""T."""\nx = ('),
+        "bytes": lambda: path.write_bytes(b'"""T."""\n# \xff'),
+        "helper": lambda: (
+            path.write_text('"""T."""\nimport _h'),
+            path.with_name("_h.py").write_bytes(b"# \xff"),
+        ),
+        "snippet": lambda: path.write_text('"""T."""'),
+    }[what]()
+
+
+FAULTS = [
+    ("t/x", "pipe", "snippets/t/x.py: is no file: a pipe, a socket or a device", "remove it"),
+    ("t/x", "folder", "snippets/t/x.py: is no file: a folder", "remove it"),
+    (
+        "t/x",
+        "link",
+        "snippets/t/x.py: is no file: a link to nowhere.py, where",
+        "put a file",
+    ),
+    ("t/x", "loop", "snippets/t/x.py: is no file: a link to x.py, where none is", "put a file"),
+    ("t/x", "syntax", "snippets/t/x.py:2: not valid Python", "mend it"),
+    ("t/x", "bytes", "snippets/t/x.py: cannot be read: 'utf-8' codec can't", "save it as UTF-8"),
+    ("t/x", "helper", "snippets/t/_h.py: cannot be read: 'utf-8' codec can't", "save it as UTF-8"),
+    ("x", "snippet", "snippets/x.py: a snippet lies in the folder of its topic", "<topic>/x.py"),
+    ("t/deep/x", "snippet", "snippets/t/deep/x.py: a snippet lies in the", "snippets/<topic>/x.py"),
+]
+
+
+@pytest.mark.parametrize(("name", "what", "says", "step"), FAULTS)
+def test_a_file_that_is_no_snippet_is_told_and_stops_no_other(lab, name, what, says, step):
+    make(lab, name, what)
+    found, unreadable = snippets.survey(lab.root)
+    assert [snippet.name for snippet in found] == ["t/good"]
+    assert list(unreadable) == [name]
+    assert str(unreadable[name]).startswith(says)
+    assert step in unreadable[name].next_step
+    with pytest.raises(SnippetError):
+        snippets.find(lab.root)
+
+
+def test_what_is_shared_may_lie_deeper(lab):
+    for name in ("_top", "t/_pkg/a", "t/pkg/__init__", "t/pkg/b", "t/.hidden/c"):
+        path = lab.root / "snippets" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    put(lab, '"""T."""\nfrom pkg import b')
+    found, unreadable = snippets.survey(lab.root)
+    assert [snippet.name for snippet in found] == ["t/x"]
+    assert not unreadable

@@ -24,12 +24,13 @@ from dataclasses import replace
 from types import TracebackType
 
 from tclab.errors import SnippetError
-from tclab.model import Claim, Clause, Version
+from tclab.model import Claim, Clause, Version, source_lines
+from tclab.tautology import truth
 
 #: The name under which the engine's `Register` stands in the file's globals.
 REGISTER = "__tclab_claim__"
 
-_COMMENT = re.compile(r"^\s*#\s*claim:\s*(?P<text>.*?)\s*$")
+_COMMENT = re.compile(r"^\s*#\s*claim:(?P<text>.*)$")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -37,7 +38,7 @@ def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
     """The claims of a file, in order. SnippetError, with the line, for one that cannot be."""
     asserts = {node.lineno: node for node in _statements(tree)}
     claims: dict[str, Claim] = {}
-    for number, line in enumerate(source.splitlines(), 1):
+    for number, line in enumerate(source_lines(source), 1):
         if match := _COMMENT.match(line):
             claim = _claim(match["text"], asserts.get(number + 1), f"{place}:{number}")
             if claim.name in claims:
@@ -56,6 +57,9 @@ def _claim(text: str, node: ast.Assert | None, place: str) -> Claim:
     if node is None:
         cause = f"below the claim {name} stands no assert of the module itself"
         raise SnippetError(place, cause, "put the comment right above an assert, in no function")
+    if truth(node.test):
+        cause = f"the claim {name} cannot fail: {ast.unparse(node.test)} is true without a run"
+        raise SnippetError(place, cause, "assert what the run showed: its values, its counts")
     try:
         return Claim(name, node.lineno, ast.unparse(node), only=Clause.of(clause))
     except ValueError as error:

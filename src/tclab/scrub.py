@@ -21,18 +21,23 @@ from tclab.project import project_root
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_]|[ -/][0-~])"
 )
-# Patterns and what stands for them. What they leave behind matches none of them.
+# Patterns and what stands for them. What they leave behind matches none of them. Each takes time
+# in proportion to the text, whatever a snippet prints: none looks twice at what another start of
+# it has passed. A path is known by a name in its middle, so the rules for paths read the text from
+# its end: they meet the name first, and take the folders above it along.
+_FOLDERS = r"(?:[\w.+~-]+/){0,2048}"  # more do not fit into the 4,096 bytes of a path
 _PATHS = (
     #   File "/opt/venv/lib/python3.11/site-packages/torch/_dynamo/exc.py", line 727
-    (re.compile(r"(?:/[^\s\"'`:;,()<>|=]*)?/(?:site|dist)-packages/"), ""),
+    (re.compile(r"/segakcap-(?:etis|tsid)/(?:[^\s\"'`:;,()<>|=]*/)?"), ""),
     #   File "/usr/lib/python3.11/contextlib.py", line 137, in __enter__
-    (re.compile(r"(?:/[\w.+~-]+)*/lib(?:64)?/(python3\.\d+/)"), r"\1"),
+    (re.compile(rf"(/\d+\.3nohtyp)/(?:46)?bil/{_FOLDERS}"), r"\1"),
     # #loc = loc("/tmp/torchinductor_reader/kernel.py":18:0)
-    (re.compile(r"(?:/[\w.+~-]+)*/torchinductor_[^\s/\"':]+"), "<inductor-cache>"),
+    (re.compile(rf"(?<![^\s/\"':])[^\s/\"':]+_rotcudnihcrot/{_FOLDERS}"), "<inductor-cache>"[::-1]),
 )
+_GUARD = r"___check_(?:obj|type)_id\("
 _REST = (
     # TORCHINDUCTOR_CACHE_DIR=torchinductor_reader
-    (re.compile(r"\btorchinductor_(?!<)[\w.-]+"), "torchinductor_<user>"),
+    (re.compile(r"torchinductor_(?<!\wtorchinductor_)(?!<)[\w.-]+"), "torchinductor_<user>"),
     # <tmp>/tmprq1l_a1b/kernel.cpp:5
     (re.compile(r"<tmp>/(?:tmp[a-z0-9_]{8}|tclab-\w{8}(?:/\d+/(?:tmp|work))?)(?![\w.-])"), "<tmp>"),
     # Dynamo's compiled functions carry a random UUID since 2.9
@@ -40,12 +45,12 @@ _REST = (
     (re.compile(r"_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}(?![0-9a-f])"), ""),
     # addresses: "at 0x…" of a repr, and the range Linux maps libraries, stacks and heaps into
     # Developer debug context: <function disabled at 0x7f9d576b3f60>
-    (re.compile(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b"), "0x…"),
+    (re.compile(r"at 0x(?<!\wat 0x)[0-9a-fA-F]{6,16}\b"), "at 0x…"),
     # type=<built-in method relu of type object at 0x7fe7bc2e9fa0>
-    (re.compile(r"\b0x(?:7[ef]|5[56])[0-9a-fA-F]{10}\b"), "0x…"),
-    # guards name objects by id()
+    (re.compile(r"0x(?<!\w0x)(?:7[ef]|5[56])[0-9a-fA-F]{10}\b"), "0x…"),
+    # guards name objects by id(); a line of a guard is far below the bound, which spares memory
     # +- TYPE_MATCH: ___check_type_id(L['self'], 93886290216352), type=<class 'functions.Scaled'>
-    (re.compile(r"(___check_(?:obj|type)_id\([^\n]*?, )\d{6,}(?=\))"), r"\1…"),
+    (re.compile(rf"({_GUARD}(?:(?!{_GUARD})[^\n]){{0,65535}}?, )\d{{6,}}(?=\))"), r"\1…"),
 )
 
 
@@ -60,7 +65,7 @@ def plain(text: str) -> str:
 
 def scrub(text: str) -> str:
     """`text` as any machine would have printed it."""
-    text = _apply(_PATHS, text)
+    text = _apply(_PATHS, text[::-1])[::-1]
     for prefix, replacement in _prefixes(os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")):
         if prefix in text:
             # the project's folder, say, in File "/home/me/lab/snippets/a/b.py", line 3
@@ -86,10 +91,12 @@ def scrub_data(data: object, clean: Callable[[str], str] = scrub) -> object:
 
 
 def _bounded(prefix: str) -> str:
-    """The path itself or what is below it, never a longer name that starts the same."""
-    if prefix.endswith("/"):
-        return r"(?<![\w.~-])" + re.escape(prefix)
-    return r"(?<![\w.~-])" + re.escape(prefix) + r"(?![\w.-])"
+    """The path itself or what is below it, never a longer name that starts the same.
+
+    What may not stand before it is looked at last: a search for a literal is fast.
+    """
+    path = re.escape(prefix)
+    return rf"{path}(?<![\w.~-]{path})" + ("" if prefix.endswith("/") else r"(?![\w.-])")
 
 
 @lru_cache(maxsize=8)

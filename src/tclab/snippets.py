@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,16 +11,47 @@ from typing import TypedDict, cast
 
 from tclab import claims
 from tclab.errors import SnippetError
-from tclab.model import NEEDS, Snippet, parsed
+from tclab.model import NEEDS, Snippet, parsed, source_lines
 
 _HEADER = re.compile(r"^#\s*tclab:(.*)$")
 _NAME = re.compile(r"[a-z0-9_]+/[a-z0-9_]+")
 
 
 def find(root: Path) -> list[Snippet]:
-    """Every snippet of the project, by name. Files that start with ``_`` are includes."""
-    paths = sorted((Path(root) / "snippets").glob("*/*.py"))
-    return [read(path, root) for path in paths if not path.name.startswith("_")]
+    """Every snippet of the project, by name. SnippetError for the first that cannot be read."""
+    found, unreadable = survey(root)
+    for error in unreadable.values():
+        raise error
+    return found
+
+
+def survey(root: Path) -> tuple[list[Snippet], dict[str, SnippetError]]:
+    """Every snippet of the project, by name, and what is wrong with the others, by theirs.
+
+    Files and packages that start with ``_`` are shared code, and so is what a snippet imports.
+    """
+    found, unreadable = [], {}
+    for path in _paths(Path(root).absolute() / "snippets"):
+        try:
+            found.append(read(path, root))
+        except SnippetError as error:
+            unreadable[path] = error
+    shared = {path for snippet in found for path in snippet.includes}
+    return found, {_name(p, root): error for p, error in unreadable.items() if p not in shared}
+
+
+def _paths(folder: Path) -> list[Path]:
+    """Its files of Python, those in no topic too, but none of shared code."""
+    paths = {*folder.glob("*/*.py"), *folder.glob("**/*.py")}  # the first follows linked topics
+    return sorted(p for p in paths if not _shared(p.relative_to(folder).parts))
+
+
+def _shared(parts: tuple[str, ...]) -> bool:
+    return any(part.startswith(("_", ".")) for part in parts[1:] or parts)
+
+
+def _name(path: Path, root: Path) -> str:
+    return path.relative_to(Path(root).absolute() / "snippets").with_suffix("").as_posix()
 
 
 def get(name: str, root: Path) -> Snippet:
@@ -43,24 +75,45 @@ def read(path: Path, root: Path) -> Snippet:
     """Read one snippet. SnippetError says the line of what is wrong with it."""
     path, root = Path(path).absolute(), Path(root).absolute()
     place = path.relative_to(root).as_posix()
-    try:
-        source = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SnippetError(place, f"cannot be read: {error}", "save it as UTF-8") from None
+    name, source = _name(path, root), _text(path, place)
+    if name.count("/") != 1:
+        step = f"move it to snippets/<topic>/{path.name}; what is shared begins with _"
+        raise SnippetError(place, "a snippet lies in the folder of its topic", step)
     tree = _parse(source, place)
     title, caption = _docstring(tree, place)
     settings = _header(source, place)
     reads = settings.pop("reads", ())
     return Snippet(
-        name=path.relative_to(root / "snippets").with_suffix("").as_posix(),
+        name=name,
         path=path,
         title=title,
         caption=caption,
         source=source,
-        includes=(*_includes(tree, path.parent, place), *_data(reads, root, place)),
+        includes=(*_includes(tree, path.parent, root), *_data(reads, root, place)),
         claims=claims.find(tree, source, place),
         **cast(Settings, settings),
     )
+
+
+def _text(path: Path, place: str) -> str:
+    """A file of Python; SnippetError for what is none. A byte order mark is no part of it."""
+    if not path.is_file():  # to open a pipe would wait for its writer
+        raise SnippetError(place, f"is no file: {_kind(path)}", "remove it, or put a file there")
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise SnippetError(place, f"cannot be read: {error}", "save it as UTF-8") from None
+    except OSError as error:
+        step = "see to it that you may read it"
+        raise SnippetError(place, f"cannot be read: {error.strerror}", step) from None
+
+
+def _kind(path: Path) -> str:
+    if path.is_dir():
+        return "a folder"
+    if path.is_symlink():
+        return f"a link to {os.readlink(path)}, where none is"
+    return "a pipe, a socket or a device"
 
 
 def _parse(source: str, place: str) -> ast.Module:
@@ -110,7 +163,7 @@ def _header(source: str, place: str) -> _Header:
     """What the one ``# tclab: key=value …`` line says."""
     headers = [
         (number, match[1])
-        for number, line in enumerate(source.splitlines(), 1)
+        for number, line in enumerate(source_lines(source), 1)
         if (match := _HEADER.match(line))
     ]
     if len(headers) > 1:
@@ -172,7 +225,7 @@ _SETTINGS: dict[str, Callable[[str], object]] = {
 # --------------------------------------------------------------------------- includes
 
 
-def _includes(tree: ast.Module, folder: Path, place: str) -> list[Path]:
+def _includes(tree: ast.Module, folder: Path, root: Path) -> list[Path]:
     """The local files a module imports, and those that these import, in a fixed order."""
     files: set[Path] = set()
     todo = list(_local_imports(tree, folder))
@@ -181,14 +234,15 @@ def _includes(tree: ast.Module, folder: Path, place: str) -> list[Path]:
         if path in files:
             continue
         files.add(path)
-        todo += _local_imports(_parse(path.read_text(encoding="utf-8"), path.name), folder)
+        place = path.relative_to(root).as_posix()
+        todo += _local_imports(_parse(_text(path, place), place), folder)
     return sorted(files)
 
 
 def _data(patterns: tuple[str, ...], root: Path, place: str) -> Iterator[Path]:
     """The files of the project that the header says it reads, such as ``records/*/*.jsonl``."""
     for pattern in patterns:
-        paths = sorted(root.glob(pattern))
+        paths = sorted(path for path in root.glob(pattern) if path.is_file())
         if not paths:
             cause = f"reads={pattern}: there is no such file in the project"
             raise SnippetError(place, cause, "mend the header line, or restore the file")

@@ -7,7 +7,7 @@ import pytest
 from tclab.cli import command
 
 SNIPPET = (
-    '"""Sums."""\n\nimport tclab\n\n# claim: two\nassert 1 + 1 == 2\ntclab.show("x", title="T")\n'
+    '"""Sums."""\n\nimport tclab\n\n# claim: two\nassert sum((1, 1))\ntclab.show("x", title="T")\n'
 )
 PAGE = """# Sums
 

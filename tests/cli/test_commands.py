@@ -233,16 +233,23 @@ def test_an_unknown_option_is_a_usage_error(project: Project) -> None:
     assert "--frobnicate" in ran.err
 
 
-def test_a_broken_snippet_is_named_with_its_line(project: Project) -> None:
+@pytest.mark.snippet
+def test_a_broken_snippet_is_named_with_its_line_and_stops_no_other(
+    project: Project, first_run: Ran
+) -> None:
     broken = project.root / "snippets" / "start" / "broken.py"
     broken.write_text('"""Title."""\n# tclab: colour=red\n')
     try:
-        ran = project.tclab("list")
+        every = [project.tclab(*words) for words in (["list"], ["run"], ["list", "broken"])]
+        other = project.tclab("show", "hello")
     finally:
         broken.unlink()
-    assert ran.status == 1
-    assert "snippets/start/broken.py:2: unknown setting 'colour=red'" in ran.err
-    assert "next: the settings are" in ran.err
+    for ran in every:
+        assert ran.status == 1
+        assert "snippets/start/broken.py:2: unknown setting 'colour=red'" in ran.err
+        assert "next: the settings are" in ran.err
+    assert "start/hello" in every[0].out
+    assert "broken" not in other.err and "printed by hello" in other.out
 
 
 def test_no_project_here(project: Project, tmp_path: Path) -> None:

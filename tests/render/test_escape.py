@@ -125,6 +125,11 @@ def _holds_nothing_that_is_obeyed(html):
     html.encode("utf-8")
 
 
+def test_lines_are_those_that_python_counts():
+    assert clean("a\r\nb\rc\nd").count("\n") == 3
+    assert "\n" not in clean("\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029")
+
+
 @pytest.mark.parametrize("text", NASTY)
 @pytest.mark.parametrize("artifact", ARTIFACTS, ids=lambda a: a.name)
 def test_terminals_get_no_control_characters(artifact, text):

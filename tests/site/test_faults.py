@@ -10,6 +10,8 @@ import pytest
 
 from tclab.store import checksums
 
+from .conftest import HELLO
+
 CALL = 'snippet("start/hello")'
 
 
@@ -147,7 +149,7 @@ def test_a_snippet_that_needs_a_gpu_without_recording(project) -> None:
 
 def test_a_page_may_wait_for_a_recording_and_says_so(project) -> None:
     source = '"""Needs two GPUs."""\n# tclab: needs=cuda,two_gpus\nimport tclab\n'
-    source += 'tclab.show("x")\n# claim: holds\nassert True\n'
+    source += 'tclab.show("x")\n# claim: holds\nassert __name__\n'
     project.write("snippets/start/gpus.py", source)
     project.page(CALL, 'awaited("start/gpus")')
     page = (project.root / "docs/index.md").read_text(encoding="utf-8")
@@ -209,3 +211,55 @@ def test_a_site_that_cannot_be_written_at_all_is_said_before_anything_runs(proje
         site.mkdir(mode=0o555)
     assert "\n  next: free some space" in error_at(project.fails(), "site/")
     assert not (project.root / ".tclab" / "runs").exists()
+
+
+def test_html_in_a_caption_is_text(project) -> None:
+    caption = "<script>alert(1)</script> *Formatted*, <b onclick='x()'>bold</b>.\n\n<!-- a -->"
+    project.write("snippets/start/hello.py", f'"""Hello.\n\n{caption}\n"""\nprint(1)\n')
+    project.page(CALL)
+    done = project.build("--strict")
+    assert done.returncode == 0, done.stdout
+    html = project.html()
+    assert "<script>alert(1)" not in html and "<b onclick" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; <em>Formatted</em>" in html
+
+
+def test_what_a_browser_would_obey_in_a_caption_is_refused(project) -> None:
+    caption = "A [link](javascript:alert(1))."
+    project.write("snippets/start/hello.py", f'"""Hello.\n\n{caption}\n"""\nprint(1)\n')
+    project.page(CALL)
+    text = error_at(project.fails(), "snippets/start/hello.py:3")
+    assert "the caption leads to 'javascript:alert(1)'" in text
+
+
+def test_two_snippets_with_one_anchor_are_refused(project) -> None:
+    project.write("snippets/start/good_a.py", HELLO)
+    project.write("snippets/start_good/a.py", HELLO)
+    project.page(CALL, 'snippet("start/good_a")', 'snippet("start_good/a")')
+    text = error_at(project.fails(), "snippets/start_good/a.py:1")
+    assert "on a page its anchor is #start-good-a, and so is that of start/good_a" in text
+    assert "next: rename one of the two" in text
+
+
+def test_every_snippet_that_cannot_be_read_is_told(project) -> None:
+    project.write("snippets/start/one.py", "x = (")
+    project.write("snippets/two.py", HELLO)
+    output = project.fails()
+    assert "2 problems; the site is not built." in output
+    assert "not valid Python" in error_at(output, "snippets/start/one.py:1")
+    assert "lies in the folder of its topic" in error_at(output, "snippets/two.py")
+
+
+@pytest.mark.parametrize(
+    "address", ['https://x/"><script>alert(1)</script>', "ftp://x/", "http://x/?a"]
+)
+def test_an_address_of_the_site_that_is_none(project, address) -> None:
+    text = error_at(project.fails(SITE_URL=address), "mkdocs.yml")
+    assert "is no address of a site" in text
+    assert "next: set SITE_URL" in text
+
+
+def test_an_address_of_the_site_stands_in_its_pages(project) -> None:
+    done = project.build("--strict", SITE_URL="https://example.org/lab")
+    assert done.returncode == 0, done.stdout
+    assert '<link rel="canonical" href="https://example.org/lab/' in project.html()

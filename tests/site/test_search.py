@@ -85,7 +85,7 @@ PROVEN = "[It says hello.](claim:start/hello#said) More.\n"
 
 def test_a_result_shows_what_its_page_says(project: Any) -> None:
     """Not the way to the other functions, nor the mark of a sentence that is proven."""
-    project.write("snippets/start/hello.py", HELLO + "# claim: said\nassert True\n")
+    project.write("snippets/start/hello.py", HELLO + "# claim: said\nassert __name__\n")
     config = (project.root / "mkdocs.yml").read_text(encoding="utf-8")
     functions = "  - Explorer: [explorer/index.md, explorer/one.md, explorer/other.md]\n"
     project.write("mkdocs.yml", config.replace(NAV, NAV + functions))

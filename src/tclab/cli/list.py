@@ -8,7 +8,6 @@ from itertools import chain
 import click
 
 from tclab import terminal
-from tclab.cli import selection
 from tclab.cli.project import EXIT_STATUS, project
 from tclab.engine.plan import Plan
 from tclab.model import Snippet
@@ -41,15 +40,16 @@ def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
       tclab list --names | grep softmax
     """
     lab = project(context)
-    chosen = selection.select(words, lab.snippets)
+    chosen = lab.select(words)
     if names:
         click.echo("\n".join(s.name for s in chosen))
-        return
+        context.exit(lab.status(words))
     environments = ["here", *recordings.environments(lab.root)]
     every = {s: [status(lab.plan, s, name) for name in environments] for s in chosen}
     terminal.console().print(terminal.snippet_table(environments, every))
     for line in reasons(every):
         click.echo(line)
+    context.exit(lab.status(words))
 
 
 def status(plan: Plan, snippet: Snippet, environment: str) -> Status:

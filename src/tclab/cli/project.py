@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from tclab import snippets, terminal
+from tclab.cli import selection
 from tclab.engine import failures, schedule
 from tclab.engine.plan import Plan
+from tclab.errors import SnippetError
 from tclab.model import Run, Snippet
 
 EXIT_STATUS = """\b
@@ -30,10 +32,32 @@ class Project:
         self.root = root
         self.plan = Plan(root)
 
-    @cached_property
+    @cached_property  # a command that asks for none, as those on labs, reads none
+    def _survey(self) -> tuple[list[Snippet], dict[str, SnippetError]]:
+        return snippets.survey(self.root)
+
+    @property
     def snippets(self) -> list[Snippet]:
-        """Every snippet; a command that asks for none, as those on labs, reads none."""
-        return snippets.find(self.root)
+        """Every snippet that can be read."""
+        return self._survey[0]
+
+    @property
+    def unreadable(self) -> dict[str, SnippetError]:
+        """What is wrong with the others, by name."""
+        return self._survey[1]
+
+    def select(self, words: Sequence[str]) -> list[Snippet]:
+        """The snippets that the words mean, all for no words. SnippetError where one of them
+        cannot be read; without words it is told, and the others are chosen.
+        """
+        if not words:
+            for error in dict.fromkeys(map(str, self.unreadable.values())):
+                terminal.error(error)
+        return selection.select(words, self.snippets, self.unreadable)
+
+    def status(self, words: Sequence[str], runs: Iterable[Run] = ()) -> int:
+        """The exit status of a command on these words: 1 where anything failed."""
+        return int(any(not run.ok for run in runs) or bool(self.unreadable and not words))
 
 
 def project(context: click.Context) -> Project:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from tclab import terminal
-from tclab.cli import selection
 from tclab.cli.project import EXIT_STATUS, printing_results, project
 from tclab.engine.record import record as record_runs
 
@@ -36,7 +35,7 @@ def record(
       PYTHONPATH=src python -m tclab record a100-torch2.11
     """
     lab = project(context)
-    chosen = selection.select(words, lab.snippets) if words else None
+    chosen = lab.select(words) if words else None
     total = len(chosen or lab.snippets)
     with terminal.progress(total, "recording") as on_event, printing_results() as runs:
         runs.update(record_runs(lab.plan, environment_name, chosen, force=force, on_event=on_event))

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import click
 
 from tclab import terminal
-from tclab.cli import selection
 from tclab.cli.project import EXIT_STATUS, printing_results, project
 from tclab.engine import schedule
 from tclab.engine.plan import Plan
@@ -41,7 +40,7 @@ def run(context: click.Context, words: tuple[str, ...], force: bool, jobs: int |
       tclab run triton --force --jobs 1
     """
     lab = project(context)
-    chosen = selection.select(words, lab.snippets)
+    chosen = lab.select(words)
     left_out = lacking(lab.plan, chosen, named=bool(words))
     if left_out:
         terminal.note(f"{left_out} need{'s' * (left_out == 1)} what is not here: see tclab list")
@@ -49,11 +48,10 @@ def run(context: click.Context, words: tuple[str, ...], force: bool, jobs: int |
     if not todo:
         fresh = terminal.plural(len(chosen) - left_out, "fresh run")
         terminal.note(f"Nothing is stale: {fresh}.")
-        return
+        context.exit(lab.status(words))
     with terminal.progress(len(todo)) as on_event, printing_results() as runs:
         runs.update(schedule.run(todo, lab.plan, jobs=jobs, on_event=on_event, force=force))
-    if any(not r.ok for r in runs.values()):
-        context.exit(1)
+    context.exit(lab.status(words, runs.values()))
 
 
 def lacking(plan: Plan, chosen: Sequence[Snippet], *, named: bool) -> int:

@@ -3,33 +3,48 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
+from types import MappingProxyType
 
 from tclab.errors import SnippetError
 from tclab.model import Snippet
+
+ALL_READABLE: Mapping[str, SnippetError] = MappingProxyType({})
 
 
 class NotOne(SnippetError):
     """A word that names no snippet, or several."""
 
 
-def select(words: Sequence[str], known: Iterable[Snippet]) -> list[Snippet]:
+def select(
+    words: Sequence[str],
+    known: Iterable[Snippet],
+    unreadable: Mapping[str, SnippetError] = ALL_READABLE,
+) -> list[Snippet]:
     """The snippets that `words` name, each once, in the order of the words; all for no words.
 
     A word is a snippet's name, the path of its file, a topic, or any beginning of a name
-    (with or without its topic) that only one snippet has. NotOne otherwise.
+    (with or without its topic) that only one snippet has. NotOne otherwise; where a word
+    names one that is `unreadable`, its error.
     """
     snippets = {s.name: s for s in known}
     if not words:
         return list(snippets.values())
-    chosen = [name for word in words for name in _named(word, snippets)]
+    chosen = [name for word in words for name in _named(word, [*snippets, *unreadable])]
+    for name in chosen:
+        if name in unreadable:
+            raise unreadable[name]
     return [snippets[name] for name in dict.fromkeys(chosen)]
 
 
-def one(word: str, known: Iterable[Snippet]) -> Snippet:
-    """The only snippet that `word` names; NotOne if it names none or several."""
-    chosen = select([word], known)
+def one(
+    word: str,
+    known: Iterable[Snippet],
+    unreadable: Mapping[str, SnippetError] = ALL_READABLE,
+) -> Snippet:
+    """The only snippet that `word` names; errors as of `select`, NotOne for several."""
+    chosen = select([word], known, unreadable)
     if len(chosen) > 1:
         raise _several(word, [s.name for s in chosen])
     return chosen[0]

@@ -31,7 +31,7 @@ def show(context: click.Context, word: str, name: str | None, artifact: str | No
       tclab show print_breaks --artifact breaks
     """
     lab = project(context)
-    snippet = selection.one(word, lab.snippets)
+    snippet = selection.one(word, lab.snippets, lab.unreadable)
     for number, run in enumerate(stored_runs(lab.plan, snippet, name)):
         if number:
             click.echo()

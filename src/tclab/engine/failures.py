@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tclab.engine.worker.protocol import End, Ended, Stopped
 from tclab.errors import RunFailed
-from tclab.model import Claim, Failure, Run, Snippet, SourceLine
+from tclab.model import Claim, Failure, Run, Snippet, SourceLine, source_lines
 from tclab.scrub import plain, scrub
 
 #: Most bytes of stdout, and of stderr.
@@ -169,6 +169,6 @@ def _in_fault(snippet: Snippet, fault: str) -> SourceLine | None:
 def _at(snippet: Snippet, line: int | None) -> SourceLine | None:
     if not line:
         return None
-    lines = snippet.source.splitlines()
+    lines = source_lines(snippet.source)
     code = lines[line - 1].strip() if line <= len(lines) else ""
     return SourceLine(snippet.file, line, code)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tclab import spans, user_lines
 from tclab.explain import notes as lines_of
-from tclab.model import Annotated, Chain, LineNote, Listing, SourceLine, links, slug
+from tclab.model import Annotated, Chain, LineNote, Listing, SourceLine, links, slug, source_lines
 from tclab.scrub import scrub
 from tclab.spans import Span
 
@@ -37,7 +37,7 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
 
 def _origins(dynamo: Listing) -> Iterator[str]:
     """What the nodes of a Dynamo graph came from; its output stands where the graph ends."""
-    code = dynamo.code.splitlines()
+    code = source_lines(dynamo.code)
     for line, keys in dynamo.links.items():
         if not code[line - 1].lstrip().startswith("return "):
             yield from keys

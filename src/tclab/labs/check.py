@@ -75,7 +75,7 @@ def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = S
 def content(path: Path) -> str:
     """The text of a reader's file; LabError if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise LabError(path.name, f"cannot be read: {error}", "save it as UTF-8") from None
 

@@ -15,6 +15,7 @@ hints for that one, from a question to nearly the answer.
 from __future__ import annotations
 
 import importlib
+import io
 import linecache
 import random
 import textwrap
@@ -94,7 +95,7 @@ def function_from(source: str, name: str) -> Answer:
     _probes += 1
     file = f"probe_{_probes}.py"
     text = textwrap.dedent(source)
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    linecache.cache[file] = (len(text), None, io.StringIO(text).readlines(), file)
     namespace: dict[str, Any] = {"torch": importlib.import_module("torch")}
     exec(compile(text, file, "exec"), namespace)
     function: Answer = namespace[name]

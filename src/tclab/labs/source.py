@@ -117,7 +117,7 @@ def read(path: Path, root: Path) -> Lab:
     name = _NAME.fullmatch(path.name)
     if name is None:
         raise LabError(place, "a lab's file is named lab1_topic.py", "rename it")
-    source = path.read_text(encoding="utf-8")
+    source = path.read_text(encoding="utf-8-sig")
     _check(source, place)
     every = list(cells(source))
     title = next((cell.text.split("\n")[0] for cell in every if cell.text.startswith("# ")), "")

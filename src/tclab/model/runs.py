@@ -77,6 +77,11 @@ class Snippet:
         return (self.tree.body[0].end_lineno or 0) + 1 if there else 1
 
 
+def source_lines(source: str) -> list[str]:
+    """The lines of a file, counted as Python counts them: a form feed and the like end none."""
+    return source.removesuffix("\n").split("\n")
+
+
 @lru_cache(maxsize=1024)  # more than the snippets and labs of the project
 def parsed(source: str) -> ast.Module:
     """The syntax of a file, parsed once in a process. SyntaxError, ValueError as of `ast.parse`."""

@@ -17,7 +17,7 @@ from tclab.engine.plan import Plan
 from tclab.errors import PageError, RunFailed, TclabError
 from tclab.labs import source as labs
 from tclab.labs.source import Lab
-from tclab.model import Provenance, Run, Snippet
+from tclab.model import Provenance, Run, Snippet, slug
 from tclab.page import verdict
 from tclab.page.prose import text
 from tclab.page.prose.sentences import Sentence
@@ -149,7 +149,9 @@ def _read(book: Book) -> list[TclabError]:
     """Fill in snippets and pages; what is wrong with them."""
     problems: list[TclabError] = []
     try:
-        book.snippets = {s.name: s for s in snippets.find(book.root)}
+        found, unreadable = snippets.survey(book.root)
+        problems += unreadable.values()
+        book.snippets = {snippet.name: snippet for snippet in found}
         book.labs = {lab.snippet.name: lab for lab in labs.find(book.root)}
         book.pages = {page.page: page for page in text.in_folder(book.docs, book.root)}
         cells = [cell for lab in book.labs.values() for cell in text.in_lab(lab)]
@@ -157,7 +159,9 @@ def _read(book: Book) -> list[TclabError]:
         book.uses = [use for page in book.pages.values() for use in page.uses]
         book.sentences = [s for page in (*book.pages.values(), *cells) for s in page.sentences]
     except TclabError as error:
-        return [error]
+        problems.append(error)
+    if problems:
+        return problems
     problems += [
         missing(use.snippet, str(use), book.snippets)
         for use in book.uses
@@ -171,7 +175,18 @@ def _read(book: Book) -> list[TclabError]:
     ]
     used = {use.snippet for use in book.uses}
     problems += [_orphan(name) for name in book.snippets if name not in used]
+    problems += _same_anchors(book.all)
     return problems
+
+
+def _same_anchors(names: Iterable[str]) -> Iterator[PageError]:
+    """Snippets whose names differ, and whose anchors on a page do not."""
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(slug(name), name)
+        if other != name:
+            cause = f"on a page its anchor is #{slug(name)}, and so is that of {other}"
+            yield PageError(f"snippets/{name}.py:1", cause, "rename one of the two")
 
 
 def _orphan(name: str) -> PageError:

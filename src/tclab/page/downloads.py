@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tclab.model import Snippet, Version
+from tclab.model import Snippet, Version, source_lines
 
 #: Folder of the downloads within the site.
 FOLDER = "downloads"
@@ -81,7 +81,7 @@ def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
 
 def body(snippet: Snippet) -> str:
     """The snippet's source without its docstring."""
-    lines = snippet.source.splitlines()[snippet.code_start - 1 :]
+    lines = source_lines(snippet.source)[snippet.code_start - 1 :]
     return "\n".join(lines).strip() + "\n"
 
 

@@ -17,7 +17,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 from tclab import render
-from tclab.model import Artifact, Run, Snippet, encode
+from tclab.model import Artifact, Run, Snippet, encode, source_lines
 from tclab.page import state
 from tclab.page.blocks import Page
 from tclab.render.delivery.files import Files
@@ -85,7 +85,7 @@ def source(
 
 def code_start(snippet: Snippet) -> int:
     """The first line after the docstring and the header: what a page shows."""
-    lines = snippet.source.splitlines()
+    lines = source_lines(snippet.source)
     number = snippet.code_start - 1
     while number < len(lines) - 1 and (
         not lines[number].strip() or lines[number].startswith("# tclab:")

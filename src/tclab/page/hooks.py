@@ -9,6 +9,7 @@ from __future__ import annotations
 import calendar
 import logging
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +26,7 @@ from mkdocs.structure.nav import Navigation
 from mkdocs.structure.pages import Page as SitePage
 
 from tclab import render
-from tclab.errors import TclabError
+from tclab.errors import PageError, TclabError
 from tclab.page import book, downloads, engine, fragments, labs, progress, proofs, state
 from tclab.page.blocks import Page
 from tclab.page.prose import references
@@ -62,6 +63,10 @@ _WIDE = (
 )
 
 
+#: What the theme would write into links as it is. The address of a folder has no ? and no #.
+_NO_ADDRESS = re.compile(r"""^(?!https?://)|[\s"'<>&`\\{}|^?#\x00-\x20\x7f]""", re.IGNORECASE)
+
+
 def on_startup(command: str, dirty: bool) -> None:
     """Under `serve` the process that snippets are forked from stays."""
     if command == "serve":
@@ -75,6 +80,10 @@ def on_shutdown() -> None:
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Route markdown-exec through this package; link the assets of the outputs."""
+    if config.site_url and _NO_ADDRESS.search(config.site_url):
+        step = "set SITE_URL, or site_url in mkdocs.yml, to an address such as https://host/path/"
+        cause = f"site_url: {config.site_url!r} is no address of a site"
+        raise failed([PageError("mkdocs.yml", cause, step)])
     engine.install()
     config.markdown_extensions.append(tables.Tables())
     config.extra_css.extend(f"{_ASSETS}/{name}" for name in render.STYLES)

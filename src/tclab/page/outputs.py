@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tclab import render
 from tclab.errors import PageError, TclabError
-from tclab.model import Artifact, Chain, Report, Run, Snippet, Text, slug
+from tclab.model import Artifact, Chain, Report, Run, Snippet, Text, slug, source_lines
 from tclab.page import downloads, fragments, subjects
 from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
@@ -103,7 +103,7 @@ def _downloads(block: Block, snippet: Snippet) -> Html:
 
 
 def _range(block: Block, snippet: Snippet, lines: tuple[int, int] | None) -> tuple[int, int]:
-    length = len(snippet.source.splitlines())
+    length = len(source_lines(snippet.source))
     if lines is None:
         return fragments.code_start(snippet), length
     first, last = lines

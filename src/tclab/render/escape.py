@@ -21,12 +21,13 @@ SPACE, COMMA = Html(" "), Html(", ")
 NEWLINE = Html("\n")
 
 _CONTROL = {c: 0x2400 + c for c in range(0x20) if c not in (0x09, 0x0A)}
+_CONTROL |= dict.fromkeys((0x2028, 0x2029), 65533)  # Python counts no lines by them
 _CONTROL |= {0x7F: 0x2421} | dict.fromkeys(range(128, 160), 65533)
 _CONTROL |= dict.fromkeys((65534, 65535), 65533)
 # Direction overrides can make shown code read differently from what ran.
 _CONTROL |= dict.fromkeys((*range(8234, 8239), *range(8294, 8298)), 65533)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_NEWLINE = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_NEWLINE = re.compile("\r\n?")
 
 _ENTITIES = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
@@ -89,8 +90,8 @@ def tag(name: str, /, *content: Html, **values: object) -> Html:
 
 
 def script(text: str, **values: object) -> Html:
-    """An element of data or code, which no end tag within it can end."""
-    safe = text.replace("</", "<\\/")
+    """An element of data, JSON or base64, in which nothing opens or ends a tag or a comment."""
+    safe = text.replace("<", "\\u003c")
     return Html(f"<script{attributes(**values)}>{safe}</script>")
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tclab.capturing.machine_code.positions import is_instruction, padding_lines
 from tclab.capturing.read.units import CompiledKernel, Unit
-from tclab.model import FusedGroup, FusionPairs, Kernel, KernelFacts, NotFused
+from tclab.model import FusedGroup, FusionPairs, Kernel, KernelFacts, NotFused, source_lines
 
 
 def facts(kernel: Kernel, unit: Unit) -> KernelFacts:
@@ -47,6 +47,6 @@ def _with_machine_code(known: KernelFacts, compiled: CompiledKernel) -> KernelFa
 
 
 def _instructions(sass: str) -> int:
-    lines = sass.splitlines()
+    lines = source_lines(sass)
     padding = padding_lines(lines)
     return sum(is_instruction(x) for n, x in enumerate(lines, 1) if n not in padding)

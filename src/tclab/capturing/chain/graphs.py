@@ -12,7 +12,7 @@ from tclab.capturing.chain.resolve import Origins, ShownGraph, python_keys
 from tclab.capturing.read import frames, printed_graph
 from tclab.capturing.read.bytecode import Rewritten
 from tclab.capturing.trace.notes import NodeNote
-from tclab.model import Graph, Listing, links, slug
+from tclab.model import Graph, Listing, links, slug, source_lines
 from tclab.scrub import scrub
 from tclab.spans import Span
 
@@ -37,7 +37,7 @@ def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
 def _lines(graph: Graph, shown_graph: ShownGraph | None) -> list[tuple[int, str]]:
     """Line and name of each node. Several inputs may stand on one line."""
     places = {name: line for line, name in printed_graph.parse(graph.code).lines.items()}
-    lines = graph.code.splitlines()
+    lines = source_lines(graph.code)
     for node in shown_graph.note.nodes if shown_graph else ():
         if node.name not in places and node.op == "placeholder":
             # def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 4][4, 1]cpu"):

@@ -10,7 +10,7 @@ from dataclasses import replace
 from tclab.capturing.chain.resolve import Origins
 from tclab.capturing.read.units import Unit
 from tclab.capturing.trace.notes import Line
-from tclab.model import Kernel, Listing, links
+from tclab.model import Kernel, Listing, links, source_lines
 
 LineKeys = dict[int, links.Keys]
 
@@ -30,7 +30,7 @@ def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
     above: LineKeys = {}
     marks: LineKeys = {}
     body, op = unit.body, ""
-    for number, line in enumerate(listing.code.splitlines(), 1):
+    for number, line in enumerate(source_lines(listing.code), 1):
         if head := _HEAD.match(line):
             op = head[1]
             marks[number] = (links.ir(unit.index, op),)
@@ -81,7 +81,7 @@ def kernel_pane(kernel: Kernel, unit: Unit, index: int, origins: Origins) -> Lis
 
     `index` counts the kernels of the unit; it is in the keys of the kernel's lines.
     """
-    code = kernel.code.splitlines()
+    code = source_lines(kernel.code)
     marks = {n: (links.kernel(unit.index, index, n),) for n in range(1, len(code) + 1)}
     runs = _runs(code, kernel.language)
     above: dict[int, list[links.Keys]] = {}

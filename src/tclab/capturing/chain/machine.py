@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tclab.capturing.machine_code import positions
 from tclab.capturing.machine_code.positions import Position, Positions
 from tclab.capturing.read.units import CompiledKernel
-from tclab.model import Listing, links
+from tclab.model import Listing, links, source_lines
 
 LineKeys = dict[int, links.Keys]
 
@@ -73,7 +73,7 @@ def _pane(listing: Listing, placed: Positions, place: Place, before: Listing | N
         above[number] = tuple(dict.fromkeys(key for key in up if key))
         marks[number] = tuple(dict.fromkeys(place.key(listing.stage, p) for p in several))
     if listing.stage == "ptx":
-        code = listing.code.splitlines()
+        code = source_lines(listing.code)
         for number in (n for n, line in enumerate(code, 1) if positions.is_ptx(line)):
             marks[number] = (*marks.get(number, ()), place.ptx(number))
     return replace(listing, links=above, marks=marks)
@@ -97,7 +97,7 @@ def _sass(listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, place: P
     """SASS: each instruction's PTX line, the kernel's line of that, or of its own comment."""
     above: LineKeys = {}
     own = ""
-    lines = listing.code.splitlines()
+    lines = source_lines(listing.code)
     padding = positions.padding_lines(lines)
     for number, line in enumerate(lines, 1):
         if match := _SASS_FILE.match(line):

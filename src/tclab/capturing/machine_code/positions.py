@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from tclab.model import source_lines
+
 #: (file's last part, line, column) from the innermost function to the kernel.
 Position = tuple[tuple[str, int, int], ...]
 Positions = dict[int, tuple[Position, ...]]  # line of a listing → positions
@@ -53,7 +55,7 @@ def mlir_positions(code: str) -> Positions:
     defined = dict(_DEFINED.findall(code))
     positions: Positions = {}
     open_lines: list[int] = []
-    for number, line in enumerate(code.splitlines(), 1):
+    for number, line in enumerate(source_lines(code), 1):
         text = line.strip()
         opened = open_lines.pop() if text.startswith("}") and open_lines else None
         if not text.startswith("#loc") and (used := _USED.search(text)):
@@ -100,7 +102,7 @@ def llvm_positions(code: str) -> Positions:
     """Positions of LLVM IR, by its debug metadata."""
     metadata = {m[1]: (m[2], m[3]) for m in _METADATA.finditer(code)}
     positions: Positions = {}
-    for number, line in enumerate(code.splitlines(), 1):
+    for number, line in enumerate(source_lines(code), 1):
         used = [] if line.startswith("!") else _DEBUG.findall(line)
         if used and (position := _located(used[-1], metadata)):
             positions[number] = (position,)
@@ -164,7 +166,7 @@ def ptx_positions(code: str) -> Positions:
     positions: Positions = {}
     current: Position = ()
     inline = False
-    for number, line in enumerate(code.splitlines(), 1):
+    for number, line in enumerate(source_lines(code), 1):
         if line.endswith((_BEGIN, _END)):
             inline = line.endswith(_BEGIN)
         elif match := _LOC.match(line):

@@ -9,7 +9,7 @@ from types import CodeType
 from tclab.capturing.read.frames import original
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
-from tclab.model import Listing, links
+from tclab.model import Listing, links, source_lines
 from tclab.scrub import scrub
 
 
@@ -61,7 +61,7 @@ def instruction_lines(text: str) -> list[int]:
     of the source, and a table of exceptions may end it.
     """
     listing, _, _ = text.partition("\nExceptionTable:\n")
-    return [number for number, line in enumerate(listing.splitlines(), 1) if line.strip()]
+    return [number for number, line in enumerate(source_lines(listing), 1) if line.strip()]
 
 
 def _links(text: str, code: CodeType, file: str) -> dict[int, links.Keys]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from tclab.model import Graph, Node, links
+from tclab.model import Graph, Node, links, source_lines
 
 # #   %relu : Tensor "f32[64, 64][64, 1]cuda:0"[num_users=1] = call_function[target=
 _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
@@ -94,7 +94,7 @@ class OutputCode:
     @cached_property
     def lines(self) -> list[str]:
         """The text, line by line."""
-        return self.text.splitlines()
+        return source_lines(self.text)
 
     def _places(self) -> Iterator[tuple[int, list[Node]]]:
         """Each line that defines or calls a kernel, with the nodes the kernel computes."""

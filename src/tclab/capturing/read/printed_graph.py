@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tclab.model import Node, SourceLine
+from tclab.model import Node, SourceLine, source_lines
 from tclab.scrub import scrub
 
 #         # File: /reader/functions.py:34 in forward, code: x = x**power
@@ -70,7 +70,7 @@ def _forward(tree: ast.Module) -> ast.FunctionDef | None:
 def _sources(code: str) -> Iterator[tuple[int, SourceLine]]:
     """Each line's user line: FX prints a comment where it changes, for all lines that follow."""
     current: SourceLine | None = None
-    for number, line in enumerate(code.splitlines(), 1):
+    for number, line in enumerate(source_lines(code), 1):
         text = line.strip()
         if text.startswith("#"):
             if match := _FILE.search(text):

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import faulthandler
 import importlib
+import io
 import json
 import linecache
 import os
@@ -135,7 +136,7 @@ def _as_main(job: JobFile) -> types.ModuleType:
     sys.path[:] = [job["path"], *(p for p in sys.path if p not in ("", job["path"]))]
     # Without a time stamp linecache never looks at the disk: tracebacks, inspect and
     # Triton read the very source that runs, wherever the snippet changes to.
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    linecache.cache[file] = (len(source), None, io.StringIO(source).readlines(), file)
     return main
 
 

@@ -17,7 +17,9 @@ from textwrap import dedent
 from tclab.errors import PageError
 
 _OPENING = re.compile(r"^(?P<prefix>[> \t]*)(?P<fence>`{3,}|~{3,})(?P<info>[^`]*)$")
-_OPTION = re.compile(r"(?P<key>[a-zA-Z][a-zA-Z0-9_]*)(?:=(?P<quote>\"|')(?P<value>.*?)(?P=quote))?")
+_OPTION = re.compile(
+    r"(?P<key>[a-zA-Z][a-zA-Z0-9_]*)(?:=\"(?P<double>[^\"]*)\"|='(?P<single>[^']*)')?"
+)
 _INFO = re.compile(
     r"[ \t]*\.?(?P<language>[\w#.+-]+)?(?P<options>(?:[ \t]+" + _OPTION.pattern + r")*)[ \t]*"
 )
@@ -94,4 +96,6 @@ def _info(info: str, place: str) -> tuple[str, dict[str, str]]:
             'write it as: python exec="1" html="1"',
         )
     options = _OPTION.finditer(match["options"])
-    return match["language"] or "", {option["key"]: option["value"] or "" for option in options}
+    return match["language"] or "", {
+        option["key"]: option["double"] or option["single"] or "" for option in options
+    }

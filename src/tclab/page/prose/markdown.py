@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ from tclab.page.prose import fences
 from tclab.page.prose.fences import Fence
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
-_HEADING = re.compile(r"^(#+) +(.*?) *$")
+_HEADING = re.compile(r"^(#+) +(.*)$")
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,12 @@ class MarkdownText:
         return f"{self.page}:{self.line_of(offset)}"
 
     def line_of(self, offset: int) -> int:
-        return self.first_line + self.text.count("\n", 0, offset)
+        return self.first_line + bisect_right(self._ends, offset - 1)
+
+    @cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """Where its lines end."""
+        return tuple(match.start() for match in re.finditer("\n", self.text))
 
     @cached_property
     def lines(self) -> tuple[tuple[int, str], ...]:
@@ -65,4 +71,4 @@ class MarkdownText:
     def headings(self) -> tuple[Heading, ...]:
         """The headings, in order."""
         matches = ((n, _HEADING.match(line)) for n, line in self.lines if n not in self.fenced)
-        return tuple(Heading(n, len(m[1]), m[2]) for n, m in matches if m)
+        return tuple(Heading(n, len(m[1]), m[2].rstrip(" ")) for n, m in matches if m)

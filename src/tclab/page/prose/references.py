@@ -13,7 +13,7 @@ from tclab.errors import PageError, TclabError
 from tclab.page.prose import installed, sources
 from tclab.page.prose.markdown import MarkdownText
 
-_REFERENCE = re.compile(r"(?P<ticks>`+) ?src:(?P<name>[\w.]+) ?(?P=ticks)")
+_REFERENCE = re.compile(r"(?<!`)(?P<ticks>`+) ?src:(?P<name>[\w.]+) ?(?P=ticks)")
 _MALFORMED = re.compile(r"(?<!`)`src:(?![\w.]+`)[^`\n]+`?")
 
 

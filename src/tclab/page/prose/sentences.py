@@ -11,12 +11,14 @@ cell and the column by its name.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tclab.errors import PageError
 from tclab.page.prose.markdown import MarkdownText
 
+_PARAGRAPH = re.compile(r"\n(?=\n)")  # its end
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
 _REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")
 _VALUE = re.compile(r"\[\]\(value:(?P<ref>[^()]*)\)")
@@ -64,8 +66,10 @@ class Value:
 
 def bound(text: MarkdownText) -> Iterator[Sentence]:
     """The bound sentences of a text, in order. PageError for one that cannot be read."""
+    paragraphs = [0, *(end.end() for end in _PARAGRAPH.finditer(text.text))]
     for match in _outside_fences(_CLAIMS, text):
-        start, place = _opening(text.text, match.start()), text.place(match.start())
+        first = paragraphs[bisect_right(paragraphs, match.start()) - 1]
+        start, place = _opening(text.text, first, match.start()), text.place(match.start())
         if start < 0:
             raise PageError(place, "this binding has no sentence", "write [The sentence.](claim:…)")
         words = text.text[start + 1 : match.start()]
@@ -100,10 +104,9 @@ def _claims(refs: str, place: str) -> tuple[tuple[str, str], ...]:
     return tuple((match["snippet"], match["claim"]) for match in matches if match)
 
 
-def _opening(text: str, closing: int) -> int:
-    """Where the bracket opens that closes at `closing`, within the paragraph; -1 if nowhere."""
+def _opening(text: str, first: int, closing: int) -> int:
+    """Where the bracket opens that closes at `closing`, from `first` on; -1 if nowhere."""
     depth, at = 1, closing
-    first = text.rfind("\n\n", 0, closing) + 1
     while at > first:
         at -= 1
         if text[at] == "`":  # brackets within code are code
