@@ -61,6 +61,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.claims": {"tclab.model"},
     "tclab.snippets": {"tclab.claims"},
     "tclab.project": set(),
+    "tclab.files": set(),
     "tclab.scrub": {"tclab.project"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
     "tclab.clone": {"tclab.errors"},
@@ -99,13 +100,13 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.catalog": set(),
-    "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone"},
+    "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone", "tclab.files"},
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
         "tclab.clone",
     },
     "tclab.explain": {"tclab.capturing", "tclab.machine", "tclab.targets"},
-    "tclab.labs": {"tclab.engine", "tclab.explain"},
+    "tclab.labs": {"tclab.engine", "tclab.explain", "tclab.files"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
     "tclab.cli": {

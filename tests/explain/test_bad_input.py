@@ -230,7 +230,7 @@ def test_an_unwritable_file_leaves_the_old_one(write, capsys, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report_file.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(ExplainError, match="No space left on device"):
         report_file.replace_file(old, "new")
     assert old.read_text() == "old"
