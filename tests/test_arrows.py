@@ -62,6 +62,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.snippets": {"tclab.claims"},
     "tclab.project": set(),
     "tclab.files": set(),
+    "tclab.redaction": set(),
     "tclab.scrub": {"tclab.project"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
     "tclab.clone": {"tclab.errors"},
@@ -73,7 +74,11 @@ KNOWS: dict[str, set[str]] = {
     # from the compile that is heard up to the one that is asked for
     "tclab.capturing.trace": {"tclab.model"},
     "tclab.capturing.torch_private": {"tclab.capturing.trace", "tclab.machine"},
-    "tclab.capturing.read": {"tclab.capturing.torch_private", "tclab.user_lines"},
+    "tclab.capturing.read": {
+        "tclab.capturing.torch_private",
+        "tclab.redaction",
+        "tclab.user_lines",
+    },
     "tclab.capturing.machine_code": {"tclab.capturing.read", "tclab.targets"},
     "tclab.capturing.chain": {"tclab.capturing.machine_code", "tclab.spans"},
     "tclab.capturing.result": {"tclab.capturing.chain"},
