@@ -62,6 +62,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.snippets": {"tclab.claims"},
     "tclab.project": set(),
     "tclab.files": set(),
+    "tclab.streams": set(),
     "tclab.redaction": set(),
     "tclab.scrub": {"tclab.project"},
     "tclab.machine": {"tclab.scrub", "tclab.model"},
@@ -108,18 +109,18 @@ KNOWS: dict[str, set[str]] = {
     "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone", "tclab.files"},
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
-        "tclab.clone",
+        *("tclab.clone", "tclab.files"),
     },
-    "tclab.explain": {"tclab.capturing", "tclab.machine", "tclab.targets"},
-    "tclab.labs": {"tclab.engine", "tclab.explain", "tclab.files"},
+    "tclab.explain": {"tclab.capturing", "tclab.files", "tclab.machine", "tclab.targets"},
+    "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
     "tclab.cli": {
         *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
-        "tclab.bench",
+        *("tclab.bench", "tclab.streams"),
     },
     "tclab": {"tclab.capturing", "tclab.display", "tclab.imports"},
-    "tclab.__main__": {"tclab.cli", "tclab.bench"},
+    "tclab.__main__": {"tclab.cli", "tclab.bench", "tclab.streams"},
 }
 
 #: The packages whose modules import torch when they are imported.

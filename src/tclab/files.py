@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +38,31 @@ def may_be_written(path: Path) -> bool:
     """Whether `replace` is allowed to, in a folder that is there."""
     before = path if path.exists() and not path.is_file() else Path(os.path.realpath(path)).parent
     return os.access(before, os.W_OK)
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+# OSError: [Errno 28] No space left on device
+# /tmp/ccQ8.s: fatal error: error writing to /tmp/ccQ8.s: No space left on device
+_WORDS = tuple(os.strerror(number) for number in _FULL)
+
+
+def is_of_a_full_disk(error: BaseException) -> bool:
+    """Whether a disk is full, or the user's part of it, as far as the error says so."""
+    return getattr(error, "errno", None) in _FULL or any(words in str(error) for words in _WORDS)
+
+
+def free_some() -> str:
+    """What to do about a full disk."""
+    return (
+        f"free some space, or name another folder for temporary files than {_temporary()}: TMPDIR=…"
+    )
+
+
+def _temporary() -> str:
+    try:
+        return tempfile.gettempdir()
+    except FileNotFoundError:  # in none of them can anything be written
+        return "/tmp"
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -253,7 +253,7 @@ def test_saving_makes_a_new_report_and_an_error_does_not_end_the_watch(started, 
     command.wait(r"helper\.py changed\n(.*\n)*error: helper\.py:1: SyntaxError")
     assert "helper.py:1: SyntaxError" in page() and "FACTOR == 2.0" in page()
     later(helper, "import os\nos._exit(7)\n")
-    command.wait("ended with status 7, without a message")
+    command.wait(r"error: m\.py:f: the process was left with os\._exit\(7\)")
     later(helper, "FACTOR = 3.0\n")
     command.wait(r"(wrote m-f\.html(.*\n)*){2}")
     assert "FACTOR == 3.0" in page()

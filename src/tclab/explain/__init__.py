@@ -6,7 +6,6 @@ no PyTorch; explaining does.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -79,7 +78,7 @@ def explain_named(
     run.require_torch()
     with preload.collecting_rarely(), redaction.lifted(request.show_values):
         on_step(Step("importing PyTorch"))
-        importlib.import_module("torch")  # its loggers are there from now on
+        run.import_torch()
         with warning_log.collecting(warnings):
             on_step(Step(f"importing {where}"))
             with load.loaded(where) as module:

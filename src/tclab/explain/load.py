@@ -131,6 +131,15 @@ def _step(error: BaseException, path: Path | None, name: str) -> str:
     return f"correct it; {command} should work"
 
 
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and what it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def last_line(error: BaseException) -> str:
     """The error's own last line: ``ValueError: expected 8``, free of this machine."""
     lines = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
