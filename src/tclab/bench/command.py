@@ -114,6 +114,8 @@ def _book(folder: Path, environment: dict[str, Any]) -> Book:
     try:
         return Book.open(folder, environment)
     except OSError as error:
+        if files.is_of_a_full_disk(error):
+            raise
         step = "--out FOLDER, one that can be written to"
         raise BadRequest(f"--out {folder}", str(error.strerror), step) from error
 
