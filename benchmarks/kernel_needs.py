@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tclab.render.opcodes import opcode as operation
+from tclab.store import checksums
 
 LARGE = {"rows": 16384, "columns": 8192}
 LOGITS = {"rows": 8192, "columns": 32000}
@@ -260,12 +261,14 @@ def main() -> None:
 
 def keep(path: Path, target: str, counted: dict[str, Any]) -> None:
     """A line a function, so that a change shows where it is."""
+    checksums.check_beginning(path)
     head = json.dumps({"target": target, "environment": environment()})[1:-1]
     if path.exists() and (former := json.loads(path.read_text()))["target"] == target:
         same = former["environment"] == environment()
         counted = {**(former["functions"] if same else {}), **counted}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(k)}" for name, k in counted.items())
     path.write_text(f'{{{head}, "functions": {{\n{lines}\n}}}}\n')
+    checksums.write(path)
 
 
 def environment() -> dict[str, str]:

@@ -29,6 +29,7 @@ from typing import Any
 from tclab import machine
 from tclab.catalog.example import Example
 from tclab.catalog.models.whole import MODELS
+from tclab.store import checksums
 
 
 def example(name: str) -> Example:
@@ -131,6 +132,7 @@ def main() -> None:
         print(f"{name:34} {seconds}; target / {words.against} {of_target / other:.2f}", flush=True)
         if words.out:
             words.out.write_text(json.dumps(head | {"models": rows}, indent=1) + "\n", "utf-8")
+            checksums.write(words.out)
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ KNOWS: dict[str, set[str]] = {
     "tclab.streams": set(),
     "tclab.redaction": set(),
     "tclab.scrub": {"tclab.project"},
-    "tclab.machine": {"tclab.scrub", "tclab.model"},
+    "tclab.settings": {"tclab.scrub"},
+    "tclab.machine": {"tclab.settings", "tclab.model"},
     "tclab.clone": {"tclab.errors"},
     "tclab.targets": {"tclab.model"},
     "tclab.user_lines": set(),
@@ -96,7 +97,7 @@ KNOWS: dict[str, set[str]] = {
         "tclab.capturing.observe",
     },  # request, and what the room offers
     # running, keeping, showing
-    "tclab.store": {"tclab.model", "tclab.snippets"},
+    "tclab.store": {"tclab.model", "tclab.snippets", "tclab.project"},
     "tclab.engine.worker": {
         "tclab.claims",
         "tclab.display",
@@ -106,10 +107,13 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.catalog": set(),
-    "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone", "tclab.files"},
+    "tclab.verify": {
+        *("tclab.capturing", "tclab.catalog", "tclab.clone"),
+        *("tclab.files", "tclab.store"),
+    },
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
-        *("tclab.clone", "tclab.files"),
+        *("tclab.clone", "tclab.files", "tclab.store"),
     },
     "tclab.explain": {"tclab.capturing", "tclab.files", "tclab.machine", "tclab.targets"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tclab import machine
+from tclab import machine, settings
 from tclab.errors import UnsupportedTorch
 
 from .lab import SRC
@@ -87,7 +87,7 @@ def test_versions_are_compared_as_numbers(monkeypatch, version, known):
 
 
 def test_folders_and_our_own_settings_are_not_told():
-    told = machine.told_variables(
+    told = settings.told(
         {
             "TORCH_LOGS": "graph",
             "TORCHINDUCTOR_CACHE_DIR": "/x",
@@ -99,3 +99,22 @@ def test_folders_and_our_own_settings_are_not_told():
         }
     )
     assert told == {"CUDA_VISIBLE_DEVICES": "0", "TORCH_LOGS": "graph", "TRITON_INTERPRET": "1"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("TORCH_LOGS", "+dynamo,guards", "+dynamo,guards"),
+        ("TORCH_CUDA_ARCH_LIST", "9.0a", "9.0a"),
+        ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", "expandable_segments:True"),
+        ("TORCHINDUCTOR_OF_TOMORROW", "1", "1"),
+        ("TRITON_OF_TOMORROW", "False", "False"),
+        ("TRITON_DEBUG", "", ""),
+        ("TORCHINDUCTOR_OF_TOMORROW", "7", "hidden"),
+        ("PYTORCH_CI_TOKEN", "hunter2", "hidden"),
+        ("TORCHINDUCTOR_REDIS_URL", "redis://u:hunter2@h", "hidden"),
+        ("AOT_INDUCTOR_X", "hunter2", "hidden"),
+    ],
+)
+def test_a_value_is_told_where_it_cannot_be_a_secret(name, value, shown):
+    assert settings.told({name: value}) == {name: shown}

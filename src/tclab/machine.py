@@ -12,26 +12,26 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
+from tclab import settings
 from tclab.errors import UnsupportedTorch
 from tclab.model import Provenance, Snippet, Version
-from tclab.scrub import scrub
 
 #: The PyTorch releases this tclab was made for, both included.
 OLDEST, NEWEST = (2, 11), (2, 15)
 
-_PREFIXES = ("TORCH", "TRITON", "INDUCTOR", "PYTORCH", "OMP_", "MKL_", "KMP_", "AOT_", "ATEN_")
-_NAMES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "CXX", "CUBLAS_WORKSPACE_CONFIG")
-# Folders, and what tclab sets itself: they do not change what a run shows.
-_NOT_TOLD = re.compile(r".*(_DIR|_HOME|_PATH|_CACHE)$|TORCHINDUCTOR_COMPILE_THREADS|TORCH_TRACE")
 _ISA = ("avx512_bf16", "avx512f", "avx2", "amx_tile", "amx_bf16", "asimd", "sve", "bf16")
 
 
-def here(variables: Mapping[str, str] = os.environ) -> Provenance:
-    """This machine, with today's date (UTC), for a process that has these variables."""
+def here(
+    variables: Mapping[str, str] = os.environ, hide: Callable[[str], str] = settings.hidden
+) -> Provenance:
+    """This machine, with today's date (UTC), for a process that has these variables. `hide` makes
+    what stands for a value that may be a secret.
+    """
     torch = torch_facts()
     gpu, driver = gpu_and_driver()
     return Provenance(
@@ -46,17 +46,8 @@ def here(variables: Mapping[str, str] = os.environ) -> Provenance:
         gpu=gpu,
         driver=driver,
         cores=cores(),
-        variables=told_variables(variables),
+        variables=settings.told(variables, hide),
     )
-
-
-def told_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """The torch-related variables that are set, without folders."""
-    return {
-        name: scrub(value)
-        for name, value in sorted(environ.items())
-        if (name.startswith(_PREFIXES) or name in _NAMES) and not _NOT_TOLD.fullmatch(name)
-    }
 
 
 def cores() -> int:

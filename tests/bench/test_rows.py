@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from tclab.bench import report, rows, statistics
 from tclab.bench.rows import Book, Row
 from tclab.errors import StoreError
+from tclab.store import checksums, keys
 
 HERE: dict[str, Any] = {
     "gpu": "NVIDIA H200",
@@ -48,6 +51,145 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path: Path) -> None:
     assert [r.mode for r in Book.open(tmp_path, HERE)] == ["default"]
 
 
+def half_lines() -> list[bytes]:
+    """What can be left of a line: cut within a word, within a letter, before its end."""
+    whole = json.dumps(asdict(row("late", reason="µ")), ensure_ascii=False).encode()
+    return [whole[:1], whole[:30], whole[: whole.index("µ".encode()) + 1], whole[:-1], whole]
+
+
+@pytest.mark.parametrize("half", half_lines())
+def test_a_half_line_does_not_spoil_the_next_row(tmp_path: Path, half: bytes) -> None:
+    book = Book.open(tmp_path, HERE)
+    book.add(row())
+    with book.path.open("ab") as file:
+        file.write(half)
+    late = ["late"] if half == half_lines()[-1] else []
+    assert [r.mode for r in rows.read(book.path)] == ["default", *late]
+    book.add(row("eager"))
+    assert [r.mode for r in rows.read(book.path)] == ["default", *late, "eager"]
+    Book.open(tmp_path, HERE).add(row("again"))
+    assert [r.mode for r in rows.read(book.path)] == ["default", *late, "eager", "again"]
+
+
+@pytest.mark.parametrize("half", [b"", b'{"environ'])
+def test_a_file_that_was_only_begun_is_begun_anew(tmp_path: Path, half: bytes) -> None:
+    path = Book.open(tmp_path, HERE).path
+    path.write_bytes(half)
+    Book.open(tmp_path, HERE).add(row())
+    assert list(rows.read(path)) == [row()]
+
+
+def test_a_full_disk_keeps_the_rows_and_no_half_one(tmp_path: Path) -> None:
+    """A real refusal of the system to write on: RLIMIT_FSIZE in a process of its own."""
+    resource = pytest.importorskip("resource")
+    book = Book.open(tmp_path, HERE)
+    book.add(row())
+    size = book.path.stat().st_size + 20
+    pid = os.fork()
+    if pid == 0:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        try:
+            book.add(row("eager"))
+        except StoreError as error:
+            os._exit(10 if "no row can be kept: File too large" in str(error) else 11)
+        os._exit(12)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 10
+    assert book.path.read_bytes().endswith(b"}\n")
+    book.add(row("eager"))
+    assert [r.mode for r in rows.read(book.path)] == ["default", "eager"]
+
+
+def test_several_at_once_lose_no_row_of_another(tmp_path: Path) -> None:
+    project(tmp_path)
+    writers = [os.fork() or add_forty(tmp_path, name) for name in "abc"]
+    assert [os.waitpid(pid, 0)[1] for pid in writers] == [0, 0, 0]
+    book = Book.open(tmp_path / "records" / "h200", HERE)
+    assert sorted(r.mode for r in book) == sorted(f"{n}{i}" for n in "abc" for i in range(40))
+    assert checksums.problems(tmp_path) == []
+
+
+def add_forty(root: Path, name: str) -> NoReturn:
+    """In a forked process, as long a row as a buffer does not hold."""
+    status = 1
+    try:
+        book = Book.open(root / "records" / "h200", HERE)
+        for number in range(40):
+            book.add(row(f"{name}{number}", reason="x" * 10_000))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def project(root: Path) -> None:
+    """What makes a folder a project, so that what is recorded there gets digests."""
+    (root / "mkdocs.yml").touch()
+    (root / "snippets").mkdir()
+
+
+def test_rows_among_the_records_have_a_digest_after_each_row(tmp_path: Path) -> None:
+    project(tmp_path)
+    book = Book.open(tmp_path / "records" / "h200", HERE)
+    assert checksums.problems(tmp_path) == []
+    book.add(row())
+    assert checksums.problems(tmp_path) == []
+    digests = (tmp_path / "records" / "SHA256SUMS").read_text()
+    assert digests == f"{keys.file_digest(book.path)}  h200/{book.path.name}\n"
+
+
+def test_what_a_killed_bench_left_without_digest_is_gone_on_with(tmp_path: Path) -> None:
+    project(tmp_path)
+    book = Book.open(tmp_path / "records" / "h200", HERE)
+    with book.path.open("a") as file:
+        file.write(json.dumps(asdict(row())) + '\n{"case": "half')
+    assert checksums.problems(tmp_path)
+    Book.open(book.path.parent, HERE).add(row("eager"))
+    assert [r.mode for r in rows.read(book.path)] == ["default", "eager"]
+    assert checksums.problems(tmp_path) == []
+
+
+@pytest.mark.parametrize("part", [slice(0), slice(-30), slice(1, None), slice(None, None, -1)])
+def test_no_row_is_added_to_a_file_that_was_edited(tmp_path: Path, part: slice) -> None:
+    """Its new digest would cover the edit."""
+    project(tmp_path)
+    book = Book.open(tmp_path / "records" / "h200", HERE)
+    book.add(row(speed_up=1.3))
+    edited = book.path.read_text()[part]
+    book.path.write_text(edited)
+    with pytest.raises(StoreError, match="git checkout records/"):
+        Book.open(book.path.parent, HERE)
+    assert book.path.read_text() == edited
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ('{"case": "half', "Unterminated string"),
+        ("7", "7 is not an object"),
+        ('{"mode": "eager"}', "missing"),
+        ('{"case": 7, "mode": "eager", "phase": "kernel"}', "Row.case: 7 is not text"),
+        ('{"case": "a", "mode": "e", "phase": "k", "us": "fast"}', "Row.us: 'fast' is not"),
+        ('{"case": "a", "mode": "e", "phase": "k", "rounds": 7}', "Row.rounds: 7 is not a list"),
+        ('{"case": "a", "mode": "e", "phase": "k", "facts": {"sets": "x"}}', "Facts.sets: 'x'"),
+        ('{"case": "a", "mode": "e", "phase": "k", "colour": 1}', "unknown fields"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: str, says: str) -> None:
+    book = Book.open(tmp_path, HERE)
+    with book.path.open("a") as file:
+        file.write(f"{line}\n")
+    Book(book.path, HERE).add(row())
+    with pytest.raises(StoreError) as caught:
+        rows.read(book.path)
+    assert caught.value.place == f"{book.path}:2"
+    assert says in caught.value.cause
+
+
+def test_a_separator_of_unicode_ends_no_line(tmp_path: Path) -> None:
+    kept = row(reason="a\u2028b\x85c")
+    Book.open(tmp_path, HERE).add(kept)
+    assert list(Book.open(tmp_path, HERE)) == [kept]
+
+
 def test_a_broken_line_in_the_middle_is_an_error_with_its_number(tmp_path: Path) -> None:
     book = Book.open(tmp_path, HERE)
     book.add(row())
@@ -68,7 +210,9 @@ def test_another_day_has_not(tmp_path: Path) -> None:
     assert len(list(Book.open(tmp_path, {**HERE, "date": "2026-11-22"}))) == 1
 
 
-@pytest.mark.parametrize("text", ["", "{}\n", json.dumps({"environment": {}, "suite": 0}) + "\n"])
+@pytest.mark.parametrize(
+    "text", ["", "{}\n", json.dumps({"environment": {}, "suite": 0}) + "\n", "7\n", "[]\n"]
+)
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)

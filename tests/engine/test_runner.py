@@ -314,7 +314,7 @@ def test_a_cold_process_finds_the_precompiled_headers(lab):
 def test_a_run_says_what_made_it(lab):
     snippet = lab.write("t/one", "print(1)")
     run = lab.run(snippet)["t/one"]
-    assert run.provenance == machine.here(variables.outer())
+    assert run.provenance == machine.here(variables.outer(), lab.store.mark)
     process = "tclab/engine/worker/process.py"
     assert run.rests_on[process] == rests.package()[process]
     assert run.source_key == keys.source_key(snippet)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from tclab.cli.report_file import MAKE
 from tclab.explain import ExplainRequest, Report, explain_named
+from tests import planted
+from tests.lab import SRC
 
 READS_VARIABLES = """\
 import os
@@ -73,3 +78,41 @@ def test_values_are_there_where_they_are_asked_for(written):
     checks = checks_of(report)
     assert "G['os'].environ._data[b'TCLAB_TEST_SHORT'] == b'abcd'" in checks
     assert "G['TOKEN'] == 'sk-TOKEN-4711'" in checks
+
+
+PLANTED = """\
+import os
+import warnings
+
+import torch
+
+KEY = os.environ["AWS_SECRET_ACCESS_KEY"]
+warnings.warn(os.path.expanduser("~/file") + KEY)
+
+
+def f(x):
+    n = len(os.environ["PYTORCH_CI_TOKEN"]) + len(os.path.expanduser("~"))
+    if KEY == os.environ.get("HF_TOKEN"):
+        return x
+    torch._dynamo.graph_break(KEY)
+    return x + n, KEY
+
+
+def example_inputs():
+    return (torch.ones(4),)
+"""
+
+
+def test_no_secret_of_the_machine_is_in_a_report_or_in_what_the_command_prints(write, folder):
+    write("reads.py", PLANTED)
+    variables = planted.plant(folder)
+    del variables["INDUCTOR_LOG_URL_FOR_GRAPH_XFORM"]  # with it Inductor wants pydot
+    env = planted.environment(variables) | {"PYTHONPATH": str(SRC)}
+    words = [sys.executable, "-m", "tclab", "explain", "reads.py:f", "--format", "json", "-o", "r"]
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    report = Report.from_json((folder / "r").read_text(encoding="utf-8"))
+    texts = [done.stdout + done.stderr, *(make(report) for make in MAKE.values())]
+    assert [line for text in texts for line in text.splitlines() if planted.found_in(line)] == []
+    assert any("environ._data[b'PYTORCH_CI_TOKEN'] == b'…'" in c for c in checks_of(report))
+    assert report.provenance.variables["PYTORCH_CI_TOKEN"] == "hidden"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from tclab.model import (
     KINDS,
     Chart,
+    Json,
     Kernel,
     KernelFacts,
     Listing,
@@ -17,12 +19,31 @@ from tclab.model import (
     SourceLine,
     Table,
     Text,
+    Version,
     decode,
+    decode_as,
+    decode_fields,
     encode,
     mapped,
 )
 
 KEYS = ("kind", "$kind", "$$kind", "$", "$file", "", "title", "a b", "é → 😀", "0")
+
+
+MADE: dict[str, Json] = {
+    "$kind": "provenance",
+    **dict.fromkeys(("torch", "torch_git", "python", "cpu", "system", "date"), ""),
+}
+RUN: dict[str, Json] = {
+    "$kind": "run",
+    "snippet": "t/x",
+    "environment": "here",
+    "source_key": "k",
+    "provenance": MADE,
+    "seconds": 1,
+    "peak_memory": 1,
+}
+CLAIM: dict[str, Json] = {"$kind": "claim", "name": "c", "line": 1, "code": "assert x"}
 
 
 def there_and_back(value: object) -> object:
@@ -66,11 +87,51 @@ def test_labels_of_a_chart_are_text() -> None:
         ({"$kind": "text", "colour": 1}, ValueError, r"text: unknown fields \['colour'\]"),
         ({"$kind": "source-line"}, TypeError, "file"),
         ({"$file": "x"}, ValueError, r"unknown mark '\$file'"),
+        ({"$kind": "text", "title": 7}, TypeError, r"text\.title: 7 is not text"),
+        ({"$kind": "text", "name": None}, TypeError, r"text\.name: None is not text"),
+        (RUN | {"seconds": "fast"}, TypeError, r"run\.seconds: 'fast' is not a number"),
+        (RUN | {"seconds": True}, TypeError, r"run\.seconds: True is not a number"),
+        (RUN | {"peak_memory": 1.5}, TypeError, r"run\.peak_memory: 1.5 is not a whole number"),
+        (RUN | {"claims": None}, TypeError, r"run\.claims: None is not a list"),
+        (
+            RUN | {"claims": [CLAIM | {"held": "false"}]},
+            TypeError,
+            r"run\.claims: claim\.held: 'fa",
+        ),
+        (RUN | {"claims": [CLAIM | {"only": 7}]}, TypeError, r"run\.claims: claim\.only: 7 is not"),
+        (RUN | {"rests_on": {"a": 1}}, TypeError, r"run\.rests_on: 1 is not text"),
+        (
+            RUN | {"provenance": {"$kind": "text"}},
+            TypeError,
+            r"run\.provenance: .* is no provenance",
+        ),
+        (RUN | {"failure": "none"}, TypeError, r"run\.failure: 'none' is no failure"),
+        (RUN | {"provenance": MADE | {"date": "yesterday"}}, ValueError, "'yesterday' is no day"),
+        (RUN | {"provenance": MADE | {"date": "9999-12-31"}}, ValueError, "'9999-12-31' is no day"),
+        (RUN | {"provenance": MADE | {"date": "2026-02-30"}}, ValueError, "'2026-02-30' is no day"),
+        ({"$kind": "table", "rows": [[[1]]]}, TypeError, r"table\.rows: \[1\] is not text or a"),
+        ({"$kind": "diff", "labels": ["a"]}, TypeError, r"diff\.labels: 1 values, not 2"),
+        ({"$kind": "listing", "links": {"a": []}}, ValueError, "invalid literal"),
     ],
 )
 def test_what_cannot_be_read_is_an_error(data, error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
         decode(data)
+
+
+def test_what_the_rows_above_start_from_can_be_read() -> None:
+    assert decode(RUN | {"claims": [CLAIM]}).claims[0].name == "c"
+
+
+def test_data_of_a_type_that_has_no_kind_is_checked_as_well() -> None:
+    assert decode_as(Mapping[str, str], {"a": "b"}) == {"a": "b"}
+    assert decode_as(tuple[str | None, ...], ["a", None]) == ("a", None)
+    assert decode_fields(Version, {"major": 2, "minor": 13}) == Version(2, 13)
+    for hint, data in [(Mapping[str, str], ["a"]), (tuple[str, ...], "ab"), (int | None, "1")]:
+        with pytest.raises(TypeError, match="is not "):
+            decode_as(hint, data)
+    with pytest.raises(ValueError, match=r"Version: unknown fields \['colour'\]"):
+        decode_fields(Version, {"major": 2, "minor": 13, "colour": 1})
 
 
 @dataclass(frozen=True)

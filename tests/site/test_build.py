@@ -66,6 +66,24 @@ def test_two_builds_from_the_same_runs_are_byte_identical(project) -> None:
     assert digests(project.root / "site") == first
 
 
+def test_a_remembered_piece_that_was_damaged_is_made_again(project) -> None:
+    assert project.build().returncode == 0
+    first = digests(project.root / "site")
+    pieces = sorted((project.root / ".tclab/rendered").glob("*/*.html"))
+    damage = [
+        lambda b: b[:30],
+        lambda b: b[:-30],
+        lambda b: b"",
+        lambda b: b.replace(b"a", b"\xff"),
+    ]
+    assert len(pieces) >= 2
+    for spoiled in damage:
+        for piece in pieces:
+            piece.write_bytes(spoiled(piece.read_bytes()))
+        assert project.build().returncode == 0
+        assert digests(project.root / "site") == first
+
+
 def test_the_date_of_the_site_is_that_of_its_newest_run(project) -> None:
     assert project.build().returncode == 0
     stored = Store(project.root / ".tclab").load("start/hello")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tclab.store import checksums
+
 CALL = 'snippet("start/hello")'
 
 
@@ -31,6 +33,7 @@ def test_a_snippet_that_no_page_uses(project) -> None:
 ALONE = "run it alone: python snippets/start/hello.py"
 CLAIM = "what it claims no longer holds: mend the claim or the code"
 BY_ITSELF = "let the file end by itself"
+ROWS = "records/h200/rows.jsonl"
 NEEDS = "add needs=cuda to its '# tclab:' line"
 
 
@@ -151,3 +154,18 @@ def test_a_page_may_wait_for_a_recording_and_says_so(project) -> None:
     assert "It holds. (asserted, not yet recorded)</span>" in project.html()
     project.page(CALL, 'awaited("start/gpus")', 'show("start/gpus")')
     assert "no fresh recording" in project.fails(CUDA_VISIBLE_DEVICES="")
+
+
+@pytest.mark.parametrize("edited", ['{"us": 2}\n', ""])
+def test_a_recorded_file_that_was_edited(project, edited: str) -> None:
+    path = project.write("records/h200/rows.jsonl", '{"us": 1}\n')
+    source = '"""Rows."""\n# tclab: reads=records/h200/rows.jsonl\nimport tclab\ntclab.show("x")\n'
+    project.write("snippets/start/rows.py", source)
+    project.page(CALL, 'snippet("start/rows")')
+    assert "has no digest in records/SHA256SUMS" in error_at(project.fails(), ROWS)
+    checksums.write(path)
+    assert project.build().returncode == 0
+    path.write_text(edited)
+    text = error_at(project.fails(), ROWS)
+    assert "was truncated or edited after it was written" in text
+    assert "git checkout records/h200/rows.jsonl" in text

@@ -10,12 +10,15 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from io import FileIO
 from pathlib import Path
 from typing import Any, TypedDict
 
 from tclab.errors import StoreError
+from tclab.model import decode_fields
+from tclab.store import checksums
 
 #: Changes when a method, a case or a size changes, so that rows of two methods never meet.
 SUITE = 1
@@ -128,15 +131,12 @@ class Book:
 
     @classmethod
     def open(cls, folder: Path, environment: Mapping[str, Any]) -> Book:
-        """The book of this environment in a folder, with the rows it already has."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"{key_of(environment)}.jsonl"
-        if path.exists():
-            book = read(path)
-            return cls(path, book.environment, book.rows)
-        book = cls(path, environment)
-        book._append({"environment": dict(environment), "suite": SUITE})
-        return book
+        """The book of this environment in a folder, with the rows it already has. StoreError where
+        it cannot be kept there, or is not what was written.
+        """
+        book = cls(folder / f"{key_of(environment)}.jsonl", environment)
+        book._append({"environment": dict(environment), "suite": SUITE}, first=True)
+        return read(book.path)
 
     def add(self, row: Row) -> None:
         """Keep a row: it is on the disk when this returns."""
@@ -155,36 +155,86 @@ class Book:
         """All rows, in the order in which they came."""
         return iter(self.rows.values())
 
-    def _append(self, data: Mapping[str, Any]) -> None:
-        with open(self.path, "a", encoding="utf-8") as file:
-            file.write(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+    def _append(self, data: Mapping[str, Any], *, first: bool = False) -> None:
+        """Write a line and its file's digest: whole, or not at all. The `first` is left out where
+        there is one, after a look at what is there.
+        """
+        line = json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "a+b", buffering=0) as file, checksums.locked(self.path):
+                if first:
+                    checksums.check_beginning(self.path)
+                _end_last_line(file)
+                if not (first and file.tell()):
+                    _write(file, line.encode("utf-8", "backslashreplace"))
+                checksums.write(self.path)
+        except OSError as error:
+            cause = f"no row can be kept: {error.strerror}"
+            step = "make room and a folder that can be written, then the same command goes on"
+            raise StoreError(str(self.path), cause, step) from None
+
+
+def _end_last_line(file: FileIO) -> None:
+    """What a kill or a full disk left of a last line: cut off, or ended where only that is missing.
+    The file is then at its end.
+    """
+    file.seek(0)
+    if tail := file.read().rpartition(b"\n")[2]:
+        try:
+            json.loads(tail)
+            file.write(b"\n")
+        except ValueError:
+            file.truncate(file.tell() - len(tail))
+    file.seek(0, os.SEEK_END)
+
+
+def _write(file: FileIO, line: bytes) -> None:
+    """All of a line, on the disk, or nothing of it. OSError."""
+    size = file.tell()
+    try:
+        while line:
+            line = line[file.write(line) :]
+        os.fsync(file.fileno())
+    except OSError:
+        file.truncate(size)
+        raise
 
 
 def read(path: Path) -> Book:
     """A file of rows; a last line that was cut off is left out. StoreError where it is none."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_bytes().rstrip(b"\n").split(b"\n")
     except OSError as error:
         raise StoreError(str(path), str(error), "name a .jsonl file of tclab bench") from error
-    data = list(_parsed(lines, path))
-    if not data or "environment" not in data[0]:
+    head, *rest = [*_parsed(lines, path)] or [None]
+    if not (isinstance(head, dict) and isinstance(head.get("environment"), dict)):
         step = "name a .jsonl file of tclab bench"
         raise StoreError(str(path), "does not begin with its environment", step)
-    if data[0].get("suite") != SUITE:
-        cause = f"is of suite {data[0].get('suite')}; this tclab has suite {SUITE}"
+    if head.get("suite") != SUITE:
+        cause = f"is of suite {head.get('suite')}; this tclab has suite {SUITE}"
         raise StoreError(str(path), cause, "measure again with this tclab")
-    rows = [Row(**{**one, "rounds": tuple(one["rounds"])}) for one in data[1:] if "case" in one]
-    return Book(path, data[0]["environment"], {row.key: row for row in rows})
+    rows = [_row(one, path, number) for number, one in enumerate(rest, 2)]
+    return Book(path, head["environment"], {row.key: row for row in rows})
 
 
-def _parsed(lines: Iterable[str], path: Path) -> Iterator[dict[str, Any]]:
-    lines = list(lines)
+def _parsed(lines: Sequence[bytes], path: Path) -> Iterator[Any]:
+    """What each line says, but for a last one that was cut off."""
     for number, line in enumerate(lines, 1):
         try:
             yield json.loads(line)
         except ValueError as error:
             if number == len(lines):  # killed while it wrote
                 return
-            raise StoreError(f"{path}:{number}", str(error), "restore the file") from error
+            raise _bad_line(path, number, error) from error
+
+
+def _row(data: Any, path: Path, number: int) -> Row:
+    try:
+        return decode_fields(Row, data)
+    except (TypeError, ValueError) as error:
+        raise _bad_line(path, number, error) from error
+
+
+def _bad_line(path: Path, number: int, error: Exception) -> StoreError:
+    return StoreError(f"{path}:{number}", str(error), "restore the file")

@@ -13,7 +13,7 @@ from tclab import machine
 from tclab.engine import variables
 from tclab.errors import StoreError
 from tclab.model import Run, Snippet
-from tclab.store import recordings, rests
+from tclab.store import checksums, recordings, rests
 from tclab.store.live import Store
 from tclab.store.status import Status
 
@@ -28,7 +28,7 @@ class Plan:
     def __init__(self, root: Path, store: Store | None = None) -> None:
         self.root = Path(root)
         self.store = store or Store.of(root)
-        self.here = machine.here(variables.outer())
+        self.here = machine.here(variables.outer(), self.store.mark)
         self.package = rests.package()
         self._live: dict[str, Status] = {}
         self._recorded: dict[tuple[str, str], Status] = {}
@@ -36,7 +36,9 @@ class Plan:
     # ------------------------------------------------------------------ asking
 
     def live(self, snippet: Snippet) -> Status:
-        """The run of this machine; ``lacking`` where the snippet cannot run here."""
+        """The run of this machine; ``lacking`` where the snippet cannot run here. RecordingError
+        where a recorded file that it reads is not what was written.
+        """
         if snippet.name not in self._live:
             self._live[snippet.name] = self._look(snippet)
         return self._live[snippet.name]
@@ -72,6 +74,8 @@ class Plan:
             return None
 
     def _look(self, snippet: Snippet) -> Status:
+        for path in snippet.includes:
+            checksums.check(path, self.root.absolute())
         if missing := machine.missing_needs(snippet):
             return Status(snippet, "here", "lacking", tuple(sorted(missing)))
         return self.store.status(snippet, self.here, self.package)

@@ -62,8 +62,8 @@ def of_the_function(subject: Subject, error: BaseException) -> ExplainError:
 def of_the_compiler(subject: Subject, error: BaseException, target: Target | None) -> TclabError:
     """The function runs, and the compiler fails on it."""
     place = place_of(error) or subject.place
-    if any(map(files.is_of_a_full_disk, causes(error))):
-        cause = f"the disk is full, where the compiler writes: {last_line(error)}"
+    for each in filter(files.is_of_a_full_disk, causes(error)):
+        cause = f"the disk is full, where the compiler writes: {last_line(each)}"
         return ExplainError(place, cause, files.free_some())
     if target is not None:
         cause = f"the compile for {target.name} failed: {last_line(error)}"

@@ -141,10 +141,13 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def last_line(error: BaseException) -> str:
-    """The error's own last line: ``ValueError: expected 8``, free of this machine."""
-    lines = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
-    first = next((line for line in lines if line.strip()), type(error).__name__)
-    return scrub(first.strip())[:400]
+    """The error's own last line: ``ValueError: expected 8``, free of this machine. PyTorch's
+    ``BackendCompilerFailed: backend='inductor' raised:`` says what in the next one.
+    """
+    text = "".join(traceback.format_exception_only(type(error), error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    said = " ".join(lines[: 1 + lines[0].endswith(":")])
+    return scrub(said)[:400]
 
 
 def place_of(error: BaseException, path: Path | None = None) -> str:

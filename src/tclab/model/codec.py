@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, TypeVar, Union
+from functools import cache, partial
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 T = TypeVar("T", bound=type)
+S = TypeVar("S")
 
 #: JSON as Python's `json` reads and writes it.
 Json = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
@@ -79,7 +82,8 @@ def _plain(key: str) -> str:
 def decode(data: Json) -> Any:
     """The inverse of `encode`; lists come back as tuples, keys as text.
 
-    Unknown kinds and fields are a ValueError, missing fields a TypeError: nothing is dropped.
+    Unknown kinds and fields are a ValueError, missing fields and values of another type than the
+    field has a TypeError: nothing is dropped.
     """
     if isinstance(data, list):
         return tuple(decode(v) for v in data)
@@ -90,15 +94,145 @@ def decode(data: Json) -> Any:
     return {_plain(k): decode(v) for k, v in data.items()}
 
 
+def decode_as(hint: Any, data: Json) -> Any:
+    """As `decode`, of data that must have this type: ``Mapping[str, str]``, say. TypeError."""
+    return _reader(hint)(data)
+
+
+def decode_fields(cls: Callable[..., S], data: Json) -> S:
+    """An object of a dataclass that has no kind, of its fields. Errors as of `decode`."""
+    return cls(**_values(cls.__name__, _readers(cls), _of_type(dict, data)))
+
+
 def _decode_object(data: dict[str, Json]) -> object:
     name = data[KIND]
     cls = KINDS.get(name) if isinstance(name, str) else None
     if cls is None:
         raise ValueError(f"unknown kind {name!r}")
-    readers = {f.name: f.metadata.get(FROM_TEXT, decode) for f in fields(cls)}
-    if unknown := set(data) - set(readers) - {KIND}:
+    values = {field: value for field, value in data.items() if field != KIND}
+    return cls(**_values(str(name), _readers(cls), values))
+
+
+def _values(name: str, readers: Mapping[str, Reader], data: Mapping[str, Json]) -> dict[str, Any]:
+    """The values of so called fields, each by its reader."""
+    if unknown := data.keys() - readers.keys():
         raise ValueError(f"{name}: unknown fields {sorted(unknown)}")
-    return cls(**{k: readers[k](v) for k, v in data.items() if k != KIND})
+    values = {}
+    for field, value in data.items():
+        try:
+            values[field] = readers[field](value)
+        except TypeError as problem:
+            raise TypeError(f"{name}.{field}: {problem}") from None
+    return values
+
+
+# --------------------------------------------------------------------------- by type
+
+#: What the type of a field makes of JSON data; TypeError for data of another type.
+Reader = Callable[[Any], Any]
+
+_SCALARS: dict[Any, tuple[set[type], str]] = {
+    str: ({str}, "text"),
+    int: ({int}, "a whole number"),
+    float: ({float, int}, "a number"),
+    bool: ({bool}, "true or false"),
+    NoneType: ({NoneType}, "null"),
+    dict: ({dict}, "an object"),
+    list: ({list}, "a list"),
+}
+
+
+@cache  # a class each
+def _readers(cls: Any) -> dict[str, Reader]:
+    """The reader of each field of a dataclass or of a TypedDict."""
+    hints = get_type_hints(cls)
+    if is_typeddict(cls):
+        return {name: _reader(hint) for name, hint in hints.items()}
+    made = {f.name: f.metadata[FROM_TEXT] for f in fields(cls) if FROM_TEXT in f.metadata}
+    plain = {f.name: _reader(hints[f.name]) for f in fields(cls) if f.name not in made}
+    return plain | {name: partial(_from_text, make) for name, make in made.items()}
+
+
+@cache
+def _reader(hint: Any) -> Reader:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        return _of_union(inner)
+    if origin is tuple and inner[-1] is ...:
+        return _of_many(inner[0])
+    if origin is tuple:
+        return partial(_of_each, [_reader(one) for one in inner])
+    if origin is not None and issubclass(origin, Mapping):
+        return partial(_mapping, _plain if inner[0] is str else int, _reader(inner[1]))
+    if is_typeddict(hint):
+        return lambda data: _values(hint.__name__, _readers(hint), _of_type(dict, data))
+    if is_dataclass(hint):
+        return partial(_object_of, hint)
+    return decode if hint is Any else partial(_of_type, hint)
+
+
+def _of_type(hint: Any, data: Json) -> Any:
+    types, words = _SCALARS[hint]
+    if type(data) not in types:
+        raise TypeError(f"{_short(data)} is not {words}")
+    return data
+
+
+def _of_union(hints: tuple[Any, ...]) -> Reader:
+    """Of texts, numbers and None, and of one more type at most."""
+    simple = [hint for hint in hints if hint in _SCALARS]
+    types = set[type]().union(*(_SCALARS[hint][0] for hint in simple))
+    others = [_reader(hint) for hint in hints if hint not in simple]
+    words = " or ".join(_SCALARS[hint][1] for hint in simple)
+
+    def read(data: Json) -> Any:
+        if type(data) in types:
+            return data
+        if not others:
+            raise TypeError(f"{_short(data)} is not {words}")
+        return others[0](data)
+
+    return read
+
+
+def _of_many(hint: Any) -> Reader:
+    """Of a list whose items all have one type; for texts, of which there are many, at once."""
+    read = _reader(hint)
+
+    def many(data: Json) -> tuple[Any, ...]:
+        items = _of_type(list, data)
+        if hint is str and {*map(type, items)} <= {str}:
+            return tuple(items)
+        return tuple([read(item) for item in items])
+
+    return many
+
+
+def _of_each(readers: list[Reader], data: Json) -> tuple[Any, ...]:
+    items = _of_type(list, data)
+    if len(items) != len(readers):
+        raise TypeError(f"{len(items)} values, not {len(readers)}")
+    return tuple([read(item) for read, item in zip(readers, items)])
+
+
+def _mapping(key: Reader, value: Reader, data: Json) -> dict[Any, Any]:
+    return {key(k): value(v) for k, v in _of_type(dict, data).items()}
+
+
+def _object_of(cls: Any, data: Json) -> object:
+    """An object of a class that may have others below it, which its kind tells apart."""
+    found = decode(data)
+    if not isinstance(found, cls):
+        raise TypeError(f"{_short(data)} is no {getattr(cls, 'kind', cls.__name__.lower())}")
+    return found
+
+
+def _from_text(make: Callable[[str], Any], data: Json) -> Any:
+    return make(_of_type(str, data))
+
+
+def _short(data: Json) -> str:
+    return f"{data!r:.60}"
 
 
 def mapped(value: Any, change: Callable[[str], str]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -104,10 +105,22 @@ class Provenance:
     cores: int = 0
     variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that were set
 
+    def __post_init__(self) -> None:
+        if self.date and not _is_day(self.date):
+            raise ValueError(f"{self.date!r} is no day such as 2026-01-31")
+
     @property
     def version(self) -> Version:
         """PyTorch's version, to be compared."""
         return Version.of(self.torch)
+
+
+def _is_day(text: str) -> bool:
+    """It is an ISO day that a time stamp in a file can hold: 32 bits of seconds since 1970."""
+    try:
+        return "1970" <= text < "2106" and str(dt.date.fromisoformat(text)) == text
+    except ValueError:
+        return False
 
 
 @kind("failure")

@@ -23,7 +23,7 @@ from tclab.page.prose import text
 from tclab.page.prose.sentences import Sentence
 from tclab.page.prose.text import PageText
 from tclab.page.prose.uses import Use
-from tclab.store import recordings
+from tclab.store import checksums, recordings
 from tclab.store.status import Status
 
 
@@ -121,7 +121,7 @@ def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
     """
     book = Book(Plan(root), docs)
     _raise(_read(book))
-    _raise(_recordings(book))
+    _raise([*checksums.problems(root), *_recordings(book)])
     live = _live(book, run or run_here)
     _raise(problem for one in live.values() if not one.ok for problem in _failed(book, one))
     for name in book.all:

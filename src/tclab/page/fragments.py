@@ -2,7 +2,8 @@
 
 A piece is named by a digest of everything it depends on: the run it shows, the
 options, and the version of the renderer. So nothing is ever invalidated; what older
-versions of the renderer made is swept away after a build.
+versions of the renderer made is swept away after a build. Its first line is a digest of the rest:
+a piece that was damaged is made again.
 """
 
 from __future__ import annotations
@@ -112,10 +113,9 @@ def sweep() -> None:
 def cached(make: Callable[[], str], *key: object) -> str:
     """What `make` returns, from disk where an earlier build made it from the same `key`."""
     path = folder() / f"{_digest(key)}.html"
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        html = make()
+    if (kept := _read(path)) is not None:
+        return kept
+    html = make()
     _write(path, html)
     return html
 
@@ -125,12 +125,23 @@ def cached_html(make: Callable[[], Html], *key: object) -> Html:
     return Html(cached(make, *key))
 
 
+def _read(path: Path) -> str | None:
+    """What `_write` kept; None where there is none, or a power cut or a bad disk damaged it."""
+    try:
+        first, _, content = path.read_bytes().partition(b"\n")
+    except OSError:
+        return None
+    whole = first == hashlib.sha256(content).hexdigest().encode()
+    return content.decode() if whole else None
+
+
 def _write(path: Path, text: str) -> None:
-    """Write atomically; a store that cannot be written costs time only."""
+    """Write atomically, below a digest; a store that cannot be written costs time only."""
+    content = text.encode()
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_bytes(hashlib.sha256(content).hexdigest().encode() + b"\n" + content)
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -3,13 +3,18 @@
 - ``.tclab/runs/<topic>/<snippet>/``: the last run that succeeded
 - ``.tclab/failed/<topic>/<snippet>/``: the last run, where it failed
 - ``.tclab/locks/``: one file a snippet, held while it runs
+- ``.tclab/key``: random bytes, with which values that may be secrets are marked; never published
 - ``.tclab/cache/``: objects Inductor and Triton compiled; only saves time
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
+import secrets
 import shutil
+from functools import cached_property
 from pathlib import Path
 
 from tclab.errors import StoreError
@@ -26,7 +31,9 @@ except ImportError:  # pragma: no cover - Windows: no locks
 
 
 class Store:
-    """Runs below one folder. Reading writes nothing but the end of a save that was killed."""
+    """Runs below one folder. Reading writes nothing but the end of a save that was killed, and the
+    store's key.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
@@ -85,6 +92,27 @@ class Store:
                 self.forget_failure(run.snippet)
         except OSError as error:
             raise self._unwritable(run.snippet, error) from None
+
+    def mark(self, value: str) -> str:
+        """What a run keeps of a value that may be a secret: another one has another mark, and
+        nobody without this store's key can tell of a guess whether it is the value.
+        """
+        data = value.encode("utf-8", "surrogateescape")
+        return f"hidden {hmac.new(self._key, data, hashlib.sha256).hexdigest()[:8]}"
+
+    @cached_property
+    def _key(self) -> bytes:
+        """The store's own; one of this process, which makes runs stale, where none can be kept."""
+        path, new = self.path / "key", self.path / f".key-{os.getpid()}"
+        try:
+            if not path.exists() or path.stat().st_size != 32:
+                self.path.mkdir(parents=True, exist_ok=True)
+                with open(os.open(new, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
+                    file.write(secrets.token_bytes(32))
+                new.replace(path)
+            return path.read_bytes()
+        except OSError:
+            return secrets.token_bytes(32)
 
     def forget_failure(self, name: str) -> None:
         """The snippet has a good run that is later, or holds again."""

@@ -34,7 +34,7 @@ def status(root: Path, environment: str, snippet: Snippet) -> Status:
         return Status(snippet, environment, "never")
     try:
         head = run_files.head(where, snippet.name, RecordingError)
-        _check_place(root, environment, snippet, head)
+        _check_run(root, environment, snippet, head)
     except RecordingError as problem:
         return Status(snippet, environment, "broken", (problem.cause,), problem)
     if why := of_source(head.run, snippet, {}):
@@ -45,12 +45,21 @@ def status(root: Path, environment: str, snippet: Snippet) -> Status:
     return Status(snippet, environment, "fresh", head=head)
 
 
-def _check_place(root: Path, environment: str, snippet: Snippet, head: Head) -> None:
-    """RecordingError where the folder holds the run of something else."""
-    run = head.run
+def _check_run(root: Path, environment: str, snippet: Snippet, head: Head) -> None:
+    """RecordingError where the folder holds something else than a good run of this snippet."""
+    run, place = head.run, _place(root, head.folder)
+    inside = Path(root, "records").resolve() / environment / snippet.name
+    if head.folder.resolve() != inside:
+        raise RecordingError(place, "lies behind a link", "put the folder itself there")
     if (run.snippet, run.environment) != (snippet.name, environment):
         cause = f"holds the run of {run.snippet} on {run.environment}"
-        raise RecordingError(_place(root, head.folder), cause, "move it back")
+        raise RecordingError(place, cause, "move it back")
+    known = {"run.json", *head.files}
+    if more := [path.name for path in head.folder.iterdir() if path.name not in known]:
+        raise RecordingError(f"{place}/{more[0]}", "is no file of this run", "remove it")
+    if not run.ok:
+        step = f"record it again on that machine: tclab record {environment} {snippet.name}"
+        raise RecordingError(place, "holds a run that failed", step)
 
 
 def _place(root: Path, where: Path) -> str:

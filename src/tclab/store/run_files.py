@@ -10,6 +10,7 @@ and carries the SHA-256 of every other file and a digest over itself.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import cast
 
 from tclab.errors import StoreError
-from tclab.model import Artifact, Json, Run, decode, encode_object
+from tclab.model import Artifact, Json, Run, decode_as, encode_object
 from tclab.store import former
 from tclab.store.former import FORMAT
 from tclab.store.keys import digest, file_digest
@@ -82,6 +83,9 @@ def _suffix(artifact: Artifact, key: str) -> str:
 
 # --------------------------------------------------------------------------- reading
 
+#: What data raises that is well-formed JSON and yet nothing that was written here.
+UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
+
 
 @dataclass(frozen=True)
 class Head:
@@ -100,22 +104,33 @@ def head(folder: Path, name: str, error: type[StoreError] = StoreError) -> Head:
     data = _json(path, name, error)
     if data.pop("digest", None) != digest(data):
         raise _damaged(path, name, "is not what was written", error)
-    if (number := data.get("format")) not in range(1, FORMAT + 1):
-        cause = f"is of format {number}, which this tclab does not read"
+    if data.get("format") not in range(1, FORMAT + 1):
+        cause = f"is of format {data.get('format')}, which this tclab does not read"
         raise _damaged(path, name, cause, error)
-    files = cast("dict[str, str]", data["files"])
-    for file, expected in files.items():
-        _check(folder / file, expected, name, error)
     try:
-        return _head(folder, data, files)
-    except (ValueError, TypeError) as problem:
+        short = _head(folder, data)
+    except UNREADABLE as problem:
         raise _damaged(path, name, f"cannot be read: {problem}", error) from None
+    for file, expected in short.files.items():
+        _check(folder / file, expected, name, error)
+    return short
 
 
-def _head(folder: Path, data: dict[str, Json], files: dict[str, str]) -> Head:
-    number, run = cast(int, data["format"]), cast("dict[str, Json]", data["run"])
-    artifacts = tuple(cast("list[str]", run.pop("artifacts")))
-    return Head(decode(former.run(run, number)), folder, artifacts, files, number)
+def _head(folder: Path, data: dict[str, Json]) -> Head:
+    number, run = decode_as(int, data["format"]), decode_as(dict, data.get("run"))
+    files = decode_as(Mapping[str, str], data.get("files"))
+    artifacts = decode_as(tuple[str, ...], run.pop("artifacts", None))
+    if outside := [file for file in files if file in ("", ".", "..") or set(file) & set("/\0")]:
+        raise ValueError(f"{outside[0]!r} is no file of its folder")
+    short = decode_as(Run, former.run(run, number))
+    return Head(short, folder, tuple(_named(file, files) for file in artifacts), files, number)
+
+
+def _named(file: object, files: Mapping[str, str]) -> str:
+    """The name of a file, if it is one of those that have a digest; ValueError."""
+    if not isinstance(file, str) or file not in files:
+        raise ValueError(f"{file!r} is not among its files")
+    return file
 
 
 def read(folder: Path, name: str, error: type[StoreError] = StoreError) -> Run:
@@ -126,32 +141,36 @@ def read(folder: Path, name: str, error: type[StoreError] = StoreError) -> Run:
 def whole(short: Head, error: type[StoreError] = StoreError) -> Run:
     """The run that a folder's `head` begins."""
     artifacts = tuple(_artifact(short, file, error) for file in short.artifacts)
-    stdout, stderr = _output(short, "stdout.txt"), _output(short, "stderr.txt")
+    stdout, stderr = (_output(short, file, error) for file in ("stdout.txt", "stderr.txt"))
     return replace(short.run, artifacts=artifacts, stdout=stdout, stderr=stderr)
 
 
-def _output(short: Head, file: str) -> str:
-    return _text(short.folder / file) if file in short.files else ""
+def _output(short: Head, file: str, error: type[StoreError]) -> str:
+    path = short.folder / file
+    try:
+        return _text(path) if file in short.files else ""
+    except (OSError, ValueError) as problem:
+        raise _damaged(path, short.run.snippet, f"cannot be read: {problem}", error) from None
 
 
 def _artifact(short: Head, file: str, error: type[StoreError]) -> Artifact:
     path, name = short.folder / file, short.run.snippet
     data = _json(path, name, error)
-    for key, value in data.items():
-        if isinstance(value, dict) and set(value) == {_FILE}:
-            data[key] = _text(short.folder / str(value[_FILE]))
     try:
-        return cast(Artifact, decode(former.artifact(data, short.format)))
-    except (ValueError, TypeError) as problem:
+        for key, value in data.items():
+            if isinstance(value, dict) and set(value) == {_FILE}:
+                data[key] = _text(short.folder / _named(value[_FILE], short.files))
+        return cast(Artifact, decode_as(Artifact, former.artifact(data, short.format)))
+    except (OSError, *UNREADABLE) as problem:
         raise _damaged(path, name, f"cannot be read: {problem}", error) from None
 
 
 def _json(path: Path, name: str, error: type[StoreError]) -> dict[str, Json]:
     try:
-        data: Json = json.loads(path.read_bytes())
+        data: Json = json.loads(_bytes(path))
     except FileNotFoundError:
         raise _damaged(path, name, "is missing", error) from None
-    except (OSError, ValueError) as problem:
+    except (OSError, *UNREADABLE) as problem:
         raise _damaged(path, name, f"is truncated or damaged: {problem}", error) from None
     if not isinstance(data, dict):
         raise _damaged(path, name, "is not what was written", error)
@@ -160,11 +179,18 @@ def _json(path: Path, name: str, error: type[StoreError]) -> dict[str, Json]:
 
 def _check(path: Path, expected: str, name: str, error: type[StoreError]) -> None:
     try:
-        actual = file_digest(path)
-    except OSError as problem:
+        actual = hashlib.sha256(_bytes(path)).hexdigest()
+    except (OSError, ValueError) as problem:
         raise _damaged(path, name, f"cannot be read: {problem}", error) from None
     if actual != expected:
         raise _damaged(path, name, "was truncated or edited after it was written", error)
+
+
+def _bytes(path: Path) -> bytes:
+    """What a file of the folder holds; OSError for a link, which may lead out of it."""
+    if path.is_symlink():
+        raise OSError("it is a link")
+    return path.read_bytes()
 
 
 def _text(path: Path) -> str:

@@ -1,6 +1,6 @@
 """A report without the differences it found: small enough to be kept beside the project.
 
-python -m tclab.verify.summary REPORT.json > records/h200-torch2.11/whole_models.json
+python -m tclab.verify.summary REPORT.json records/h200-torch2.11/whole_models.json
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tclab.store import checksums
 from tclab.verify import results
 from tclab.verify.results import COUNTS, ComparisonReport, FunctionRow
 
@@ -41,15 +42,16 @@ def why(verdict: str, reason: str) -> str:
     return error if len(error) <= _LONGEST else f"{error[:_LONGEST]} …"
 
 
-def main(path: Path) -> None:
-    """Print the summary of a report, a row a line, dated by its file."""
+def main(path: Path, out: Path) -> None:
+    """Write the summary of a report, a row a line, dated by its file."""
     import datetime as dt
 
     day = dt.datetime.fromtimestamp(path.stat().st_mtime, dt.timezone.utc)
     head = summary(results.report(path), day.date().isoformat())
     rows = ",\n".join(json.dumps(row) for row in head.pop("models"))
-    sys.stdout.write(f'{json.dumps(head)[:-1]}, "models": [\n{rows}\n]}}\n')
+    out.write_text(f'{json.dumps(head)[:-1]}, "models": [\n{rows}\n]}}\n', encoding="utf-8")
+    checksums.write(out)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))
