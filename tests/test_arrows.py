@@ -113,7 +113,7 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
-        *("tclab.clone", "tclab.files", "tclab.store"),
+        *("tclab.clone", "tclab.store"),
     },
     "tclab.explain": {"tclab.capturing", "tclab.files", "tclab.machine", "tclab.targets"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},

@@ -127,14 +127,14 @@ ROWS = {
         {}, {"disk/filled": "x" * 64 * 1024}, 64),
     "bench, no room": Row(
         ("bench", "--suite", "cpu", "--only", "row_sum", "--out", "disk", "--budget", "9"), 1,
-        ("No space left on device", "free some space"), {}, {"disk/filled": "x" * 64 * 1024}, 64),
+        ("No space left on device", "make room"), {}, {"disk/filled": "x" * 64 * 1024}, 64),
     # wrong input
     "bench, nothing to compare with": Row(
         ("bench", "--suite", "cpu", "--only", "row_sum", "--compare", "/nonexistent"), 1,
         ("/nonexistent", "name a .jsonl file")),
     "bench, a file for a folder": Row(
-        ("bench", "--suite", "cpu", "--only", "row_sum", "--out", "m.py"), 2, ("--out m.py",),
-        there=("m.py",)),
+        ("bench", "--suite", "cpu", "--only", "row_sum", "--out", "m.py"), 1,
+        ("m.py", "File exists"), there=("m.py",)),
     "lab, a folder for a file": Row(
         ("lab", "check", "1", "snippets"), 1, ("there is no such file",),
         {"TCLAB_ROOT": str(ROOT)}),

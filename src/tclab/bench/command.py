@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tclab import clone, files, machine
+from tclab import clone, machine
 from tclab.bench import report, suites
 from tclab.bench.batch import Clock, Rounds, Step, measure
 from tclab.bench.busy import busy
@@ -75,12 +75,6 @@ def main(arguments: Sequence[str]) -> int:
     except TclabError as problem:
         report.warn(str(problem))
         return 1
-    except OSError as problem:
-        if not files.is_of_a_full_disk(problem):
-            raise
-        step = "free some space; the same command goes on where it stopped"
-        report.warn(f"tclab bench: {problem}\n  next: {step}")
-        return 1
     except KeyboardInterrupt:
         report.warn("interrupted\n  next: the same command goes on where it stopped")
         return 130
@@ -99,7 +93,7 @@ def _run(options: argparse.Namespace, clock: Clock) -> int:
         environment["gpu"] = environment["driver"] = ""
     clone.need("catalog", "tclab bench")
     theirs = read(options.compare) if options.compare else None
-    book = _book(options.out, environment)
+    book = Book.open(options.out, environment)
     _measure(options, device, steps, book, clock)
     for line in report.summary(book):
         report.say(line)
@@ -108,16 +102,6 @@ def _run(options: argparse.Namespace, clock: Clock) -> int:
         for line in report.comparison(book, theirs):
             report.say(line)
     return 0
-
-
-def _book(folder: Path, environment: dict[str, Any]) -> Book:
-    try:
-        return Book.open(folder, environment)
-    except OSError as error:
-        if files.is_of_a_full_disk(error):
-            raise
-        step = "--out FOLDER, one that can be written to"
-        raise BadRequest(f"--out {folder}", str(error.strerror), step) from error
 
 
 def _device(options: argparse.Namespace, environment: dict[str, Any]) -> str:

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from tclab import terminal
 from tclab.engine.worker.limits import hear_of_parents_death
-from tclab.explain import failures
+from tclab.explain import failures, preload
 
 #: What the parent waits for: the child's end, and what is sent to the command alone.
 _HEARD = {
@@ -31,6 +31,7 @@ def run(work: Callable[[], int]) -> int:
     """
     if not sys.platform.startswith("linux"):
         return work()
+    preload.exit_quickly()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _HEARD)
     parent, (ended, ends), fault = os.getpid(), os.pipe(), _in_memory("fault")
