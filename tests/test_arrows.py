@@ -60,7 +60,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.model": {"tclab.errors"},
     "tclab.claims": {"tclab.model"},
     "tclab.snippets": {"tclab.claims"},
-    "tclab.project": set(),
+    "tclab.project": {"tclab.errors"},
     "tclab.files": set(),
     "tclab.streams": set(),
     "tclab.redaction": set(),

@@ -107,5 +107,9 @@ def test_the_project_is_found_upwards(lab, monkeypatch, tmp_path):
     assert project_root(lab.root / "snippets" / "t") == lab.root
     with pytest.raises(NoProject):
         project_root(tmp_path)
-    monkeypatch.setenv("TCLAB_ROOT", str(tmp_path))
-    assert project_root() == tmp_path
+    monkeypatch.setenv("TCLAB_ROOT", str(lab.root))
+    assert project_root() == lab.root
+    for wrong in (tmp_path, tmp_path / "gone", lab.root / "mkdocs.yml"):
+        monkeypatch.setenv("TCLAB_ROOT", str(wrong))
+        with pytest.raises(NoProject, match=f"TCLAB_ROOT={wrong}: is no folder with"):
+            project_root()

@@ -173,10 +173,11 @@ def has_two_gpus() -> bool:
     return has_cuda() and gpus() >= 2
 
 
-#: Errors of a machine without what compiling C++ needs: a part of the text, and what to do.
+#: Errors of a machine that lacks what compiling C++ needs: a part of the text, and what to do.
 CXX_STEPS = {
     "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
     "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
+    "No space left on device": "free some space in the store (TCLAB_STORE) and in TMPDIR",
     "Python.h: No such file": "install Python's headers (Debian: apt-get install python3-dev)",
 }
 

@@ -297,3 +297,12 @@ def test_without_click_and_rich_record_is_still_there(project: Project) -> None:
     ran = project.tclab("record", "--help", PYTHONPATH=without_click_and_rich(project))
     assert ran.status == 0
     assert "environment" in ran.out
+
+
+@pytest.mark.parametrize("words", ["run", "list", "record gpu-x", "show x", "claims"])
+def test_a_project_that_is_not_there_is_an_error(tmp_path: Path, words: str) -> None:
+    """A build of CI whose TCLAB_ROOT is wrong must not be green."""
+    ran = Project(tmp_path).tclab(*words.split(), TCLAB_ROOT="/nonexistent")
+    assert (ran.status, ran.out) == (2, "")
+    assert "TCLAB_ROOT=/nonexistent: is no folder with mkdocs.yml and snippets/" in ran.err
+    assert "next: name the project's folder in TCLAB_ROOT" in ran.err

@@ -66,6 +66,18 @@ def test_each_fault_has_its_cause_place_and_next_step(lab, code, header, cause, 
     assert "next: " in error
 
 
+def test_of_a_long_message_the_beginning_and_the_end_are_told(lab):
+    """As of a compiler with a thousand warnings, whose last line says that the disk is full."""
+    lines = "first\\n" + "warning\\n" * 1000 + "ld: No space left on device\\nlast"
+    run = lab.one(f"raise OSError('{lines}')")
+    assert failure(run).message.count("warning") == 1000
+    error = str(failures.error(run))
+    assert error.count("\n") < 40
+    assert "OSError: first\n" in error
+    assert "… 973 lines …" in error
+    assert "\nld: No space left on device\nlast\n  next: free some space in the store" in error
+
+
 def test_a_deep_hang_is_located(lab):
     code = """
     import time

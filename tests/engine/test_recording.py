@@ -150,6 +150,9 @@ def test_the_command_of_a_bare_machine(lab, snippet, monkeypatch, capsys):
     assert "snippets/t/bad.py:2: raised: ZeroDivisionError" in captured.err
     assert bare.main(["record", ENV, "t/gone"]) == 1
     assert "there is no such snippet" in capsys.readouterr().err
+    monkeypatch.setenv("TCLAB_ROOT", "/nonexistent")
+    assert bare.main(["record", ENV]) == 1
+    assert "TCLAB_ROOT=/nonexistent: is no folder" in capsys.readouterr().err
 
 
 def test_a_recording_is_plain_text(lab, snippet):

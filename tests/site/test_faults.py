@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from tclab.store import checksums
@@ -169,3 +173,39 @@ def test_a_recorded_file_that_was_edited(project, edited: str) -> None:
     text = error_at(project.fails(), ROWS)
     assert "was truncated or edited after it was written" in text
     assert "git checkout records/h200/rows.jsonl" in text
+
+
+def test_a_site_that_cannot_be_written_whole_is_none(project) -> None:
+    """A real refusal of the system to write: RLIMIT_FSIZE of the build's process."""
+    assert project.build().returncode == 0
+    project.write("docs/long.md", "# Long\n\n" + "word " * 100_000)
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000));"
+        "from mkdocs.__main__ import cli; cli(['build', '-q'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=project.root,
+        env=project.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    text = error_at(done.stderr, "site/")
+    assert "could not be written whole, so that nothing of it is left: File too large" in text
+    assert list((project.root / "site").iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "read-only"])
+def test_a_site_that_cannot_be_written_at_all_is_said_before_anything_runs(project, kind) -> None:
+    site = project.root / "site"
+    if kind == "file":
+        site.touch()
+    elif os.geteuid() == 0:
+        pytest.skip("root writes into a folder that is read-only")
+    else:
+        site.mkdir(mode=0o555)
+    assert "\n  next: free some space" in error_at(project.fails(), "site/")
+    assert not (project.root / ".tclab" / "runs").exists()

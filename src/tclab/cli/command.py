@@ -102,15 +102,12 @@ def _main(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         terminal.error("interrupted\n  next: the same command goes on where it stopped")
         return 130
-    except selection.NotOne as problem:
+    except (selection.NotOne, NoProject) as problem:
         terminal.error(problem)
         return 2
     except TclabError as problem:
         terminal.error(problem)
         return 1
-    except NoProject as problem:
-        terminal.error(f"{problem}\n  next: cd to the project, or say --root FOLDER")
-        return 2
     except BrokenPipeError:  # `| head`: what was wanted was read
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -15,6 +15,9 @@ from tclab.scrub import plain, scrub
 #: Most bytes of stdout, and of stderr.
 OUTPUT_LIMIT = 8 * 2**20
 
+# Lines of a message that are told; what went wrong stands in the first or in the last.
+_BEGINNING, _END = 15, 15
+
 
 def error(run: Run, wanted_by: str = "") -> RunFailed:
     """A failed run as the error that is raised or printed: place, cause and next step.
@@ -26,11 +29,20 @@ def error(run: Run, wanted_by: str = "") -> RunFailed:
     if failure is None:
         raise ValueError(f"{run.snippet} did not fail")
     place = str(failure.location or f"snippets/{run.snippet}.py")
-    cause = f"{failure.cause}: {failure.message}"
+    cause = f"{failure.cause}: {_without_middle(failure.message)}"
     step = failure.next_step or _STEPS[failure.cause].format(file=f"snippets/{run.snippet}.py")
     if wanted_by:
         return RunFailed(wanted_by, f"{place}: {cause}", step)
     return RunFailed(place, cause, step)
+
+
+def _without_middle(message: str) -> str:
+    """A message whose cause is still to be seen: a compiler's may have a thousand warnings."""
+    lines = message.split("\n")
+    left_out = lines[_BEGINNING:-_END]
+    if len(left_out) < _BEGINNING:
+        return message
+    return "\n".join([*lines[:_BEGINNING], f"… {len(left_out):,} lines …", *lines[-_END:]])
 
 
 # --------------------------------------------------------------------------- from a process

@@ -41,6 +41,7 @@ from tclab.page.site import (
     tables,
     theme,
     twins,
+    writable,
 )
 
 log = logging.getLogger("mkdocs.plugins.tclab")
@@ -85,6 +86,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
     """Run what is stale and choose the runs; nothing has been written yet."""
     root = Path(config.config_file_path).parent
     try:
+        writable.check(Path(config.site_dir))
         opened = book.open_book(root, Path(config.docs_dir), progress.run)
     except book.Problems as error:
         raise failed(error.problems) from None
@@ -92,7 +94,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
         raise failed([error]) from None
     if problems := proofs.problems(opened):
         raise failed(problems)
-    state.begin(opened)
+    state.begin(opened).site = Path(config.site_dir)
     references.remember(opened.store_path / "sources.json")
     os.environ.setdefault("SOURCE_DATE_EPOCH", str(newest_day(opened)))
 
@@ -226,9 +228,17 @@ def on_post_build(config: MkDocsConfig) -> None:
     words = [by_url[url] for url in build.order if url in by_url]
     names.write(Path(config.site_dir, "search"), words, build.concordance())
     twins.write(Path(config.site_dir), build.book, listed(build.listed), about(config))
+    if not theme.mend_search(Path(config.site_dir)):
+        log.warning("Material's search has another lunr: see `mend_search` in tclab/page/site")
     for line in changed_names(words, build):
         log.info(line)
     fragments.sweep()
+
+
+def on_build_error(error: Exception) -> None:
+    """A disk that is full while the site is written: said, and no half of a site stays."""
+    if problem := writable.failure(error, state.site()):
+        raise failed([problem]) from error
 
 
 def changed_names(pages: list[Page], build: state.Build) -> Iterator[str]:

@@ -8,6 +8,7 @@ if SOURCE not in sys.path:
     sys.path.append(SOURCE)  # an installed tclab comes first
 
 from tclab.page.hooks import (  # noqa: E402, F401
+    on_build_error,
     on_config,
     on_env,
     on_files,

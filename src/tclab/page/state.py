@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 from mkdocs.structure.pages import Page as SitePage
 
@@ -21,6 +22,7 @@ class Build:
     """The book, and what went wrong or was counted while its pages were rendered."""
 
     book: Book
+    site: Path | None = None  # the folder it is written to
     failures: list[TclabError] = field(default_factory=list)
     expected: Counter[str] = field(default_factory=Counter)  # executable fences, by page
     executed: Counter[str] = field(default_factory=Counter)
@@ -80,3 +82,8 @@ def build() -> Build:
     if _build is None:
         raise PageError("tclab.page", "no build has begun", "build the site with mkdocs build")
     return _build
+
+
+def site() -> Path | None:
+    """The folder of the build that is going on; None where none has come so far."""
+    return _build.site if _build else None
