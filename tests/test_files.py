@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tclab import files
 from tclab.cli import report_file
 from tclab.errors import ExplainError
 
@@ -164,3 +165,16 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
             put(folder / "x.html")
     finally:
         subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_full"),
+    [
+        (OSError(28, "No space left on device"), True),
+        (RuntimeError("fatal error: error writing to /tmp/ccQ8.s: No space left on device"), True),
+        (FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"), True),
+        (FileNotFoundError(2, "No such file or directory"), False),
+    ],
+)
+def test_a_full_disk_is_told_from_other_errors(error, is_full):
+    assert files.is_of_a_full_disk(error) == is_full

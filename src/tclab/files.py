@@ -43,11 +43,14 @@ def may_be_written(path: Path) -> bool:
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 # OSError: [Errno 28] No space left on device
 # /tmp/ccQ8.s: fatal error: error writing to /tmp/ccQ8.s: No space left on device
-_WORDS = tuple(os.strerror(number) for number in _FULL)
+# No usable temporary directory found in ['/tmp', '/var/tmp', '/usr/tmp', '/home/me']
+_WORDS = (*(os.strerror(number) for number in _FULL), "No usable temporary directory")
 
 
 def is_of_a_full_disk(error: BaseException) -> bool:
-    """Whether a disk is full, or the user's part of it, as far as the error says so."""
+    """Whether a disk is full, or the user's part of it, as far as the error says so; or there is
+    no folder at all for temporary files.
+    """
     return getattr(error, "errno", None) in _FULL or any(words in str(error) for words in _WORDS)
 
 
