@@ -5,7 +5,10 @@
 #   docker compose run --rm shell
 #   docker compose run --rm lab      # the solved labs on the GPU
 
-FROM python:3.11-slim-bookworm
+# Another base, or this one by its digest: --build-arg BASE=python@sha256:…
+ARG BASE=python:3.11-slim-bookworm
+# hadolint ignore=DL3006
+FROM ${BASE}
 
 # g++ and the C library's headers: Inductor compiles C++, Triton a launcher for each kernel.
 # git and make: the same commands as outside. Debian's stable release pins the versions.

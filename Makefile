@@ -12,6 +12,28 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
+# A shell reads the recipes. What is given as a name is refused where the shell would take it for more
+# than a name; what is given as words of a command, where it would run or redirect a part of them.
+# Neither is expanded before that.
+NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS
+WORDS := PYTHON SNIPPETS PIP_TORCH_ARGS PYTEST_ARGS BENCH
+define NEWLINE
+
+
+endef
+DOLLAR := $$
+OF_NAMES := a b c d e f g h i j k l m n o p q r s t u v w x y z A B C D E F G H I J K L M N O P Q R S T \
+  U V W X Y Z 0 1 2 3 4 5 6 7 8 9 . _ + -
+OF_SHELLS := ` $(DOLLAR) ; & | < >
+given = $(foreach name,$1,$(if $(filter command environment,$(origin $(name))),$(name)))
+without = $(if $1,$(call without,$(wordlist 2,$(words $1),$1),$(subst $(firstword $1),,$2)),$2)
+found = $(strip $(foreach one,$(OF_SHELLS),$(findstring $(one),$1)) \
+  $(if $(findstring $(NEWLINE),$1),a new line))
+$(foreach name,$(call given,$(NAMES)),$(if $(call without,$(OF_NAMES),$(value $(name))),$(error \
+  make: $(name) takes letters, digits, '.', '_', '+' and '-'; next: give it nothing else)))
+$(foreach name,$(call given,$(WORDS)),$(if $(call found,$(value $(name))),$(error \
+  make: $(name) has $(call found,$(value $(name))), on which a shell acts; next: leave it out)))
+
 PYTHON ?= python3
 JOBS ?=
 PYTEST_JOBS ?= 2
@@ -30,6 +52,12 @@ TRITON_2.14 := 3.8.0
 TRITON_2.15 := 3.9.0
 TORCH_MINOR := $(word 1,$(subst ., ,$(TORCH))).$(word 2,$(subst ., ,$(TORCH)))
 TRITON ?= $(TRITON_$(TORCH_MINOR))
+
+ifneq ($(filter record,$(MAKECMDGOALS)),)
+ifeq ($(ENV),)
+$(error make record: the name of the environment is missing; next: make record ENV=h200-torch2.13)
+endif
+endif
 
 # Every PyTorch has its own venv, store and site, so that two can be compared.
 ifeq ($(TORCH),$(DEFAULT_TORCH))
@@ -70,7 +98,7 @@ site: $(INSTALLED) ## run what is stale and build the site, strictly
 	$(BIN)/mkdocs build --strict --site-dir $(SITE)
 	@echo
 	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or serve it, which also loads machine code:"
-	@echo "  $(PYTHON) -m http.server --directory $(SITE) 8000    # http://localhost:8000"
+	@echo "  python3 -m http.server --bind 127.0.0.1 --directory $(SITE) 8000    # http://localhost:8000"
 
 serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that snippet
 	$(BIN)/mkdocs serve --strict
@@ -100,7 +128,6 @@ list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 	$(BIN)/tclab list
 
 record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
-	@test -n "$(ENV)" || { echo "make record ENV=name-of-the-environment, e.g. h200-torch2.13" >&2; exit 2; }
 	$(BIN)/tclab record $(ENV) $(SNIPPETS)
 
 # What a new PyTorch adds and drops: docs/reference/names/ has a file a version.

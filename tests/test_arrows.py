@@ -62,6 +62,9 @@ KNOWS: dict[str, set[str]] = {
     "tclab.claims": {"tclab.model", "tclab.tautology"},
     "tclab.snippets": {"tclab.claims"},
     "tclab.project": {"tclab.errors"},
+    "tclab.files": set(),
+    "tclab.streams": set(),
+    "tclab.redaction": set(),
     "tclab.scrub": {"tclab.project"},
     "tclab.settings": {"tclab.scrub"},
     "tclab.machine": {"tclab.settings", "tclab.model"},
@@ -74,7 +77,11 @@ KNOWS: dict[str, set[str]] = {
     # from the compile that is heard up to the one that is asked for
     "tclab.capturing.trace": {"tclab.model"},
     "tclab.capturing.torch_private": {"tclab.capturing.trace", "tclab.machine"},
-    "tclab.capturing.read": {"tclab.capturing.torch_private", "tclab.user_lines"},
+    "tclab.capturing.read": {
+        "tclab.capturing.torch_private",
+        "tclab.redaction",
+        "tclab.user_lines",
+    },
     "tclab.capturing.machine_code": {"tclab.capturing.read", "tclab.targets"},
     "tclab.capturing.chain": {"tclab.capturing.machine_code", "tclab.spans"},
     "tclab.capturing.result": {"tclab.capturing.chain"},
@@ -101,21 +108,24 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine"},
     "tclab.catalog": set(),
-    "tclab.verify": {"tclab.capturing", "tclab.catalog", "tclab.clone", "tclab.store"},
+    "tclab.verify": {
+        *("tclab.capturing", "tclab.catalog", "tclab.clone"),
+        *("tclab.files", "tclab.store"),
+    },
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
         *("tclab.clone", "tclab.store"),
     },
-    "tclab.explain": {"tclab.capturing", "tclab.machine", "tclab.targets"},
+    "tclab.explain": {"tclab.capturing", "tclab.files", "tclab.machine", "tclab.targets"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
     "tclab.cli": {
         *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
-        "tclab.bench",
+        *("tclab.bench", "tclab.streams"),
     },
     "tclab": {"tclab.capturing", "tclab.display", "tclab.imports"},
-    "tclab.__main__": {"tclab.cli", "tclab.bench"},
+    "tclab.__main__": {"tclab.cli", "tclab.bench", "tclab.streams"},
 }
 
 #: The packages whose modules import torch when they are imported.

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from tclab import streams
+
 
 def main() -> int:
     """Run the command; the exit status."""
+    streams.escape_what_cannot_be_written()
     if sys.argv[1:2] == ["bench"]:
         from tclab.bench import command as bench
 

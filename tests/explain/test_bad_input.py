@@ -35,6 +35,15 @@ def raises(x):
     return x
 
 
+class Speechless(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def speechless(x):
+    raise Speechless
+
+
 def frozen(x):
     with torch.no_grad():
         return x * 2
@@ -92,6 +101,14 @@ CASES = [
     (["model.py:add", "-i", "f32[2]"], 1, ["do not fit", "missing a required argument: 'y'"]),
     (["model.py:add", "-i", "f32[2]", "-i", "f32[3]"], 1, ["model.py:6 (return x + y)", "raised:"]),
     (["model.py:add", "-i", "g32[2]"], 2, ["no data type 'g32'"]),
+    (["model.py:counts", "-i", "f32[100000000000]"], 1, ["float32[100000000000]: it takes 400 GB"]),
+    (["model.py:counts", "-i", "c128[999999999999999999]"], 1, ["and this machine has"]),
+    (["model.py:counts", "-i", "f32[99999999999999999999]"], 2, ["a size of over 18 digits"]),
+    (["model.py:counts", "-i", f"f32[{'9' * 5000}]"], 2, ["a size of over 18 digits"]),
+    (["model.py:counts", "-i", f"i64[3]<{'9' * 5000}"], 2, ["int64 has no integers above 9223"]),
+    (["model.py:counts", "-i", "i8[4]<1000"], 2, ["int8 has no integers above 127", "most 128"]),
+    (["model.py:counts", "-i", "u8[4]<257"], 2, ["uint8 has no integers above 255"]),
+    (["model.py:speechless", "-i", "f32[2]"], 1, ["(raise Speechless): speechless raised: m"]),
     (["model.py:raises", "-i", "f32[2]"], 1, ["model.py:11", "two is not enough: é</script>"]),
     (["model.py:frozen", "-i", "f32[2]", "--backward"], 1, ["no backward", "detached"]),
     (["model.py:counts", "-i", "f32[2]", "--backward"], 1, ["returns no tensor (int)"]),
@@ -147,7 +164,7 @@ def test_fullgraph_names_the_line_the_break_and_a_way_out(write, capsys):
     lines = capsys.readouterr().err.splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("error: "))
     first, step = lines[at : at + 2]  # what libraries warn of comes after it
-    assert first.startswith('error: model.py:26 (print("a break")): fullgraph=True allows no graph')
+    assert first.startswith('error: model.py:35 (print("a break")): fullgraph=True allows no graph')
     assert first.endswith("Failed to trace builtin operator [GB0059], and 1 more after it")
     assert "Avoid calling builtin `print`" in step and "every break" in step
 
@@ -165,7 +182,7 @@ def test_a_break_is_named_for_a_target_too(write, capsys):
     write("model.py", MODEL)
     words = ["explain", "model.py:breaks", *X, *FULL, "--target", "h200"]
     assert command.main(words) == 1
-    assert 'model.py:26 (print("a break")): fullgraph=True' in capsys.readouterr().err
+    assert 'model.py:35 (print("a break")): fullgraph=True' in capsys.readouterr().err
 
 
 def test_without_gradients_the_reason_is_given(write, capsys):
@@ -230,7 +247,7 @@ def test_an_unwritable_file_leaves_the_old_one(write, capsys, monkeypatch):
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report_file.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(ExplainError, match="No space left on device"):
         report_file.replace_file(old, "new")
     assert old.read_text() == "old"

@@ -73,3 +73,13 @@ def test_inputs_that_do_not_fit_are_named():
 def test_arguments_in_words():
     call = Call((torch.ones(2, 3), [torch.ones(1).long()], {"a": 1}), {"k": "v"})
     assert inputs.describe(call) == "f32[2, 3], [i64[1]], {'a': 1}, k='v'"
+
+
+@pytest.mark.parametrize(("text", "largest"), [("i8[999]<128", 127), ("u8[999]<256", 255)])
+def test_a_bound_may_be_all_that_the_type_holds(text, largest):
+    values = inputs.make(inputs.parse(text))
+    assert values.min() >= 0 and values.max() <= largest
+
+
+def test_the_largest_bound_of_int64():
+    assert inputs.make(inputs.parse("i64[99]<9223372036854775808")).min() >= 0

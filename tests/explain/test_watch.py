@@ -7,8 +7,11 @@ import json
 import os
 import re
 import signal
+import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -80,6 +83,14 @@ def test_only_the_user_s_own_modules_are_watched(write, folder):
     assert torch.__file__ not in found and os.__file__ not in found and load.__file__ not in found
 
 
+def test_what_the_compiler_wrote_is_nobody_s_to_edit(write, folder, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(folder / "cache"))
+    own = write("own_module_y.py", "")
+    for name in ("torchinductor_reader/fd/cfd.py", "cache/ab/cab.py"):
+        assert not files._is_own(str(write(name, "")))
+    assert files._is_own(str(own))
+
+
 @pytest.mark.parametrize("fault", ["x = (\n", "raise ValueError\n", "import no_such_package_x\n"])
 def test_a_module_that_cannot_be_imported_is_watched_too(write, fault):
     path, helper = write("m.py", "import bad_helper\n"), write("bad_helper.py", fault)
@@ -118,6 +129,31 @@ def test_a_foreign_name_for_this_machine_is_refused(served):
     for path in ("/", "/events"):
         assert get(server, path, host="evil.example:80").status == 403
     assert get(server, "/etc/passwd").status == 404
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("localhost", 200), ("127.0.0.1", 200), ("localhost:80", 200), ("localhost.evil", 403),
+     ("evil@localhost", 403), ("localhost:80.evil", 403), (":80", 403), ("127.0.0.1:", 403)],
+)  # fmt: skip
+def test_a_browser_leaves_port_80_out(served, host, status):
+    _, server = served
+    assert get(server, host=host).status == status
+
+
+def test_a_browser_that_goes_away_is_no_news(served, capfd):
+    live, server = served
+    live.update("failed", "x" * 10_000_000)  # more than the kernel keeps for who does not read
+    for _ in range(3):
+        with socket.create_connection(("127.0.0.1", server.http.server_port)) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            connection.recv(10)
+            reset = struct.pack("ii", 1, 0)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+    deadline = time.monotonic() + 20
+    while threading.active_count() > 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert capfd.readouterr().err == ""
 
 
 def test_the_page_may_ask_its_own_host_and_run_its_own_scripts_only(served):
@@ -253,10 +289,11 @@ def test_saving_makes_a_new_report_and_an_error_does_not_end_the_watch(started, 
     command.wait(r"helper\.py changed\n(.*\n)*error: helper\.py:1: SyntaxError")
     assert "helper.py:1: SyntaxError" in page() and "FACTOR == 2.0" in page()
     later(helper, "import os\nos._exit(7)\n")
-    command.wait("ended with status 7, without a message")
+    command.wait(r"error: m\.py:f: the process was left with os\._exit\(7\)")
     later(helper, "FACTOR = 3.0\n")
     command.wait(r"(wrote m-f\.html(.*\n)*){2}")
     assert "FACTOR == 3.0" in page()
+    assert command.log.read_text().count(" changed\n") == 3  # a change for each that was saved
     assert command.ended() == 0
     assert command.log.read_text().endswith("ended; the last report is in m-f.html\n")
     assert not [p for p in folder.iterdir() if p.suffix not in (".py", ".html", ".txt", "")]

@@ -92,13 +92,14 @@ def _run(options: argparse.Namespace, clock: Clock) -> int:
     if device == "cpu":
         environment["gpu"] = environment["driver"] = ""
     clone.need("catalog", "tclab bench")
+    theirs = read(options.compare) if options.compare else None
     book = Book.open(options.out, environment)
     _measure(options, device, steps, book, clock)
     for line in report.summary(book):
         report.say(line)
     report.say(str(book.path))
-    if options.compare:
-        for line in report.comparison(book, read(options.compare)):
+    if theirs:
+        for line in report.comparison(book, theirs):
             report.say(line)
     return 0
 

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import click
 
-from tclab import terminal
+from tclab import files, streams, terminal
 from tclab.cli import selection
 from tclab.cli.bench import bench
 from tclab.cli.claims import claims
 from tclab.cli.diff import diff
-from tclab.cli.explaining import explain
+from tclab.cli.explaining import child, explain
 from tclab.cli.lab import lab
 from tclab.cli.list import list_
 from tclab.cli.project import EXIT_STATUS, Project
@@ -80,7 +80,20 @@ for command in (list_, run, record, show, claims, explain, diff, verify_target, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status. Every known problem is one message, no traceback."""
+    """Run the command; the exit status. Every known problem is one message, no traceback.
+
+    Without `arguments`, those of the process: then the user's code has a process of its own.
+    """
+    streams.escape_what_cannot_be_written()
+    if arguments is not None:
+        return _main(arguments)
+    words = sys.argv[1:]
+    if "explain" in words and "--watch" not in words:
+        return child.run(lambda: _main(words))
+    return _main(words)
+
+
+def _main(arguments: Sequence[str]) -> int:
     try:
         status: object = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
     except click.ClickException as problem:
@@ -98,4 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `| head`: what was wanted was read
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as problem:
+        if not files.is_of_a_full_disk(problem):
+            raise
+        terminal.error(f"tclab: {problem}\n  next: {files.free_some()}")
+        return 1
     return status if isinstance(status, int) else 0

@@ -120,7 +120,8 @@ def _capstone(spec: str, plan: Plan, seconds: float) -> int:
     judged = capstone.judge(spec, plan, seconds=max(seconds, capstone.SECONDS))
     terminal.console().print(render.text(judged.findings), markup=False, soft_wrap=True)
     path = Path(f"{Path(spec.partition(':')[0]).stem}-findings.html")
-    report_file.replace_file(path, capstone.page(judged, spec))
+    page = capstone.page(judged, spec)
+    report_file.replace_file(path, page, str(path), "run it in a folder that is yours")
     terminal.console().print(f"the findings are in {path}", soft_wrap=True)
     return 0 if judged.passed else 1
 

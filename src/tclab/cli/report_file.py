@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import shlex
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-from tclab import render
+from tclab import files, render
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain import ExplainRequest, load
 from tclab.model import Report
@@ -27,12 +26,14 @@ def where_to(request: ExplainRequest, output: Path | None, format_: str) -> Path
     if output is None and format_ != "html":
         return None
     output = output or Path(default_name(request))
-    folder = output.parent
+    folder = Path(os.path.realpath(output)).parent
     if not folder.is_dir():
-        raise BadRequest(f"--output {output}", "there is no such folder", f"mkdir -p {folder}")
-    if not os.access(folder, os.W_OK):
+        step = f"mkdir -p {shlex.quote(str(output.parent if not output.is_symlink() else folder))}"
+        raise BadRequest(f"--output {output}", "there is no such folder", step)
+    if not files.may_be_written(output):
+        what = "it" if output.exists() and not output.is_file() else "the folder"
         step = "choose another with --output"
-        raise BadRequest(f"--output {output}", "the folder cannot be written to", step)
+        raise BadRequest(f"--output {output}", f"{what} cannot be written to", step)
     return output
 
 
@@ -56,34 +57,12 @@ def put(content: str, path: Path | None) -> None:
         replace_file(path, content)
 
 
-def replace_file(path: Path, content: str) -> None:
-    """Write all of it or nothing: beside the file first, then in its place."""
-    data = content.encode("utf-8", "backslashreplace")
+def replace_file(
+    path: Path, content: str, place: str = "", step: str = "choose another with --output"
+) -> None:
+    """`tclab.files.replace`; ExplainError at `place` (default: --output) where that fails."""
     try:
-        with _beside(path) as new:
-            new.write_bytes(data)
-            os.chmod(new, 0o666 & ~_umask())  # as any new file; mkstemp's are private
-            os.replace(new, path)
+        files.replace(path, content)
     except OSError as error:
-        raise ExplainError(
-            f"--output {path}",
-            f"it cannot be written: {error.strerror}",
-            "choose another with --output",
-        ) from error
-
-
-@contextlib.contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A new file in the same folder, gone afterwards unless it was moved."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    try:
-        yield Path(name)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+        cause = f"it cannot be written: {error.strerror}"
+        raise ExplainError(place or f"--output {path}", cause, step) from error

@@ -6,11 +6,11 @@ no PyTorch; explaining does.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tclab import redaction
 from tclab.explain import inputs as _inputs
 from tclab.explain import load, preload, report, run, steps, subject, warning_log
 from tclab.explain import options as _options
@@ -76,9 +76,9 @@ def explain_named(
     warnings = warnings or WarningLog()
     where, name = load.split(request.spec)
     run.require_torch()
-    with preload.collecting_rarely():
+    with preload.collecting_rarely(), redaction.lifted(request.show_values):
         on_step(Step("importing PyTorch"))
-        importlib.import_module("torch")  # its loggers are there from now on
+        run.import_torch()
         with warning_log.collecting(warnings):
             on_step(Step(f"importing {where}"))
             with load.loaded(where) as module:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import linecache
+import re
+import signal
+import traceback
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import machine
+from tclab import files, machine, user_lines
 from tclab.errors import ExplainError, TclabError
 from tclab.explain import fixes
 from tclab.explain.inputs import Call, describe
-from tclab.explain.load import last_line, place_of
+from tclab.explain.load import causes, last_line, near, place_of
 from tclab.explain.seeds import seeded
 from tclab.explain.subject import Subject
 from tclab.model import SourceLine
@@ -58,10 +62,13 @@ def of_the_function(subject: Subject, error: BaseException) -> ExplainError:
 def of_the_compiler(subject: Subject, error: BaseException, target: Target | None) -> TclabError:
     """The function runs, and the compiler fails on it."""
     place = place_of(error) or subject.place
+    for each in filter(files.is_of_a_full_disk, causes(error)):
+        cause = f"the disk is full, where the compiler writes: {last_line(each)}"
+        return ExplainError(place, cause, files.free_some())
     if target is not None:
         cause = f"the compile for {target.name} failed: {last_line(error)}"
         return TargetError(place, cause, "whether the GPU's own does is not known: try it there")
-    text = f"{type(error).__name__}: {error}"
+    text = "".join(traceback.format_exception_only(error))
     step = next((hint for part, hint in _HINTS.items() if part in text), "")
     return ExplainError(
         place,
@@ -89,6 +96,37 @@ def _at(line: SourceLine | None) -> str:
         return ""
     code = f" ({line.code.strip()})" if line.code.strip() else ""
     return f"{line}{code}".removeprefix(scrub(f"{Path.cwd()}/"))
+
+
+# --------------------------------------------------------------------------- its process
+
+# File "/home/me/model.py", line 12 in forward
+_FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
+
+
+def of_the_process(place: str, status: int, stack: str = "") -> ExplainError:
+    """The process ended before the report was made, with `status` (below 0: by that signal);
+    `stack` is what faulthandler wrote.
+    """
+    frames = user_lines.users(_FRAME.finditer(stack), lambda frame: frame["file"])
+    for frame in frames[:1]:  # the innermost comes first
+        code = linecache.getline(frame["file"], int(frame["line"])).strip()
+        place = f"{near(frame['file'])}:{frame['line']}" + (f" ({code})" if code else "")
+    return ExplainError(place, f"{_end(status)}; no report was written", _end_step(status))
+
+
+def _end(status: int) -> str:
+    if status < 0:
+        return f"the process was killed by {signal.Signals(-status).name}"
+    return f"the process was left with os._exit({status}) or by a library's exit()"
+
+
+def _end_step(status: int) -> str:
+    if status == -signal.SIGKILL:
+        return "if memory ran out (dmesg says so), make the inputs smaller"
+    if status < 0:
+        return "call it without tclab: python -X faulthandler says where it ends"
+    return "take out what ends the process, or raise an error in its place"
 
 
 # --------------------------------------------------------------------------- no backward

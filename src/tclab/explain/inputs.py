@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +33,11 @@ _HOW = (
 )
 
 
+#: A longer number is no size of anything.
+_DIGITS = 18
+_SMALLER = "make it smaller: sizes change what is compiled less than they change its time"
+
+
 @dataclass(frozen=True)
 class Call:
     """Arguments of one call."""
@@ -53,6 +60,9 @@ class Spec:
     sizes: tuple[int, ...] = ()
     bound: int | None = None
     value: object = None
+
+    def __str__(self) -> str:
+        return f"{self.name}{'=' * bool(self.name)}{self.dtype}{list(self.sizes)}"
 
 
 def parse(text: str) -> Spec:
@@ -78,10 +88,22 @@ def _tensor(text: str, name: str, match: re.Match[str]) -> Spec:
         pieces.pop()
     if not all(p.isdigit() for p in pieces):
         raise BadRequest(f"--input {text}", "a size is missing", _HOW)
-    bound = int(match["bound"]) if match["bound"] else None
-    if bound is not None and ("int" not in dtype or bound < 1):
+    if any(len(p) > _DIGITS for p in pieces):
+        raise BadRequest(f"--input {text}", f"a size of over {_DIGITS} digits", _SMALLER)
+    return Spec(name, dtype, tuple(map(int, pieces)), _bound(text, dtype, match["bound"]))
+
+
+def _bound(text: str, dtype: str, digits: str | None) -> int | None:
+    """The bound of an integer tensor, all of whose values the data type must hold."""
+    if digits is None:
+        return None
+    if "int" not in dtype or not digits.strip("0"):
         raise BadRequest(f"--input {text}", "a bound is for integers, and at least 1", _HOW)
-    return Spec(name, dtype, tuple(map(int, pieces)), bound)
+    bits = int(dtype.rpartition("int")[2]) - (not dtype.startswith("u"))
+    if len(digits) > 2 * _DIGITS or int(digits) > 2**bits:  # int() takes no thousands of digits
+        cause = f"{dtype} has no integers above {2**bits - 1}"
+        raise BadRequest(f"--input {text}", cause, f"a bound of at most {2**bits}, or another type")
+    return min(int(digits), 2**63 - 1)  # what torch.randint takes
 
 
 def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
@@ -93,11 +115,30 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
     if not spec.dtype:
         return spec.value
     dtype = getattr(torch, spec.dtype)
-    if dtype.is_floating_point or dtype.is_complex:
-        wide = dtype.itemsize >= 2
-        values = torch.randn(spec.sizes, dtype=dtype if wide else torch.float32, device=device)
-        return values.to(dtype).requires_grad_(grad and wide)
-    return torch.randint(0, spec.bound or 2, spec.sizes, device=device).to(dtype)
+    _check_room(spec, dtype.itemsize)
+    try:
+        if dtype.is_floating_point or dtype.is_complex:
+            wide = dtype.itemsize >= 2
+            values = torch.randn(spec.sizes, dtype=dtype if wide else torch.float32, device=device)
+            return values.to(dtype).requires_grad_(grad and wide)
+        return torch.randint(0, spec.bound or 2, spec.sizes, device=device).to(dtype)
+    except (RuntimeError, MemoryError) as error:  # of a GPU, or where a process may take less
+        raise ExplainError(f"--input {spec}", last_line(error), _SMALLER) from error
+
+
+def _check_room(spec: Spec, itemsize: int) -> None:
+    """ExplainError for what this machine's memory cannot hold. Linux would promise it, and kill
+    the process that fills it.
+    """
+    size, memory = math.prod(spec.sizes) * itemsize, _memory()
+    if size > memory:
+        cause = f"it takes {size / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB"
+        raise ExplainError(f"--input {spec}", cause, _SMALLER)
+
+
+def _memory() -> int:
+    """This machine's memory, in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False) -> Calls:

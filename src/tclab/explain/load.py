@@ -131,11 +131,23 @@ def _step(error: BaseException, path: Path | None, name: str) -> str:
     return f"correct it; {command} should work"
 
 
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and what it came from."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 def last_line(error: BaseException) -> str:
-    """The error's own last line: ``ValueError: expected 8``, free of this machine."""
-    lines = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
-    first = next((line for line in lines if line.strip()), type(error).__name__)
-    return scrub(first.strip())[:400]
+    """The error's own last line: ``ValueError: expected 8``, free of this machine. PyTorch's
+    ``BackendCompilerFailed: backend='inductor' raised:`` says what in the next one.
+    """
+    text = "".join(traceback.format_exception_only(type(error), error))
+    lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
+    said = " ".join(lines[: 1 + lines[0].endswith(":")])
+    return scrub(said)[:400]
 
 
 def place_of(error: BaseException, path: Path | None = None) -> str:

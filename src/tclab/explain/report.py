@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import machine
+from tclab import machine, redaction
 from tclab.model import (
     Candidates,
     Chain,
@@ -101,10 +102,20 @@ def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...],
 
 
 def _near(report: Report) -> Report:
-    """The report with the working folder left out of every path."""
+    """The report with the working folder left out of every path, and without what may be a token:
+    who made it passes it on.
+    """
     folder = scrub(str(Path.cwd() / "x"))[:-1]
-    if folder in ("", "/"):
-        return report
     place = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
-    near: Report = mapped(report, lambda text: place.sub("", text) if folder in text else text)
-    return near
+    anywhere = folder in ("", "/")
+    own = "\n".join(
+        [report.title, *(text for of in report.sources for text in (of.filename, of.code))]
+    )
+    tokens = redaction.tokens(own=own)
+
+    def change(text: str) -> str:
+        near = text if anywhere or folder not in text else place.sub("", text)
+        return redaction.prose(near, tokens)
+
+    safe: Report = mapped(report, change)
+    return replace(safe, provenance=report.provenance)  # a version is no token

@@ -22,7 +22,8 @@ class ExplainRequest:
     `spec` is ``FILE.py:NAME`` or ``MODULE:NAME``; `target` a GPU, None for this machine; `inputs`
     the arguments of one call, none where the file has them; `options` keywords of torch.compile;
     `assume` says what the GPU would find by timing. Kernels of more lines than `most_lines` are
-    not taken down to instructions; None: all are.
+    not taken down to instructions; None: all are. With `show_values` the values of
+    environment variables are shown.
     """
 
     spec: str
@@ -32,6 +33,7 @@ class ExplainRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     assume: Mapping[str, str] = field(default_factory=dict)
     most_lines: int | None = None
+    show_values: bool = False
 
     @classmethod
     def parse(
@@ -44,6 +46,7 @@ class ExplainRequest:
         options: Sequence[str] = (),
         assume: Sequence[str] = (),
         long_kernels: bool = False,
+        show_values: bool = False,
     ) -> ExplainRequest:
         """From the words of a command line: `inputs` such as ``f32[8,1024]``, `options` such as
         ``mode=max-autotune``, `assume` such as ``pad=no``; `long_kernels` lifts the limit.
@@ -55,7 +58,7 @@ class ExplainRequest:
         assumed = _options.parse_assumed(assume, target)
         device, compile_options = target_named(target), _options.parse(options)
         most = None if long_kernels else _options.MOST_LINES
-        return cls(spec, device, backward, specs, compile_options, assumed, most)
+        return cls(spec, device, backward, specs, compile_options, assumed, most, show_values)
 
 
 def target_named(name: str | None) -> Target | None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tclab.errors import CaptureError, ExplainError, NoGradient, TclabError, UnsupportedTorch
 from tclab.explain import failures, steps
+from tclab.explain.load import last_line
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
 from tclab.explain.steps import OnStep, Step
@@ -35,6 +36,16 @@ def require_torch() -> None:
     """UnsupportedTorch where there is no PyTorch."""
     if importlib.util.find_spec("torch") is None:
         raise UnsupportedTorch("tclab explain", "PyTorch is not installed", "pip install torch")
+
+
+def import_torch() -> None:
+    """Import PyTorch: its loggers are there from now on. UnsupportedTorch where that fails."""
+    try:
+        importlib.import_module("torch")
+    except (Exception, SystemExit) as error:
+        step = "python -c 'import torch' has to work: install what it says is missing"
+        cause = f"PyTorch cannot be imported: {last_line(error)}"
+        raise UnsupportedTorch("tclab explain", cause, step) from error
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,10 @@ _NOT_FETCHED = "make it without what is fetched or read there: random weights ha
 _COMPILED = (
     "torch.compile was already applied; this is what is under it, compiled with default options."
 )
+_GENERATOR = (
+    "A generator function: a call makes a generator and runs none of its code. To see that "
+    "compiled, name a function that goes through it: for value in …."
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,15 @@ def find(
     calls = _calls(module, where, value, specs, place, grad)
     function = value.forward if is_module(value) else value
     inputs.check_fit(function, calls(), place)
-    return Subject(name, place, value, calls, (*remarks, *more))
+    return Subject(name, place, value, calls, (*remarks, *more, *_never_iterated(function)))
+
+
+def _never_iterated(function: Callable[..., object]) -> tuple[str, ...]:
+    """A remark where a call runs none of the function's code."""
+    function = inspect.unwrap(function)
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        return (_GENERATOR,)
+    return ()
 
 
 def has_examples(module: ModuleType) -> bool:

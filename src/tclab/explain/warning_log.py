@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from tclab import redaction
 from tclab.scrub import scrub
 
 #: Whose log lines are collected; what the user's own code logs is printed as it comes.
@@ -24,7 +25,7 @@ class WarningLog(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep one message."""
-        if message := scrub(text).strip():
+        if message := redaction.prose(scrub(text), redaction.tokens()).strip():
             self.texts[message] = None
         return len(text)
 

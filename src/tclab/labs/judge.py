@@ -108,10 +108,18 @@ def _try(step: Step, answer: Answer, draw: Draw, file: str) -> StepResult:
     except Wrong as error:
         why, line = _with_place(error, file)
     except AssertionError as error:
-        why = str(error) or "AssertionError"
+        why = _text(error) or "AssertionError"
     except Exception as error:
-        why, line = f"{type(error).__name__}: {error}", _line(error, file)
+        why, line = f"{type(error).__name__}: {_text(error)}", _line(error, file)
     return StepResult(step.name, step.says, not why, why[:500], line, step.hints)
+
+
+def _text(error: BaseException) -> str:
+    """What the error says; a reader's own may raise when it is asked."""
+    try:
+        return str(error)
+    except Exception as another:
+        return f"its __str__ raised {type(another).__name__}"
 
 
 def _with_place(error: Wrong, file: str) -> tuple[str, int]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tclab import files
 from tclab.labs.verdict import Verdict
 
 FILE = "lab-progress.json"
@@ -59,11 +59,8 @@ class Progress:
     def save(self) -> bool:
         """Write it; False where the folder cannot be written, which costs nothing else."""
         text = json.dumps({"passed": self.passed, "hints": self.hints}, indent=1) + "\n"
-        temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}")
         try:
-            temporary.write_text(text, encoding="utf-8")
-            temporary.replace(self.path)
+            files.replace(self.path, text)
         except OSError:
-            temporary.unlink(missing_ok=True)
             return False
         return True

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypedDict, cast, get_args
 
+from tclab import files
+
 SIDES = ("gpu", "target")
 #: What kernels are counted as.
 Count = Literal["kernels", "identical", "either", "different", "refused"]
@@ -81,9 +83,7 @@ def file(out: Path, side: str, name: str) -> Path:
 def save(path: Path, data: Mapping[str, Any], indent: int | None = None) -> None:
     """Keep a result or a report; it is there as a whole, or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    new.write_text(json.dumps(data, indent=indent) + "\n", encoding="utf-8")
-    new.replace(path)
+    files.replace(path, json.dumps(data, indent=indent) + "\n")
 
 
 def load(out: Path, side: str, name: str) -> Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from tclab import redaction
 from tclab.capturing.read.frames import Frame, frames
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace.events import Event, Trace
@@ -63,13 +64,15 @@ def _tree(payload: str, files: dict[str, str]) -> str:
 
 
 def whole_files(text: str, files: dict[str, str]) -> str:
-    """`text` with the files that comments name, which PyTorch cuts at the left, in full."""
+    """The text of guards with the files that comments name, which PyTorch cuts at the left, in
+    full; and without values of environment variables.
+    """
 
     def whole(match: re.Match[str]) -> str:
         file = scrub(files.get(match["file"], match["file"]))
         return f"# {file}:{match['line']} in "
 
-    return _COMMENT.sub(whole, text)
+    return _COMMENT.sub(whole, redaction.guards(text))
 
 
 def _leaves(tree: str) -> Iterator[Guard]:

@@ -65,6 +65,11 @@ Exit status:
     help="Take kernels of over 1,000 lines down to instructions, too, which can take minutes.",
 )
 @click.option(
+    "--show-values",
+    is_flag=True,
+    help="Show what guards compare environment variables with, and other texts that may be tokens.",
+)
+@click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),

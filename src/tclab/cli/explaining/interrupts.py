@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,9 +36,14 @@ def remembered() -> Iterator[list[int]]:
 
 
 def ending(came: list[int], on_step: OnStep) -> OnStep:
-    """`on_step`, but no step begins after Ctrl-C, whatever was made of it."""
+    """`on_step`, but no step begins after Ctrl-C, whatever was made of it, nor in a process that
+    the user's code forked and that returns from it: one report is enough.
+    """
+    own = os.getpid()
 
     def begin(step: Step) -> None:
+        if os.getpid() != own:
+            os._exit(1)
         if came:
             raise KeyboardInterrupt
         on_step(step)

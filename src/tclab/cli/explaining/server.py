@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +17,8 @@ from tclab.model import Report
 
 LOOPBACK = "127.0.0.1"
 
+#: A browser leaves the port out where it is 80.
+_OURS = re.compile(rf"(?:{re.escape(LOOPBACK)}|localhost)(?::\d+)?")
 #: After so many seconds without news a page is sent a sign of life; a closed one is noticed then.
 _STILL_THERE = 10.0
 
@@ -56,12 +60,21 @@ class Live:
             return self.count, json.dumps(self.status.data(seconds))
 
 
+class _Http(ThreadingHTTPServer):
+    """Each request has a thread."""
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that went away is no error."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+
 class Server:
     """Serves a `Live` page on the loopback address, in threads of its own, until `close`."""
 
     def __init__(self, live: Live, port: int = 0) -> None:
         try:
-            self.http = ThreadingHTTPServer((LOOPBACK, port), _handler(live))
+            self.http = _Http((LOOPBACK, port), _handler(live))
         except OSError as error:
             step = "choose another with --port, or leave it out"
             raise BadRequest(f"--port {port}", f"{error.strerror}", step) from None
@@ -106,8 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Whether the browser knows the page by a name of this machine. Another name that was made
         to lead here would let a foreign page read the user's code.
         """
-        name, _, _ = self.headers.get("Host", "").rpartition(":")
-        return name in (LOOPBACK, "localhost")
+        return _OURS.fullmatch(self.headers.get("Host", "")) is not None
 
     def _send_page(self) -> None:
         content = self.page.html().encode("utf-8", "backslashreplace")

@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from tclab.errors import TclabError
-from tclab.explain import ExplainRequest, Report, Step, WarningLog, explain_named
+from tclab.explain import ExplainRequest, Report, Step, WarningLog, explain_named, failures
 from tclab.explain.watch import files
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Attempt:
     """An explanation under way. Its last message is Done or Failed."""
 
     def __init__(self, processes: Processes, request: ExplainRequest) -> None:
-        self.since = time.time()
+        self.since, self.place = time.time(), request.spec
         self.messages_in, theirs = processes.Pipe(duplex=False)
         self.process = processes.Process(target=_explain, args=(request, theirs))
         self.process.start()
@@ -84,7 +84,7 @@ class Attempt:
                 yield self.messages_in.recv()
             except EOFError:  # it ended without a last word
                 self.process.join()
-                yield Failed(_ended(self.process.exitcode or 0))
+                yield Failed(failures.of_the_process(self.place, self.process.exitcode or 0))
                 return
             seconds = 0.0
 
@@ -96,11 +96,6 @@ class Attempt:
         self.process.kill()
         self.process.join()
         self.messages_in.close()
-
-
-def _ended(status: int) -> str:
-    how = f"by {signal.Signals(-status).name}" if status < 0 else f"with status {status}"
-    return f"the process of the explanation was ended {how}, without a message"
 
 
 # --------------------------------------------------------------------------- in the process

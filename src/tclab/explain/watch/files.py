@@ -10,6 +10,9 @@ import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from tclab.explain.load import causes
+from tclab.scrub import scrub
+
 #: Seconds between two looks, and how long a file must stay as it is before it counts as saved:
 #: an editor may write it in two steps.
 PAUSE, QUIET = 0.25, 0.15
@@ -89,26 +92,20 @@ def imported() -> set[str]:
 
 
 def _is_own(file: str) -> bool:
-    """Neither Python's own, nor installed, nor tclab's."""
+    """Neither Python's own, nor installed, nor tclab's, nor what the compiler wrote."""
     library = sysconfig.get_paths()
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     others = (library["stdlib"], library["purelib"], library["platlib"], own)
-    return file.endswith(".py") and not file.startswith(tuple(f + os.sep for f in others))
+    if not file.endswith(".py") or scrub(file).startswith("<inductor-cache>"):
+        return False
+    return not file.startswith(tuple(f + os.sep for f in others))
 
 
 def in_error(error: BaseException) -> set[str]:
     """The user's files in the tracebacks of an error and of what it came from. A module that
     cannot be imported is nowhere else.
     """
-    return {file for each in _causes(error) for file in _of(each) if _is_own(file)}
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__ or error.__context__
+    return {file for each in causes(error) for file in _of(each) if _is_own(file)}
 
 
 def _of(error: BaseException) -> Iterator[str]:

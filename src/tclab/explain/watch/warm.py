@@ -10,5 +10,5 @@ from contextlib import suppress
 
 from tclab.explain import preload
 
-with suppress(ImportError):  # without PyTorch the attempt says so
+with suppress(Exception):  # where PyTorch cannot be imported the attempt says so
     preload.import_compiler(cpu=True)

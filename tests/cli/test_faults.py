@@ -1,0 +1,304 @@
+"""What a command says when something goes wrong around it: one table, one runner.
+
+Each row is a command in a process of its own, with a fault. It ends with the status of the row,
+says what the row says and what to do next, shows no traceback and leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tclab.cli import command
+from tclab.explain import Report
+from tclab.model import Breaks, Provenance, Recompiles, Symbols
+
+SRC = Path(command.__file__).resolve().parents[2]
+ROOT = SRC.parent
+
+MODEL = """\
+import ctypes
+import os
+import time
+
+
+def plain(x):
+    return x + 1
+
+
+def leaves(x):
+    os._exit(0)
+
+
+def crashes(x):
+    ctypes.string_at(0)
+
+
+def forks_and_leaves(x):
+    if os.fork():
+        os.wait()
+        os._exit(0)
+    return x
+
+
+def sleeps(x):
+    print("asleep", os.getpid(), flush=True)
+    time.sleep(600)
+"""
+SNIPPET = '"""Say … in ASCII."""\n\nimport tclab\n\ntclab.show("… kept", name="kept")\n'
+ANSWER = """\
+class Speechless(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+
+
+def slowest_phase(times):
+    raise Speechless
+
+
+def stages(fn, x):
+    return sorted
+"""
+X = ("-i", "f32[2]")
+
+
+@dataclass
+class Row:
+    """A command line, and what it comes to. `small`: a disk of so many KiB is mounted at ``disk/``;
+    `files`: what is written before; `there`: what must be as it was afterwards.
+    """
+
+    words: tuple[str, ...]
+    status: int
+    says: tuple[str, ...]
+    variables: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    small: int = 0
+    there: tuple[str, ...] = ()
+
+
+def report(title: str) -> str:
+    """A report with as good as nothing in it, as JSON."""
+    made = Provenance("2.13.0", "", "3.11", "a CPU", "Linux", "2026-11-21")
+    return Report(
+        title=title, calls=(), target="", backward=False, remarks=(), sources=(), breaks=Breaks(),
+        recompiles=Recompiles(), symbols=Symbols(), guards=(), chains=(), provenance=made,
+    ).to_json()  # fmt: skip
+
+
+NO_TORCH = {"no_torch/torch/__init__.py": "raise ImportError('libgomp.so.1: cannot open')\n"}
+REPORTS = {"a.json": report("x" * 9000), "b.json": report("y" * 9000)}
+FULL = {"disk/filled": "x" * 48 * 1024}
+
+ROWS = {
+    # the user's function ends the process
+    "explain, left with 0": Row(
+        ("explain", "m.py:leaves", *X), 1, ("left with os._exit(0)", "no report was written")),
+    "explain, crash": Row(
+        ("explain", "m.py:crashes", *X), 1, ("m.py:15 (ctypes.string_at(0)): ", "by SIGSEGV")),
+    "explain, a fork that returns": Row(
+        ("explain", "m.py:forks_and_leaves", *X, "-o", "x.html"), 1, ("os._exit(0)",)),
+    # PyTorch
+    "explain, a torch that cannot be imported": Row(
+        ("explain", "m.py:plain", *X), 1, ("PyTorch cannot be imported: ImportError: libgomp.so.1",
+        "import torch"), {"PYTHONPATH": f"no_torch:{SRC}"}, NO_TORCH),
+    # disks
+    "explain, no room for temporary files": Row(
+        ("explain", "m.py:plain", *X), 1, ("the disk is full", "free some space", "TMPDIR"),
+        {"TMPDIR": "disk", "TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}, FULL, 64),
+    "explain, no room for the report": Row(
+        ("explain", "m.py:plain", *X, "-o", "disk/old"), 1, ("--output disk/old", "No space left"),
+        {}, {"disk/old": "old"}, 64, ("disk/old",)),
+    "diff, no room": Row(
+        ("diff", "a.json", "b.json", "-o", "disk/old"), 1, ("--output disk/old", "No space left"),
+        {}, {**REPORTS, "disk/old": "old", **FULL}, 64, ("disk/old",)),
+    "record, no room": Row(
+        ("record", "gpu-x", "hello"), 1, ("No space left on device", "free some space"),
+        {}, {"disk/filled": "x" * 64 * 1024}, 64),
+    "bench, no room": Row(
+        ("bench", "--suite", "cpu", "--only", "row_sum", "--out", "disk", "--budget", "9"), 1,
+        ("No space left on device", "make room"), {}, {"disk/filled": "x" * 64 * 1024}, 64),
+    # wrong input
+    "bench, nothing to compare with": Row(
+        ("bench", "--suite", "cpu", "--only", "row_sum", "--compare", "/nonexistent"), 1,
+        ("/nonexistent", "name a .jsonl file")),
+    "bench, a file for a folder": Row(
+        ("bench", "--suite", "cpu", "--only", "row_sum", "--out", "m.py"), 1,
+        ("m.py", "File exists"), there=("m.py",)),
+    "lab, a folder for a file": Row(
+        ("lab", "check", "1", "snippets"), 1, ("there is no such file",),
+        {"TCLAB_ROOT": str(ROOT)}),
+    # hostile text
+    "lab, an error that raises when it is asked": Row(
+        ("lab", "check", "1", "answer.py", "slowest_phase"), 1, ("checking answer.py",),
+        {"TCLAB_ROOT": str(ROOT)}, {"answer.py": ANSWER}, there=("answer.py",)),
+}  # fmt: skip
+
+
+@dataclass
+class Place:
+    """A working folder that is a project, too."""
+
+    root: Path
+
+    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TCLAB_")}
+        env |= {"PYTHONPATH": str(SRC), "TCLAB_ROOT": str(self.root), "COLUMNS": "500"} | variables
+        return subprocess.Popen(
+            [sys.executable, "-m", "tclab", *words], env=env, cwd=self.root, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+
+    def run(self, *words: str, **variables: str) -> tuple[int, str, str]:
+        """Status, stdout and stderr."""
+        process = self.start(*words, **variables)
+        out, err = process.communicate(timeout=300)
+        return process.returncode, out, err
+
+    def files(self) -> set[str]:
+        every = (p for p in self.root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+        return {str(path.relative_to(self.root)) for path in every}
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    (tmp_path / "mkdocs.yml").touch()
+    (tmp_path / "snippets/t").mkdir(parents=True)
+    (tmp_path / "snippets/t/hello.py").write_text(SNIPPET, encoding="utf-8")
+    (tmp_path / "m.py").write_text(MODEL)
+    return Place(tmp_path)
+
+
+@pytest.fixture
+def mounted(place: Place) -> Iterator[Callable[[int], Any]]:
+    """A function that mounts a small disk at ``disk/``."""
+    disk = place.root / "disk"
+
+    def mount(kib: int) -> None:
+        disk.mkdir()
+        how = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "none", str(disk)]
+        if os.getuid() or subprocess.run(how, capture_output=True, check=False).returncode:
+            pytest.skip(
+                "no small disk can be mounted here: that takes root, and the right to mount"
+            )
+
+    yield mount
+    if os.path.ismount(disk):
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_each_fault_is_said_with_a_next_step(name: str, place: Place, mounted: Any) -> None:
+    row = ROWS[name]
+    if row.small:
+        mounted(row.small)
+    for file, text in row.files.items():
+        (place.root / file).parent.mkdir(parents=True, exist_ok=True)
+        (place.root / file).write_text(text)
+    if name.startswith("record"):
+        (place.root / "records").symlink_to("disk")
+    before = {file: (place.root / file).read_text() for file in row.there}
+    status, out, err = place.run(*row.words, **row.variables)
+    assert status == row.status, out + err
+    for part in row.says:
+        assert part in err, err
+    assert "Traceback" not in err and "fault of tclab" not in out + err
+    assert "next: " in err or "next: " in out or row.words[0] == "lab"
+    assert {file: (place.root / file).read_text() for file in row.there} == before
+    assert not [file for file in place.files() if file.endswith((".html", ".new"))]
+
+
+def test_an_exercise_after_one_that_raises_when_it_is_asked_is_judged(place: Place) -> None:
+    (place.root / "answer.py").write_text(ANSWER)
+    words = ("lab", "check", "1", "answer.py", "slowest_phase", "stages")
+    _, out, _ = place.run(*words, TCLAB_ROOT=str(ROOT))
+    assert "Speechless: its __str__ raised ValueError" in out
+    assert "the check ended before this was judged" not in out
+
+
+# --------------------------------------------------------------------------- killed, interrupted
+
+
+def started_and_asleep(place: Place) -> tuple[subprocess.Popen[str], int]:
+    """``tclab explain`` of a function that sleeps, and the process that this is in."""
+    process = place.start("explain", "m.py:sleeps", *X, "-o", "x.html")
+    assert process.stderr is not None
+    line = next(line for line in process.stderr if line.startswith("asleep"))
+    return process, int(line.split()[1])
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends within a while."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_to_explain_ends_all_of_it(place: Place, number: int) -> None:
+    process, pid = started_and_asleep(place)
+    process.send_signal(number)
+    assert process.wait(60) == -number
+    assert gone(pid)
+    assert "x.html" not in place.files()
+
+
+# --------------------------------------------------------------------------- what is printed
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_terminal_that_lacks_a_character_gets_an_escape(place: Place, encoding: str) -> None:
+    status, out, err = place.run("list", PYTHONIOENCODING=encoding)
+    assert status == 0, err
+    assert ("…" if encoding == "utf-8" else "\\u2026") in out
+
+
+# --------------------------------------------------------------------------- two at once
+
+
+def test_two_reports_into_one_file_leave_one_that_is_whole(place: Place) -> None:
+    for name in ("a", "b"):
+        (place.root / f"{name}.json").write_text(report(name))
+    both = [place.start("diff", "a.json", "b.json", "-o", "both.html") for _ in range(2)]
+    assert [process.wait(300) for process in both] == [0, 0]
+    assert (place.root / "both.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    assert {file for file in place.files() if "both" in file} == {"both.html"}
+
+
+def test_two_recordings_at_once_leave_one_that_holds(place: Place) -> None:
+    both = [place.start("record", "gpu-x", "hello") for _ in range(2)]
+    for process in both:
+        out, err = process.communicate(timeout=300)
+        assert process.returncode == 0, out + err
+    status, out, err = place.run("show", "hello", "--env", "gpu-x")
+    assert status == 0 and "kept" in out, err
+    assert "broken" not in place.run("list")[1]
+
+
+# --------------------------------------------------------------------------- where it is written
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root makes devices")
+def test_a_device_stays_one(place: Place) -> None:
+    for name in ("a", "b"):
+        (place.root / f"{name}.json").write_text(report(name))
+    os.mknod(place.root / "null", 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+    status, _, err = place.run("diff", "a.json", "b.json", "-o", "null")
+    assert status == 0, err
+    assert stat.S_ISCHR((place.root / "null").lstat().st_mode)
