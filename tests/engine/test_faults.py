@@ -373,3 +373,51 @@ def test_a_broken_file_is_one_clear_error(lab):
     path.write_bytes(b'"""\xff"""')
     with pytest.raises(SnippetError, match=r"snippets/t/x\.py: cannot be read"):
         read(path, lab.root)
+
+
+# --------------------------------------------------------------------------- forked processes
+
+#: Forks a process that returns from the file's end, as its parent then does.
+FORKS = """
+import os, sys, tclab
+pid = os.fork()
+if pid:
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("both", "cause", "line", "stdout"),
+    [
+        ("print('end')", None, None, "end\n0\nend\n"),
+        ("assert pid", None, None, "1\n"),
+        ("# claim: a-parent\nassert pid", None, None, "1\n"),
+        ("# claim: a-child\nassert pid == 0", "assertion", 8, "0\n"),
+        ("pid or sys.exit(7)", None, None, "7\n"),
+        ("pid or sys.exit('bye')", None, None, "1\n"),
+        ("pid or os.abort()", None, None, "-6\n"),
+        ("tclab.show('x')\nif pid: os._exit(3)", "exit", None, "0\n"),
+        ("if pid: os.kill(os.getpid(), 11)", "signal", None, "0\n"),
+        ("if not pid: 1 / 0\nos._exit(5)", "exit", None, "1\n"),
+        ("import atexit\natexit.register(print, 'bye')", None, None, "bye\n0\nbye\n"),
+    ],
+)
+def test_a_process_that_the_snippet_forks_ends_no_run(lab, both, cause, line, stdout):
+    """It ends as Python would end it; the run is its parent's, however that ends."""
+    run = lab.one(FORKS + both)
+    assert (run.failure and run.failure.cause) == cause, run.failure
+    assert run.stdout == stdout
+    assert all(claim.reached == 1 for claim in run.claims)
+    if line:
+        assert run.failure.location.line == line
+    assert "tclab" not in run.stderr
+
+
+def test_an_end_that_another_process_wrote_does_not_hide_how_it_died(lab):
+    code = """
+    import os, pathlib
+    end = '{"ended": "returned", "reached": {}, "broken": {}}'
+    pathlib.Path(os.environ["TCLAB_JOB"], "end.json").write_text(end)
+    os.kill(os.getpid(), 11)
+    """
+    assert "SIGSEGV" in failure(lab.one(code)).message

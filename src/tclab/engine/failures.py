@@ -48,7 +48,7 @@ def of_job(
     if ended["limit"]:
         failure = _failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
         return replace(failure, location=_at(snippet, line) or failure.location)
-    if end is None:
+    if end is None or ended["status"] != 0:
         return _vanished(snippet, ended["status"], fault)
     if end["ended"] == "as declared":
         return None

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import atexit
-import contextlib
 import faulthandler
 import importlib
 import json
@@ -18,7 +17,6 @@ import linecache
 import os
 import signal
 import sys
-import threading
 import time
 import traceback
 import types
@@ -28,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from tclab import claims, display, imports, machine
+from tclab.engine.worker import forked
 from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Noted, Returned, Stopped
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
@@ -61,10 +60,15 @@ def _run(folder: Path) -> NoReturn:
     faulthandler.enable(fault)
     _answer_where(folder / "where", job["file"])
     faulthandler.register(signal.SIGUSR2, fault, all_threads=True, chain=True)
+    forked.prepare()
     display.collect(Collector(folder / "artifacts.jsonl"))
     _write(folder / "began", time.monotonic())  # one clock for all processes
-    end = _execute(job)
-    _finish_threads()
+    process, register = os.getpid(), claims.Register()
+    error = _execute(job, register)
+    if os.getpid() != process:
+        forked.leave(error, job["file"])
+    end = _end(error, job, _noted(register))
+    forked.finish()
     imports.report(folder)
     _write(folder / "end.json", end)
     os._exit(0)
@@ -94,9 +98,8 @@ def _answer_where(path: Path, file: str) -> None:
 # --------------------------------------------------------------------------- running
 
 
-def _execute(job: JobFile) -> End:
-    """Run the file; how it ended and what became of its claims, as data."""
-    register = claims.Register()
+def _execute(job: JobFile, register: claims.Register) -> BaseException | None:
+    """Run the file, here and in what it forks; the error that ended it."""
     try:
         tree = ast.parse(job["source"], job["file"])
         claims.register_in(tree, claims.find(tree, job["source"], job["file"]))
@@ -104,13 +107,13 @@ def _execute(job: JobFile) -> End:
         main[claims.REGISTER] = register
         _runner(job["runner"])(tree, job, main)
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
-        return _ended_with(error, job, _noted(register))
-    return Returned(ended="returned", **_noted(register))
+        return error
+    return None
 
 
 def _plainly(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     """Execute the file as Python does."""
-    exec(compile(tree, job["file"], "exec", dont_inherit=True), main)
+    exec(claims.compiled(tree, job["file"]), main)
 
 
 def _runner(name: str) -> Runner:
@@ -139,25 +142,16 @@ def _as_main(job: JobFile) -> types.ModuleType:
     return main
 
 
-def _finish_threads() -> None:
-    """What the interpreter does at its end, before C++ is torn down."""
-    # Joins threads, and first ends the idle ones of thread pools.
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+# --------------------------------------------------------------------------- its end
 
 
-# --------------------------------------------------------------------------- errors
-
-
-def _ended_with(error: BaseException, job: JobFile, noted: Noted) -> AsDeclared | Stopped:
+def _end(error: BaseException | None, job: JobFile, noted: Noted) -> End:
+    """How the file ended and what became of its claims, as data."""
+    if error is None:
+        return Returned(ended="returned", **noted)
     if job["raises"] and is_a(error, job["raises"]):
         return AsDeclared(ended="as declared", raised=_clean(_only(error)), **noted)
-    tb = error.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename != job["file"]:
-        tb = tb.tb_next
+    tb = forked.from_file(error.__traceback__, job["file"])
     return Stopped(
         ended=_cause(error),
         message=_clean(_only(error)),
