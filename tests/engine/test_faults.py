@@ -421,3 +421,41 @@ def test_an_end_that_another_process_wrote_does_not_hide_how_it_died(lab):
     os.kill(os.getpid(), 11)
     """
     assert "SIGSEGV" in failure(lab.one(code)).message
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc to count threads in")
+def test_a_forked_process_has_its_threads_of_pytorch_before_anything_asks(lab):
+    """Two of its threads that ask first, at the same time, could end it."""
+    code = """
+    import multiprocessing, os, torch
+    def count():
+        print(len(os.listdir("/proc/self/task")), flush=True)
+    torch.set_num_threads(3)
+    process = multiprocessing.get_context("fork").Process(target=count)
+    process.start()
+    process.join()
+    """
+    assert lab.one(code).stdout == "3\n"
+
+
+# --------------------------------------------------------------------------- streams
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "sys.stdout = io.StringIO()",
+        "sys.stdout = None",
+        "sys.stdout = sys.stderr = sys.__stdout__ = None",
+        "sys.stdout.close()",
+        "sys.stdout.flush(); os.close(1)",
+        "sys.stdout = type('Raises', (io.StringIO,), {'flush': lambda self: 1 / 0})()",
+        "sys.stdout = type('Exits', (io.StringIO,), {'flush': lambda self: sys.exit(3)})()",
+        "sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.dup(1), 'w')))\nprint(end='')",
+    ],
+)
+def test_a_stream_that_a_snippet_spoils_costs_nothing_that_was_printed(lab, code):
+    run = lab.one(f"import io, os, sys, tclab\nprint('kept')\n{code}\ntclab.show('shown')")
+    assert run.ok, run.failure
+    assert run.stdout == "kept\n"
+    assert [artifact.text for artifact in run.artifacts] == ["shown"]

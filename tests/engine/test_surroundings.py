@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+
+import pytest
+
+from tclab import machine, paths
+
+from ..lab import Lab
+
 CHECKS = """
 import subprocess, sys
 # claim: two-is-three
@@ -48,3 +60,76 @@ def test_no_variable_of_the_interpreter_strips_an_assert(lab, monkeypatch):
     assert run.failure.cause == "assertion"
     assert run.stdout == "0 False 0 []\n"
     assert [line for line in run.stderr.splitlines() if "import" in line] == []
+
+
+# --------------------------------------------------------------------------- folders
+
+#: A space, a quote, and what is only unusual.
+AWKWARD = "a b/ü'%/p"
+
+COMPILES = """
+import torch
+import torch._inductor.config as inductor
+inductor.cpp_cache_precompile_headers = False  # faster where there is one file only
+f = torch.compile(lambda x: x.sin() + 1)
+# claim: right
+assert torch.allclose(f(torch.ones(9)), torch.ones(9).sin() + 1)
+"""
+
+
+@pytest.fixture
+def awkward(tmp_path, monkeypatch) -> Lab:
+    """A project in an awkward folder, whose temporary folder is one, too."""
+    folder = tmp_path / AWKWARD
+    (folder / "tmp").mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return Lab(folder)
+
+
+@pytest.mark.skipif(not machine.has_cxx(), reason="no C++ compiler")
+def test_a_project_in_an_awkward_folder_compiles_from_cold(awkward, tmp_path):
+    run = awkward.one(COMPILES)
+    assert run.ok, run.failure
+    assert [path.name for path in (tmp_path / "users/tclab").glob("*/inductor")] == ["inductor"]
+    assert not awkward.store.cache.exists()
+
+
+def test_a_timed_snippet_has_folders_that_a_compile_takes(awkward):
+    code = "import os\nprint(os.environ['TORCHINDUCTOR_CACHE_DIR'], os.environ['TMPDIR'])"
+    cache, temporary = awkward.one(code, "alone=true").stdout.split()
+    assert paths.fits(cache + temporary)
+
+
+def test_a_function_is_explained_with_an_awkward_temporary_folder(awkward):
+    (awkward.root / "m.py").write_text("def f(x):\n    return x.sin() + 1\n")
+    arguments = ["explain", "m.py:f", "-i", "f32[8]", "-o", "r.html"]
+    code = f"import sys; from tclab.cli.command import main; sys.exit(main({arguments}))"
+    process = awkward.python(code)
+    out, err = process.communicate()
+    assert process.returncode == 0, out + err
+
+
+def test_pytorch_below_an_awkward_folder_is_reached_by_a_link(tmp_path, monkeypatch):
+    """Its headers and libraries are on every command line, too."""
+    folder = tmp_path / AWKWARD / "venv"
+    venv.create(folder, symlinks=True)
+    monkeypatch.setattr(sys, "prefix", str(folder))
+    monkeypatch.setattr(sys, "executable", str(folder / "bin/python"))
+    for _ in range(2):
+        command = [paths.python(tmp_path), "-c", "import sys, sysconfig as s; print(sys.prefix)"]
+        prefix = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        assert prefix != str(folder)
+        assert paths.fits(prefix)
+        assert os.path.samefile(prefix, folder)
+
+
+@pytest.mark.parametrize("path", ["/a b", "/a'b", '/a"b', "/a\\b", "/a\nb", "/a$b", "/a,b", "/a:b"])
+def test_what_does_not_stand_for_itself_on_a_command_line_does_not_fit(path):
+    assert not paths.fits(path)
+
+
+@pytest.mark.parametrize("path", ["/home/me/.cache/tclab", "/tmp/ü%@+=~-_", "/1/2"])
+def test_what_stands_for_itself_fits(path):
+    assert paths.fits(path)

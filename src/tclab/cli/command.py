@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from tclab import terminal
+from tclab import paths, terminal
 from tclab.cli import selection
 from tclab.cli.bench import bench
 from tclab.cli.claims import claims
@@ -82,6 +82,7 @@ for command in (list_, run, record, show, claims, explain, diff, verify_target, 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the exit status. Every known problem is one message, no traceback."""
     try:
+        paths.settle_temporary()
         status: object = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
     except click.ClickException as problem:
         problem.show()

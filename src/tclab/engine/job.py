@@ -8,14 +8,13 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from tclab import claims, imports
+from tclab import claims, imports, paths
 from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
@@ -177,7 +176,7 @@ def _share_headers(temporary: Path) -> None:
     """
     with contextlib.suppress(OSError, KeyError):
         name = "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
-        shared = Path(tempfile.gettempdir()) / name
+        shared = Path(paths.settle_temporary()) / name
         shared.mkdir(mode=0o700, exist_ok=True)
         os.symlink(shared, temporary / name)
 

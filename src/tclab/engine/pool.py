@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+from tclab import paths
 from tclab.engine import variables
 from tclab.engine.worker.protocol import JobRequest, Message
 
@@ -34,7 +35,8 @@ class Pool:
     """
 
     def __init__(self, cache: Path, warm: bool = True) -> None:
-        self.cache = cache
+        self._wanted = cache
+        self.cache = cache  # where it is, once started
         self.mode = "warm" if warm and sys.platform.startswith("linux") else "cold"
         self._process: subprocess.Popen[bytes] | None = None
         self._base: Path | None = None
@@ -57,9 +59,10 @@ class Pool:
         """Start the supervisor; its message ``ready`` comes when it is."""
         self.close()
         self.key = key
-        self._base = Path(tempfile.mkdtemp(prefix="tclab-"))
+        self._base = Path(tempfile.mkdtemp(prefix="tclab-", dir=paths.settle_temporary()))
+        self.cache = paths.for_compiles(self._wanted, self._base / "cache")
         module = "tclab.engine.worker.supervisor"
-        command = [sys.executable, "-m", module, str(self._base), self.mode]
+        command = [paths.python(self.cache), "-m", module, str(self._base), self.mode]
         with open(self._base / "log", "wb") as log:
             self._process = subprocess.Popen(
                 command,

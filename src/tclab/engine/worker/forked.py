@@ -11,6 +11,8 @@ import threading
 import types
 from typing import NoReturn
 
+from tclab import threads
+
 
 def prepare() -> None:
     """Have each process that this one forks from now on be ready for it."""
@@ -19,18 +21,7 @@ def prepare() -> None:
 
 def _begin() -> None:
     faulthandler.disable()  # the file it writes tells of the snippet's own process
-    settle_threads()
-
-
-def settle_threads() -> None:
-    """Ask PyTorch for its threads, in the one thread that a forked process has.
-
-    After a fork PyTorch makes its pool anew for whoever asks first. Two threads of the autograd
-    engine that ask at once can both find it half made, and end the process.
-    """
-    torch = sys.modules.get("torch")
-    if hasattr(torch, "get_num_threads"):  # else it is still being imported
-        torch.set_num_threads(torch.get_num_threads())
+    threads.settle()
 
 
 def leave(error: BaseException | None, file: str) -> NoReturn:

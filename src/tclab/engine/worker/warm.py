@@ -22,6 +22,7 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
+from tclab import threads
 from tclab.engine.worker import vector_isas
 
 #: Numbers that functions and classes were given for good: starting again would repeat them.
@@ -86,6 +87,7 @@ def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
     pid = os.fork()
     if pid == 0:
         try:
+            threads.settle()
             x = torch.ones(2, device="cuda", requires_grad=True)
             x.sum().backward()
             os._exit(0 if x.grad is not None and x.grad.sum().item() == 2 else 1)
