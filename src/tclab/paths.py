@@ -21,6 +21,14 @@ from tclab.errors import TclabError
 _PLAIN = re.compile(r"[\w/.+%@~=-]+")
 
 
+class NoRoom(TclabError):
+    """The temporary folder takes no more files, and why."""
+
+    def __init__(self, cause: str) -> None:
+        step = "free some space there, or name another folder: TMPDIR=FOLDER"
+        super().__init__("the temporary folder", cause, step)
+
+
 def fits(path: Path | str) -> bool:
     """Inductor's commands take this path."""
     return _PLAIN.fullmatch(str(path)) is not None
@@ -42,9 +50,7 @@ def _usual() -> str:
     try:
         return tempfile.gettempdir()
     except OSError as error:
-        cause = f"files can be written in none: {error.strerror}"
-        step = "free some space there, or name another folder: TMPDIR=FOLDER"
-        raise TclabError("the temporary folder", cause, step) from None
+        raise NoRoom(f"there is none that takes files: {error.strerror}") from None
 
 
 def for_compiles(folder: Path, otherwise: Path) -> Path:

@@ -18,5 +18,5 @@ def settle() -> None:
     engine that ask at once can both find it half made, and end the process.
     """
     torch = sys.modules.get("torch")
-    if hasattr(torch, "get_num_threads"):  # else it is still being imported
+    if torch is not None and hasattr(torch, "get_num_threads"):  # else it is still being imported
         torch.set_num_threads(torch.get_num_threads())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine import events, failures
+from tclab.engine import events, failures, pool
 from tclab.errors import TclabError
 from tclab.model import CAUSES, Run
 from tclab.snippets import read
@@ -19,6 +19,34 @@ GOOD = """
 import tclab
 print("fine")
 tclab.show("kept", name="kept")
+"""
+
+
+#: Sparse ones count for what they take, which is nothing.
+WRITES_MANY_FILES = """
+import os, tempfile, time
+with open("sparse", "wb") as file:
+    file.truncate(2**40)
+for number in range(5):
+    with open(os.path.join(tempfile.mkdtemp(), "x"), "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 2**28)
+time.sleep(60)
+"""
+
+#: Eight processes that share 60 MiB with their parent, and add some of their own.
+MANY_PROCESSES = """
+import os, time
+shared = b"x" * (60 * 2**20)
+for _ in range(8):
+    if os.fork() == 0:
+        own = b"x" * ({each} * 2**20)
+        time.sleep(2)
+        os._exit(0)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
 """
 
 
@@ -46,6 +74,10 @@ def failure(run: Run):
         ("import time\ntime.sleep(60)", "timeout=0.5", "timeout", 4, "0.5 s"),
         ("k = []\nwhile True:\n    k.append(b'x' * 10**7)", "memory=200", "memory", (4, 5), "200"),
         ("for _ in range(50):\n    print('x' * 2**20)", "", "output", None, "8 MiB"),
+        (WRITES_MANY_FILES, "timeout=60", "files", None, "1024 MiB of files"),
+        ("import tclab\nfor _ in range(9):\n  tclab.show('x' * 2**22)", "", "raised", 4, "32 MiB"),
+        ("raise OSError(28, 'No space left on device')", "", "raised", 2, "No space left"),
+        (MANY_PROCESSES.format(each=60), "memory=200", "memory", None, "200 MiB"),
         ("x = 1", "raises=ValueError", "did_not_raise", None, "ended without an error"),
         ("1 / 0", "raises=ValueError", "raised", 3, "should end with ValueError"),
         ("raise KeyboardInterrupt", "", "raised", 2, "KeyboardInterrupt"),
@@ -64,6 +96,13 @@ def test_each_fault_has_its_cause_place_and_next_step(lab, code, header, cause, 
     error = str(failures.error(run))
     assert error.startswith("snippets/t/one.py")
     assert "next: " in error
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="no /proc to read")
+def test_memory_that_processes_share_counts_once(lab):
+    run = lab.one(MANY_PROCESSES.format(each=1), "memory=200")
+    assert run.ok, run.failure
+    assert run.peak_memory > 200 * 2**20  # as every process shows it
 
 
 def test_a_deep_hang_is_located(lab):
@@ -135,6 +174,22 @@ def test_a_warm_process_that_cannot_import_torch_says_why(lab, monkeypatch, tmp_
     assert lab.one("print('fine')", warm=True).stdout == "fine\n"
     (ready,) = lab.heard(events.Warm)
     assert ready.note == "snippets run in cold processes: ImportError: libgomp is missing"
+
+
+def test_a_warm_process_that_hangs_is_done_without(lab, monkeypatch, tmp_path):
+    """A library that never comes back, in Python or below it; each run then has its own limit."""
+    (tmp_path / "torch.py").write_text("import ctypes\nctypes.PyDLL(None).sleep(60)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(pool, "_WARMING", 1.0)
+    good = lab.write("t/good", "print('fine')")
+    bad = lab.write("t/bad", "import torch", "timeout=1")
+    runs = lab.run(good, bad, warm=True)
+    assert runs["t/good"].stdout == "fine\n"
+    assert failure(runs["t/bad"]).cause == "timeout"
+    assert str(runs["t/bad"].failure.location) == "snippets/t/bad.py:3"
+    note = "".join(event.note for event in lab.heard(events.Warm))
+    assert "the warm process died; starting cold ones" in note
+    assert "torch.py" in note
 
 
 def test_no_process_at_all_is_one_clear_error(lab, monkeypatch):
@@ -451,7 +506,6 @@ def test_a_forked_process_has_its_threads_of_pytorch_before_anything_asks(lab):
         "sys.stdout.flush(); os.close(1)",
         "sys.stdout = type('Raises', (io.StringIO,), {'flush': lambda self: 1 / 0})()",
         "sys.stdout = type('Exits', (io.StringIO,), {'flush': lambda self: sys.exit(3)})()",
-        "sys.stdout = io.TextIOWrapper(io.BufferedWriter(io.FileIO(os.dup(1), 'w')))\nprint(end='')",
     ],
 )
 def test_a_stream_that_a_snippet_spoils_costs_nothing_that_was_printed(lab, code):

@@ -24,6 +24,7 @@ from tclab.scrub import plain, scrub
 from tclab.store import keys, rests
 from tclab.store.live import Lock
 
+_FULL = 4096  # bytes: a page, the least a file takes
 _KEPT_OF_TOO_MUCH = 64 * 1024  # bytes of a stream that went over its limit
 
 
@@ -71,10 +72,17 @@ class Job:
         self.number, self.folder = number, folder
         self.began = time.time_ns()
         self.source_key = keys.source_key(self.snippet)
+        try:
+            self._make_folder()
+        except OSError as error:
+            self.release()
+            raise paths.NoRoom(str(error.strerror)) from None
+
+    def _make_folder(self) -> None:
         for name in ("work", "tmp", "cache"):
-            (folder / name).mkdir(parents=True)
-        os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
-        _share_headers(folder / "tmp")
+            (self.folder / name).mkdir(parents=True)
+        os.symlink(self.plan.root.absolute() / "snippets", self.folder / "work" / "snippets")
+        _share_headers(self.folder / "tmp")
         job_file: JobFile = {
             "file": self.snippet.file,
             "path": str(self.snippet.path.parent),
@@ -82,7 +90,7 @@ class Job:
             "raises": self.snippet.raises,
             "runner": self.snippet.runner,
         }
-        (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
+        (self.folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
     def request(self, cache: Path) -> JobRequest:
         """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
@@ -95,6 +103,7 @@ class Job:
             "timeout": self.snippet.timeout,
             "memory": self.snippet.memory * 2**20,
             "output": failures.OUTPUT_LIMIT,
+            "files": failures.FILES_LIMIT,
             "cold": alone,
             "variables": own | variables.undone() if alone else own,
         }
@@ -154,7 +163,10 @@ class Job:
         fault = _text(self.folder / "fault", 1 << 20)
         failure = failures.of_job(self.snippet, ended, end, fault, int(where or 0))
         false = claims.false(judged, self.plan.here.version)
-        return failure or failures.of_claims(self.snippet, false)
+        failure = failure or failures.of_claims(self.snippet, false)
+        if _is_full(self.folder) and (failure is None or failure.cause in failures.WITHOUT_ROOM):
+            return failures.no_room(self.snippet)
+        return failure
 
     def _run(self) -> Run:
         """A run of which nothing is known yet but what makes it."""
@@ -166,6 +178,13 @@ class Job:
             seconds=0.0,
             peak_memory=0,
         )
+
+
+def _is_full(folder: Path) -> bool:
+    """No file can grow there: what a process wrote last may be lacking."""
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(folder).free < _FULL
+    return False
 
 
 def _share_headers(temporary: Path) -> None:

@@ -198,6 +198,7 @@ def is_a(error: BaseException, name: str) -> bool:
 
 #: Errors of a machine that lacks something: a part of the text, and what to do.
 _HINTS = machine.CXX_STEPS | {
+    "No space left on device": "free some space, or name a folder with more: TMPDIR=FOLDER",
     "Cannot find a working triton": "pip install the Triton that pairs with this PyTorch",
     "No module named 'triton'": "pip install the Triton that pairs with this PyTorch",
     "Found no NVIDIA driver": "add needs=cuda to its '# tclab:' line",
@@ -215,19 +216,30 @@ def _hint(error: BaseException) -> str:
 # --------------------------------------------------------------------------- artifacts
 
 
+#: Most bytes that a run shows. Pages have them in full.
+_SHOWN = 32 * 2**20
+
+
 class Collector:
-    """The sink of a run: one line of JSON an artifact, unique names, nothing private."""
+    """The sink of a run: one line of JSON an artifact, unique names, nothing private.
+
+    ValueError, at the line that shows it, for what would be too much.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._names: set[str] = set()
         self._process = os.getpid()
+        self._size = 0
 
     def __call__(self, artifact: Artifact) -> None:
         if os.getpid() != self._process:  # a process the snippet forked
             return
         data = encode(replace(artifact, name=self._unique(artifact.name)))
         line = json.dumps(scrub_data(data, _clean)).encode() + b"\n"
+        self._size += len(line)
+        if self._size > _SHOWN:
+            raise ValueError(f"a run shows at most {_SHOWN // 2**20} MiB: show less of it")
         with self._path.open("ab", buffering=0) as file:  # whole, whatever other threads show
             file.write(line)
 

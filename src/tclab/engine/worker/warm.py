@@ -16,6 +16,7 @@ import itertools
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -35,7 +36,7 @@ _threads = 1
 
 
 def warm_up() -> str:
-    """Import, compile where that is safe, restore; '' or why this process must not fork."""
+    """Import, compile where that is safe, restore; '' or why it could not."""
     global _threads
     import torch
 
@@ -51,9 +52,10 @@ def warm_up() -> str:
             state = _State()
             _compile_once()
             state.restore()
+    _end_monitors()
     gc.collect()
     gc.freeze()
-    return unsafe()
+    return ""
 
 
 def in_child() -> None:
@@ -77,7 +79,21 @@ def unsafe() -> str:
         threads = len(os.listdir("/proc/self/task"))
     except OSError:
         return ""
-    return f"it has {threads} threads" if threads > 1 else ""
+    return f"it has {threads} threads{_thread_names()}" if threads > 1 else ""
+
+
+def _thread_names() -> str:
+    """Whose they are, as far as Python knows; a library's own it does not."""
+    others = [t for t in threading.enumerate() if t is not threading.main_thread()]
+    names = [f"{t.name} ({type(t).__module__}.{type(t).__qualname__})" for t in others]
+    return ": " + ", ".join(names) if names else ", that a library started"
+
+
+def _end_monitors() -> None:
+    """Tqdm starts a thread with its first progress bar, and anew with the first one of a fork."""
+    for thread in threading.enumerate():
+        if type(thread).__module__.partition(".")[0] == "tqdm":
+            thread.exit()  # type: ignore[attr-defined]
 
 
 def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
