@@ -2,7 +2,7 @@
 # tclab: needs=cxx timeout=240
 
 import torch
-from _beliefs import DOES_NOT, VERSION, Beliefs
+from _beliefs import VERSION, Beliefs
 from torch._inductor import config
 
 beliefs = Beliefs("Numbers")
@@ -50,9 +50,17 @@ accuracy = beliefs.judge(
 assert accuracy == "holds only if it is a long sum in float32"
 
 
-def bits(**options):
-    equal = torch.equal(compiled(chain, x, **options), chain(x))
+def bits(fn=chain, **options):
+    equal = torch.equal(compiled(fn, x, **options), fn(x))
     return equal, "every bit" if equal else "other bits"
+
+
+def exact(x):
+    return (x * 2).relu() * 4  # powers of two: nothing is rounded
+
+
+def adds_a_number(x):
+    return x * 0.1 + 0.3  # eager rounds the 0.3 to bfloat16 first
 
 
 equality = beliefs.judge(
@@ -60,14 +68,20 @@ equality = beliefs.judge(
     {
         "no option is set": bits(),
         "emulate_precision_casts is set": bits(emulate_precision_casts=True),
+        "nothing in it is rounded": bits(exact),
+        "emulate_precision_casts is set, and a number is added": bits(
+            adds_a_number, emulate_precision_casts=True
+        ),
     },
 )
 if VERSION >= (2, 13):
     # claim: casts-are-emulated-on-request, torch >= 2.13
-    assert equality == "holds only if emulate_precision_casts is set"
+    assert equality == (
+        "holds only if emulate_precision_casts is set or nothing in it is rounded"
+    )
 if VERSION < (2, 12):
     # claim: casts-were-not-enough, torch < 2.12
-    assert equality == DOES_NOT
+    assert equality == "holds only if nothing in it is rounded"
 
 
 def draw():

@@ -33,6 +33,12 @@ def prints(x):
     return y.cos()
 
 
+def prints_a_list(x):
+    y = x.sin()
+    print([1, 2])
+    return y.cos()
+
+
 def traced(x):
     y = x.sin()
     torch._higher_order_ops.print("")
@@ -51,11 +57,16 @@ printing = beliefs.judge(
         "reorderable_logging_functions has it": configured(
             prints, reorderable_logging_functions={print}
         ),
+        "reorderable_logging_functions has it, and a list is printed": configured(
+            prints_a_list, reorderable_logging_functions={print}
+        ),
         "it is torch._higher_order_ops.print": tried(traced, x),
     },
 )
 # claim: print-by-default
-assert printing == "holds only if no option is set"
+assert printing == (
+    "holds only if no option is set or reorderable_logging_functions has it, and a list is printed"
+)
 
 
 @contextlib.contextmanager

@@ -1,12 +1,14 @@
 """Optimizers and schedules: a learning rate that changes.
 
-`torch.compile(optimizer.step)` makes one graph of the update. A schedule changes the learning rate
-before every step. As a Python number it is guarded: for SGD each value compiles again, until the
-limit; Adam's becomes an input at the second. Held in a tensor it is an input at once.
+`torch.compile(optimizer.step)` makes one graph of the update, but not of a fused one. A schedule
+changes the learning rate before every step. As a Python number it is guarded: for SGD, and for
+AdamW with `foreach`, its default on a GPU, each value compiles again, until the limit; that of
+AdamW's loop becomes an input at the second. Held in a tensor it is an input at once.
 """
 # tclab: timeout=180
 
 import copy
+from functools import partial
 
 import torch
 
@@ -45,14 +47,22 @@ def difference(kind, rate):
 
 
 SGD, ADAM = torch.optim.SGD, torch.optim.AdamW
-rows = [
-    (kind.__name__, held, *difference(kind, rate))
-    for kind in (SGD, ADAM)
-    for held, rate in (("a number", 0.01), ("a tensor", torch.tensor(0.01)))
-]
+KINDS = {
+    "SGD": partial(SGD, foreach=False),
+    "AdamW": partial(ADAM, foreach=False),
+    "AdamW, foreach": partial(ADAM, foreach=True),
+    "AdamW, fused": partial(ADAM, fused=True),
+}
+RATES = {"a number": 0.01, "a tensor": torch.tensor(0.01)}
+TRIED = [(name, held) for name in KINDS for held in RATES if held == "a number" or ", " not in name]
+rows = [(name, held, *difference(KINDS[name], RATES[held])) for name, held in TRIED]
 graphs = {row[:2]: row[2] for row in rows}
 # claim: a-number-compiles-again-and-again
 assert torch._dynamo.config.recompile_limit <= graphs["SGD", "a number"] < STEPS
+# claim: foreach-compiles-again-and-again
+assert torch._dynamo.config.recompile_limit <= graphs["AdamW, foreach", "a number"] < STEPS
+# claim: a-fused-step-is-not-one-graph
+assert graphs["AdamW, fused", "a number"] != 1
 # claim: adams-number-becomes-an-input
 assert graphs["AdamW", "a number"] == 2
 # claim: a-tensor-compiles-once

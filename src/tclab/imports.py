@@ -12,13 +12,12 @@ import contextlib
 import json
 import os
 import sys
-import sysconfig
 from collections.abc import Iterator
 from pathlib import Path
 
 _TCLAB = os.path.join(os.path.dirname(__file__), "")
-_KINDS = ("stdlib", "platstdlib", "purelib", "platlib")
-_LIBRARIES = tuple(os.path.join(sysconfig.get_path(kind), "") for kind in _KINDS)
+_STANDARD = os.path.join(os.path.dirname(os.__file__), "")
+_INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
 
 
 def report_at_exit() -> None:
@@ -49,7 +48,8 @@ def _files() -> set[str]:
 
 
 def _counts(file: str) -> bool:
-    return file.startswith(_TCLAB) or not file.startswith(_LIBRARIES)
+    library = file.startswith(_STANDARD) or any(folder in file for folder in _INSTALLED)
+    return file.startswith(_TCLAB) or not library
 
 
 def reported(folder: Path) -> set[Path]:

@@ -7,6 +7,7 @@ it, and where it was written. A browser types each query and reads the results.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,23 @@ def first_pages(tab: Any, query: str) -> list[str]:
         "found => found.map(link => new URL(link.href).pathname.slice(1))"
     )
     return list(dict.fromkeys(links))[:FIRST]
+
+
+@pytest.mark.browser
+def test_no_word_of_the_site_ends_in_an_error(tab, address: str, site: Path) -> None:
+    """Each is looked for as the beginning of a word, so one that is nowhere may be asked for."""
+    index = json.loads((site / "search/search_index.json").read_text(encoding="utf-8"))
+    prose = " ".join(entry["title"] for entry in index["docs"])
+    words = sorted({word.lower() for word in re.findall(r"[A-Za-z]{4,}", prose)})
+    opened = tab()
+    opened.add_init_script(COUNTED)
+    opened.goto(f"{address}/index.html", wait_until="networkidle")
+    opened.locator("input.md-search__input").focus()
+    first_pages(opened, "compile")
+    opened.on("console", lambda said: opened.problems.append(said.text))
+    some = words[:: max(1, len(words) // 60)]
+    assert [word for word in some if not first_pages(opened, word)] == []
+    assert first_pages(opened, "training") != [] and opened.problems == []
 
 
 @pytest.mark.browser

@@ -114,7 +114,7 @@ def test_a_word_is_listed_once_a_page_and_on_few_pages() -> None:
 
 def ask(tab, words: str, page: str = "") -> Any:
     """Type into the search; the results, those on `page` if it is given."""
-    tab.keyboard.press("/")
+    tab.locator("input.md-search__input").focus()  # a key would lead elsewhere, were it too early
     tab.keyboard.type(words, delay=20)
     results = tab.locator(f".md-search-result__link[href*='{page}']")
     results.first.wait_for(state="attached")

@@ -21,7 +21,7 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
-def wait_for(condition: Callable[[], bool], what: str, seconds: float = 180) -> None:
+def wait_for(condition: Callable[[], bool], what: str, seconds: float = 600) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"waited in vain for {what}"
@@ -46,7 +46,7 @@ def served(project):
             try:
                 with urllib.request.urlopen(f"http://{address}/", timeout=60) as answer:
                     return answer.read().decode()
-            except (urllib.error.URLError, ConnectionError):
+            except (urllib.error.URLError, ConnectionError, TimeoutError):
                 return ""
 
         try:

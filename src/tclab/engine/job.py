@@ -19,9 +19,9 @@ from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
 from tclab.engine.worker.protocol import End, Ended, JobFile, JobRequest
-from tclab.model import Artifact, Claim, Failure, Run, Snippet, decode
+from tclab.model import Artifact, Claim, Failure, Run, Snippet, Source, decode
 from tclab.scrub import plain, scrub
-from tclab.store import keys, rests
+from tclab.store import keys, rests, sources
 from tclab.store.live import Lock
 
 _FULL = 4096  # bytes: a page, the least a file takes
@@ -47,6 +47,7 @@ class Job:
     folder: Path = field(default_factory=Path)
     began: int = 0  # ns since the epoch
     source_key: str = ""  # of the files as they were then
+    sources: tuple[Source, ...] = ()
 
     @property
     def name(self) -> str:
@@ -72,6 +73,7 @@ class Job:
         self.number, self.folder = number, folder
         self.began = time.time_ns()
         self.source_key = keys.source_key(self.snippet)
+        self.sources = sources.of_snippet(self.snippet)
         try:
             self._make_folder()
         except OSError as error:
@@ -177,6 +179,7 @@ class Job:
             provenance=self.plan.here,
             seconds=0.0,
             peak_memory=0,
+            sources=self.sources,
         )
 
 

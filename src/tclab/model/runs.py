@@ -110,6 +110,25 @@ class Provenance:
         return Version.of(self.torch)
 
 
+@kind("source")
+@dataclass(frozen=True)
+class Source:
+    """Where recorded data that a run read was measured, or made. Empty text: it does not say."""
+
+    kind: ClassVar[str]
+    torch: str
+    triton: str = ""
+    gpu: str = ""  # where it was measured
+    cpu: str = ""
+    target: str = ""  # the GPU that it was made for, on a machine without one
+    dates: tuple[str, ...] = ()  # ISO days, UTC, in order
+
+    @property
+    def version(self) -> Version:
+        """PyTorch's version, to be compared."""
+        return Version.of(self.torch)
+
+
 @kind("failure")
 @dataclass(frozen=True)
 class Failure:
@@ -153,10 +172,18 @@ class Run:
     raised: str = ""  # the declared error's text, where the snippet declares one
     claims: tuple[Claim, ...] = ()
     rests_on: Mapping[str, str] = field(default_factory=dict)  # imported file → digest
+    sources: tuple[Source, ...] = ()  # of the recordings that it read
 
     @property
     def ok(self) -> bool:
         return self.failure is None
+
+    @property
+    def measured(self) -> tuple[Source, ...]:
+        """Where its figures were measured: the recordings that it read, else what made it."""
+        made = self.provenance
+        own = Source(made.torch, made.triton, made.gpu, made.cpu, dates=(made.date[:10],))
+        return self.sources or (own,)
 
     def artifact(self, name: str) -> Artifact:
         """The artifact called `name`; KeyError names those there are."""

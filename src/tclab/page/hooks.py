@@ -226,6 +226,8 @@ def on_post_build(config: MkDocsConfig) -> None:
     words = [by_url[url] for url in build.order if url in by_url]
     names.write(Path(config.site_dir, "search"), words, build.concordance())
     twins.write(Path(config.site_dir), build.book, listed(build.listed), about(config))
+    if not theme.mend_search(Path(config.site_dir)):
+        log.warning("Material's search has another lunr: see `mend_search` in tclab/page/site")
     for line in changed_names(words, build):
         log.info(line)
     fragments.sweep()

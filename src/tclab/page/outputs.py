@@ -216,9 +216,9 @@ def _figure(
 
 def label(run: Run) -> str:
     """A run's tab: its device and its PyTorch."""
-    machine = run.provenance
-    device = _short_gpu(machine.gpu) if machine.gpu else "CPU"
-    return f"{device} · torch {machine.version.public}"
+    first = run.measured[0]
+    device = _short_gpu(first.gpu) if first.gpu else "CPU"
+    return f"{device} · torch {first.version.public}"
 
 
 def _short_gpu(name: str) -> str:

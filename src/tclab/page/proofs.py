@@ -18,6 +18,8 @@ _WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before Py
 
 #: Of a sentence whose claim no machine has run: a page says so of the snippet (`awaited`).
 _NOT_RUN = "asserted, not yet recorded"
+#: Of a sentence about versions of PyTorch of which the site shows no run.
+_NOT_REACHED = "not run here"
 
 
 def problems(book: Book) -> list[PageError]:
@@ -82,7 +84,8 @@ def _marked(sentence: Sentence, words: str, url: str, book: Book) -> str:
     marks = [_mark(sentence, url, book, name, claim) for name, claim in sentence.claims]
     snippets = ((book.snippet(name, str(sentence)), claim) for name, claim in sentence.claims)
     clauses = [only(_claim(sentence, snippet, claim)) for snippet, claim in snippets]
-    missing = [_NOT_RUN for name, _ in sentence.claims if not book.runs.get(name)]
+    missing = [_NOT_RUN if not book.runs.get(name) else _NOT_REACHED
+               for (name, _), mark in zip(sentence.claims, marks) if not mark]  # fmt: skip
     notes = dict.fromkeys(filter(None, [*clauses, *missing]))
     note = f" ({'; '.join(notes)})" if notes else ""
     return f'<span class="tclab-sentence">{words}{note}</span>{"".join(marks)}'
@@ -100,10 +103,12 @@ def _claim(sentence: Sentence, snippet: Snippet, name: str) -> Claim:
 
 
 def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) -> str:
-    """The link from a sentence to the line that proves it."""
+    """The link from a sentence to the line that proves it; '' where no run came to it."""
     snippet = book.snippet(name, str(sentence))
     claim = _claim(sentence, snippet, claim_name)
     runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
+    if not runs:
+        return ""
     places = "; ".join(dict.fromkeys(map(verdict.made_on, runs)))
     title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {places}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
@@ -138,7 +143,8 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
 def number(value: Value, book: Book) -> Html:
     """A value as a number with its unit, which says where it was measured when pointed at."""
     run = _run(value, book)
-    title = f"snippets/{run.snippet}.py, {verdict.made_on(run)}, {run.provenance.date}"
+    days = " and ".join(sorted({day for source in run.measured for day in source.dates}))
+    title = f"snippets/{run.snippet}.py, {verdict.made_on(run)}, {days}"
     return tag("span", esc(number_text(value, book)), class_="tclab-number", title=title)
 
 

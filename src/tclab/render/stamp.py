@@ -8,7 +8,7 @@ from tclab.render.escape import Html, esc, markup, one_line, tag
 from tclab.render.options import commit_url
 
 if TYPE_CHECKING:
-    from tclab.model import Provenance, Run
+    from tclab.model import Provenance, Run, Source
 
 
 def seconds(value: float) -> str:
@@ -39,8 +39,21 @@ def made_by(made: Provenance) -> list[str]:
     return [one_line(p) for p in (_torch(made), triton, device(made), made.date) if p]
 
 
+def _source(source: Source) -> str:
+    """`rows recorded on NVIDIA H200, PyTorch 2.11.0+cu130, Triton 3.6.0, 2026-11-21`."""
+    made_for = f" for {source.target}" if source.target else ""
+    where = f"rows recorded{made_for} on {source.gpu or source.cpu or 'a CPU'}"
+    triton = f"Triton {source.triton}" if source.triton else ""
+    parts = (where, f"PyTorch {source.torch}", triton, " and ".join(source.dates))
+    return one_line(", ".join(filter(None, parts)))
+
+
 def pieces(run: Run) -> list[str]:
     """The stamp's parts as text."""
+    if run.sources:
+        by = "this build" if run.environment == "here" else run.environment
+        first, *rest = map(_source, run.sources)
+        return [one_line(f"computed by {by} from {first}"), *rest, seconds(run.seconds)]
     return [*made_by(run.provenance), seconds(run.seconds), one_line(origin(run))]
 
 
@@ -48,7 +61,7 @@ def html(run: Run) -> Html:
     """One line; the commit links to PyTorch's repository."""
     first, *rest = map(esc, pieces(run))
     url = commit_url(run.provenance.torch_git)
-    if url:
+    if url and not run.sources:
         link = tag("a", esc(run.provenance.torch_git[:7]), href=url, rel="noopener")
         version = one_line(f"PyTorch {run.provenance.torch}")
         first = markup("{} ({})", esc(version), link)

@@ -14,6 +14,8 @@ from tclab.page.prose.markdown import MarkdownText
 FUNCTIONS = ("snippet", "awaited", "code", "show", "stdout", "entries", "calls", "verdicts")
 #: Those of them that put its source on the page.
 LISTING = ("snippet", "awaited", "code")
+#: And those that put its title and caption there.
+CAPTIONED = ("snippet", "awaited")
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,8 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
     if function not in uses.FUNCTIONS or not call.args:
         return
     snippet = book.all[ast.literal_eval(call.args[0])]
+    if function in uses.CAPTIONED:
+        yield from (*snippet.caption.split("\n"), "")
     if function in uses.LISTING:
         yield from _fenced(snippet.source, "python")
     for run in book.runs.get(snippet.name, ()) if function != "code" else ():
@@ -132,7 +134,9 @@ def _shown(artifact: Artifact) -> list[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    head = [name or " " for name in table.columns]
+    units = (*table.units, *[""] * len(table.columns))
+    names = zip(table.columns, units)
+    head = [f"{name} ({unit})" if unit else name or " " for name, unit in names]
     for row in (head, ["---"] * len(head), *cells(table)):
         yield f"| {' | '.join(map(_cell, row))} |"
 
