@@ -45,7 +45,7 @@ x = torch.randn(2, 4)
 wrapped(x)
 
 state = wrapped.state_dict()
-without_the_prefix = {name.removeprefix("_orig_mod."): tensor for name, tensor in state.items()}
+without_the_prefix = {name.replace("_orig_mod.", ""): tensor for name, tensor in state.items()}
 rows = [
     ("torch.compile(m)", "m", loads(wrapped.state_dict(), Net())),
     ("m", "torch.compile(m)", loads(Net().state_dict(), torch.compile(Net()))),

@@ -162,3 +162,21 @@ def test_a_file_beside_it_that_nobody_imports_is_not_read(lab):
     os.mkfifo(lab.root / "snippets/t/unrelated.py")  # reading it would never end
     snippet = lab.write("t/one", 'print("ran")')
     assert lab.run(snippet)["t/one"].stdout == "ran\n"
+
+
+def test_what_a_compiler_wrote_and_loaded_does_not_count(lab):
+    """Inductor's modules lie in the store, which may lie in the project."""
+    cache = lab.root / ".tclab/cache"
+    cache.mkdir(parents=True)
+    snippet = lab.write(
+        "t/one",
+        f"""
+        import sys
+        open({str(cache / "generated.py")!r}, "w").write("value = 2")
+        sys.path.insert(0, {str(cache)!r})
+        import generated
+        """,
+    )
+    assert lab.run(snippet)["t/one"].ok
+    assert [name for name in lab.plan().live(snippet).run().rests_on if "cache" in name] == []
+    assert lab.plan().live(snippet).state == "fresh"

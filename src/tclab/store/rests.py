@@ -38,17 +38,21 @@ def of_run(
 ) -> dict[str, str]:
     """What a run rests on whose processes imported `imported`; nothing where none left a list.
 
-    `package` is from before the run. A file of the project that changed since the run `began`
-    (ns since the epoch) gets no digest, so that what is edited meanwhile makes the run stale.
+    `package` is from before the run. Of the project's files those count that lie in the snippet's
+    folder and those that it says it reads: what a compiler wrote and loaded does not. One that
+    changed since the run `began` (ns since the epoch) gets no digest, so that what is edited
+    meanwhile makes the run stale.
     """
-    root = _root(snippet)
+    root, folder = _root(snippet), snippet.path.resolve().parent
     files = {_name(path, root): path for path in imported}
     if not files:
         return {}
-    files |= {_name(path.resolve(), root): path for path in snippet.includes}
-    code = {name for name in package if name in files or name.startswith(_FLOOR)}
-    local = {name: path for name, path in files.items() if name and is_local(name)}
-    digests = {name: _digest_before(began, path) for name, path in local.items()}
+    own = {name: path for name, path in files.items() if path.is_relative_to(folder)}
+    own |= {_name(path.resolve(), root): path for path in snippet.includes}
+    code = {name for name in package if name in files.keys() | own or name.startswith(_FLOOR)}
+    digests = {
+        name: _digest_before(began, path) for name, path in own.items() if name and is_local(name)
+    }
     return dict(sorted((digests | {name: package[name] for name in code}).items()))
 
 
