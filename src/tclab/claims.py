@@ -17,11 +17,12 @@ with or try there: inside a function they might be traced by Dynamo, and change 
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from types import TracebackType
+from types import CodeType, TracebackType
 
 from tclab.errors import SnippetError
 from tclab.model import Claim, Clause, Version, source_lines
@@ -80,11 +81,15 @@ def _statements(tree: ast.AST) -> Iterator[ast.Assert]:
 
 
 class Register:
-    """Notes how often each claim was reached, and the message of those that did not hold."""
+    """Notes how often each claim was reached, and the message of those that did not hold.
+
+    In a process that the file forks, which proves nothing of a run, they are plain asserts.
+    """
 
     def __init__(self) -> None:
         self.reached: Counter[str] = Counter()
         self.broken: dict[str, str] = {}
+        self.process = os.getpid()
 
     def __call__(self, name: str) -> _Reached:
         """What stands around the assert of this name."""
@@ -107,7 +112,7 @@ class _Reached:
         error: BaseException | None,
         _: TracebackType | None,
     ) -> bool:
-        if isinstance(error, AssertionError):
+        if isinstance(error, AssertionError) and os.getpid() == self.register.process:
             self.register.broken.setdefault(self.name, str(error))
             return True
         return False
@@ -117,6 +122,11 @@ def register_in(tree: ast.Module, claims: tuple[Claim, ...]) -> None:
     """Put each claim's assert into a block of the register; changes the file's syntax."""
     _Blocks({claim.line: claim.name for claim in claims}).visit(tree)
     ast.fix_missing_locations(tree)
+
+
+def compiled(tree: ast.Module, file: str) -> CodeType:
+    """The code of a file, its asserts included however this Python was started."""
+    return compile(tree, file, "exec", dont_inherit=True, optimize=0)
 
 
 def judged(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine import events, failures
+from tclab.engine import events, failures, pool
 from tclab.errors import TclabError
 from tclab.model import CAUSES, Run
 from tclab.snippets import read
@@ -19,6 +19,34 @@ GOOD = """
 import tclab
 print("fine")
 tclab.show("kept", name="kept")
+"""
+
+
+#: Sparse ones count for what they take, which is nothing.
+WRITES_MANY_FILES = """
+import os, tempfile, time
+with open("sparse", "wb") as file:
+    file.truncate(2**40)
+for number in range(5):
+    with open(os.path.join(tempfile.mkdtemp(), "x"), "wb") as file:
+        os.posix_fallocate(file.fileno(), 0, 2**28)
+time.sleep(60)
+"""
+
+#: Eight processes that share 60 MiB with their parent, and add some of their own.
+MANY_PROCESSES = """
+import os, time
+shared = b"x" * (60 * 2**20)
+for _ in range(8):
+    if os.fork() == 0:
+        own = b"x" * ({each} * 2**20)
+        time.sleep(2)
+        os._exit(0)
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
 """
 
 
@@ -46,6 +74,10 @@ def failure(run: Run):
         ("import time\ntime.sleep(60)", "timeout=0.5", "timeout", 4, "0.5 s"),
         ("k = []\nwhile True:\n    k.append(b'x' * 10**7)", "memory=200", "memory", (4, 5), "200"),
         ("for _ in range(50):\n    print('x' * 2**20)", "", "output", None, "8 MiB"),
+        (WRITES_MANY_FILES, "timeout=60", "files", None, "1024 MiB of files"),
+        ("import tclab\nfor _ in range(9):\n  tclab.show('x' * 2**22)", "", "raised", 4, "32 MiB"),
+        ("raise OSError(28, 'No space left on device')", "", "raised", 2, "No space left"),
+        (MANY_PROCESSES.format(each=60), "memory=200", "memory", None, "200 MiB"),
         ("x = 1", "raises=ValueError", "did_not_raise", None, "ended without an error"),
         ("1 / 0", "raises=ValueError", "raised", 3, "should end with ValueError"),
         ("raise KeyboardInterrupt", "", "raised", 2, "KeyboardInterrupt"),
@@ -76,6 +108,13 @@ def test_of_a_long_message_the_beginning_and_the_end_are_told(lab):
     assert "OSError: first\n" in error
     assert "… 973 lines …" in error
     assert "\nld: No space left on device\nlast\n  next: free some space in the store" in error
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="no /proc to read")
+def test_memory_that_processes_share_counts_once(lab):
+    run = lab.one(MANY_PROCESSES.format(each=1), "memory=200")
+    assert run.ok, run.failure
+    assert run.peak_memory > 200 * 2**20  # as every process shows it
 
 
 def test_a_deep_hang_is_located(lab):
@@ -147,6 +186,22 @@ def test_a_warm_process_that_cannot_import_torch_says_why(lab, monkeypatch, tmp_
     assert lab.one("print('fine')", warm=True).stdout == "fine\n"
     (ready,) = lab.heard(events.Warm)
     assert ready.note == "snippets run in cold processes: ImportError: libgomp is missing"
+
+
+def test_a_warm_process_that_hangs_is_done_without(lab, monkeypatch, tmp_path):
+    """A library that never comes back, in Python or below it; each run then has its own limit."""
+    (tmp_path / "torch.py").write_text("import ctypes\nctypes.PyDLL(None).sleep(60)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(pool, "_WARMING", 1.0)
+    good = lab.write("t/good", "print('fine')")
+    bad = lab.write("t/bad", "import torch", "timeout=1")
+    runs = lab.run(good, bad, warm=True)
+    assert runs["t/good"].stdout == "fine\n"
+    assert failure(runs["t/bad"]).cause == "timeout"
+    assert str(runs["t/bad"].failure.location) == "snippets/t/bad.py:3"
+    note = "".join(event.note for event in lab.heard(events.Warm))
+    assert "the warm process died; starting cold ones" in note
+    assert "torch.py" in note
 
 
 def test_no_process_at_all_is_one_clear_error(lab, monkeypatch):
@@ -385,3 +440,108 @@ def test_a_broken_file_is_one_clear_error(lab):
     path.write_bytes(b'"""\xff"""')
     with pytest.raises(SnippetError, match=r"snippets/t/x\.py: cannot be read"):
         read(path, lab.root)
+
+
+# --------------------------------------------------------------------------- forked processes
+
+#: Forks a process that returns from the file's end, as its parent then does.
+FORKS = """
+import os, sys, tclab
+pid = os.fork()
+if pid:
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("both", "cause", "line", "stdout"),
+    [
+        ("print('end')", None, None, "end\n0\nend\n"),
+        ("assert pid", None, None, "1\n"),
+        ("# claim: a-parent\nassert pid", None, None, "1\n"),
+        ("# claim: a-child\nassert pid == 0", "assertion", 8, "0\n"),
+        ("pid or sys.exit(7)", None, None, "7\n"),
+        ("pid or sys.exit('bye')", None, None, "1\n"),
+        ("pid or os.abort()", None, None, "-6\n"),
+        ("tclab.show('x')\nif pid: os._exit(3)", "exit", None, "0\n"),
+        ("if pid: os.kill(os.getpid(), 11)", "signal", None, "0\n"),
+        ("if not pid: 1 / 0\nos._exit(5)", "exit", None, "1\n"),
+        ("import atexit\natexit.register(print, 'bye')", None, None, "bye\n0\nbye\n"),
+    ],
+)
+def test_a_process_that_the_snippet_forks_ends_no_run(lab, both, cause, line, stdout):
+    """It ends as Python would end it; the run is its parent's, however that ends."""
+    run = lab.one(FORKS + both)
+    assert (run.failure and run.failure.cause) == cause, run.failure
+    assert run.stdout == stdout
+    assert all(claim.reached == 1 for claim in run.claims)
+    if line:
+        assert run.failure.location.line == line
+    assert "tclab" not in run.stderr
+
+
+def test_an_end_that_another_process_wrote_does_not_hide_how_it_died(lab):
+    code = """
+    import os, pathlib
+    end = '{"ended": "returned", "reached": {}, "broken": {}}'
+    pathlib.Path(os.environ["TCLAB_JOB"], "end.json").write_text(end)
+    os.kill(os.getpid(), 11)
+    """
+    assert "SIGSEGV" in failure(lab.one(code)).message
+
+
+FORKS_PROCESSES_WITH_THREADS = """
+import os, signal, threading
+import torch
+
+x = torch.ones(1 << 17)
+gate = threading.Barrier(6)
+
+def ask():
+    gate.wait()
+    x.sin()
+
+def child():
+    signal.alarm(30)
+    threading.excepthook = lambda _: os._exit(9)
+    askers = [threading.Thread(target=ask) for _ in range(6)]
+    for thread in askers: thread.start()
+    for thread in askers: thread.join()
+    os._exit(0)
+
+def status():
+    pid = os.fork()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if pid else child()
+
+torch.set_num_threads(2)
+print({status() for _ in range(40)})
+"""
+
+
+def test_threads_of_a_forked_process_do_not_race_for_pytorchs_pool(lab):
+    """Where nobody asked for it before them, half of these processes die of "Invalid thread pool!"
+    (PyTorch 2.13, and 2.15 more often).
+    """
+    assert lab.one(FORKS_PROCESSES_WITH_THREADS).stdout == "{0}\n"
+
+
+# --------------------------------------------------------------------------- streams
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "sys.stdout = io.StringIO()",
+        "sys.stdout = None",
+        "sys.stdout = sys.stderr = sys.__stdout__ = None",
+        "sys.stdout.close()",
+        "sys.stdout.flush(); os.close(1)",
+        "sys.stdout = type('Raises', (io.StringIO,), {'flush': lambda self: 1 / 0})()",
+        "sys.stdout = type('Exits', (io.StringIO,), {'flush': lambda self: sys.exit(3)})()",
+    ],
+)
+def test_a_stream_that_a_snippet_spoils_costs_nothing_that_was_printed(lab, code):
+    run = lab.one(f"import io, os, sys, tclab\nprint('kept')\n{code}\ntclab.show('shown')")
+    assert run.ok, run.failure
+    assert run.stdout == "kept\n"
+    assert [artifact.text for artifact in run.artifacts] == ["shown"]

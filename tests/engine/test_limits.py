@@ -14,8 +14,9 @@ from tclab.engine.worker import limits
 
 PARENT = """
 import subprocess, sys
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"],
-                         start_new_session=True)
+child = subprocess.Popen([sys.executable, "-c", "import time; print(flush=True); time.sleep(60)"],
+                         start_new_session=True, stdout=subprocess.PIPE)
+child.stdout.readline()
 print(child.pid, flush=True)
 child.wait()
 """

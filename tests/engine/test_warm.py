@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -135,7 +136,7 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     import json, os, sys, threading
     from tclab.engine.worker import warm
     import torch
-    note = warm.warm_up()
+    note = warm.warm_up() or warm.unsafe()
     tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     files = [os.path.realpath(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")]
     print(json.dumps([note, tasks, threading.active_count(), torch.cuda.is_initialized(),
@@ -146,6 +147,36 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
     assert json.loads(out.stdout.splitlines()[-1]) == ["", 1, 1, False, []]
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc to count threads in")
+def test_a_thread_that_forbids_forks_is_named_and_a_progress_bars_is_ended(tmp_path):
+    code = """
+    import threading
+    from tclab.engine.worker import warm
+
+    class TMonitor(threading.Thread):
+        __module__ = "tqdm._monitor"  # as tqdm has it
+        def __init__(self):
+            super().__init__(daemon=True)
+            self.was_killed = threading.Event()
+        def run(self):
+            self.was_killed.wait()
+        def exit(self):
+            self.was_killed.set()
+            self.join()
+
+    TMonitor().start()
+    warm._end_monitors()
+    print(warm.unsafe())
+    threading.Thread(target=threading.Event().wait, name="waits", daemon=True).start()
+    print(warm.unsafe())
+    """
+    env = variables.variables(cache(tmp_path)) | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    assert out.stdout == "\nit has 2 threads: waits (threading.Thread)\n"
 
 
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")

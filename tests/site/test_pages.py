@@ -110,7 +110,7 @@ def test_no_fence_meant_to_run_is_passed_over(page: str) -> None:
 def test_every_other_python_fence_runs(page: str) -> None:
     """A plain example in prose is a claim too: it must at least run on its own."""
     for example in examples(page, executed=False):
-        code = compile(str(example.parsed), f"{page}:{example.line}", "exec")
+        code = compile(str(example.parsed), f"{page}:{example.line}", "exec", optimize=0)
         exec(code, {"__name__": "__example__"})
 
 

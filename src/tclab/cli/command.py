@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from tclab import files, streams, terminal
+from tclab import files, paths, streams, terminal
 from tclab.cli import selection
 from tclab.cli.bench import bench
 from tclab.cli.claims import claims
@@ -95,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _main(arguments: Sequence[str]) -> int:
     try:
+        paths.settle_temporary()
         status: object = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
     except click.ClickException as problem:
         problem.show()

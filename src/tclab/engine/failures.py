@@ -10,10 +10,14 @@ from dataclasses import replace
 from tclab.engine.worker.protocol import End, Ended, Stopped
 from tclab.errors import RunFailed
 from tclab.model import Claim, Failure, Run, Snippet, SourceLine, source_lines
+from tclab.paths import NoRoom
 from tclab.scrub import plain, scrub
 
 #: Most bytes of stdout, and of stderr.
 OUTPUT_LIMIT = 8 * 2**20
+
+#: Most bytes of the files in a run's own folders: it works in one, and has one for temporary files.
+FILES_LIMIT = 2**30
 
 # Lines of a message that are told; what went wrong stands in the first or in the last.
 _BEGINNING, _END = 15, 15
@@ -60,7 +64,7 @@ def of_job(
     if ended["limit"]:
         failure = _failure(snippet, ended["limit"], _limit_text(snippet, ended), fault=fault)
         return replace(failure, location=_at(snippet, line) or failure.location)
-    if end is None:
+    if end is None or ended["status"] != 0:
         return _vanished(snippet, ended["status"], fault)
     if end["ended"] == "as declared":
         return None
@@ -95,6 +99,16 @@ def of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
     return Failure("assertion", "; ".join(texts), _at(snippet, broken[0].line), "", step)
 
 
+#: How a run may end whose process could not write any more.
+WITHOUT_ROOM = ("exit", "worker", "artifact")
+
+
+def no_room(snippet: Snippet) -> Failure:
+    """The disk was full at the end of the run."""
+    why = NoRoom("no space is left on its disk")
+    return replace(_failure(snippet, "files", f"{why.place}: {why.cause}"), next_step=why.next_step)
+
+
 def lost(snippet: Snippet, log: str) -> Failure:
     """The engine's own process died under the snippet."""
     message = "the process that starts snippets died while this one ran"
@@ -111,6 +125,7 @@ _STEPS = {
     "timeout": "make it quicker, or give it more in its header: # tclab: timeout=SECONDS",
     "memory": "make it smaller, or give it more in its header: # tclab: memory=MIB",
     "output": "print less: the limit is 8 MiB of stdout and of stderr",
+    "files": "write less: the limit is 1 GiB of files in the folders of a run",
     "did_not_raise": "mend the snippet, or take raises= out of its header",
     "artifact": "show only what tclab.show takes; nothing else may write into the run's folder",
     "worker": "run it again; should it repeat, look for what it does to its parent process",
@@ -130,6 +145,7 @@ def _limit_text(snippet: Snippet, ended: Ended) -> str:
         "timeout": f"still running after its {snippet.timeout:g} s",
         "memory": f"held {ended['peak'] / 2**20:.0f} MiB, over its {snippet.memory} MiB",
         "output": f"wrote more than {OUTPUT_LIMIT // 2**20} MiB of output",
+        "files": f"wrote more than {FILES_LIMIT // 2**20} MiB of files",
     }[ended["limit"]]
 
 

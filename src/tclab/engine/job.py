@@ -8,14 +8,13 @@ import json
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from tclab import claims, imports
+from tclab import claims, imports, paths
 from tclab.engine import failures, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
@@ -25,6 +24,7 @@ from tclab.scrub import plain, scrub
 from tclab.store import keys, rests, sources
 from tclab.store.live import Lock
 
+_FULL = 4096  # bytes: a page, the least a file takes
 _KEPT_OF_TOO_MUCH = 64 * 1024  # bytes of a stream that went over its limit
 
 
@@ -74,10 +74,17 @@ class Job:
         self.began = time.time_ns()
         self.source_key = keys.source_key(self.snippet)
         self.sources = sources.of_snippet(self.snippet)
+        try:
+            self._make_folder()
+        except OSError as error:
+            self.release()
+            raise paths.NoRoom(str(error.strerror)) from None
+
+    def _make_folder(self) -> None:
         for name in ("work", "tmp", "cache"):
-            (folder / name).mkdir(parents=True)
-        os.symlink(self.plan.root.absolute() / "snippets", folder / "work" / "snippets")
-        _share_headers(folder / "tmp")
+            (self.folder / name).mkdir(parents=True)
+        os.symlink(self.plan.root.absolute() / "snippets", self.folder / "work" / "snippets")
+        _share_headers(self.folder / "tmp")
         job_file: JobFile = {
             "file": self.snippet.file,
             "path": str(self.snippet.path.parent),
@@ -85,7 +92,7 @@ class Job:
             "raises": self.snippet.raises,
             "runner": self.snippet.runner,
         }
-        (folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
+        (self.folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
     def request(self, cache: Path) -> JobRequest:
         """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
@@ -98,6 +105,7 @@ class Job:
             "timeout": self.snippet.timeout,
             "memory": self.snippet.memory * 2**20,
             "output": failures.OUTPUT_LIMIT,
+            "files": failures.FILES_LIMIT,
             "cold": alone,
             "variables": own | variables.undone() if alone else own,
         }
@@ -157,7 +165,10 @@ class Job:
         fault = _text(self.folder / "fault", 1 << 20)
         failure = failures.of_job(self.snippet, ended, end, fault, int(where or 0))
         false = claims.false(judged, self.plan.here.version)
-        return failure or failures.of_claims(self.snippet, false)
+        failure = failure or failures.of_claims(self.snippet, false)
+        if _is_full(self.folder) and (failure is None or failure.cause in failures.WITHOUT_ROOM):
+            return failures.no_room(self.snippet)
+        return failure
 
     def _run(self) -> Run:
         """A run of which nothing is known yet but what makes it."""
@@ -172,6 +183,13 @@ class Job:
         )
 
 
+def _is_full(folder: Path) -> bool:
+    """No file can grow there: what a process wrote last may be lacking."""
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(folder).free < _FULL
+    return False
+
+
 def _share_headers(temporary: Path) -> None:
     """Let a cold process find the C++ headers that PyTorch precompiled once for all.
 
@@ -180,7 +198,7 @@ def _share_headers(temporary: Path) -> None:
     """
     with contextlib.suppress(OSError, KeyError):
         name = "torchinductor_" + re.sub(r'[\\/:*?"<>|]', "_", getpass.getuser())
-        shared = Path(tempfile.gettempdir()) / name
+        shared = Path(paths.settle_temporary()) / name
         shared.mkdir(mode=0o700, exist_ok=True)
         os.symlink(shared, temporary / name)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tclab import machine
+from tclab import machine, paths
 from tclab.engine import variables
 from tclab.errors import StoreError
 from tclab.model import Run, Snippet
@@ -26,6 +26,7 @@ class Plan:
     """
 
     def __init__(self, root: Path, store: Store | None = None) -> None:
+        paths.settle_temporary()
         self.root = Path(root)
         self.store = store or Store.of(root)
         self.here = machine.here(variables.outer(), self.store.mark)

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 from typing import IO
 
+from tclab import paths
 from tclab.engine import variables
 from tclab.engine.worker.protocol import JobRequest, Message
 
@@ -26,6 +27,9 @@ class Lost(Exception):
         self.log = log
 
 
+_WARMING = 300.0  # seconds it gets; on a busy machine a minute and a half is usual
+
+
 class Pool:
     """One supervisor, started on first use. A context manager: nothing outlives it.
 
@@ -34,7 +38,8 @@ class Pool:
     """
 
     def __init__(self, cache: Path, warm: bool = True) -> None:
-        self.cache = cache
+        self._wanted = cache
+        self.cache = cache  # where it is, once started
         self.mode = "warm" if warm and sys.platform.startswith("linux") else "cold"
         self._process: subprocess.Popen[bytes] | None = None
         self._base: Path | None = None
@@ -57,9 +62,11 @@ class Pool:
         """Start the supervisor; its message ``ready`` comes when it is."""
         self.close()
         self.key = key
-        self._base = Path(tempfile.mkdtemp(prefix="tclab-"))
+        self._base = _folder()
+        self.cache = paths.for_compiles(self._wanted, self._base / "cache")
         module = "tclab.engine.worker.supervisor"
-        command = [sys.executable, "-m", module, str(self._base), self.mode]
+        warming = str(_WARMING if self.mode == "warm" else 0)
+        command = [paths.python(self.cache), "-m", module, str(self._base), warming]
         with open(self._base / "log", "wb") as log:
             self._process = subprocess.Popen(
                 command,
@@ -117,6 +124,13 @@ class Pool:
         if self._base is not None:
             shutil.rmtree(self._base, ignore_errors=True)
         self._base = None
+
+
+def _folder() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="tclab-", dir=paths.settle_temporary()))
+    except OSError as error:
+        raise paths.NoRoom(str(error.strerror)) from None
 
 
 def _close_quietly(stream: IO[bytes] | None) -> None:

@@ -41,15 +41,32 @@ _SET = GRAPH_CACHES_OFF | SAME_EVERY_TIME | FOR_THE_FORK
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 #: What has Python watch each line that runs. Times would be wrong, and Dynamo looks at the watcher.
-WATCHERS = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG", "PYTHONINSPECT", "PYTHONSTARTUP")
+WATCHERS = ("COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG")
+
+#: Of the interpreter's own variables, those that say where things are. Each of the others changes
+#: what a program prints or whether it ends well: PYTHONOPTIMIZE alone removes every assert.
+_INTERPRETER = "PYTHON"
+_WHERE_THINGS_ARE = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONPLATLIBDIR",
+    "PYTHONUSERBASE",
+    "PYTHONNOUSERSITE",
+    "PYTHONPYCACHEPREFIX",
+)
 
 _COLOURS = ("FORCE_COLOR", "CLICOLOR_FORCE")
 
 
 def outer() -> dict[str, str]:
     """Of this process's variables, those that reach a snippet as they are."""
-    kept_back = {*THREADS, *WATCHERS, *_COLOURS, *_SET}
+    kept_back = {*THREADS, *WATCHERS, *_COLOURS, *_SET, *_of_interpreter()}
     return {name: value for name, value in os.environ.items() if name not in kept_back}
+
+
+def _of_interpreter() -> set[str]:
+    """The variables of Python's that change what a program does."""
+    return {name for name in os.environ if name.startswith(_INTERPRETER)} - {*_WHERE_THINGS_ARE}
 
 
 def undone() -> dict[str, str | None]:

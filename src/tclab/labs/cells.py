@@ -8,7 +8,7 @@ import io
 from collections.abc import Callable
 from typing import Any
 
-from tclab import display
+from tclab import claims, display
 from tclab.engine.worker.protocol import JobFile
 from tclab.model import Artifact, Text
 
@@ -25,7 +25,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
         body = [node for node in tree.body if start <= node.lineno < end]
         if body:
             outputs.begin(number)
-            code = compile(ast.Module(body, []), job["file"], "exec", dont_inherit=True)
+            code = claims.compiled(ast.Module(body, []), job["file"])
             with contextlib.redirect_stdout(outputs.printed):
                 exec(code, main)
             outputs.flush()

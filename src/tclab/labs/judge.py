@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from tclab import display, machine
+from tclab import claims, display, machine
 from tclab.engine.worker.protocol import JobFile
 from tclab.labs.exercise import Answer, Draw, Exercise, Step, Wrong
 from tclab.labs.exercises import HANDED_OUT
@@ -41,7 +41,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     show = display.collecting() or display.show
     exercises = load(order.lab, order.only)
     display.collect(lambda artifact: None)  # what a reader shows is for the reader
-    exec(compile(tree, job["file"], "exec", dont_inherit=True), main)
+    exec(claims.compiled(tree, job["file"]), main)
     for exercise in exercises:
         verdict = judge(exercise, tree, main, order, job)
         show(Text(name=VERDICT, text=encode(verdict)))

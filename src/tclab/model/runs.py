@@ -161,10 +161,12 @@ class Failure:
 
 
 #: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;
-#: timeout, memory, output: over its limit; did_not_raise: an expected error did not come;
+#: timeout, memory, output: over its limit; files: over its limit, or the disk is full;
+#: did_not_raise: an expected error did not come;
 #: artifact: what it showed cannot be read back; worker: the engine lost the process.
 CAUSES = (
     *("raised", "assertion", "exit", "signal", "timeout", "memory", "output"),
+    "files",
     *("did_not_raise", "artifact", "worker"),
 )
 

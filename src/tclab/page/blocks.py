@@ -106,7 +106,7 @@ def execute(code: str, block: Block) -> str:
     token = _current.set(block)
     try:
         with _own_print(block) as namespace:
-            exec(compile(code, block.filename, "exec"), namespace)
+            exec(compile(code, block.filename, "exec", optimize=0), namespace)
     except KeyboardInterrupt:
         raise
     except TclabError as error:

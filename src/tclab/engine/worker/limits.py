@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import re
 import signal
 import sys
 import time
@@ -58,6 +59,37 @@ def _resident(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
     except (OSError, IndexError):
+        return 0
+
+
+def proportional(pids: Iterable[int]) -> int:
+    """Bytes of memory the processes hold together; of a page that n processes share, each of
+    them has 1/n. Counting takes tens of milliseconds a process.
+    """
+    return sum(map(_proportional, pids))
+
+
+def _proportional(pid: int) -> int:
+    try:
+        text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:  # it has gone, it is another user's, or there is no /proc
+        return _resident(pid)
+    # Pss:               10240 kB
+    match = re.search(r"^Pss:\s*(\d+) kB$", text, re.MULTILINE)
+    return int(match[1]) * 1024 if match else 0
+
+
+def size_below(folder: Path) -> int:
+    """Bytes that the files of a folder take on the disk, links aside."""
+    return sum(
+        map(_on_disk, (os.path.join(at, n) for at, _, names in os.walk(folder) for n in names))
+    )
+
+
+def _on_disk(path: str) -> int:
+    try:
+        return os.lstat(path).st_blocks * 512
+    except OSError:
         return 0
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import atexit
-import contextlib
 import faulthandler
 import importlib
 import io
@@ -19,7 +18,6 @@ import linecache
 import os
 import signal
 import sys
-import threading
 import time
 import traceback
 import types
@@ -29,6 +27,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from tclab import claims, display, imports, machine
+from tclab.engine.worker import forked
 from tclab.engine.worker.protocol import AsDeclared, End, JobFile, Noted, Returned, Stopped
 from tclab.model import Artifact, encode
 from tclab.scrub import plain, scrub, scrub_data
@@ -62,10 +61,15 @@ def _run(folder: Path) -> NoReturn:
     faulthandler.enable(fault)
     _answer_where(folder / "where", job["file"])
     faulthandler.register(signal.SIGUSR2, fault, all_threads=True, chain=True)
+    forked.prepare()
     display.collect(Collector(folder / "artifacts.jsonl"))
     _write(folder / "began", time.monotonic())  # one clock for all processes
-    end = _execute(job)
-    _finish_threads()
+    process, register = os.getpid(), claims.Register()
+    error = _execute(job, register)
+    if os.getpid() != process:
+        forked.leave(error, job["file"])
+    end = _end(error, job, _noted(register))
+    forked.finish()
     imports.report(folder)
     _write(folder / "end.json", end)
     os._exit(0)
@@ -95,9 +99,8 @@ def _answer_where(path: Path, file: str) -> None:
 # --------------------------------------------------------------------------- running
 
 
-def _execute(job: JobFile) -> End:
-    """Run the file; how it ended and what became of its claims, as data."""
-    register = claims.Register()
+def _execute(job: JobFile, register: claims.Register) -> BaseException | None:
+    """Run the file, here and in what it forks; the error that ended it."""
     try:
         tree = ast.parse(job["source"], job["file"])
         claims.register_in(tree, claims.find(tree, job["source"], job["file"]))
@@ -105,13 +108,13 @@ def _execute(job: JobFile) -> End:
         main[claims.REGISTER] = register
         _runner(job["runner"])(tree, job, main)
     except BaseException as error:  # SystemExit and KeyboardInterrupt are results too
-        return _ended_with(error, job, _noted(register))
-    return Returned(ended="returned", **_noted(register))
+        return error
+    return None
 
 
 def _plainly(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     """Execute the file as Python does."""
-    exec(compile(tree, job["file"], "exec", dont_inherit=True), main)
+    exec(claims.compiled(tree, job["file"]), main)
 
 
 def _runner(name: str) -> Runner:
@@ -140,25 +143,16 @@ def _as_main(job: JobFile) -> types.ModuleType:
     return main
 
 
-def _finish_threads() -> None:
-    """What the interpreter does at its end, before C++ is torn down."""
-    # Joins threads, and first ends the idle ones of thread pools.
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
+# --------------------------------------------------------------------------- its end
 
 
-# --------------------------------------------------------------------------- errors
-
-
-def _ended_with(error: BaseException, job: JobFile, noted: Noted) -> AsDeclared | Stopped:
+def _end(error: BaseException | None, job: JobFile, noted: Noted) -> End:
+    """How the file ended and what became of its claims, as data."""
+    if error is None:
+        return Returned(ended="returned", **noted)
     if job["raises"] and is_a(error, job["raises"]):
         return AsDeclared(ended="as declared", raised=_clean(_only(error)), **noted)
-    tb = error.__traceback__
-    while tb is not None and tb.tb_frame.f_code.co_filename != job["file"]:
-        tb = tb.tb_next
+    tb = forked.from_file(error.__traceback__, job["file"])
     return Stopped(
         ended=_cause(error),
         message=_clean(_only(error)),
@@ -205,6 +199,7 @@ def is_a(error: BaseException, name: str) -> bool:
 
 #: Errors of a machine that lacks something: a part of the text, and what to do.
 _HINTS = machine.CXX_STEPS | {
+    "No space left on device": "free some space, or name a folder with more: TMPDIR=FOLDER",
     "Cannot find a working triton": "pip install the Triton that pairs with this PyTorch",
     "No module named 'triton'": "pip install the Triton that pairs with this PyTorch",
     "Found no NVIDIA driver": "add needs=cuda to its '# tclab:' line",
@@ -222,19 +217,30 @@ def _hint(error: BaseException) -> str:
 # --------------------------------------------------------------------------- artifacts
 
 
+#: Most bytes that a run shows. Pages have them in full.
+_SHOWN = 32 * 2**20
+
+
 class Collector:
-    """The sink of a run: one line of JSON an artifact, unique names, nothing private."""
+    """The sink of a run: one line of JSON an artifact, unique names, nothing private.
+
+    ValueError, at the line that shows it, for what would be too much.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._names: set[str] = set()
         self._process = os.getpid()
+        self._size = 0
 
     def __call__(self, artifact: Artifact) -> None:
         if os.getpid() != self._process:  # a process the snippet forked
             return
         data = encode(replace(artifact, name=self._unique(artifact.name)))
         line = json.dumps(scrub_data(data, _clean)).encode() + b"\n"
+        self._size += len(line)
+        if self._size > _SHOWN:
+            raise ValueError(f"a run shows at most {_SHOWN // 2**20} MiB: show less of it")
         with self._path.open("ab", buffering=0) as file:  # whole, whatever other threads show
             file.write(line)
 

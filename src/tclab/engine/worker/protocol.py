@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-Limit = Literal["", "timeout", "memory", "output"]
+Limit = Literal["", "timeout", "memory", "output", "files"]
 
 
 class JobRequest(TypedDict):
@@ -19,6 +19,7 @@ class JobRequest(TypedDict):
     timeout: float  # seconds, from the snippet's first line on
     memory: int  # bytes of all its processes together
     output: int  # bytes of stdout, and of stderr
+    files: int  # bytes of the files in its own folders
     cold: bool
     variables: dict[str, str | None]
 

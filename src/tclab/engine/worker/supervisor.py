@@ -16,6 +16,7 @@ children are the snippets' keepers (`keeper`); any other is what a killed keeper
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import select
@@ -35,6 +36,7 @@ _TICK = 0.05  # seconds between two looks at the limits
 _START = 60.0  # seconds a process gets to reach the snippet's first line
 _LAST_WORDS = 2.0  # seconds a snippet gets to say where it is before it is killed
 _FEW_WORDS = 0.2  # … once its stack is written, and only Python's own answer is missing
+_REST = 4  # times as long as a look took that is dear: the pause before the next
 _FAR_OVER = 1.5  # times its memory limit: no more words
 _LEAVING = 4.0  # seconds the keepers get to end their snippets when the runner has left
 _MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes
@@ -49,6 +51,9 @@ class Watched:
     started: float = field(default_factory=time.monotonic)
     began: bool = False  # it has reached the snippet's first line: since then its time counts
     peak: int = 0
+    proportional: int = 0  # bytes when they were counted last, what is shared in parts
+    files: int = 0  # bytes of its files, likewise
+    next_count: dict[str, float] = field(default_factory=dict)
     limit: Limit = ""  # which limit it broke
 
     @property
@@ -59,15 +64,42 @@ class Watched:
         """Look once; which limit is broken now, '' for none."""
         used = self._resident()
         self.peak = max(self.peak, used)
-        if used > self.request["memory"]:
+        if used > self.request["memory"] and self._proportional() > self.request["memory"]:
             return "memory"
         if self.written() > self.request["output"]:
             return "output"
+        if self._files() > self.request["files"]:
+            return "files"
         seconds = self.seconds(time.monotonic())
         return "timeout" if seconds > self.request["timeout"] + _START * (not self.began) else ""
 
     def _resident(self) -> int:
         return limits.resident(limits.below(self.keeper))
+
+    def _proportional(self) -> int:
+        with self._sparingly("memory") as due:
+            if due:
+                self.proportional = limits.proportional(limits.below(self.keeper))
+        return self.proportional
+
+    def _files(self) -> int:
+        with self._sparingly("files") as due:
+            if due:
+                self.files = sum(map(limits.size_below, self._folders()))
+        return self.files
+
+    def _folders(self) -> Iterator[Path]:
+        return (self.folder / name for name in ("work", "tmp", "cache"))
+
+    @contextlib.contextmanager
+    def _sparingly(self, what: str) -> Iterator[bool]:
+        """Around a look that takes time: whether it is due, so that looks leave the cores alone."""
+        began = time.monotonic()
+        due = began >= self.next_count.get(what, 0.0)
+        yield due
+        if due:
+            now = time.monotonic()
+            self.next_count[what] = now + _REST * max(now - began, _TICK)
 
     def seconds(self, now: float) -> float:
         """How long the snippet has run, without the start of its process."""
@@ -108,7 +140,7 @@ class Watched:
             "status": int(status) if status else None,
             "limit": self.limit,
             "seconds": self.seconds(float(ended) if ended else time.monotonic()),
-            "peak": max(self.peak, maxrss),
+            "peak": self.proportional if self.limit == "memory" else max(self.peak, maxrss),
         }
 
 
@@ -207,27 +239,37 @@ def _size(path: Path) -> int:
 
 
 def main(argv: list[str]) -> None:
-    """``python -m tclab.engine.worker.supervisor BASE warm|cold``; BASE is removed at the end."""
-    base, mode = Path(argv[0]), argv[1]
+    """``python -m tclab.engine.worker.supervisor BASE SECONDS``; BASE is removed at the end.
+
+    SECONDS is what warming may take, 0: stay cold.
+    """
+    base, warming = Path(argv[0]), float(argv[1])
     messages = os.dup(1)
     os.dup2(2, 1)  # whatever the warm-up prints goes to the log
     limits.adopt_orphans()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     began = time.monotonic()
-    fork, note = _warm_up() if mode == "warm" else (None, "")
+    fork, note = _warm_up(warming) if warming else (None, "")
     supervisor = Supervisor(messages, base, fork)
     supervisor.send({"event": "ready", "seconds": time.monotonic() - began, "note": note})
     supervisor.serve()
     os._exit(0)  # tearing torch down would take its time
 
 
-def _warm_up() -> tuple[Fork | None, str]:
-    """Import torch, compile once, and say how to run a job in a fork; or why not."""
+def _warm_up(seconds: float) -> tuple[Fork | None, str]:
+    """Import torch, compile once, and say how to run a job in a fork; or why not.
+
+    After `seconds` this process ends, with where it was in its log: a library that hangs, hangs it.
+    """
     try:
+        faulthandler.dump_traceback_later(seconds, exit=True)
         from tclab.engine.worker import process, warm
 
         note = warm.warm_up()
+        faulthandler.cancel_dump_traceback_later()
+        note = note or warm.unsafe()
     except Exception as error:  # whatever it is: cold processes still show it or do without
+        faulthandler.cancel_dump_traceback_later()
         return None, f"snippets run in cold processes: {type(error).__name__}: {error}"
     return (None, f"snippets run in cold processes: {note}") if note else (process.run_forked, "")
 

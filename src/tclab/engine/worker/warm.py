@@ -16,12 +16,14 @@ import itertools
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
+from tclab import threads
 from tclab.engine.worker import vector_isas
 
 #: Numbers that functions and classes were given for good: starting again would repeat them.
@@ -34,7 +36,7 @@ _threads = 1
 
 
 def warm_up() -> str:
-    """Import, compile where that is safe, restore; '' or why this process must not fork."""
+    """Import, compile where that is safe, restore; '' or why it could not."""
     global _threads
     import torch
 
@@ -50,9 +52,10 @@ def warm_up() -> str:
             state = _State()
             _compile_once()
             state.restore()
+    _end_monitors()
     gc.collect()
     gc.freeze()
-    return unsafe()
+    return ""
 
 
 def in_child() -> None:
@@ -76,7 +79,21 @@ def unsafe() -> str:
         threads = len(os.listdir("/proc/self/task"))
     except OSError:
         return ""
-    return f"it has {threads} threads" if threads > 1 else ""
+    return f"it has {threads} threads{_thread_names()}" if threads > 1 else ""
+
+
+def _thread_names() -> str:
+    """Whose they are, as far as Python knows; a library's own it does not."""
+    others = [t for t in threading.enumerate() if t is not threading.main_thread()]
+    names = [f"{t.name} ({type(t).__module__}.{type(t).__qualname__})" for t in others]
+    return ": " + ", ".join(names) if names else ", that a library started"
+
+
+def _end_monitors() -> None:
+    """Tqdm starts a thread with its first progress bar, and anew with the first one of a fork."""
+    for thread in threading.enumerate():
+        if type(thread).__module__.partition(".")[0] == "tqdm":
+            thread.exit()  # type: ignore[attr-defined]
 
 
 def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
@@ -86,6 +103,7 @@ def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
     pid = os.fork()
     if pid == 0:
         try:
+            threads.settle()
             x = torch.ones(2, device="cuda", requires_grad=True)
             x.sum().backward()
             os._exit(0 if x.grad is not None and x.grad.sum().item() == 2 else 1)

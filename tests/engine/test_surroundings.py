@@ -1,0 +1,208 @@
+"""What surrounds the engine and is not its own: variables of the interpreter, folders, the disk."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import venv
+
+import pytest
+
+from tclab import machine, paths
+from tclab.errors import TclabError
+
+CHECKS = """
+import subprocess, sys
+# claim: two-is-three
+assert 2 == 3
+# claim: a-helper-checks
+assert __import__("_helper").checks()
+# claim: a-process-checks
+assert subprocess.run([sys.executable, "-c", "assert 0"], capture_output=True).returncode
+import warnings
+warnings.warn("seen")
+print(sys.flags.optimize, sys.flags.dev_mode, sys.flags.verbose, sys.warnoptions)
+"""
+
+HELPER = """
+def checks():
+    try:
+        assert 2 == 3
+    except AssertionError:
+        return True
+    return False
+"""
+
+#: What would change the outcome of a run, or what it prints.
+INTERPRETER = {
+    "PYTHONOPTIMIZE": "2",
+    "PYTHONWARNINGS": "error",
+    "PYTHONDEVMODE": "1",
+    "PYTHONVERBOSE": "1",
+    "PYTHONSAFEPATH": "1",
+}
+
+
+def test_no_variable_of_the_interpreter_strips_an_assert(lab, monkeypatch):
+    (lab.root / "snippets/t").mkdir()
+    (lab.root / "snippets/t/_helper.py").write_text(HELPER)
+    for name, value in INTERPRETER.items():
+        monkeypatch.setenv(name, value)
+    run = lab.one(CHECKS)
+    assert [(c.name, c.held) for c in run.claims] == [
+        ("two-is-three", False),
+        ("a-helper-checks", True),
+        ("a-process-checks", True),
+    ]
+    assert run.failure.cause == "assertion"
+    assert run.stdout == "0 False 0 []\n"
+    assert [line for line in run.stderr.splitlines() if "import" in line] == []
+
+
+# --------------------------------------------------------------------------- folders
+
+#: A space, a quote, and what is only unusual.
+AWKWARD = "a b/ü'%/p"
+
+COMPILES = """
+import torch
+import torch._inductor.config as inductor
+inductor.cpp_cache_precompile_headers = False  # faster where there is one file only
+f = torch.compile(lambda x: x.sin() + 1)
+# claim: right
+assert torch.allclose(f(torch.ones(9)), torch.ones(9).sin() + 1)
+"""
+
+
+@pytest.fixture
+def awkward(lab, tmp_path, monkeypatch):
+    """A project in an awkward folder, whose temporary folder is one, too."""
+    folder = tmp_path / AWKWARD
+    (folder / "tmp").mkdir(parents=True)
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "users"))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    return type(lab)(folder)
+
+
+@pytest.mark.skipif(not machine.has_cxx(), reason="no C++ compiler")
+def test_a_project_in_an_awkward_folder_compiles_from_cold(awkward, tmp_path):
+    run = awkward.one(COMPILES)
+    assert run.ok, run.failure
+    assert [path.name for path in (tmp_path / "users/tclab").glob("*/inductor")] == ["inductor"]
+    assert not awkward.store.cache.exists()
+
+
+def test_a_timed_snippet_has_folders_that_a_compile_takes(awkward):
+    code = """
+    import os
+    from tclab import paths
+    print([paths.fits(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TMPDIR")])
+    """
+    assert awkward.one(code, "alone=true").stdout == "[True, True]\n"
+
+
+def test_a_function_is_explained_with_an_awkward_temporary_folder(awkward):
+    (awkward.root / "m.py").write_text("def f(x):\n    return x.sin() + 1\n")
+    arguments = ["explain", "m.py:f", "-i", "f32[8]", "-o", "r.html"]
+    code = f"import sys; from tclab.cli.command import main; sys.exit(main({arguments}))"
+    process = awkward.python(code)
+    out, err = process.communicate()
+    assert process.returncode == 0, out + err
+
+
+def test_pytorch_below_an_awkward_folder_is_reached_by_a_link(tmp_path, monkeypatch):
+    """Its headers and libraries are on every command line, too."""
+    folder = tmp_path / AWKWARD / "venv"
+    venv.create(folder, symlinks=True)
+    monkeypatch.setattr(sys, "prefix", str(folder))
+    monkeypatch.setattr(sys, "executable", str(folder / "bin/python"))
+    for _ in range(2):
+        command = [paths.python(tmp_path), "-c", "import sys, sysconfig as s; print(sys.prefix)"]
+        prefix = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        assert prefix != str(folder)
+        assert paths.fits(prefix)
+        assert os.path.samefile(prefix, folder)
+
+
+@pytest.mark.parametrize("path", ["/a b", "/a'b", '/a"b', "/a\\b", "/a\nb", "/a$b", "/a,b", "/a:b"])
+def test_what_does_not_stand_for_itself_on_a_command_line_does_not_fit(path):
+    assert not paths.fits(path)
+
+
+@pytest.mark.parametrize("path", ["/home/me/.cache/tclab", "/tmp/ü%@+=~-_", "/1/2"])
+def test_what_stands_for_itself_fits(path):
+    assert paths.fits(path)
+
+
+# --------------------------------------------------------------------------- a full disk
+
+#: In a namespace of its own, where it may mount a small temporary folder.
+_SMALL = """
+mount -t tmpfs -o size={size} none {folder} && TMPDIR={folder} exec {python} -c {code}
+"""
+
+FILLS = """
+import os, pathlib
+while True:
+    with pathlib.Path("filler").open("ab", buffering=0) as file:
+        try:
+            file.write(b"x" * 4096)
+        except OSError:
+            break
+"""
+
+RUNS = """
+from pathlib import Path
+from tclab import snippets
+from tclab.engine import failures, schedule
+from tclab.engine.plan import Plan
+from tclab.errors import TclabError
+try:
+    runs = schedule.run(snippets.find(Path.cwd()), Plan(Path.cwd()), warm=False)
+    print(*(failures.error(run) if run.failure else f"{name}: ok" for name, run in runs.items()))
+except TclabError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "code", "says"),
+    [
+        ("400k", FILLS, "the temporary folder: no space is left on its disk"),
+        ("400k", FILLS + "print('x' * 10**5)", "the temporary folder: no space is left"),
+        ("400k", FILLS + "os._exit(3)", "the temporary folder: no space is left on its disk"),
+        (
+            "400k",
+            "open('f', 'wb').write(b'x' * 10**6)",
+            "the temporary folder: no space is left on its disk",
+        ),
+        ("12k,nr_inodes=4", "print(1)", "the temporary folder: No space left on device"),
+        ("4m", "print(1)", "t/one: ok"),
+    ],
+)
+def test_a_full_disk_is_named_as_the_cause(lab, tmp_path, size, code, says):
+    lab.write("t/one", code)
+    (tmp_path / "small").mkdir()
+    words = {"folder": str(tmp_path / "small"), "python": sys.executable, "code": RUNS}
+    script = _SMALL.format(size=size, **{n: shlex.quote(word) for n, word in words.items()})
+    command = ["unshare", "-rm", "sh", "-c", script]
+    if subprocess.run(["unshare", "-rm", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no namespace to mount in")
+    done = subprocess.run(command, capture_output=True, text=True, cwd=lab.root, check=False)
+    assert says in done.stdout, done.stdout + done.stderr
+    if "ok" not in says:
+        assert "next: free some space" in done.stdout
+        assert "TMPDIR=FOLDER" in done.stdout
+
+
+def test_no_temporary_folder_at_all_is_one_clear_error(lab, monkeypatch):
+    def none():
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", none)
+    with pytest.raises(TclabError, match="the temporary folder: there is none that takes files"):
+        lab.one("print(1)")
