@@ -177,7 +177,6 @@ def has_two_gpus() -> bool:
 CXX_STEPS = {
     "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
     "No working C++ compiler": "install a C++ compiler (Debian: apt-get install g++)",
-    "No space left on device": "free some space in the store (TCLAB_STORE) and in TMPDIR",
     "Python.h: No such file": "install Python's headers (Debian: apt-get install python3-dev)",
 }
 

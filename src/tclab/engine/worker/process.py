@@ -199,7 +199,8 @@ def is_a(error: BaseException, name: str) -> bool:
 
 #: Errors of a machine that lacks something: a part of the text, and what to do.
 _HINTS = machine.CXX_STEPS | {
-    "No space left on device": "free some space, or name a folder with more: TMPDIR=FOLDER",
+    "No space left on device": "free some space in the store (TCLAB_STORE) and in TMPDIR, or name "
+    "other folders there",
     "Cannot find a working triton": "pip install the Triton that pairs with this PyTorch",
     "No module named 'triton'": "pip install the Triton that pairs with this PyTorch",
     "Found no NVIDIA driver": "add needs=cuda to its '# tclab:' line",

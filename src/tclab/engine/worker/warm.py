@@ -34,6 +34,8 @@ LASTING = {
 
 _threads = 1
 
+_LOOKS = 50  # at the threads, until one that ends is gone
+
 
 def warm_up() -> str:
     """Import, compile where that is safe, restore; '' or why it could not."""
@@ -75,11 +77,19 @@ def unsafe() -> str:
         return "CUDA was initialised"
     if _gpu_visible():  # NVML keeps a thread of its own, which does no harm
         return "" if _a_fork_can_use_cuda() else "a fork of it cannot use CUDA"
+    for _ in range(_LOOKS):  # one that was told to end is there until the system has ended it
+        if (number := _number_of_threads()) <= 1:
+            return ""
+        time.sleep(0.02)
+    return f"it has {number} threads{_thread_names()}"
+
+
+def _number_of_threads() -> int:
+    """0 where the system does not say."""
     try:
-        threads = len(os.listdir("/proc/self/task"))
+        return len(os.listdir("/proc/self/task"))
     except OSError:
-        return ""
-    return f"it has {threads} threads{_thread_names()}" if threads > 1 else ""
+        return 0
 
 
 def _thread_names() -> str:
