@@ -5,7 +5,8 @@
 #   make site SITE_URL=https://… with canonical addresses and a sitemap
 #
 # Needs: Python >= 3.10 with venv, pip and its headers, gcc/g++, git and make. Everything else is
-# installed into .venv*/; nothing outside this folder is touched.
+# installed into .venv*/; nothing outside this folder is touched, but where its path has a space, a
+# quote or the like, which compilers' command lines cannot take: see src/tclab/paths.py.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c

@@ -43,6 +43,10 @@ def plain(x, y=2):
 faster = torch.compile(plain)
 
 
+def halves(x):
+    yield x / 2
+
+
 def example_inputs():
     return [(torch.randn(1, 3),), (torch.randn(2, 3),)]
 """
@@ -108,3 +112,9 @@ def test_a_file_may_have_the_name_of_another_module(write):
     with load.loaded(str(path)) as module:
         assert module.f(3) == 3 and module.__name__ == "json_"
     assert sys.modules["json"] is kept
+
+
+def test_a_generator_function_is_remarked_on(write):
+    (remark,) = found(write, "halves", "f32[3]").remarks
+    assert "runs none of its code" in remark and "for value in" in remark
+    assert found(write, "plain", "f32[3]").remarks == ()
