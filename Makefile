@@ -37,7 +37,8 @@ $(foreach name,$(call given,$(WORDS)),$(if $(call found,$(value $(name))),$(erro
 
 PYTHON ?= python3
 JOBS ?=
-PYTEST_JOBS ?= 2
+# One more than CI has cores: many tests wait, for a browser or for another process.
+PYTEST_JOBS ?= 3
 PYTEST_ARGS ?=
 # Passed to pip when torch is installed, e.g. PIP_TORCH_ARGS="--index-url https://download.pytorch.org/whl/cpu"
 PIP_TORCH_ARGS ?=

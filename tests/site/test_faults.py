@@ -162,9 +162,10 @@ def test_a_page_may_wait_for_a_recording_and_says_so(project) -> None:
     assert "no fresh recording" in project.fails(CUDA_VISIBLE_DEVICES="")
 
 
-@pytest.mark.parametrize("edited", ['{"us": 2}\n', ""])
+@pytest.mark.parametrize("edited", ['{"environment": {"torch": "2.11.0"}}\n{"us": 2}\n', ""])
 def test_a_recorded_file_that_was_edited(project, edited: str) -> None:
-    path = project.write("records/h200/rows.jsonl", '{"us": 1}\n')
+    head = '{"environment": {"torch": "2.11.0"}}\n'
+    path = project.write("records/h200/rows.jsonl", head + '{"us": 1}\n')
     source = '"""Rows."""\n# tclab: reads=records/h200/rows.jsonl\nimport tclab\ntclab.show("x")\n'
     project.write("snippets/start/rows.py", source)
     project.page(CALL, 'snippet("start/rows")')

@@ -79,7 +79,7 @@ def test_a_number_comes_from_the_run(page) -> None:
 def test_a_claim_of_some_versions_says_so(page) -> None:
     project = page("[It is three](claim:start/hello#later).")
     assert project.build("--strict").returncode == 0
-    assert "It is three (PyTorch 99.0 and later)</span>" in project.html()
+    assert "It is three (PyTorch 99.0 and later; not run here)</span>" in project.html()
 
 
 @pytest.mark.parametrize(
