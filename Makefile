@@ -123,8 +123,10 @@ lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
-# The site first: its snippets that take times then run with no test beside them.
-check: lint site test ## lint, types, strict build, tests: what CI runs
+# Lint beside the site's first snippets; those that take times come last, and no test runs beside them.
+check: $(INSTALLED) ## lint, types, strict build, tests: what CI runs
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint site
+	@$(MAKE) --no-print-directory test
 
 list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 	$(BIN)/tclab list
