@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tclab.errors import RecordingError
+from tclab.store import checksums
+
 SRC = Path(__file__).resolve().parents[2] / "src"
 
 #: Run in a process of its own, whose tclab is a copy: edits each file that the run of t/one rests
@@ -180,3 +183,15 @@ def test_what_a_compiler_wrote_and_loaded_does_not_count(lab):
     assert lab.run(snippet)["t/one"].ok
     assert [name for name in lab.plan().live(snippet).run().rests_on if "cache" in name] == []
     assert lab.plan().live(snippet).state == "fresh"
+
+
+def test_a_run_that_cannot_begin_leaves_its_lock(lab):
+    """In a server, which goes on, the next build would wait for it for ever."""
+    rows = lab.root / "records/h200/rows.jsonl"
+    rows.parent.mkdir(parents=True)
+    rows.write_text('{"us": 1}\n')
+    checksums.write(rows)
+    snippet = lab.write("t/one", "print(1)", "reads=records/h200/rows.jsonl")
+    with pytest.raises(RecordingError, match="which PyTorch and which machine"):
+        lab.run(snippet)
+    assert lab.store.lock("t/one") is not None

@@ -77,7 +77,6 @@ class Job:
         try:
             self._make_folder()
         except OSError as error:
-            self.release()
             raise paths.NoRoom(str(error.strerror)) from None
 
     def _make_folder(self) -> None:

@@ -196,7 +196,11 @@ class _Work:
             self.on_event(events.Warming())
             pool.start(key)
             self.ready = False
-        job.prepare(*pool.new_folder())
+        try:
+            job.prepare(*pool.new_folder())
+        except BaseException:
+            job.release()
+            raise
         self.running[job.number] = job
         pool.send(job.request(pool.cache))
 
