@@ -74,6 +74,9 @@ INSTALLED := $(VENV)/.installed
 export TCLAB_STORE := $(CURDIR)/.tclab$(SUFFIX)
 SITE_URL ?=
 export SITE_URL
+# MkDocs reads the address before any hook could say what is wrong with it.
+$(if $(findstring [,$(SITE_URL)),$(if $(findstring ],$(SITE_URL)),,$(error \
+  make: SITE_URL has '[' without ']'; next: close the address, as in http://[::1]:8000/)))
 ifneq ($(JOBS),)
 export TCLAB_JOBS := $(JOBS)
 endif
