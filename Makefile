@@ -110,7 +110,7 @@ serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that 
 
 test: $(INSTALLED) ## every test, snippet and fence; prints how many ran and why any was skipped
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} \
-	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -q $(COVER) $(PYTEST_ARGS)
+	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder -q $(COVER) $(PYTEST_ARGS)
 
 # Without the report of pytest-cov, which would list every line: `coverage` says what counts.
 coverage: COVER := --cov --cov-report= --cov-fail-under=0
