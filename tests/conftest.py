@@ -31,7 +31,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 # --------------------------------------------------------------------------- the order
 
-#: Files that take longest (`make test PYTEST_ARGS=--durations=0` tells), each half a minute or more.
+#: Files that take half a minute or more (`make test PYTEST_ARGS=--durations=0` tells).
 LONGEST = (
     "engine/test_warm.py",
     "labs/test_notebooks.py",
