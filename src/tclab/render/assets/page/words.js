@@ -25,17 +25,18 @@ function stem(word) {
   return bare.length < 4 ? word : bare;
 }
 
-// As lunr's language has it: what begins so, and four times as much where it is the word itself. What is short, a
-// number, or a part of a name is that word alone. Signs are left out: they are lunr's operators.
+// As lunr's language has it: what begins so (Material adds the * of it), and four times as much where it is the word
+// itself. What is short, a number, or a part of a name is that word alone. Signs, lunr's operators, are left out.
 function terms(word) {
   const parts = partsOf(word);
   if (parts.length > 1) return parts.map((part) => `${part}^2`).join(" ");
   if (word.length < 3 || /^\d/.test(word)) return `${word}^1`;
   const bare = stem(word);
-  return bare === word ? `${word}^4 ${word}*` : `${bare}*`;
+  return bare === word ? `${word}^4 ${word}` : bare;
 }
 
-const partsOf = (name) => name.split(/[_.]+/).filter(Boolean);
+// As the index parts them.
+const partsOf = (name) => name.split(/_|\.(?!\d)/).filter(Boolean);
 
 // A name alone is looked for whole: where all of its parts are.
 function query(text) {
