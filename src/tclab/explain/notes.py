@@ -81,7 +81,8 @@ def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
             places[key] = place
             facts[key] += [fact] if fact not in facts[key] else []
         for key, several in facts.items():
-            yield places[key], LineNote(key[1], "specialised", _few(several))
+            text, fix = _few(several), fixes.fixed(several)
+            yield places[key], LineNote(key[1], "specialised", text, fix)
 
 
 def starts(capture: Capture) -> dict[str, SourceLine]:
@@ -113,11 +114,38 @@ def _fact(guard: Guard) -> str:
         sizes = re.search(r"size=\[([^\]]*)\]", check)
         return f"{plain(guard.source)} has size {_sizes(sizes[1])}" if sizes else ""
     if guard.type in _VALUES:
-        left, _, right = plain(check).partition(" == ")
-        return "" if left == right else plain(check)  # a constant of a module, torch.bool
+        return _value(plain(check))
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
-        return plain(check.split("  #")[0])
+        return _bounds(plain(check.split("  #")[0]))
     return ""
+
+
+def _value(check: str) -> str:
+    """``n == 3``, ``SEEN is empty``; '' for what is no value of the user's."""
+    if "__self__" in check:
+        return ""  # of a method that the code left on the stack: what it belongs to has its own
+    if empty := re.fullmatch(r"not ([\w.]+)", check):
+        return f"{empty[1]} is empty"
+    if length := re.fullmatch(r"len\((.+)\) == (\d+)", check):
+        return f"{length[1]} has length {length[2]}"
+    left, _, right = check.partition(" == ")
+    return "" if left == right else check  # a constant of a module, torch.bool
+
+
+# 2 <= x.size()[0] <= 2147483647
+_BOUNDS = re.compile(r"(?:(?P<least>\d+) <= )?(?P<what>[^<>=]+?)(?: <= (?P<most>\d+))?")
+_LARGEST = 2**31 - 1  # that 32 bits can count: a kernel's index
+
+
+def _bounds(check: str) -> str:
+    """``x.size()[0] is at least 2``; '' for a bound that no size comes near."""
+    match = _BOUNDS.fullmatch(check)
+    if not match:
+        return check
+    least = f"at least {match['least']}" if match["least"] else ""
+    most = match["most"] if match["most"] and int(match["most"]) < _LARGEST else ""
+    both = " and ".join(filter(None, (least, most and f"at most {most}")))
+    return f"{match['what']} is {both}" if both else ""
 
 
 def _sizes(text: str) -> str:
@@ -132,7 +160,7 @@ _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
 
 def plain(source: str) -> str:
     """A guard's source as the user would write it: ``L['self']._modules['fc']`` is self.fc."""
-    source = re.sub(r"L\['___stack\d+'\]", "a value on the stack", source)
+    source = re.sub(r"L\['___stack\d+'\]", fixes.LEFT, source)
     source = _ROOT.sub(r"\1", source)
     return _ACCESS.sub(lambda m: "." + (m[1] or m[2]), source).strip()
 
@@ -153,9 +181,10 @@ def _symbol(symbol: Symbol) -> str:
 def _recompiled(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     for item in capture.recompiles:
         if item.location is not None:
-            reasons = "; ".join(reason for _, reason in causes(item))
-            text = f"{item.function} compiled again ({item.compile_id}): {reasons}"
-            yield item.location, LineNote(item.location.line, "recompile", text)
+            reasons = [plain(reason) for _, reason in causes(item)]
+            text = f"{item.function} compiled again ({item.compile_id}): {'; '.join(reasons)}"
+            fix = " ".join(dict.fromkeys(map(fixes.again, reasons)))
+            yield item.location, LineNote(item.location.line, "recompile", text, fix)
 
 
 def causes(item: Recompile) -> list[tuple[str, str]]:

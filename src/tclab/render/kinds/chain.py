@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tclab.model import Chain, Listing
 
 HELP = (
-    "Point at a line to see what it came from and what it became; click to keep it. "
+    "Point at a line to see what it came from and what it became; click to keep it and to scroll "
+    "within the panes. Back undoes a click. "
     "Keys: ↑ ↓ lines, ← → stages, Enter keeps, n and p next and previous linked line, "
     "/ finds, c copies a link, Esc lets go."
 )

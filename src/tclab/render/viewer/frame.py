@@ -39,13 +39,14 @@ def columns(panes: Panes) -> Html:
         for stage, group in groupby(numbered, key=lambda each: each[1].stage)
     ]
     ranks = ranked([stage for stage, _ in groups])
-    widths = {
-        stage: lines.width([panes.chain.panes[number] for number in own]) for stage, own in groups
-    }
+    listings = {stage: [panes.chain.panes[number] for number in own] for stage, own in groups}
+    widths = {stage: lines.width(of) for stage, of in listings.items()}
+    need = max((max(lines.lengths(of), default=0) for of in listings.get("python", ())), default=0)
     drawn = (
         _column(panes, stage, own, rank=ranks[stage], width=widths[stage]) for stage, own in groups
     )
-    return tag("div", *drawn, class_="tclab-columns", style=_tracks(ranks, widths))
+    style = f"--need:{need};{_tracks(ranks, widths)}"
+    return tag("div", *drawn, class_="tclab-columns", style=style)
 
 
 def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
@@ -53,9 +54,13 @@ def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
 
     def tracks(most: int) -> str:
         chosen = [stage for stage in widths if ranks[stage] <= most]
-        return " ".join(f"minmax(0,{widths[stage]}fr)" for stage in chosen)
+        return " ".join(f"minmax({_least(stage)},{widths[stage]}fr)" for stage in chosen)
 
     return ";".join(f"--t{most}:{tracks(most)}" for most in (2, 3, 4))
+
+
+def _least(stage: str) -> str:
+    return "var(--python)" if stage == "python" else "0"
 
 
 def rows(panes: Panes) -> int:
@@ -112,14 +117,17 @@ def _bar(name: str) -> Html:
         esc(name),
     )
     return tag(
-        "header",
+        "div",
         tag("strong", esc(name)),
         tag("output", class_="tclab-at"),
         _button("previous", "", f"Previous linked line in {name} (p)", disabled=True),
         _button("next", "", f"Next linked line in {name} (n)", disabled=True),
+        _button("take", "", f"Copy all of {name}", class_="tclab-copier"),
         search,
         _button("find", "", f"Find in {name} (/)", aria_expanded="false"),
         class_="tclab-head",
+        role="toolbar",
+        aria_label=name,
     )
 
 
@@ -170,7 +178,7 @@ def tools(panes: Panes) -> Html:
         for stage in stages
     )
     chooser = tag("div", *boxes, class_="tclab-chooser", role="group", aria_label="Stages")
-    everything = "Show directives, places of origin, padding and whole types, too"
+    everything = "Show imports, decorators, index arithmetic, directives and whole types, too"
     switches = tag(
         "div",
         _button("all", "All lines", everything, aria_pressed="false"),
