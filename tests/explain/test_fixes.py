@@ -64,7 +64,7 @@ def test_a_size_behind_a_break() -> None:
 
     calls = [(zeros(size),) for size in (8, 12)]
     texts = [fixes.again(guard) for guard in reasons(broken, calls)]
-    assert len(texts) == 2 and "where y is an argument" in texts[1]
+    assert len(texts) == 2 and "compile with dynamic=True" in texts[1]
     assert reasons(broken, calls, dynamic=True) == []
 
 
@@ -165,6 +165,20 @@ def test_the_length_of_a_list() -> None:
 
     assert "each length of xs" in fix(total, [([zeros(4)] * n,) for n in (2, 3, 2)])
     assert reasons(total, [([zeros(4)] * 3,), ([zeros(4)] * 3,)]) == []
+
+
+def test_a_list_that_the_function_changes() -> None:
+    seen: list[int] = [0]
+
+    def counting(x: torch.Tensor) -> torch.Tensor:
+        seen.append(len(seen))
+        return x.sin()
+
+    several = reasons(counting, [(zeros(4),)] * 3)
+    assert len(several) > 1 and {"after the call" in fixes.again(guard) for guard in several} == {
+        True
+    }
+    assert reasons(sine, [(zeros(4),)] * 3) == []
 
 
 def test_a_key_that_comes_later() -> None:

@@ -72,7 +72,7 @@ def test_the_reader_s_lines_are_in_no_box_that_scrolls(shown, broken):
     long = replace(broken.sources[0], code="y = 1\n" * 100, compiled={})
     opened = shown(replace(broken, sources=(long,)))
     heights = "code => [code.scrollHeight, code.clientHeight]"
-    whole, seen = opened.locator(".explain-source code").first.evaluate(heights)
+    whole, seen = opened.locator(".explain-source pre > code").first.evaluate(heights)
     assert whole == seen > 1500
 
 

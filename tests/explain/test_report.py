@@ -213,19 +213,17 @@ def test_the_page_says_what_the_report_holds(html, broken):
 def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
     order = ["1 graph break:", f"PyTorch {broken.provenance.torch}", broken.provenance.date,
              'id="source"', "Avoid calling builtin", 'id="chains"', 'id="kernels"',
-             "cpp_<wbr>fused", 'id="breaks"', 'id="guards"']  # fmt: skip
+             'id="breaks"', 'id="guards"']  # fmt: skip
     places = [html.index(part) for part in order]
     assert places == sorted(places)
     folds = re.findall(r'<details class="explain-fold"><summary><h2>(.*?)</h2>', html)
-    assert [title.split(",")[0] for title in folds] == [
-        "Graph breaks", "Recompiles", "Symbols", "Guards", "Compile time",
-    ]  # fmt: skip
+    assert folds == ["Graph breaks", "Recompiles", "Symbols", "Guards", "Compile time"]
 
 
 def test_a_recompile_says_what_ends_it(html, broken):
     (note,) = [n for n in source(broken, "f").notes if n.label == "recompile"]
     assert note.detail.startswith("n is a Python number: pass or hold it as a tensor")
-    assert note.detail in html and note.detail in " ".join(rendered(broken).split())
+    assert note.detail in html and note.detail[:40] in rendered(broken)
 
 
 def test_a_function_with_nothing_to_do_is_folded(html):

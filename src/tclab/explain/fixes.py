@@ -43,9 +43,8 @@ UNKNOWN = "No fix is known for this guard."
 _FIXES = tuple((re.compile(pattern), text) for pattern, text in (
     #   tensor 'x' size mismatch at index 0. expected 8, actual 12
     (r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)",
-     ("compile with dynamic=True, or, where {what} is an argument, call "
-     "torch._dynamo.mark_dynamic({what}, {at}) before the first call: then one compile "
-     "serves all sizes.")),
+     ("compile with dynamic=True, and one compile serves all sizes; an argument can be marked "
+     "instead, with torch._dynamo.mark_dynamic({what}, {at}) before the first call.")),
     #   tensor 'x' rank mismatch. expected 1, actual 2
     (r"tensor '(?P<what>.+?)' rank mismatch",
      "each number of dimensions is compiled once: give {what} the same in every call, by reshape."),
@@ -75,7 +74,8 @@ _FIXES = tuple((re.compile(pattern), text) for pattern, text in (
      "bound are compiled once more. Ask about sizes outside of the compiled function.")),
     #   len(xs) == 2    not xs
     (r"len\((?P<what>.+?)\) == \d+",
-     "each length of {what} is compiled once: pass one length, or one stacked tensor."),
+     ("each length of {what} is compiled once: keep it the same; what the function itself puts "
+     "there, put there after the call.")),
     #   not ___dict_contains('bias', G['options'])    ___dict_contains('bias', G['options'])
     (r"(?:not )?___dict_contains",
      "give the dictionary all its keys before the first call."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tclab import user_lines
@@ -30,8 +31,8 @@ _MOST = 4
 def notes(capture: Capture) -> Notes:
     """Every note, by file, in the order of lines. Each is said once, however often it holds."""
     by_file: Notes = defaultdict(list)
-    for location, note in [*_breaks(capture), *_specialised(capture), *_dynamic(capture),
-                           *_recompiled(capture)]:  # fmt: skip
+    for location, note in [*_breaks(capture), *_recompiled(capture), *_specialised(capture),
+                           *_dynamic(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
             by_file[location.file].append(note)
     return {file: sorted(of, key=lambda n: n.line) for file, of in by_file.items()}
@@ -68,21 +69,35 @@ def _reason(item: Break) -> str:
 
 
 def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
-    """Values and sizes that guards fix, gathered line by line for each cache entry."""
+    """Values and sizes that guards fix, gathered line by line over all cache entries."""
     frames = starts(capture)
+    facts: dict[tuple[str, int], dict[str, None]] = defaultdict(dict)
+    places = {}
     for guards in capture.guards:
-        facts: dict[tuple[str, int], list[str]] = defaultdict(list)
-        places = {}
         for guard in guards:
             place = _place(guard, frames.get(guards.compile_id))
             if place is None or not (fact := _fact(guard)):
                 continue
             key = place.file, place.line
             places[key] = place
-            facts[key] += [fact] if fact not in facts[key] else []
-        for key, several in facts.items():
-            text, fix = _few(several), fixes.fixed(several)
-            yield places[key], LineNote(key[1], "specialised", text, fix)
+            facts[key][fact] = None
+    for key, every in facts.items():
+        several = [fact for fact in every if not any(_covers(other, fact) for other in every)]
+        text, fix = _few(several), fixes.fixed(several)
+        yield places[key], LineNote(key[1], "specialised", text, fix)
+
+
+# y has size [any, 64]
+_SIZE = re.compile(r"(.*) has size \[(.*)\]")
+
+
+def _covers(general: str, special: str) -> bool:
+    """Whether a size of one cache entry leaves open what another one fixes."""
+    one, two = _SIZE.fullmatch(general), _SIZE.fullmatch(special)
+    if not (one and two) or general == special or one[1] != two[1]:
+        return False
+    sizes = list(zip_longest(one[2].split(", "), two[2].split(", ")))
+    return all(left in ("any", right) for left, right in sizes)
 
 
 def starts(capture: Capture) -> dict[str, SourceLine]:
@@ -138,11 +153,11 @@ _LARGEST = 2**31 - 1  # that 32 bits can count: a kernel's index
 
 
 def _bounds(check: str) -> str:
-    """``x.size()[0] is at least 2``; '' for a bound that no size comes near."""
+    """``x.size()[0] is at most 10``; '' for bounds that every symbol has: 2, and no end."""
     match = _BOUNDS.fullmatch(check)
     if not match:
         return check
-    least = f"at least {match['least']}" if match["least"] else ""
+    least = f"at least {match['least']}" if int(match["least"] or 0) > 2 else ""
     most = match["most"] if match["most"] and int(match["most"]) < _LARGEST else ""
     both = " and ".join(filter(None, (least, most and f"at most {most}")))
     return f"{match['what']} is {both}" if both else ""

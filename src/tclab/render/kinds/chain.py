@@ -45,7 +45,7 @@ def html(artifact: Chain, options: Options) -> Html:
         script(text, type="application/json"),
         class_="tclab-chain",
         data_search_exclude="",
-        style=f"--rows:{frame.rows(panes)}",
+        style=f"--rows:{frame.rows(panes)};--need:{frame.need(panes)}",
     )
 
 

@@ -113,8 +113,8 @@ def _shown(report: Report, options: Options) -> Iterator[Section]:
 
 
 def _folded(report: Report, options: Options) -> Iterator[Section]:
-    yield "breaks", "Graph breaks, with all of PyTorch's advice", _breaks(report, options)
-    yield "recompiles", "Recompiles, with the guards that failed", _recompiles(report, options)
+    yield "breaks", "Graph breaks", _breaks(report, options)
+    yield "recompiles", "Recompiles", _recompiles(report, options)
     yield "candidates", "What the GPU would choose among", _candidates(report, options)
     yield "symbols", "Symbols", _own(graph_symbols.html(report, options.under("symbol")))
     yield "guards", "Guards", _guards(report, options)
@@ -193,7 +193,7 @@ _LEGEND = (
 
 def _sources(report: Report, options: Options) -> Html:
     drawn = (_source(source, options, number) for number, source in enumerate(report.sources))
-    return join([tag("p", esc(_LEGEND), class_="explain-legend")] * bool(report.sources) + [*drawn])
+    return join([*drawn, *[tag("p", esc(_LEGEND), class_="explain-legend")] * bool(report.sources)])
 
 
 #: Notes that ask for something to be done.

@@ -15,6 +15,7 @@ from tclab.render.viewer import facts, lines
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tclab.model import Listing
     from tclab.render.viewer.panes import Panes
 
 #: Lines that a column unfolds by itself; the script's own number is the same.
@@ -40,13 +41,11 @@ def columns(panes: Panes) -> Html:
     ]
     ranks = ranked([stage for stage, _ in groups])
     listings = {stage: [panes.chain.panes[number] for number in own] for stage, own in groups}
-    widths = {stage: lines.width(of) for stage, of in listings.items()}
-    need = max((max(lines.lengths(of), default=0) for of in listings.get("python", ())), default=0)
+    widths = {stage: _weight(stage, of) for stage, of in listings.items()}
     drawn = (
         _column(panes, stage, own, rank=ranks[stage], width=widths[stage]) for stage, own in groups
     )
-    style = f"--need:{need};{_tracks(ranks, widths)}"
-    return tag("div", *drawn, class_="tclab-columns", style=style)
+    return tag("div", *drawn, class_="tclab-columns", style=_tracks(ranks, widths))
 
 
 def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
@@ -59,8 +58,19 @@ def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
     return ";".join(f"--t{most}:{tracks(most)}" for most in (2, 3, 4))
 
 
+def _weight(stage: str, of: Sequence[Listing]) -> int:
+    """Python has what its longest line needs (`need`), and no more of the rest than others."""
+    return lines.NARROWEST if stage == "python" else lines.width(of)
+
+
 def _least(stage: str) -> str:
     return "var(--python)" if stage == "python" else "0"
+
+
+def need(panes: Panes) -> int:
+    """The characters of the longest line of Python."""
+    python = (pane for pane in panes.chain.panes if pane.stage == "python")
+    return max((length for pane in python for length in lines.lengths(pane)), default=0)
 
 
 def rows(panes: Panes) -> int:

@@ -45,7 +45,7 @@ ORIGINS = 3
 _PLAIN = frozenset({"o", "p"})
 
 #: Lines this wide or wider take no more of the window than this.
-_WIDEST, _NARROWEST = 72, 30
+_WIDEST, NARROWEST = 72, 30
 
 _GRAPHS = frozenset({"dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"})
 
@@ -198,7 +198,7 @@ def width(listings: Sequence[Listing]) -> int:
     """How much of the window a column asks for: room for nine lines of ten."""
     every = sorted(length for listing in listings for length in lengths(listing))
     most = every[len(every) * 9 // 10] if every else 0
-    return min(max(most, _NARROWEST), _WIDEST)
+    return min(max(most, NARROWEST), _WIDEST)
 
 
 def height(listing: Listing) -> int:

@@ -24,7 +24,7 @@ class Stages {
   // How many columns there is room for; chain.css knows the same widths.
   room() {
     const wide = this.chain.root.clientWidth;
-    return NARROW.matches ? 1 : wide >= 1280 ? 4 : wide >= 900 ? 3 : 2;
+    return NARROW.matches ? 1 : wide >= 1420 ? 4 : wide >= 900 ? 3 : 2;
   }
 
   // What the address says, or what the reader last chose on a window like this one, as far as it
