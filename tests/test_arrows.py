@@ -119,6 +119,7 @@ KNOWS: dict[str, set[str]] = {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
         *("tclab.clone", "tclab.store"),
     },
+    "tclab.snapshot": {"tclab.capturing"},
     "tclab.explain": {
         *("tclab.capturing", "tclab.files", "tclab.machine", "tclab.targets"),
         "tclab.threads",
