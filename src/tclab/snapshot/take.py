@@ -18,6 +18,7 @@ from tclab.model import (
     Recompile,
     RecompileIdentity,
     Snapshot,
+    SourceLine,
 )
 from tclab.snapshot import cpp_body, planned, triton_body
 
@@ -65,15 +66,18 @@ def take(
 def _break(each: Break) -> BreakIdentity:
     where = each.location
     what = each.gb_id or each.gb_type or each.reason.split("\n")[0]
-    place = (where.file, where.function, where.code.strip()) if where else ("", "", "")
-    return BreakIdentity(what, *place, skipped=each.skipped)
+    place = (where.function, where.code.strip()) if where else ("", "")
+    return BreakIdentity(what, _file(where), *place, skipped=each.skipped)
+
+
+def _file(where: SourceLine | None) -> str:
+    """The name without its folder, which may be another tomorrow."""
+    return where.file.rpartition("/")[2] if where else ""
 
 
 def _recompile(each: Recompile) -> RecompileIdentity:
     guards = (_ADDRESS.sub("…", _COMPILE.sub("", reason)) for reason in each.reasons)
-    return RecompileIdentity(
-        each.function, each.location.file if each.location else "", tuple(guards)
-    )
+    return RecompileIdentity(each.function, _file(each.location), tuple(guards))
 
 
 def _counts(graph: Graph) -> GraphCounts:
