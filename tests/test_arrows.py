@@ -121,7 +121,7 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.snapshot": {"tclab.capturing"},
     "tclab.explain": {
-        *("tclab.capturing", "tclab.files", "tclab.machine", "tclab.targets"),
+        *("tclab.snapshot", "tclab.files", "tclab.machine", "tclab.targets"),
         "tclab.threads",
     },
     "tclab.labs": {"tclab.engine", "tclab.explain"},

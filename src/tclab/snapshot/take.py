@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tclab.model import (
     Break,
@@ -36,14 +36,10 @@ _OVERLOAD = re.compile(r"^torch\.ops\.|\.(?:default|Tensor|Scalar)$")
 _STAGES = ("graphs", "forward", "backward", "post_grad")
 
 
-def take(
-    capture: Capture, here: Provenance, title: str = "", target: str = "", machine: bool = False
-) -> Snapshot:
-    """What `capture` went through. `here` says which PyTorch it was. With `machine`, kernels are
-    compiled: registers, spills and shared memory are known.
+def take(capture: Capture, here: Provenance, title: str = "", target: str = "") -> Snapshot:
+    """What `capture` went through. `here` says which PyTorch it was. Registers, spills and shared
+    memory are known of kernels that `Capture.compile_kernels` has compiled.
     """
-    if machine:
-        capture.compile_kernels()
     guards = [guard for each in capture.guards for guard in each]
     peaks = [planned.most_bytes(unit.output.text) for unit in capture.units]
     return Snapshot(
@@ -110,8 +106,7 @@ def _kernel(kernel: Kernel, unit: Unit) -> KernelIdentity:
         direction=kernel.direction,
         language=kernel.language,
         text=hashlib.sha256(kernel.code.encode()).hexdigest(),
-        body=triton_body.body(kernel.code) if triton else cpp_body.body(kernel.code),
-        launch=triton_body.launch(kernel.code) if triton else {},
+        **(_triton(kernel.code) if triton else {"body": cpp_body.body(kernel.code)}),
         configuration=str(compiled.configuration.config) if compiled else "",
         loads=_number(written, "num_load"),
         stores=_number(written, "num_store"),
@@ -119,6 +114,14 @@ def _kernel(kernel: Kernel, unit: Unit) -> KernelIdentity:
         bytes=sum(facts.moved) if facts.moved else None,
         **_resources(compiled),
     )
+
+
+def _triton(source: str) -> dict[str, Any]:
+    """Of a source that is no plain Triton, the source itself."""
+    try:
+        return {"body": triton_body.body(source), "launch": triton_body.launch(source)}
+    except (SyntaxError, ValueError):
+        return {"body": source}
 
 
 def _number(written: Mapping[str, str], name: str) -> int:
