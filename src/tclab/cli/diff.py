@@ -82,7 +82,7 @@ def differences(comparison: Comparison) -> Table:
         title="What differs" if rows else "Nothing differs",
         name="differences",
         columns=("where", "what", "first", "second"),
-        rows=rows,
+        rows=tuple(rows),
         caption=f"Kernels beside each other: {levels}." if levels else "",
     )
 

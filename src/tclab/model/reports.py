@@ -122,7 +122,7 @@ class Report(Artifact):
     compile_time: CompileTime = CompileTime()
     provenance: Provenance = _NOWHERE
     warnings: tuple[str, ...] = ()
-    snapshot: Snapshot = Snapshot()
+    snapshot: Snapshot = field(default_factory=Snapshot)
 
     @property
     def complete(self) -> bool:

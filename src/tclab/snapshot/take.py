@@ -129,7 +129,7 @@ def _number(written: Mapping[str, str], name: str) -> int:
     return int(text) if text.isdigit() else 0
 
 
-def _resources(compiled: CompiledKernel | None) -> dict[str, int | None]:
+def _resources(compiled: CompiledKernel | None) -> dict[str, Any]:
     if compiled is None or compiled.resources is None:
         return {}
     taken = compiled.resources
