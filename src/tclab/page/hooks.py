@@ -194,7 +194,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
 @event_priority(100)  # before the search plugin reads the page
 def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
     page.whole_content = page.content
-    page.content = search.prose(page.content)
+    page.content = search.prose(search.with_questions(page.content, page.meta.get("asked", ())))
     return context
 
 
@@ -208,7 +208,8 @@ def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> s
     """Say on the page for lost addresses where to go on."""
     if template_name != "404.html":
         return output
-    return foot.not_found(output, listed(state.build().listed), config.site_url or "/")
+    output = foot.not_found(output, listed(state.build().listed), config.site_url or "/")
+    return theme.light(theme.named(output))
 
 
 def on_post_page(output: str, page: SitePage, config: MkDocsConfig) -> str:
