@@ -51,6 +51,7 @@ aligned = tclab.capture(lambda x, w: x @ w, target="h200")(torch.randn(8, 64), t
 # claim: aligned-products-are-not-timed
 assert not aligned.timed
 
+
 def two_products(x, a, b):
     return torch.relu(x @ a) @ b
 
