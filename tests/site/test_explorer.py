@@ -258,8 +258,7 @@ def test_n_and_p_stay_on_the_page(opened, page: str) -> None:
         tab.locator(place).first.evaluate("e => e === document.body ? e.blur() : e.focus()")
         for key in "np":
             tab.keyboard.press(key)
-            at_rest(tab)
-            assert tab.evaluate("location.pathname") == path, (place, key)
+            assert tab.evaluate(WHERE) == path, (place, key)
 
 
 @pytest.mark.parametrize("page", ["../index", *PAGES])
@@ -288,6 +287,8 @@ def test_at_rest_every_pane_shows_a_line_with_a_colour(opened, page: str) -> Non
         assert comes(lambda of=lines: any(of.evaluate_all(IN_VIEWS))), stage
 
 
+#: The page's path after a way to the server and back: a page that is being left has gone by then.
+WHERE = "fetch(location.href).then(() => location.pathname)"
 #: Whether each of these lines is to be seen.
 IN_VIEWS = f"all => all.slice(0, 40).map({IN_VIEW})"
 
