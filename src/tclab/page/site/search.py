@@ -6,12 +6,15 @@ ends there, and so indexes whole listings. Here they are cut out before it looks
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from html import escape
 from html.parser import HTMLParser
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 
-#: What mkdocs-jupyter puts around the code of a notebook's cell.
-_CELL = "highlight-ipynb"
+#: Of no use to a search: the code of a notebook's cell, as mkdocs-jupyter writes it, and the links
+#: of titles to themselves.
+_LEFT_OUT = ("highlight-ipynb", "headerlink")
 
 
 class _Pruner(HTMLParser):
@@ -51,7 +54,16 @@ class _Pruner(HTMLParser):
 
 
 def _is_left_out(attribute: str, value: str) -> bool:
-    return attribute == "data-search-exclude" or (attribute == "class" and _CELL in value)
+    is_named = attribute == "class" and any(name in value for name in _LEFT_OUT)
+    return attribute == "data-search-exclude" or is_named
+
+
+def with_questions(html: str, questions: Iterable[str]) -> str:
+    """A page's HTML with the questions that it answers, in the words of those who ask, below its
+    title. Its front matter has them, as `asked`; the search alone is to see them.
+    """
+    text = ". ".join(map(str, questions))
+    return html.replace("</h1>", f"</h1><p>{escape(text)}.</p>", 1) if text else html
 
 
 def prose(html: str) -> str:
