@@ -110,7 +110,7 @@ def _width(name: str, texts: Sequence[str]) -> int:
     some = [text for text in texts if text not in ("", "–")]
     lengths = sorted(max(map(len, _visible(text).split("\n"))) for text in some)
     most = lengths[len(lengths) * 3 // 4] if lengths else 0
-    widest = _WIDEST if 2 * len(some) > len(texts) else _SPARSE
+    widest = _WIDEST if 2 * len(some) >= len(texts) else _SPARSE
     return min(widest, max(_NARROWEST, len(name), most))
 
 
