@@ -264,7 +264,8 @@ def html(artifact: Chart, options: Options) -> Html:
         return parts.note("No data.")
     drawing = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
     caption = parts.caption(artifact.caption)
-    body = table.html(data(artifact), options, dots.linked(artifact, options))
+    whole = replace(options, fold=False)  # it stands in a fold
+    body = table.html(data(artifact), whole, dots.linked(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
     named = NOTHING if artifact.style == "span" else legend(artifact.series)
     return join([named, drawing, caption, numbers])
