@@ -74,6 +74,9 @@ INSTALLED := $(VENV)/.installed
 export TCLAB_STORE := $(CURDIR)/.tclab$(SUFFIX)
 SITE_URL ?=
 export SITE_URL
+# MkDocs reads the address before any hook could say what is wrong with it.
+$(if $(findstring [,$(SITE_URL)),$(if $(findstring ],$(SITE_URL)),,$(error \
+  make: SITE_URL has '[' without ']'; next: close the address, as in http://[::1]:8000/)))
 ifneq ($(JOBS),)
 export TCLAB_JOBS := $(JOBS)
 endif
@@ -107,7 +110,7 @@ serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that 
 
 test: $(INSTALLED) ## every test, snippet and fence; prints how many ran and why any was skipped
 	OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} \
-	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile -q $(COVER) $(PYTEST_ARGS)
+	  $(BIN)/python -m pytest -n $(PYTEST_JOBS) --dist loadfile --no-loadscope-reorder -q $(COVER) $(PYTEST_ARGS)
 
 # Without the report of pytest-cov, which would list every line: `coverage` says what counts.
 coverage: COVER := --cov --cov-report= --cov-fail-under=0

@@ -8,6 +8,7 @@ a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed 
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ import pytest
 from tclab.engine import variables
 
 from .lab import Lab
+
+TESTS = Path(__file__).parent
 
 
 @pytest.fixture
@@ -24,6 +27,29 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     monkeypatch.setenv("TCLAB_STORE", str(made.store.path))
     monkeypatch.setattr(variables, "WATCHERS", ())
     return made
+
+
+# --------------------------------------------------------------------------- the order
+
+#: Files that take half a minute or more (`make test PYTEST_ARGS=--durations=0` tells).
+LONGEST = (
+    "engine/test_warm.py",
+    "labs/test_notebooks.py",
+    "labs/test_answers.py",
+    "explain/test_watch.py",
+    "engine/test_surroundings.py",
+    "bench/test_command.py",
+    "explain/test_secrets.py",
+    "engine/test_secrets.py",
+    "site/test_site.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest files first and those of few tests last: a worker takes a file at a time."""
+    first = {TESTS / name: place for place, name in enumerate(LONGEST)}
+    number = Counter(item.path for item in items)
+    items.sort(key=lambda item: (first.get(item.path, len(first)), -number[item.path]))
 
 
 # --------------------------------------------------------------------------- the last line

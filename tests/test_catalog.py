@@ -26,7 +26,8 @@ def test_an_example_runs_in_eager_mode(name: str) -> None:
     example = EXAMPLES[name]
     fn, args = example.make()
     if name == ON_A_GPU_ALONE and not torch.cuda.is_available():
-        with pytest.raises(AssertionError, match="CUDA"):
+        # A build for CPUs asserts that it has no CUDA; one for CUDA misses the driver.
+        with pytest.raises((AssertionError, RuntimeError), match="CUDA|NVIDIA driver"):
             fn(*args)
         return
     results = tensors(fn(*args)) or tensors(args)  # an optimizer's step changes its arguments

@@ -114,8 +114,8 @@ print(f"{'and small':10} {close_enough(expected * 1.03e-6, expected * 1e-6)}")
 #
 # `torch.compile` does nothing until the first call, and that call compiles. Write
 # `first_and_later(call)`. `call` takes no arguments and has never been called. Return two numbers
-# of seconds: what the first call took, and what a later call typically takes. Something else on
-# the machine may slow one of the later calls down.
+# of seconds: what the first call took, and what a later call typically takes. One of the later
+# calls may be slowed down by something else on the machine, or have far less to do.
 
 # %% tags=["exercise"]
 import statistics

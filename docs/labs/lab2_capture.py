@@ -36,12 +36,12 @@ graph = capture.graphs[0]
 tclab.show(graph)
 
 # claim: the-loop-is-unrolled
-assert len(graph) == 2 * 5 + 1
+assert sum("relu" in node.target for node in graph.nodes) == len(two)
 # claim: no-branch-in-the-graph
 assert not any("cond" in node.target for node in graph.nodes)
 plain = tclab.capture(forward, backend="eager")(x, two, False, False)
 # claim: a-branch-not-taken-is-not-there
-assert len(plain.graphs[0]) == 2 * 2 + 1
+assert not any("sigmoid" in node.target for node in plain.graphs[0].nodes)
 both = tclab.capture(forward, backend="eager").over([(x, two, g, True) for g in (True, False)])
 # claim: another-value-compiles-again
 assert len(both.graphs) == 2 and "gated" in both.recompiles.recompiles[0].reasons[0]

@@ -103,7 +103,8 @@ assert len(counted.graphs) == 8 == torch._dynamo.config.recompile_limit
 #
 # ## Exercise 2: the counter, mended
 #
-# Write the class `WarmUp(inner)` with the same results at every call, compiled once.
+# Write the class `WarmUp(inner)` with the same results at every call, compiled once. A checkpoint
+# keeps the count: a module that loads the `state_dict()` of another goes on where that one was.
 
 # %% tags=["exercise"]
 class WarmUp(nn.Module):
@@ -137,7 +138,8 @@ assert mended == {"graphs": 1, "breaks": 0, "recompiles": 0}
 #
 # `mean_of_first_as_it_was` averages the first `n` entries of each row. Write `mean_of_first(x,
 # lengths)` with `x` of shape `[batch, time, features]` and `lengths` of shape `[batch]` (at least
-# 1 each): the same results, one graph, compiled once for all lengths.
+# 1 each): the same results, one graph, compiled once for all lengths. What lies beyond a row's
+# length may be anything.
 
 # %%
 def mean_of_first_as_it_was(x, lengths):
@@ -152,7 +154,7 @@ def mean_of_first(x, lengths):
     """[batch, features]: the mean of the first `lengths` entries of each row."""
     ### BEGIN SOLUTION
     inside = torch.arange(x.shape[1], device=x.device) < lengths[:, None]  # [batch, time]
-    return (x * inside[..., None]).sum(1) / lengths[:, None]
+    return torch.where(inside[..., None], x, 0.0).sum(1) / lengths[:, None]
     ### END SOLUTION
 
 

@@ -93,6 +93,9 @@ assert shares["fourth, eager", "all"] >= 95
 launches = [book.rows["ceilings/launch@eager", "eager"].us for book in (first, third)]
 # claim: the-third-machine-launches-slower
 assert launches[1] > 1.2 * launches[0]
+NAMES = "gpu", "cpu", "cores", "driver", "torch", "triton"
+# claim: by-name-the-machines-are-alike
+assert all(first.environment[name] == third.environment[name] for name in NAMES)
 # claim: so-what-waits-is-slower-there
 assert shifts["third", "it waits for launches"] > 1.2
 # claim: what-is-busy-is-not

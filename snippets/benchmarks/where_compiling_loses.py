@@ -90,6 +90,10 @@ assert any(len(row.rounds) < len(unstable[0].rounds) for row in ok)
 assert all({"error", "eager_error"} <= row.facts.keys() for row in ok)
 # claim: a-wrong-result-has-no-time
 assert states["mismatch"] and not any(row.us for row in book if row.status == "mismatch")
+forwards = [row for row in book if row.phase == "inference" and row.facts.get("error")]
+floors = [(row, max(2 * row.facts["eager_error"], 0.02)) for row in forwards]
+# claim: wrong-is-over-both
+assert all((row.facts["error"] > floor) == (row.status == "mismatch") for row, floor in floors)
 # claim: a-time-is-the-median-of-its-rounds
 assert all(abs(statistics.median(row.rounds) / row.us - 1) < 1e-3 for row in ok)
 facts = [row.facts for row in ok]

@@ -41,6 +41,24 @@ def f(x):
     return softsign(x * 2) + 1
 
 
+@torch.library.custom_op("lab::clipped", mutates_args=())
+def clipped(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+
+clipped.register_fake(torch.empty_like)
+clipped.register_autograd(lambda ctx, grad: grad if grad.abs().max() < 9 else grad.clamp(-9, 9))
+
+
+def is_refused(x):
+    """Whether the compile of an operator fails whose derivative looks at a number."""
+    try:
+        torch.compile(clipped, backend="aot_eager", fullgraph=True)(x)
+    except torch._dynamo.exc.BackendCompilerFailed:
+        return True
+    return False
+
+
 x = torch.randn(8, 16, requires_grad=True)
 c = tclab.capture(f, backward=True, fullgraph=True)(x)
 ours = x.grad.clone()
@@ -78,6 +96,8 @@ assert sum("softsign" in node.target for node in c.post_grad[0].nodes) == 1
 # claim: its-derivative-is-traced
 assert not any("softsign" in node.target for node in c.post_grad[1].nodes)
 assert any("abs" in node.target for node in c.post_grad[1].nodes)
+# claim: a-decision-by-data-is-not-traced
+assert is_refused(x)
 # claim: what-stands-before-and-after-is-compiled
 assert any(kernel.category != "extern" for kernel in c.units[0].kernels)
 # claim: the-gradient-is-right

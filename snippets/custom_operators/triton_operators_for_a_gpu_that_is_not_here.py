@@ -10,6 +10,7 @@ import re
 import torch
 import triton
 import triton.language as tl
+from torch._inductor import config
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import tclab
@@ -63,6 +64,7 @@ pair = tuple(torch.randn(2, 4096))
 qkv = tuple(torch.randn(3, 1, 2, 256, 64, dtype=torch.float16))
 calls = {launched: pair, behind_an_operator: pair, scored: qkv, masked: qkv}
 captures = {fn.__name__: tclab.capture(fn, target="h200")(*args) for fn, args in calls.items()}
+VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
 sass = {name: [k.name for k in c.compile_kernels() if "sass" in k.stages]
         for name, c in captures.items()}  # fmt: skip
 on_a100 = tclab.capture(scored, target="a100")(*qkv)
@@ -89,6 +91,11 @@ assert any("scale_add" in name for name in sass["launched"])
 assert any("scale_add" in name for name in sass["behind_an_operator"])
 # claim: what-stands-after-is-a-kernel-of-its-own
 assert any("relu" in name for name in sass["behind_an_operator"])
+if VERSION >= (2, 13):
+    with config.patch(epilogue_fusion_user_defined_triton_kernel=True):
+        fused = tclab.capture(behind_an_operator, target="h200")(*pair)
+    # claim: an-option-fuses-it-in, torch >= 2.13
+    assert len(fused.kernels) == 1 and "maximum" in fused.kernels[0].code
 # claim: flex-attention-goes-down-to-sass
 assert all(any("flex_attention" in name for name in sass[fn]) for fn in ("scored", "masked"))
 # claim: the-score-is-inside-the-kernel

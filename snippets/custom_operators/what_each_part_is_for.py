@@ -1,7 +1,10 @@
 """An operator with a part missing or wrong: who notices.
 
 `opcheck` tries the parts against each other. `gradcheck` compares the derivative with differences.
+
+Inductor compiles `read_before`, a function that reads the input before it calls the operator.
 """
+# tclab: needs=cxx
 
 import logging
 
@@ -44,6 +47,11 @@ def eager(op):
 def compiled(op):
     fn = torch.compile(lambda x: op(x) + 1, backend="aot_eager", fullgraph=True)
     return torch.equal(fn(x.clone()), x * 2 + 1)
+
+
+def read_before(op):
+    fn = torch.compile(lambda x: x.sin() + op(x), fullgraph=True)
+    return torch.allclose(fn(x.clone()), x.sin() + x * 2)
 
 
 def gradient(op):
@@ -98,5 +106,8 @@ assert slope["gradient"] == "wrong" and slope["opcheck"] == "right"
 assert slope["gradcheck"] == "error"
 # claim: an-undeclared-change-computes-right
 assert (changes["eager"], changes["compiled"], changes["gradient"]) == ("right",) * 3
+# claim: a-read-before-it-may-come-after
+assert answer(read_before, OPERATORS["it changes its input"]) == "wrong"
+assert answer(read_before, OPERATORS["nothing"]) == "right"
 # claim: opcheck-finds-the-rest
 assert {row["opcheck"] for row in (no_fake, size, no_slope, changes)} == {"error"}

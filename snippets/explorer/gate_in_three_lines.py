@@ -26,4 +26,4 @@ for line in ("x + bias", "torch.sigmoid", "opened * x"):
     assert {"dynamo", "forward", "kernel", "ptx", "sass"} <= reached(chain, line), line
 assert stages(chain)[0] == "python" and stages(chain)[-1] == "sass"
 assert share_with_origin(chain, "sass", "LDG") == share_with_origin(chain, "sass", "STG") == 1
-tclab.show(chain, title="Click a line of Python: what it became lights up", name="chain")
+tclab.show(chain, title="Three lines of Python, and what they became", name="chain")

@@ -40,7 +40,7 @@ def widest_load(sass):
     return max((int(size[1]) if size else 32 for size in sizes), default=None)
 
 
-kernels.random, rows = empty, []
+kernels.random, rows, instructions = empty, [], {}
 for name in (name for name in KERNELS if name not in PRODUCTS):
     for label, size in KERNELS[name].sizes["gpu"].items():
         c, of = compiled(name, size), f"{name.replace('_', ' ')}, {label}"
@@ -53,7 +53,8 @@ for name in (name for name in KERNELS if name not in PRODUCTS):
             shown = replace(kernel, title=title, facts=facts, device="", source_lines=())
             tclab.show(shown, name=f"{name}-{label}-{number}")
             used = taken.registers, round(taken.occupancy.share * 100)
-            load = widest_load(code.stages["sass"].code)
+            instructions[name] = code.stages["sass"].code  # of its last kernel
+            load = widest_load(instructions[name])
             rows.append((name, label, number, kernel.category, *used, load))
 
 columns = ("function", "size", "kernel", "category", "registers", "occupancy", "load")
@@ -81,3 +82,5 @@ assert {row[:3] for row in rows if row[5] == fewest} == {row[:3] for row in most
 assert {row[:3] for row in rows if row[6] and row[6] <= 16} == {
     ("full_norm", "16384x8192", 1), ("row_sum", "1048576x64", 1)
 }  # fmt: skip
+# claim: an-atomic-adds-four-numbers
+assert re.search(r"\bRED\w*\.E\.ADD\.F32x4\b", instructions["scatter_add"])

@@ -64,6 +64,16 @@ def exported(fn, x):
     return ("right" if right else "wrong"), effects
 
 
+class Counts(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("calls", torch.zeros(()))
+
+    def forward(self, x):
+        self.calls += 1
+        return x + self.calls
+
+
 FUNCTIONS = (plain, branches_on_data, cond, reads_an_item, prints, appends)
 x, rows = torch.ones(4), {}
 for fn in FUNCTIONS:
@@ -78,6 +88,9 @@ tclab.show(
     )
 )
 
+counts = torch.export.export(Counts(), (x,)).module()
+counted = [counts(x)[0].item() for _ in range(3)]
+
 # claim: where-compile-breaks-on-data-export-raises
 assert rows["branches_on_data"][1:3] == (1, "GuardOnDataDependentSymNode")
 # claim: cond-is-one-graph-for-both
@@ -88,3 +101,5 @@ assert rows["reads_an_item"][1:3] == (1, "right")
 assert rows["prints"][1:] == (1, "right", 0)
 # claim: a-list-is-not-appended-to
 assert rows["appends"][2:] == ("right", 0)
+# claim: a-buffer-changes-at-each-call
+assert counted == [2, 3, 4]

@@ -2,9 +2,10 @@
 
 After a break Dynamo must resume in the middle of your function. In straight code and inside
 `with torch.no_grad()` it can. Inside a `for` loop, a `try`, or a context manager that it does
-not know, it cannot: it gives the whole function up, and **no** graph of it is left, not even
-of the operations before the break. Functions that it calls are still compiled: put the loop's body
-into a function, and that one is split into graphs. The loop itself is given up all the same.
+not know, it gives the whole function up, and **no** graph of it is left, not even of the
+operations before the break. Functions that it calls are still compiled: put the loop's body into a
+function, and that one is split into graphs. The loop itself is given up all the same. Dynamo knows
+a loop by the jump back to its begin, and looks for that only as far as the next `return`.
 """
 
 import contextlib
@@ -31,6 +32,15 @@ def in_loop(x):
     for _ in range(3):
         x = x.sin()
         torch._dynamo.graph_break()
+    return x.cos()
+
+
+def in_loop_with_a_return(x):
+    for _ in range(3):
+        x = x.sin()
+        torch._dynamo.graph_break()
+        if x.shape[0] > 100:
+            return x
     return x.cos()
 
 
@@ -63,7 +73,8 @@ def loop_of_calls(x):
 
 x = torch.randn(8)
 rows = []
-for fn in (straight, known_manager, in_loop, in_try, own_manager, loop_of_calls):
+FUNCTIONS = (straight, known_manager, in_loop, in_loop_with_a_return, in_try, own_manager)
+for fn in (*FUNCTIONS, loop_of_calls):
     c = tclab.capture(fn, backend="eager")(x)
     torch.testing.assert_close(c.result, fn(x))
     operations = sum(len(g) for g in c.graphs)
@@ -75,6 +86,8 @@ left = {name: (graphs, given_up) for name, graphs, _, given_up in rows}
 assert left["straight"] == left["known_manager"] == (2, False)
 # claim: a-block-gives-the-function-up
 assert left["in_loop"] == left["in_try"] == left["own_manager"] == (0, True)
+# claim: a-return-hides-the-loop
+assert left["in_loop_with_a_return"] == (4, False)
 # claim: called-functions-are-still-compiled
 assert left["loop_of_calls"] == (2, True)
 

@@ -51,6 +51,7 @@ torch.manual_seed(0)
 rows = []
 for module, shape, options in (
     (Product(), (128, 64), {}),
+    (Product(), (128, 64), FROZEN),
     (Product(), (128, 64), OWN),
     (Convolution(), (1, 3, 32, 32), {}),
     (Convolution(), (1, 3, 32, 32), FROZEN),
@@ -63,9 +64,16 @@ for module, shape, options in (
     chosen = ", ".join(f"{name}={value}" for name, value in options.items()) or "none"
     rows.append((type(module).__name__, chosen, "; ".join(library), "; ".join(relus)))
 
-plain, own, outside, inside = (row[2:] for row in rows)
+with torch.no_grad():
+    late = where_the_relu_is(tclab.capture(Product(), options=FROZEN)(torch.randn(128, 64)))
+
+plain, frozen, own, outside, inside = (row[2:] for row in rows)
 # claim: an-input-weight-goes-to-the-library
 assert plain[0] == "extern_kernels.addmm" and plain[1].startswith("cpp_fused")
+# claim: frozen-alone-float32-stays-two
+assert "linear" in frozen[0] and frozen[1].startswith("cpp_fused")
+# claim: an-option-of-the-call-freezes-nothing
+assert late[1] == ["extern_kernels.addmm"]
 # claim: a-product-of-its-own-takes-the-relu
 assert own[0] == "" and own[1].startswith("cpp_fused")
 # claim: without-freezing-the-relu-is-a-kernel

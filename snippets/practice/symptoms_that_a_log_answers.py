@@ -46,8 +46,8 @@ def two_breaks(x):
     return y.tan()
 
 
-def row_sums(x):
-    return x.sum(-1)
+def row_by_row(x):
+    return sum(x[row] * row for row in range(x.shape[0]))
 
 
 def data_decides(x):
@@ -58,8 +58,8 @@ def size_decides(x):
     return x.sin() if x.shape[0] > 2 else x.cos()
 
 
-def called(fn, *sizes):
-    compiled = torch.compile(fn, backend="eager")
+def called(fn, *sizes, dynamic=None):
+    compiled = torch.compile(fn, backend="eager", dynamic=dynamic)
     for size in sizes:
         compiled(torch.ones(size, 4))
 
@@ -72,11 +72,12 @@ SYMPTOMS = {
         *("graph_breaks,graph_code", "falling back to eager", called, a_break_in_a_loop, 2),
     ),
     "A branch is taken by a tensor": ("graph_breaks", "x.sum() > 0", called, data_decides, 2),
-    "It compiles for each batch size": ("dynamic", "create_symbol", called, row_sums, 2, 3),
+    "It compiles for each batch size": ("dynamic", "[guard added]", called, row_by_row, 2, 3, 4),
     "A size is compared with a number": ("dynamic", "[guard added]", called, size_decides, 3, 4),
 }
 found, graphs, texts = {}, {}, {}
 _, told = logged("graph_breaks", called, two_breaks, 2)
+_, of_fixed = logged("dynamic", lambda: called(row_by_row, 2, 3, 4, dynamic=False))
 _, unasked = logged("", called, a_break_in_a_loop, 2)
 for symptom, (logs, marker, job, *args) in SYMPTOMS.items():
     _, records = logged(logs, job, *args)
@@ -116,6 +117,10 @@ assert graphs["It is compiled, and as slow as before"] == 0
 # claim: the-branch-is-quoted
 assert "x + 1 if x.sum() > 0" in found["A branch is taken by a tensor"]
 # claim: the-source-of-the-symbol
-assert "for L['x'].size()[0]" in found["It compiles for each batch size"]
+assert "for L['x'].size()[0]" in texts["It compiles for each batch size"]
+# claim: the-line-that-fixed-the-size
+assert "in range(x.shape[0])" in found["It compiles for each batch size"]
+# claim: of-fixed-sizes-it-says-nothing
+assert of_fixed and not any("symbol " in text or "[guard added]" in text for _, text in of_fixed)
 # claim: the-line-that-asked
 assert "if x.shape[0] > 2" in found["A size is compared with a number"]

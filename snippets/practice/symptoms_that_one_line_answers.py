@@ -15,6 +15,10 @@ def drop(x):
     return torch.dropout(x, 0.5, True)
 
 
+def drop_channels(x):
+    return torch.nn.functional.dropout2d(x, 0.5)
+
+
 def chain(x):
     return (x * 1.1 + 0.3) * 1.7 - x
 
@@ -38,6 +42,7 @@ wrapped = names_of_all[0]
 below = next(iter(torch.compile(model)._orig_mod.state_dict()))
 x, low = torch.ones(64), torch.randn(4096).bfloat16()
 drawn, drawn_again = same(drop, x), same(drop, x, fallback_random=True)
+images = torch.ones(4, 8, 6, 6)
 errors = off(chain, low), off(torch.compile(chain), low)
 names, seconds = compile_times(repr="csv", aggregate=True)
 phases = {name: float(total) for name, total in zip(names, seconds)}
@@ -72,6 +77,8 @@ tclab.show(
 assert names_of_all == ["_orig_mod.weight", "_orig_mod.bias"] and below == "weight"
 # claim: random-numbers-are-others
 assert not drawn and drawn_again
+# claim: of-a-dropout-of-channels-they-are-eagers
+assert same(drop_channels, images)
 # claim: compiled-is-nearer-to-float64
 assert 0 < errors[1] < errors[0]
 # claim: the-phases-are-kept

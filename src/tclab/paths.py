@@ -38,7 +38,7 @@ def settle_temporary() -> str:
     """The folder for temporary files, from now on for all of this process: the usual one, or
     another where a compile could not take its path. TclabError where there is none.
     """
-    for folder in (_usual(), "/tmp", "/var/tmp", str(_users_cache())):
+    for folder in (_usual(), "/tmp", "/var/tmp", str(users_cache())):
         if fits(folder) and os.access(folder, os.W_OK | os.X_OK):
             tempfile.tempdir = folder
             return folder
@@ -56,7 +56,7 @@ def _usual() -> str:
 def for_compiles(folder: Path, otherwise: Path) -> Path:
     """`folder`, or one of its own in the user's cache, or `otherwise`: the first that serves."""
     digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
-    for one in (folder, _users_cache() / "tclab" / digest):
+    for one in (folder, users_cache() / "tclab" / digest):
         with contextlib.suppress(OSError):
             if fits(one):
                 one.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,8 @@ def for_compiles(folder: Path, otherwise: Path) -> Path:
     return otherwise
 
 
-def _users_cache() -> Path:
+def users_cache() -> Path:
+    """The folder that the user's programs keep files in which only save time."""
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"))
 
 

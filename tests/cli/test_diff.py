@@ -87,6 +87,14 @@ def test_one_html_file_that_stands_alone(files, tmp_path: Path) -> None:
     assert main(["diff", *files(report("", "x = 1\n"), report("", "x = 2\n")), "-o", str(out)]) == 0
     html = out.read_text(encoding="utf-8")
     assert html.startswith("<!doctype html>") and "<del>x = <b>1</b></del>" in html
+    assert "<h1>0.json and 1.json</h1>" in html
+
+
+def test_the_title_says_once_what_is_the_same(files, tmp_path: Path) -> None:
+    out = tmp_path / "diff.html"
+    two = report("NVIDIA H200", "x = 1\n"), report("Tesla T4", "x = 2\n")
+    assert main(["diff", *files(*two), "-o", str(out)]) == 0
+    assert "<h1>model.py:f: NVIDIA H200 and Tesla T4</h1>" in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,12 @@ def test_what_a_shell_would_run_is_refused(folder, name, value, place):
     assert not (folder / "ran").exists() and ran.stdout == ""
 
 
+def test_an_address_that_does_not_close_its_bracket_is_refused(folder):
+    ran = make(folder, "site", SITE_URL="http://[::1")
+    assert ran.returncode == 2 and "make: SITE_URL has '['" in ran.stderr and ran.stdout == ""
+    assert make(folder, "site", SITE_URL="http://[::1]:8000/").returncode == 0
+
+
 def test_what_is_meant_is_taken(folder):
     words = ("ENV=h200-torch2.13", "SNIPPETS=triton/softmax start")
     ran = make(folder, "record", *words, "PYTEST_ARGS=-k 'a and (b or c)'", "TORCH=2.13.0")

@@ -129,6 +129,7 @@ CASES = [
     (["examples.py:f"], 1, ["examples.py:6", "example_inputs() failed: ZeroDivisionError"]),
     (["examples.py:g"], 1, ["examples.py:6"]),
     (["listless.py:f"], 1, ["returned an object of type int"]),
+    (["values.py:f"], 1, ["values.py:example_inputs", "no function, but an object of type list"]),
 ]  # fmt: skip
 
 FILES = {
@@ -138,6 +139,7 @@ FILES = {
     "exits.py": "raise SystemExit(3)\n",
     "examples.py": "def f(x):\n    return x\ndef g(x=1):\n    return x\n"
     "def example_inputs():\n    return 1 / 0\n",
+    "values.py": "def f(x):\n    return x\nexample_inputs = [(1,)]\n",
     "listless.py": "def f(x):\n    return x\ndef example_inputs():\n    return [1]\n",
 }
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from tclab.model import Gap
+from tclab.model import Gap, rows_of_chains
 from tclab.render.report import document
+from tests.site.viewer.chains import kernels
 
 pytestmark = pytest.mark.browser
 
@@ -58,11 +59,44 @@ def test_nothing_is_wider_than_the_window(shown, broken, skipped, width):
         assert too_wide(shown(report, width)) == 0
 
 
-def test_versions_counts_and_the_first_kernel_are_on_the_first_screen(shown, broken):
-    opened = shown(broken)
-    for selector in (".tclab-stamp", ".explain-lead", ".explain-kernels td a"):
+@pytest.mark.parametrize("width", [PHONE, 1280])
+def test_verdict_versions_and_what_to_do_are_on_the_first_screen(shown, broken, width):
+    opened = shown(broken, width)
+    parts = (".explain-lead", ".tclab-stamp", ".tclab-said-recompile", ".tclab-said-graph-break")
+    for selector in parts[: 4 if width > PHONE else 2]:
         box = opened.locator(selector).first.bounding_box()
-        assert box is not None and box["y"] + box["height"] < 800
+        assert box is not None and box["y"] + box["height"] < 800, selector
+
+
+def test_the_reader_s_lines_are_in_no_box_that_scrolls(shown, broken):
+    long = replace(broken.sources[0], code="y = 1\n" * 100, compiled={})
+    opened = shown(replace(broken, sources=(long,)))
+    heights = "code => [code.scrollHeight, code.clientHeight]"
+    whole, seen = opened.locator(".explain-source pre > code").first.evaluate(heights)
+    assert whole == seen > 1500
+
+
+def test_each_warning_is_an_item_and_its_lines_are_lines(shown, broken):
+    opened = shown(replace(broken, warnings=("W1 one\nW1 two", "W2 three")))
+    opened.locator("summary", has_text="Warnings").click()
+    items = opened.locator(".explain-warnings > li")
+    assert items.all_inner_texts() == ["W1 one\nW1 two", "W2 three"]
+
+
+def test_a_link_to_a_fold_opens_it(shown, broken):
+    opened = shown(broken)
+    assert opened.locator("#guards").is_hidden()
+    opened.locator(".explain-contents a[href='#guards']").click()
+    opened.locator("#guards").wait_for()
+
+
+def test_a_kernel_opens_with_its_own_instructions(shown, broken):
+    chain = kernels()
+    opened = shown(replace(broken, chains=(chain,), kernels=rows_of_chains((chain,))), 1500)
+    opened.locator(".explain-kernels td a", has_text="triton_2").click()
+    opened.locator("#chain0-sass-3[open] .linked").wait_for()
+    open_panes = opened.locator(".tclab-pane[data-stage=sass][open]")
+    assert open_panes.evaluate_all("all => all.map((pane) => pane.id)") == ["chain0-sass-3"]
 
 
 def test_a_kernel_leads_to_its_code_though_its_graph_is_folded(shown, broken):

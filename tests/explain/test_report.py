@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 import pytest
 
 from tclab.cli.explaining import summary as printed
+from tclab.explain import ExplainRequest, explain_named
 from tclab.model import (
     Annotated,
     Break,
@@ -20,6 +21,7 @@ from tclab.model import (
     Gap,
     Kernel,
     KernelFacts,
+    Listing,
     Report,
     Resources,
     SourceLine,
@@ -29,6 +31,7 @@ from tclab.model import (
 from tclab.render import text as rendered
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
+from tclab.render.report.graph_symbols import graphs
 from tclab.render.viewer.panes import BARE
 
 
@@ -106,7 +109,7 @@ def test_annotations_of_a_skipped_frame(skipped):
     assert notes(skipped, "Net.forward") == [
         (17, "specialised", "x has size [2, 4]"),
         (19, "graph break", f"in count, line 8: {reason}"),
-        (19, "specialised", "scale == 2; a value on the stack has size [2, 4]"),
+        (19, "specialised", "scale == 2; a value from before the break has size [2, 4]"),
     ]
     assert source(skipped, "count").compiled == {}
     assert skipped.counts.skipped == 1
@@ -207,11 +210,66 @@ def test_the_page_says_what_the_report_holds(html, broken):
     assert len(html) < 1_500_000
 
 
-def test_versions_verdict_and_kernels_come_before_the_source(html, broken):
-    order = [f"PyTorch {broken.provenance.torch}", broken.provenance.date, "1 graph break:",
-             'id="kernels"', "cpp_<wbr>fused", 'id="source"']  # fmt: skip
+def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
+    order = ["1 graph break:", f"PyTorch {broken.provenance.torch}", broken.provenance.date,
+             'id="source"', "Avoid calling builtin", 'id="chains"', 'id="kernels"',
+             'id="breaks"', 'id="guards"']  # fmt: skip
     places = [html.index(part) for part in order]
     assert places == sorted(places)
+    folds = re.findall(r'<details class="explain-fold"><summary><h2>(.*?)</h2>', html)
+    assert folds == ["Graph breaks", "Recompiles", "Symbols", "Guards", "Compile time"]
+
+
+def test_a_recompile_says_what_ends_it(html, broken):
+    (note,) = [n for n in source(broken, "f").notes if n.label == "recompile"]
+    assert note.detail.startswith("n is a Python number: pass or hold it as a tensor")
+    assert note.detail in html and note.detail[:40] in rendered(broken)
+
+
+def test_a_function_with_nothing_to_do_is_folded(html):
+    assert "<summary>scaled, 1 note, nothing to do</summary>" in html
+    assert "<h3>f</h3>" in html and "<h3>scaled</h3>" not in html
+
+
+def test_symbols_name_their_graphs(html, broken):
+    def graph(number: int, code: str) -> Chain:
+        return Chain(str(number), "c", (Listing("d", "d", code, "python", "dynamo"),))
+
+    chains = [graph(0, "s5: Sym(s5), s52"), graph(1, "x + s7"), graph(2, "s52 + s7")]
+    assert graphs(["s5", "s52", "s7", "s52", "s9"], chains) == ["0", "0", "1, 2", "2", ""]
+    (symbol,) = broken.symbols
+    row = html[html.index("Symbols of each graph") :]
+    assert re.findall(r"<td>(.*?)</td>", row)[:2] == ["2", f"<code>{symbol.name}</code>"]
+
+
+WORDS = """\
+import torch
+
+SEEN = []
+
+
+def score(x, bias):
+    y = x * 2
+    print("mean")
+    mean = y.mean().item()
+    SEEN.append(len(SEEN))
+    return torch.relu(y + bias) * mean
+
+
+def example_inputs():
+    return [(torch.ones(n, 4), torch.zeros(4)) for n in (8, 12)]
+"""
+
+
+def test_notes_are_words(write):
+    write("words.py", WORDS)
+    report = explain_named(ExplainRequest.parse("words.py:score"))
+    said = [text for of in report.sources for n in of.notes for text in (n.text, n.detail)]
+    assert "SEEN is empty" in " ".join(said)
+    assert any("a value from before the break ==" in text for text in said)
+    assert any("keep it a tensor, without .item()" in text for text in said)
+    for riddle in ("stack", "__self__", "not SEEN", "<= 21474", "<="):
+        assert not [text for text in said if riddle in text], riddle
 
 
 def test_a_refusal_is_shown_first(broken):
@@ -333,6 +391,7 @@ def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_
     assert lines[at + 2].startswith("fix: Avoid calling builtin `print`")
     at = lines.index("recompile broken.py:10")
     assert lines[at + 1] == "f compiled again (0/1): n == 3"
+    assert lines[at + 2].startswith("fix: n is a Python number")
     assert lines[-1].endswith("x.html, 2.5 MB")
 
 

@@ -107,6 +107,7 @@ def test_no_secret_of_the_machine_is_in_a_report_or_in_what_the_command_prints(w
     write("reads.py", PLANTED)
     variables = planted.plant(folder)
     del variables["INDUCTOR_LOG_URL_FOR_GRAPH_XFORM"]  # with it Inductor wants pydot
+    del variables["TORCH_LOGS_FORMAT"]  # what PyTorch writes before each line of its own log
     env = planted.environment(variables) | {"PYTHONPATH": str(SRC)}
     words = [sys.executable, "-m", "tclab", "explain", "reads.py:f", "--format", "json", "-o", "r"]
     done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)

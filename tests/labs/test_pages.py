@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -80,6 +81,60 @@ def test_outputs_stand_in_order_and_solutions_in_folds(project, tmp_path):
     assert list(map(page.index, order)) == sorted(map(page.index, order))
     assert '<details class="tclab-solution">' in page
     assert 'class="tclab-stamp' in page
+
+
+PREDICTED = """\
+# %% [markdown]
+# # Lab 1 · Small
+#
+# *Predict first:* what is twice 21?
+
+# %%
+def shown_before_it(x):
+    return 2 * x
+
+
+# %% tags=["try"]
+print("the answer is", shown_before_it(21))
+
+# %% [markdown]
+# It is the answer.
+#
+# And its reason.
+#
+# Another thing. *Predict
+# first:* and thrice?
+
+# %% tags=["exercise"]
+def thrice(x):
+    ### BEGIN SOLUTION
+    return 3 * x
+    ### END SOLUTION
+
+
+# %% tags=["try"]
+print("thrice is", thrice(21))
+
+# %% [markdown]
+# ## What follows
+
+# %% tags=["try"]
+print("not asked")
+"""
+
+
+def test_what_answers_a_prediction_is_folded_until_one_has_been_made(project, tmp_path):
+    page = html(project(PREDICTED), tmp_path)
+    folds = re.findall("<summary>Predict, then open.*?</details>", page, re.DOTALL)
+    assert page.count("Predict, then open") == len(folds) == 2
+    first, second = folds
+    assert "the answer is 42" in first and "It is the answer" in first and "its reason" in first
+    assert "thrice is 63" in second and "the answer" not in second
+    rest = "".join(page.replace(first, "").replace(second, "").split())
+    for text in ("shown_before_it", "Anotherthing", "thrice(x)", "Whatfollows", "notasked"):
+        assert text in re.sub("<[^>]*>", "", rest)
+    for answer in ("theanswer", "Itistheanswer", "thriceis63"):
+        assert answer not in re.sub("<[^>]*>", "", rest)
 
 
 def test_a_page_asks_nothing_of_another_host_and_brings_no_style(project, tmp_path):

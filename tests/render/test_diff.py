@@ -143,6 +143,33 @@ def test_long_runs_of_the_same_are_folded_between_changes():
     assert all(f"line {n}" in page.text for n in range(60))
 
 
+HEADED = """@triton_heuristics.pointwise(
+    triton_meta={'device': 132},
+)
+@triton.jit
+def k(in_ptr0):
+    xmask = 1
+"""
+
+
+def test_what_only_says_how_a_kernel_is_launched_is_folded_and_the_instructions_are_open():
+    kernels = [replace(KERNEL, code=HEADED.replace("132", n)) for n in ("132", "108")]
+    diff = replace(DIFF, left=(kernels[0], *DIFF.left[2:]), right=(kernels[1], *DIFF.right[2:]))
+    html = render.html(diff, Options("d"))
+    panes = [a for a in Page(html).named("details") if a["class"] == "tclab-compared"]
+    assert [("open" in a, a["data-stage"]) for a in panes] == [
+        (False, "kernel"), (True, "sass"), (False, "sass"),
+    ]  # fmt: skip
+    assert "<summary>1 line of metadata, changed</summary>" in html and "108" in html
+
+
+def test_a_line_of_index_arithmetic_that_changed_is_a_real_difference():
+    one, two = (replace(KERNEL, code=HEADED.replace("= 1", f"= {n}")) for n in (1, 2))
+    page = Page(render.html(replace(DIFF, left=(one, sass(LEFT)), right=(two, sass(RIGHT)))))
+    panes = [a for a in page.named("details") if a["class"] == "tclab-compared"]
+    assert ["open" in a for a in panes] == [True, False]
+
+
 def test_nothing_to_compare():
     assert "Nothing to compare." in render.html(Diff("", "d"))
     assert "The same in both: nothing." in render.text(Diff("", "d"))

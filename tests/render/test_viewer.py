@@ -25,7 +25,7 @@ from tclab.model import (
 from tclab.render.delivery.files import Files
 from tclab.render.options import Options
 from tclab.render.viewer import facts, instructions
-from tclab.render.viewer.noise import noise
+from tclab.render.viewer.noise import metadata, noise
 
 # ------------------------------------------------------------------------------- noise
 
@@ -103,10 +103,43 @@ def test_elf_s_directives_places_and_padding_of_sass_are_noise():
         ("llir", "!12 = !DILocation(line: 20, column: 28, scope: !4)", True),
         ("llir", "  %6 = tail call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x(), !dbg !12", False),
         ("python", "# File: mine", False),
+        ("post_grad", "        # No stacktrace found for following nodes", True),
+        ("kernel", "import triton.language as tl", True),
+        ("kernel", "triton_helpers.set_driver_to_gpu()", True),
+        ("kernel", "@triton.jit", True),
+        ("kernel", "", True),
+        ("kernel", "    xindex = xoffset + tl.arange(0, XBLOCK)[:]", True),
+        ("kernel", "        r0_mask = r0_index < r0_numel", True),
+        ("kernel", "    R0_BLOCK: tl.constexpr = 1024", True),
+        ("kernel", "    x0 = (xindex % 1024)", True),
+        ("kernel", "    tmp0 = tl.load(in_ptr0 + (x0), None)", False),
+        ("kernel", "    for r0_offset in tl.range(0, r0_numel, R0_BLOCK):", False),
+        ("kernel", "    _tmp10 = tl.full([XBLOCK, R0_BLOCK], 0, tl.float32)", False),
+        ("kernel", "def triton_poi_fused_add_0(in_ptr0, xnumel, XBLOCK : tl.constexpr):", False),
     ],
 )
 def test_what_is_noise_depends_on_the_stage(stage, line, quiet):
     assert (noise(stage, line) == {0}) == quiet
+
+
+KERNEL_HEAD = """@triton_heuristics.pointwise(
+    size_hints={'x': 4096},
+    inductor_meta={'kernel_name': 'k', 'backend_hash': 'A79'},
+    min_elem_per_thread=0
+)
+@triton.jit
+def k(in_ptr0, xnumel):
+    xnumel = 4096
+    tmp0 = tl.load(in_ptr0)
+"""
+
+
+def test_a_decorator_is_noise_with_all_it_is_given_and_a_line_with_a_source_is_none():
+    assert noise("kernel", KERNEL_HEAD) == {0, 1, 2, 3, 4, 5, 7}
+    assert noise("kernel", KERNEL_HEAD, {8, 9}) == {0, 1, 2, 3, 4, 5}
+    assert metadata("kernel", KERNEL_HEAD) == {0, 1, 2, 3, 4, 5}
+    assert noise("kernel", KERNEL_HEAD.replace(")", "")) >= {0, 1, 2, 3}  # never the kernel itself
+    assert 6 not in noise("kernel", KERNEL_HEAD.replace(")", ""))
 
 
 def test_noise_is_in_the_page_marked_and_not_left_out():
@@ -123,10 +156,12 @@ def test_noise_is_in_the_page_marked_and_not_left_out():
     assert marked == noise("sass", SASS)
 
 
-def test_a_type_is_shortened_to_its_data_type_and_stays_whole_in_the_text():
+def test_a_type_is_shortened_to_its_sizes_and_stays_whole_in_the_text():
     code = 'add: "f32[2048, 768][768, 1]cuda:0" = torch.ops.aten.add.Tensor(x, "str[1]")\n'
-    page = Page(render.html(Chain(panes=(Listing("g", "g", code, "python", "forward"),))))
-    assert [a["class"] for a in page.named("i")] == ["tclab-type"] * 2
+    html = render.html(Chain(panes=(Listing("g", "g", code, "python", "forward"),)))
+    page = Page(html)
+    assert [a["class"] for a in page.named("i")] == ["tclab-type"]
+    assert "f32[2048, 768]<i class=tclab-type>[768, 1]cuda:0</i>" in html
     assert code.strip() in page.text
     plain = Page(render.html(Chain(panes=(Listing("g", "g", code, "python", "kernel"),))))
     assert not plain.named("i")

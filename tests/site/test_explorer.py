@@ -14,7 +14,8 @@ import pytest
 from tclab.model import Chain
 from tclab.render.closure import Index
 from tclab.store.live import Store
-from tests.chromium import at_rest
+from tests.chromium import at_rest, comes
+from tests.site.viewer.page import IN_VIEW
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT = ("index", "kernels")  # have no function of their own that is opened stage by stage
@@ -244,6 +245,51 @@ def test_a_function_leads_to_the_others(opened, page: str) -> None:
     nav.get_by_text("Explorer", exact=True).click()
     tab.wait_for_url("**/explorer/index.html")
     assert tab.locator(".tclab-crumbs").count() == 0
+
+
+@pytest.mark.parametrize("page", ["../index", "index", *PAGES])
+def test_n_and_p_stay_on_the_page(opened, page: str) -> None:
+    """With the focus on a line, on a button, and nowhere: the theme has links for both keys."""
+    tab = opened(page)
+    path = tab.evaluate("location.pathname")
+    assert tab.locator("link[rel=next], link[rel=prev]").count() > 0
+    tab.locator(LINES).nth(1).click()
+    for place in (LINES, ".tclab-chooser input", ".tclab-head [data-do=find]", "body"):
+        tab.locator(place).first.evaluate("e => e === document.body ? e.blur() : e.focus()")
+        for key in "np":
+            tab.keyboard.press(key)
+            at_rest(tab)
+            assert tab.evaluate("location.pathname") == path, (place, key)
+
+
+@pytest.mark.parametrize("page", ["../index", *PAGES])
+def test_the_wheel_over_a_pane_moves_the_page(opened, page: str) -> None:
+    tab = opened(page)
+    chain = tab.locator(".tclab-chain")
+    chain.evaluate("chain => chain.scrollIntoView()")
+    pane = tab.locator(".tclab-column:not([hidden]) .tclab-scroller").last
+    box = pane.bounding_box()
+    tab.mouse.move(box["x"] + 60, box["y"] + 80)
+    room = "document.documentElement.scrollHeight - innerHeight - scrollY"
+    assert tab.evaluate(room) > 100
+    before = tab.evaluate("scrollY")
+    tab.mouse.wheel(0, 100)
+    assert comes(lambda: tab.evaluate("scrollY") > before + 50)
+
+
+@pytest.mark.parametrize("page", ["../index", *PAGES])
+def test_at_rest_every_pane_shows_a_line_with_a_colour(opened, page: str) -> None:
+    tab = opened(page)
+    tab.locator(".tclab-chain").evaluate("chain => chain.scrollIntoView()")
+    for stage in tab.locator(".tclab-column:not([hidden])").evaluate_all(
+        "all => all.map((column) => column.dataset.column)"
+    ):
+        lines = tab.locator(f"[data-column={stage}] t-l[style]:not(.tclab-noise)")
+        assert comes(lambda of=lines: any(of.evaluate_all(IN_VIEWS))), stage
+
+
+#: Whether each of these lines is to be seen.
+IN_VIEWS = f"all => all.slice(0, 40).map({IN_VIEW})"
 
 
 def test_five_tabs_at_most_lead_to_the_first_line(opened) -> None:

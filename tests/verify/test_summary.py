@@ -8,7 +8,7 @@ import pytest
 
 from tclab.verify import summary
 
-COUNTS = {"kernels": 2, "identical": 2, "either": 0, "different": 0, "refused": 0}
+COUNTS = {"kernels": 2, "identical": 2, "measured": 0, "either": 0, "different": 0, "refused": 0}
 
 
 @pytest.mark.parametrize(

@@ -78,5 +78,49 @@ def test_what_a_gap_hides_is_refused() -> None:
     assert (counts(row), row["verdict"]) == ((2, 0, 0, 1), "refused in part")
 
 
+def test_a_gap_does_not_hide_a_kernel_that_is_shown_and_not_there() -> None:
+    wrong = side(FIRST.replace("two", "tvo"), gaps=["c: why"])
+    row = compare("f", side(FIRST, wrapper(triton_poi_c_0="three")), wrong)
+    assert (counts(row), row["verdict"]) == ((1, 0, 1, 1), "different")
+    timed = side(FIRST.replace("one", "tvo"), variants=[VARIANT], gaps=["c: why"])
+    row = compare("f", side(FIRST), timed)
+    assert row["different"] and row["verdict"] == "different"
+
+
+def test_a_gap_beside_a_timed_choice_refuses_what_is_not_shown() -> None:
+    real = side(SECOND, wrapper(triton_poi_c_0="three"))
+    row = compare("f", real, side(FIRST, variants=[VARIANT], gaps=["c: why"]))
+    assert (counts(row), row["verdict"]) == ((1, 2, 0, 1), "refused in part")
+
+
+def test_kernels_around_what_is_refused_are_numbered_otherwise() -> None:
+    real = wrapper(triton_poi_c_0="three", triton_poi_a_1="one")
+    row = compare("f", side(real), side(wrapper(triton_poi_a_0="one"), gaps=["c: why"]))
+    assert (counts(row), row["verdict"]) == ((1, 0, 0, 1), "refused in part")
+
+
+def test_two_choices_may_go_different_ways() -> None:
+    """Each of the four kernels may be there; a fifth may not."""
+    ways = [wrapper(triton_poi_add_0=f"{one}{two}") for two in "nY" for one in "nY"]
+    names = (["pad: a"], ["pad: b"], ["pad: a", "pad: b"])
+    variants = [
+        {"questions": asked, "wrappers": [way], "after": 0, "instead_of": 1}
+        for asked, way in zip(names, ways[1:], strict=True)
+    ]
+    for way in ways:
+        row = compare("f", side(way), side(ways[0], variants=variants))
+        assert (counts(row), row["reason"]) == ((0, 1, 0, 0), "pad: a; pad: b")
+    row = compare("f", side(wrapper(triton_poi_add_0="??")), side(ways[0], variants=variants))
+    assert (counts(row), row["verdict"]) == ((0, 0, 1, 0), "different")
+
+
+def test_kernels_that_rest_on_a_measured_choice_are_counted() -> None:
+    otherwise = [{"questions": [], "wrappers": [SECOND], "after": 0, "instead_of": 1}]
+    row = compare("f", side(FIRST), side(FIRST, otherwise=otherwise))
+    assert (row["identical"], row["measured"], row["verdict"]) == (2, 1, "identical")
+    row = compare("f", side(SECOND), side(FIRST, otherwise=otherwise))
+    assert row["verdict"] == "different"
+
+
 def test_no_kernel_is_not_identical() -> None:
     assert compare("f", side(wrapper()), side(wrapper()))["verdict"] == "no kernels"

@@ -31,9 +31,9 @@ def _functions() -> tuple[ModuleType, ...]:
 
 
 def _models() -> tuple[ModuleType, ...]:
-    from tclab.catalog.models import text, training, vision, ways
+    from tclab.catalog.models import further, text, training, vision, ways
 
-    return text, training, vision, ways
+    return text, training, vision, ways, further
 
 
 #: The corpora by name, and what loads their families.

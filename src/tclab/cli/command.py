@@ -23,6 +23,7 @@ from tclab.cli.lab import lab
 from tclab.cli.list import list_
 from tclab.cli.project import EXIT_STATUS, Project
 from tclab.cli.record import record
+from tclab.cli.record_choices import record_choices
 from tclab.cli.run import run
 from tclab.cli.show import show
 from tclab.cli.verify_target import verify_target
@@ -75,7 +76,20 @@ def tclab(context: click.Context, root: Path | None) -> None:
     context.obj = lambda: Project(project_root(root))
 
 
-for command in (list_, run, record, show, claims, explain, diff, verify_target, lab, bench):
+COMMANDS = (
+    list_,
+    run,
+    record,
+    show,
+    claims,
+    explain,
+    diff,
+    verify_target,
+    record_choices,
+    lab,
+    bench,
+)
+for command in COMMANDS:
     tclab.add_command(command)
 
 

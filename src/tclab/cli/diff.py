@@ -49,7 +49,7 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
         sys.stdout.write("\n\n".join(map(render.text, compared)) + "\n")
         return
     body = join(map(render.figure, compared))
-    replace_file(output, standalone.page(f"{names[0]} and {names[1]}", body))
+    replace_file(output, standalone.page(title(names), body))
     if open_:
         webbrowser.open(output.resolve().as_uri())
 
@@ -74,6 +74,16 @@ def labels(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> tuple[st
     if names[0] == names[1]:
         return str(paths[0]), str(paths[1])
     return names[0], names[1]
+
+
+def title(names: tuple[str, str]) -> str:
+    """What both are of, then what tells them apart: ``model.py:f: NVIDIA H200 and Tesla T4``."""
+    left, right = (name.split(", ") for name in names)
+    if len(left) != len(right) or len(left) == 1:
+        return " and ".join(Path(name).name for name in names)
+    differing = [(one, two) for one, two in zip(left, right) if one != two]
+    sides = " and ".join(", ".join(side) for side in zip(*differing))
+    return f"{left[0]}: {sides}" if left[0] == right[0] else sides
 
 
 def _torch(report: Report) -> str:

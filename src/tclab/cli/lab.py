@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
-from tclab import render, terminal
+from tclab import paths, render, terminal
 from tclab.cli import lab_verdict, report_file
-from tclab.cli.project import EXIT_STATUS, printing_results, project
+from tclab.cli.project import EXIT_STATUS, Project, printing_results, project
 from tclab.engine import schedule
 from tclab.engine.plan import Plan
 from tclab.errors import BadRequest
@@ -18,6 +19,8 @@ from tclab.labs.capstone import check as capstone
 from tclab.labs.judge import load
 from tclab.labs.progress import Progress
 from tclab.labs.source import Lab
+from tclab.project import NoProject
+from tclab.store.live import Store
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -46,7 +49,7 @@ def list_(context: click.Context, folder: Path) -> None:
     table = terminal.plain_table("lab", "title", "exercise", "what it is", "state")
     for words in (table.columns[1], table.columns[3]):
         words.no_wrap = False  # a narrow terminal breaks these, and no name
-    for one in source.find(project(context).root):
+    for one in source.find(_labs(context).root):
         passed = progress.passed.get(one.name, [])
         for number, exercise in enumerate(load(one.name)):
             state = terminal.styled("ok") + " passed" if exercise.name in passed else "-"
@@ -64,7 +67,7 @@ def start(context: click.Context, number: int, folder: Path) -> None:
 
     Both hold the same; work in one of them. Nothing is ever overwritten.
     """
-    one = source.get(project(context).root, number)
+    one = source.get(_labs(context).root, number)
     paths = handout.write(one, folder)
     for path in paths:
         terminal.console().print(str(path), soft_wrap=True)
@@ -98,13 +101,13 @@ def check(
     The capstone looks at a model of your own: FILE.py (or FILE.py:NAME) with `model` and
     example_inputs(), as tclab explain has it; what was found is written to FILE-findings.html here.
     """
-    root = project(context).root
+    here = _labs(context)
     if which == "capstone":
-        context.exit(_capstone(str(file), project(context).plan, timeout))
-    one = source.get(root, _number(which))
+        context.exit(_capstone(str(file), here.plan, timeout))
+    one = source.get(here.root, _number(which))
     answer = checking.read(file, one, only=_known(one, exercises), seconds=timeout)
     terminal.note(f"checking {answer.place} …")
-    (checked,) = checking.check([answer], project(context).plan)
+    (checked,) = checking.check([answer], here.plan)
     progress = Progress.of(answer.folder)
     progress.note(one.name, checked.verdicts)
     lab_verdict.show(one, checked, progress if hint else None)
@@ -112,6 +115,17 @@ def check(
         terminal.note(f"{progress.path} cannot be written: what you passed is not kept")
     if not checked.passed:
         context.exit(1)
+
+
+def _labs(context: click.Context) -> Project:
+    """The project; where there is none, what a wheel brings of it, with a store of the user's."""
+    try:
+        return project(context)
+    except NoProject:
+        named = context.find_root().params["root"] or os.environ.get("TCLAB_ROOT")
+        if named or not source.SHIPPED.is_dir():
+            raise
+        return Project(source.SHIPPED, Store(paths.users_cache() / "tclab"))
 
 
 def _capstone(spec: str, plan: Plan, seconds: float) -> int:
@@ -147,7 +161,7 @@ def _known(one: Lab, exercises: tuple[str, ...]) -> tuple[str, ...]:
 @click.pass_context
 def run(context: click.Context, which: str) -> None:
     """Run the solved labs on this machine, its GPU where there is one, and sum up."""
-    here = project(context)
+    here = _labs(context)
     labs = source.find(here.root) if which == "all" else [source.get(here.root, _number(which))]
     snippets = [one.snippet for one in labs]
     with terminal.progress(len(snippets)) as on_event, printing_results() as runs:

@@ -25,7 +25,8 @@ def show(lab: Lab, checked: Checked, progress: Progress | None) -> None:
             out.print(line, soft_wrap=True)
     if checked.failure is not None:
         terminal.error(checked.failure)
-    out.print(_summary(lab, checked), soft_wrap=True)
+    offer = " A hint: --hint" if progress is None else ""
+    out.print(_summary(checked, offer), soft_wrap=True)
     if progress is not None:
         out.print(escape(_hint(lab, checked, progress)), soft_wrap=True)
 
@@ -43,7 +44,7 @@ def _lines(verdict: Verdict) -> Iterator[str]:
         yield f"    {_HOLDS if step.holds else _FAILS} {escape(step.says)}{escape(why)}"
 
 
-def _summary(lab: Lab, checked: Checked) -> str:
+def _summary(checked: Checked, offer: str) -> str:
     passed = sum(verdict.passed for verdict in checked.verdicts)
     every = len(checked.verdicts)
     if every and all(v.state == "untouched" for v in checked.verdicts):
@@ -51,7 +52,7 @@ def _summary(lab: Lab, checked: Checked) -> str:
         return f"Nothing is solved yet. Begin with {first.exercise}: {first.title}."
     if checked.passed:
         return f"{terminal.styled('ok')} all of {terminal.plural(every, 'exercise')} passed."
-    return f"{passed} of {terminal.plural(every, 'exercise')} passed. A hint: --hint"
+    return f"{passed} of {terminal.plural(every, 'exercise')} passed.{offer}"
 
 
 def _hint(lab: Lab, checked: Checked, progress: Progress) -> str:

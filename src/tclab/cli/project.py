@@ -15,6 +15,7 @@ from tclab.engine import failures, schedule
 from tclab.engine.plan import Plan
 from tclab.errors import SnippetError
 from tclab.model import Run, Snippet
+from tclab.store.live import Store
 
 EXIT_STATUS = """\b
 Exit status:
@@ -28,9 +29,9 @@ Exit status:
 class Project:
     """The project a command works on, and how its snippets stand; looked up when needed."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, store: Store | None = None) -> None:
         self.root = root
-        self.plan = Plan(root)
+        self.plan = Plan(root, store)
 
     @cached_property  # a command that asks for none, as those on labs, reads none
     def _survey(self) -> tuple[list[Snippet], dict[str, SnippetError]]:

@@ -1,8 +1,11 @@
-"""What to do about a graph break: PyTorch's hints, without those that say nothing to do."""
+"""What to do: about a graph break PyTorch's hints, without those that say nothing to do; about a
+recompile what ends it, by the guard that failed. tests/explain/test_fixes.py tries each of these.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tclab.model import Break
 
@@ -17,3 +20,87 @@ _NOTHING_TO_DO = re.compile(
 def of(item: Break) -> tuple[str, ...]:
     """The hints a user can act on, in PyTorch's order."""
     return tuple(hint for hint in item.hints if not _NOTHING_TO_DO.search(hint))
+
+
+#: What Python computed before a break and the code behind it goes on with.
+LEFT = "a value from before the break"
+
+
+def fixed(facts: Iterable[str]) -> str:
+    """What to do about values that compiled code is made for; '' where nothing is to be done unless
+    they change.
+    """
+    if any(fact.startswith(f"{LEFT} == ") for fact in facts):
+        return "Another value compiles again: keep it a tensor, without .item(), or end the break."
+    return ""
+
+
+# ------------------------------------------------------------------------------ recompiles
+
+UNKNOWN = "No fix is known for this guard."
+
+#: What a guard that failed looks like → what to do; the first that fits.
+_FIXES = tuple((re.compile(pattern), text) for pattern, text in (
+    #   tensor 'x' size mismatch at index 0. expected 8, actual 12
+    (r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)",
+     ("Compile with dynamic=True, and one compile serves all sizes; an argument can be marked "
+     "instead, with torch._dynamo.mark_dynamic({what}, {at}) before the first call.")),
+    #   tensor 'x' rank mismatch. expected 1, actual 2
+    (r"tensor '(?P<what>.+?)' rank mismatch",
+     "Each number of dimensions is compiled once: give {what} the same in every call, by reshape."),
+    #   tensor 'x' dtype mismatch. expected Float, actual Double
+    (r"tensor '(?P<what>.+?)' dtype mismatch",
+     "Each dtype is compiled once: convert {what} to one before the call."),
+    #   tensor 'x' requires_grad mismatch. expected requires_grad=0
+    (r"tensor '(?P<what>.+?)' requires_grad mismatch",
+     ("Give {what} the same requires_grad in every call; pass {what}.detach() where no gradient is "
+     "wanted.")),
+    #   tensor 'x' stride mismatch at index 0. expected 4, actual 1
+    (r"tensor '(?P<what>.+?)' strides? mismatch",
+     "Pass {what}.contiguous(), so that its strides are the same in every call."),
+    #   GLOBAL_STATE changed: grad_mode
+    (r"GLOBAL_STATE changed: (?P<what>\w+)",
+     "Each {what} is compiled once: enter the same one around every call, if one is enough."),
+    #   self._modules['drop'].training == True    not self.training
+    (r"(?:not )?\S*\.training\b",
+     "Nothing to do: train() and eval() are compiled once each."),
+    #   y.size()[0] == x.size()[0]  # duck sizing added this equality
+    (r"\S+\.size\(\)\[\d+\] == \S+\.size\(\)\[\d+\]",
+     ("These sizes were equal when it was compiled and were taken for one: set "
+     "torch.fx.experimental._config.use_duck_shape = False.")),
+    #   2 <= x.size()[0] <= 10    Ne(x.size()[0], 4)
+    (r".*\.size\(\)\[\d+\]",
+     ("The code asks about this size, or is made for more than 1: sizes on the other side of a "
+     "bound are compiled once more. Ask about sizes outside of the compiled function.")),
+    #   len(xs) == 2    not xs
+    (r"len\((?P<what>.+?)\) == \d+",
+     ("Each length of {what} is compiled once: keep it the same; what the function itself puts "
+     "there, put there after the call.")),
+    #   not ___dict_contains('bias', G['options'])    ___dict_contains('bias', G['options'])
+    (r"(?:not )?___dict_contains",
+     "Give the dictionary all its keys before the first call."),
+    #   self.step == 2    scale == 1.5
+    (r"(?P<what>\S+) == (?P<value>-?\d\S*)",
+     ("{what} is a Python number: pass or hold it as a tensor, torch.tensor({value}), and the code "
+     "serves every value.")),
+    #   mode == 'cos'    flag == True    flag is None
+    (r"(?P<what>\S+) (?:==|is) (?:'|True|False|None)",
+     ("Each value of {what} is compiled once: nothing to do for a switch; keep what differs in "
+     "every call out of the compiled function.")),
+    #   ___check_type_id(x, …), type=<class '__main__.Doubled'>
+    (r"___check_type_id\((?P<what>[^,]+),",
+     "Each type of {what} is compiled once: pass one type."),
+    #   ___check_obj_id(act.__code__, …), type=<class 'code'>
+    #   CodeGuardAccessor: Not a function on act.__code__
+    ((r"(?:___check_obj_id\(|CodeGuardAccessor: Not a function on )(?P<what>[\w.\[\]']+?)"
+     r"(?:\.__code__)?(?:,|$)"),
+     "{what} is another object than before: pass the same one in every call, made once."),
+))  # fmt: skip
+
+
+def again(guard: str) -> str:
+    """What ends the recompiles for a guard that failed, as a user would write it."""
+    for pattern, text in _FIXES:
+        if match := pattern.match(guard):
+            return text.format(**match.groupdict())
+    return UNKNOWN

@@ -152,6 +152,10 @@ def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False)
 def from_examples(module: ModuleType, where: str) -> Calls:
     """What the file's ``example_inputs()`` returns: a tuple of arguments, or a list of them."""
     place = f"{where}:example_inputs"
+    if not callable(module.example_inputs):
+        kind = type(module.example_inputs).__name__
+        step = "write def example_inputs(): and return the same"
+        raise ExplainError(place, f"it is no function, but an object of type {kind}", step)
     try:
         with seeded():
             examples = module.example_inputs()

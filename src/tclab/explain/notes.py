@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tclab import user_lines
@@ -30,8 +31,8 @@ _MOST = 4
 def notes(capture: Capture) -> Notes:
     """Every note, by file, in the order of lines. Each is said once, however often it holds."""
     by_file: Notes = defaultdict(list)
-    for location, note in [*_breaks(capture), *_specialised(capture), *_dynamic(capture),
-                           *_recompiled(capture)]:  # fmt: skip
+    for location, note in [*_breaks(capture), *_recompiled(capture), *_specialised(capture),
+                           *_dynamic(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
             by_file[location.file].append(note)
     return {file: sorted(of, key=lambda n: n.line) for file, of in by_file.items()}
@@ -44,7 +45,7 @@ def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     for item in capture.breaks:
         lines = _users_lines(item)
         for place in lines[-1:]:
-            hint = next(iter(fixes.of(item)), "")
+            hint = " Or: ".join(" ".join(text.split()) for text in fixes.of(item)[:2])
             label = "skipped" if item.skipped else "graph break"
             yield place, LineNote(place.line, label, _reason(item), hint)
         for place in lines[:-1][:1]:  # where the compiled frame calls what breaks
@@ -68,20 +69,35 @@ def _reason(item: Break) -> str:
 
 
 def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
-    """Values and sizes that guards fix, gathered line by line for each cache entry."""
+    """Values and sizes that guards fix, gathered line by line over all cache entries."""
     frames = starts(capture)
+    facts: dict[tuple[str, int], dict[str, None]] = defaultdict(dict)
+    places = {}
     for guards in capture.guards:
-        facts: dict[tuple[str, int], list[str]] = defaultdict(list)
-        places = {}
         for guard in guards:
             place = _place(guard, frames.get(guards.compile_id))
             if place is None or not (fact := _fact(guard)):
                 continue
             key = place.file, place.line
             places[key] = place
-            facts[key] += [fact] if fact not in facts[key] else []
-        for key, several in facts.items():
-            yield places[key], LineNote(key[1], "specialised", _few(several))
+            facts[key][fact] = None
+    for key, every in facts.items():
+        several = [fact for fact in every if not any(_covers(other, fact) for other in every)]
+        text, fix = _few(several), fixes.fixed(several)
+        yield places[key], LineNote(key[1], "specialised", text, fix)
+
+
+# y has size [any, 64]
+_SIZE = re.compile(r"(.*) has size \[(.*)\]")
+
+
+def _covers(general: str, special: str) -> bool:
+    """Whether a size of one cache entry leaves open what another one fixes."""
+    one, two = _SIZE.fullmatch(general), _SIZE.fullmatch(special)
+    if not (one and two) or general == special or one[1] != two[1]:
+        return False
+    sizes = list(zip_longest(one[2].split(", "), two[2].split(", ")))
+    return all(left in ("any", right) for left, right in sizes)
 
 
 def starts(capture: Capture) -> dict[str, SourceLine]:
@@ -113,11 +129,38 @@ def _fact(guard: Guard) -> str:
         sizes = re.search(r"size=\[([^\]]*)\]", check)
         return f"{plain(guard.source)} has size {_sizes(sizes[1])}" if sizes else ""
     if guard.type in _VALUES:
-        left, _, right = plain(check).partition(" == ")
-        return "" if left == right else plain(check)  # a constant of a module, torch.bool
+        return _value(plain(check))
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
-        return plain(check.split("  #")[0])
+        return _bounds(plain(check.split("  #")[0]))
     return ""
+
+
+def _value(check: str) -> str:
+    """``n == 3``, ``SEEN is empty``; '' for what is no value of the user's."""
+    if "__self__" in check:
+        return ""  # of a method that the code left on the stack: what it belongs to has its own
+    if empty := re.fullmatch(r"not ([\w.]+)", check):
+        return f"{empty[1]} is empty"
+    if length := re.fullmatch(r"len\((.+)\) == (\d+)", check):
+        return f"{length[1]} has length {length[2]}"
+    left, _, right = check.partition(" == ")
+    return "" if left == right else check  # a constant of a module, torch.bool
+
+
+# 2 <= x.size()[0] <= 2147483647
+_BOUNDS = re.compile(r"(?:(?P<least>\d+) <= )?(?P<what>[^<>=]+?)(?: <= (?P<most>\d+))?")
+_LARGEST = 2**31 - 1  # that 32 bits can count: a kernel's index
+
+
+def _bounds(check: str) -> str:
+    """``x.size()[0] is at most 10``; '' for bounds that every symbol has: 2, and no end."""
+    match = _BOUNDS.fullmatch(check)
+    if not match:
+        return check
+    least = f"at least {match['least']}" if int(match["least"] or 0) > 2 else ""
+    most = match["most"] if match["most"] and int(match["most"]) < _LARGEST else ""
+    both = " and ".join(filter(None, (least, most and f"at most {most}")))
+    return f"{match['what']} is {both}" if both else ""
 
 
 def _sizes(text: str) -> str:
@@ -132,7 +175,7 @@ _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
 
 def plain(source: str) -> str:
     """A guard's source as the user would write it: ``L['self']._modules['fc']`` is self.fc."""
-    source = re.sub(r"L\['___stack\d+'\]", "a value on the stack", source)
+    source = re.sub(r"L\['___stack\d+'\]", fixes.LEFT, source)
     source = _ROOT.sub(r"\1", source)
     return _ACCESS.sub(lambda m: "." + (m[1] or m[2]), source).strip()
 
@@ -153,9 +196,10 @@ def _symbol(symbol: Symbol) -> str:
 def _recompiled(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     for item in capture.recompiles:
         if item.location is not None:
-            reasons = "; ".join(reason for _, reason in causes(item))
-            text = f"{item.function} compiled again ({item.compile_id}): {reasons}"
-            yield item.location, LineNote(item.location.line, "recompile", text)
+            reasons = [plain(reason) for _, reason in causes(item)]
+            text = f"{item.function} compiled again ({item.compile_id}): {'; '.join(reasons)}"
+            fix = " ".join(dict.fromkeys(map(fixes.again, reasons)))
+            yield item.location, LineNote(item.location.line, "recompile", text, fix)
 
 
 def causes(item: Recompile) -> list[tuple[str, str]]:

@@ -39,9 +39,9 @@ def parse_assumed(texts: Sequence[str], target: str | None) -> dict[str, str]:
         if target is None:
             step = "add --target, or leave it out: this machine times what it chooses"
             raise BadRequest(f"--assume {text}", "there is no target", step)
-        if not all(text.partition("=")):
+        if not all(text.rpartition("=")):
             raise BadRequest(f"--assume {text}", "no value", "say NAME=VALUE: pad=no")
-    return {name: value for name, _, value in (text.partition("=") for text in texts)}
+    return {name: value for name, _, value in (text.rpartition("=") for text in texts)}
 
 
 def _literal(text: str) -> object:

@@ -66,7 +66,7 @@ def _never_iterated(function: Callable[..., object]) -> tuple[str, ...]:
 
 
 def has_examples(module: ModuleType) -> bool:
-    return callable(getattr(module, "example_inputs", None))
+    return hasattr(module, "example_inputs")
 
 
 def is_module(value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -16,6 +17,16 @@ from tclab.scrub import scrub
 _LOGGERS = ("torch", "triton")
 
 
+#   W1123 08:04:36.957000 29451 torch/_dynamo/variables/tensor.py:1759] [1/0] Graph break from …
+_LOGGED = re.compile(r"^[A-Z]\d{4} [\d:.]+ \d+ (\S+:\d+)\] (?:\[[^]\n]*\] )?", re.MULTILINE)
+
+
+def _message(text: str) -> str:
+    """A log record as a warning is: its place once, and no time, thread or level on each line."""
+    place = _LOGGED.match(text)
+    return f"{place[1]}: {_LOGGED.sub('', text)}" if place else text
+
+
 class WarningLog(io.TextIOBase):
     """Messages, once each, in order. A stream, so that a log handler can write to it."""
 
@@ -25,7 +36,7 @@ class WarningLog(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep one message."""
-        if message := redaction.prose(scrub(text), redaction.tokens()).strip():
+        if message := redaction.prose(scrub(_message(text)), redaction.tokens()).strip():
             self.texts[message] = None
         return len(text)
 

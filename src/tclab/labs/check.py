@@ -81,7 +81,7 @@ def content(path: Path) -> str:
 
 
 def _of_notebook(raw: str, place: str) -> str:
-    jupytext = handout.jupytext()
+    jupytext = handout.installed("jupytext")
     try:
         text: str = jupytext.writes(jupytext.reads(raw, fmt="ipynb"), fmt=PERCENT)
     except Exception as error:

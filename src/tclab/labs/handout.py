@@ -23,7 +23,7 @@ import importlib.util
 
 for package, step in {
     "torch": "%pip install torch",
-    "tclab": "%pip install -e '.[labs]'   # in a clone of the project",
+    "tclab": "%pip install '.[labs]'   # in a clone of the project",
 }.items():
     if importlib.util.find_spec(package) is None:
         print(f"{package} is missing. Run in a cell: {step}")"""
@@ -38,21 +38,21 @@ def script(lab: Lab) -> str:
 
 def notebook(text: str) -> str:
     """A text in the percent format as a notebook; cell ids are their numbers."""
-    import nbformat
-
-    book = jupytext().reads(text, fmt=PERCENT)
+    nbformat, jupytext = installed("nbformat"), installed("jupytext")
+    book = jupytext.reads(text, fmt=PERCENT)
     for number, cell in enumerate(book.cells):
         cell["id"] = f"cell-{number}"
     return f"{nbformat.writes(book, version=4)}\n"
 
 
-def jupytext() -> ModuleType:
-    """The package that turns scripts into notebooks and back. LabError where it is missing."""
+def installed(package: str) -> ModuleType:
+    """A package that turns scripts into notebooks and back. LabError where it is missing."""
     try:
-        return importlib.import_module("jupytext")
+        return importlib.import_module(package)
     except ImportError:
-        step = "in a clone of the project: pip install '.[labs]'"
-        raise LabError("tclab lab", "jupytext is not installed, for notebooks", step) from None
+        cause = f"{package} is not installed, which exercises need to be notebooks, too"
+        step = "pip install '.[labs]' in a clone of the project, else pip install jupytext nbformat"
+        raise LabError("tclab lab", cause, step) from None
 
 
 def _header(lab: Lab) -> str:

@@ -26,6 +26,8 @@ from tclab.errors import LabError
 from tclab.model import Snippet, parsed
 
 FOLDER = "docs/labs"
+#: Where a wheel has them: a folder as the project's own.
+SHIPPED = Path(__file__).with_name("shipped")
 #: What jupytext calls a lab's form.
 PERCENT = {"extension": ".py", "format_name": "percent"}
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"

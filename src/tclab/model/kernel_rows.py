@@ -40,6 +40,7 @@ class KernelRow:
     instructions: int | None = None
     times: int = 1
     one_of_two: tuple[TimedAnswer, ...] = ()
+    measured: str = ""
 
 
 @kind("candidate")
@@ -112,6 +113,7 @@ def _row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
         instructions=facts.instructions,
         times=facts.calls or 1,
         one_of_two=facts.one_of_two,
+        measured=facts.measured,
     )
 
 

@@ -6,7 +6,7 @@ Values; `tclab.render` has the words for them. What Inductor or Triton prints in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -49,13 +49,14 @@ class NotFused:
 @dataclass(frozen=True)
 class TimedQuestion:
     """What only the GPU could answer, by timing: which `choice` it is, for which operator, at which
-    place in the user's code.
+    place in the user's code. Those of one `key`, Inductor's own, have one answer.
     """
 
     kind: ClassVar[str]
     choice: str
     operator: str
     place: str
+    key: str = ""
 
     def __str__(self) -> str:
         return f"{self.choice}: {self.operator}, {self.place}"
@@ -72,6 +73,20 @@ class TimedAnswer:
 
     def __str__(self) -> str:
         return f"{self.question.choice}={self.answer}"
+
+
+def way_of(answers: Iterable[TimedAnswer]) -> str:
+    """``one of two: pad=yes``: with which answers the GPU gets a kernel; '' for one that it gets
+    anyway. Where the answers to several questions decide, each is named with its operator.
+    """
+    given = tuple(answers)
+    if not given:
+        return ""
+    if len({str(answer) for answer in given}) == 1:
+        several = len({answer.question.key for answer in given}) > 1
+        return f"one of {'several' if several else 'two'}: {given[0]}"
+    each = dict.fromkeys(f"{answer} for {answer.question.operator}" for answer in given)
+    return f"one of several: {', '.join(each)}"
 
 
 # --------------------------------------------------------------------------- configuration
@@ -172,7 +187,7 @@ class KernelFacts:
     they stand there. `original_aten` are the operators that Inductor wrote above it, `calls` how
     often the output code calls it, `first_call` the text of the first call. `instructions` are
     those of the machine code, without padding. `one_of_two` is not empty for a kernel that the GPU
-    may not choose.
+    may not choose; `measured` says where and when it was measured that it chooses this one.
     """
 
     kind: ClassVar[str]
@@ -186,6 +201,7 @@ class KernelFacts:
     calls: int = 0
     first_call: str = ""
     one_of_two: tuple[TimedAnswer, ...] = ()
+    measured: str = ""
 
     @property
     def moved(self) -> tuple[int, ...]:

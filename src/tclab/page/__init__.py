@@ -104,12 +104,13 @@ def stdout(name: str, fold: bool | None = None) -> None:
     block.emit(outputs.printed(block, example, runs, fold))
 
 
-def entries(name: str, table: str, versions: bool = True) -> None:
+def entries(name: str, table: str, versions: bool = True, mended: bool = False) -> None:
     """A table of the snippet's run as a reference: filtered as one types, each row known to the
     search, with the chapters that show it and, unless `versions` is off, the versions that have it.
+    Of a table of graph breaks, `mended` adds those that the book shows, before and after.
     """
     block, _, runs = _find(name)
-    block.emit(reference.html(block, runs, table, versions))
+    block.emit(reference.html(block, runs, table, versions, mended))
 
 
 def calls(name: str, table: str) -> None:

@@ -57,7 +57,7 @@ _BROAD = ("tclab-chain", "tclab-entries")
 _WIDE = (
     "<style>@media screen and (min-width: 45em) {"
     ".md-main__inner { max-width: min(100%, 110rem) }"
-    ".md-content__inner > :is(p, ul, ol, .tclab-listing, .md-typeset__scrollwrap, h2, h3)"
+    ".md-content__inner > :is(.tclab-listing, .md-typeset__scrollwrap, .tclab-prose, h2, h3)"
     " { max-width: 40rem }"
     "}</style>"
 )
@@ -167,14 +167,15 @@ def on_page_markdown(
 
 
 def on_page_content(html: str, page: SitePage, **_: Any) -> str:
-    """A function of the explorer gets its way to the others; of a lab the notebook stays. Below a
-    page of Markdown stands how to run it.
+    """A function of the explorer gets its way to the others; of a lab the notebook stays. A page
+    with proofs gets the box that shows them all. Below a page of Markdown stands how to run it.
     """
+    switch = proofs.switch(html)
     if labs.is_lab(page):
-        return labs.slim(html)
+        return switch + labs.slim(html)
     build, path = state.build(), f"docs/{page.file.src_uri}"
     way = crumbs.crumbs(page, build.page(path, page.url).code)
-    return way + html + foot.foot(build.book, path, page.url)
+    return way + switch + html + foot.foot(build.book, path, page.url)
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
@@ -193,7 +194,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
 @event_priority(100)  # before the search plugin reads the page
 def _show_prose_only(context: Any, /, *, page: Any, **_: Any) -> Any:
     page.whole_content = page.content
-    page.content = search.prose(page.content)
+    page.content = search.prose(search.with_questions(page.content, page.meta.get("asked", ())))
     return context
 
 
@@ -207,7 +208,8 @@ def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> s
     """Say on the page for lost addresses where to go on."""
     if template_name != "404.html":
         return output
-    return foot.not_found(output, listed(state.build().listed), config.site_url or "/")
+    output = foot.not_found(output, listed(state.build().listed), config.site_url or "/")
+    return theme.light(theme.named(output))
 
 
 def on_post_page(output: str, page: SitePage, config: MkDocsConfig) -> str:

@@ -100,18 +100,60 @@ def notebook(lab: Lab, book: Book) -> NotebookPart:
     place = lab.snippet.file
     page = state.build().page(place, url(lab))
     outputs, asked = _outputs(run, page), _asked(lab)
+    answers = Answers()
     cells: list[NotebookPart] = []
     for number, cell in enumerate(lab.cells):
         if cell.kind == "markdown":
-            cells.append(_markdown(_prose(book.cells[place, cell.line + 1], page, book)))
+            cells += answers.prose(_prose(book.cells[place, cell.line + 1], page, book))
         else:
-            cells += _code(cell, outputs.get(number, []), asked)
+            cells += answers.code(cell, _code(cell, outputs.get(number, []), asked))
         if number == 0:
             cells.append(_raw(_bar(lab, run, page)))
+    cells += answers.close()
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     for number, each in enumerate(cells):
         each.setdefault("id", f"{lab.name}-{number}")
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+#: Where a reader is asked to predict.
+_PREDICT = "*Predict"
+#: Where prose turns from what came of a prediction to something else.
+_ELSEWHERE = re.compile(r"\n\n(?=## |(?:[^\n]|\n(?!\n))*\*Predict)")
+
+
+class Answers:
+    """Folds what answers a prediction: the cells that try it out, and the prose that follows them,
+    up to the next heading or prediction.
+    """
+
+    def __init__(self) -> None:
+        self.is_asked = self.is_open = False
+
+    def prose(self, text: str) -> Iterator[NotebookPart]:
+        """A cell of Markdown: of an open fold's, its first paragraphs."""
+        answer, *rest = _ELSEWHERE.split(f"\n\n{text}", maxsplit=1) if self.is_open else ("", text)
+        if answer.strip():
+            yield _markdown(answer.strip())
+        for other in rest:
+            yield from self.close()
+            self.is_asked = _PREDICT in other
+            yield _markdown(other)
+
+    def code(self, cell: Cell, made: Iterator[NotebookPart]) -> Iterator[NotebookPart]:
+        """A cell of code: what tries something out is folded where a prediction is asked for."""
+        if not self.is_asked or "try" not in cell.tags:
+            yield from self.close()
+        elif not self.is_open:
+            self.is_open = True
+            yield _raw(f"{_FOLD}<summary>Predict, then open: what came of it</summary>")
+        yield from made
+
+    def close(self) -> Iterator[NotebookPart]:
+        """The end of the fold, where one is open."""
+        if self.is_open:
+            yield _raw("</details>")
+        self.is_open = False
 
 
 def _prose(text: PageText, page: Page, book: Book) -> str:
@@ -154,8 +196,11 @@ def _steps(exercise: Exercise) -> Html:
     return tag("details", head, tag("ul", *items))
 
 
+_FOLD = '<details class="tclab-solution">'
+
+
 def _folded(title: str, cell: NotebookPart) -> Iterator[NotebookPart]:
-    yield _raw(f'<details class="tclab-solution"><summary>{title}</summary>')
+    yield _raw(f"{_FOLD}<summary>{title}</summary>")
     yield cell
     yield _raw("</details>")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tclab.render import escape
 from tclab.render.escape import (
     NOTHING,
+    SPACE,
     Html,
     attributes,
     clean,
@@ -129,12 +130,21 @@ def grid(
     return tag("table", head_row, inner, class_="tclab-table")
 
 
+def heading(name: str, unit: str) -> str:
+    """A column's name with its unit, ``eager [µs]``, wherever a table is shown."""
+    return f"{one_line(name)} {_bracketed(unit)}".strip()
+
+
+def _bracketed(unit: str) -> str:
+    return f"[{unit}]" if unit else ""
+
+
 def _heading(name: str, unit: str, align: str | None) -> Html:
-    """A column's heading; an empty one is no heading."""
-    if not name and not unit:
+    """A column's heading, its unit quieter; an empty one is no heading."""
+    if not heading(name, unit):
         return tag("td")
-    of = markup(' <span class="tclab-unit">{}</span>', esc(unit)) if unit else NOTHING
-    return tag("th", esc(name), of, scope="col", class_=align)
+    of = tag("span", esc(_bracketed(unit)), class_="tclab-unit") if unit else NOTHING
+    return tag("th", join([esc(name), of], SPACE if unit else NOTHING), scope="col", class_=align)
 
 
 def scroll(html: Html, label: str, *, search: bool = True, class_: str = "") -> Html:

@@ -4,8 +4,10 @@
     python -m tclab.verify.compare --out DIR --corpus models --seconds 540 [NAME …]
 
 On the machine with the GPU, every function is compiled twice by the same PyTorch, in
-processes of their own: on the GPU by plain ``torch.compile``, and for the target in a process
-that sees no GPU. Kernels are compared as text, with nothing removed: names,
+processes of their own: for the target in a process that sees no GPU, and on the GPU by plain
+``torch.compile``. What PyTorch times on a GPU to choose, it times before that, while nothing else
+runs, and keeps in its cache: of compiles that share a GPU each would time the others, too. Kernels
+are compared as text, with nothing removed: names,
 device properties and configurations count. Of the output code around them, only the counter of
 graphs and the names of cache files are taken out. What is already in DIR is not done again, so
 that a corpus can be done in several runs; ``--side target`` does what needs no GPU.
@@ -18,12 +20,13 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tclab import clone
 from tclab.errors import BadRequest, TclabError
 from tclab.verify.results import COUNTS, SIDES, ComparisonReport, file, load, save
-from tclab.verify.running import Comparison, run_all
+from tclab.verify.running import Comparison, run_all, time_products
 from tclab.verify.verdict import compare
 
 
@@ -65,7 +68,10 @@ def compare_all(names: Sequence[str], run: Comparison) -> ComparisonReport:
     start = time.perf_counter()
     _check()
     chosen = choose(names, run.corpus)
-    run_all(chosen, run)
+    for side in (side for side in reversed(SIDES) if side in run.sides):  # what is timed first
+        if side == "gpu":
+            time_products(run)
+        run_all(chosen, replace(run, sides=(side,)))
     report = report_of(chosen, run.out)
     report["seconds"] = round(time.perf_counter() - start, 1)
     save(run.out / "report.json", report, indent=1)
@@ -99,7 +105,7 @@ def report_of(names: Sequence[str], out: Path) -> ComparisonReport:
     done = [name for name in names if all(file(out, side, name).exists() for side in SIDES)]
     rows = [compare(name, *[load(out, side, name) for side in SIDES]) for name in done]
     report: ComparisonReport = {
-        "kernels": 0, "identical": 0, "either": 0, "different": 0, "refused": 0,
+        "kernels": 0, "identical": 0, "measured": 0, "either": 0, "different": 0, "refused": 0,
         "environment": environment(),
         "missing": [name for name in names if name not in done],
         "functions": rows,

@@ -13,7 +13,7 @@ from tclab import files
 
 SIDES = ("gpu", "target")
 #: What kernels are counted as.
-Count = Literal["kernels", "identical", "either", "different", "refused"]
+Count = Literal["kernels", "identical", "measured", "either", "different", "refused"]
 COUNTS: tuple[Count, ...] = get_args(Count)
 
 
@@ -31,7 +31,8 @@ class Variant(TypedDict):
 class Result(TypedDict, total=False):
     """One function on one side. `status` is done, refused, failed or crashed, the latter three with
     a `reason`. Of what is done `wrappers` are the texts of the output code, a graph each; a target
-    also has its variants and what it cannot show.
+    also has its variants, what it cannot show, the keys of all products whose padding the GPU
+    times, and `otherwise`: what the code were if all that was measured came out otherwise.
     """
 
     status: str
@@ -39,22 +40,27 @@ class Result(TypedDict, total=False):
     wrappers: list[str]
     variants: list[Variant]
     gaps: list[str]
+    products: list[str]
+    otherwise: list[Variant]
     seconds: float
 
 
 class KernelCounts(TypedDict):
-    """How many kernels there are, and what they are counted as."""
+    """How many kernels there are, and what they are counted as. Of the identical ones `measured`
+    are shown because of a measured choice.
+    """
 
     kernels: int
     identical: int
+    measured: int
     either: int
     different: int
     refused: int
 
 
 class FunctionRow(KernelCounts):
-    """The comparison of one function. `way` says which of two the GPU went, '' where there is one;
-    `seconds` are those of both sides.
+    """The comparison of one function. `way` says which of several the GPU went, '' where there is
+    one; `seconds` are those of both sides.
     """
 
     name: str

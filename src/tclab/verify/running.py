@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -54,6 +55,16 @@ def run_all(names: list[str], run: Comparison) -> None:
         except BaseException:
             run.interrupted.set()  # or the pool would wait for all that is left
             raise
+
+
+def time_products(run: Comparison) -> None:
+    """Let PyTorch choose, alone on the GPU, what it chooses by timing; all that a target side in
+    the results asked for. It keeps the answers in its cache, where the GPU's side finds them.
+    """
+    command = [sys.executable, "-m", "tclab.verify.choices", str(run.out)]
+    left = min(run.until - time.monotonic(), threading.TIMEOUT_MAX)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        subprocess.run(command, env=_environment("gpu"), check=False, timeout=max(1.0, left))
 
 
 def _batches(names: list[str], run: Comparison) -> list[Batch]:

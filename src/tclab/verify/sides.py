@@ -10,10 +10,14 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclab.catalog.example import Example
 from tclab.verify.results import Result, Variant, file, save
+
+if TYPE_CHECKING:
+    from tclab.capturing.target.timing.ways import GraphWays
+    from tclab.capturing.target.timing.ways import Variant as Way
 
 
 def work(name: str, corpus: str, side: str, target: str, out: Path) -> None:
@@ -47,17 +51,23 @@ def for_target(example: Example, target: str) -> Result:
     fn, args = example.make()
     capture = capture_for(fn, target, [(args, {})], backward=example.backward,
                           options=example.options)  # fmt: skip
-    variants: list[Variant] = [
-        {
-            "questions": [str(question) for question in variant.questions],
-            "wrappers": list(variant.wrappers),
-            "after": variant.after,
-            "instead_of": variant.instead_of,
-        }
-        for variant in capture.known.variants
-    ]
-    gaps = [str(gap) for gap in capture.gaps]
-    return {"wrappers": list(capture.wrapper_code), "variants": variants, "gaps": gaps}
+    ways = capture.known.ways
+    return {
+        "wrappers": list(capture.wrapper_code),
+        "variants": [_variant(graph, each) for graph in ways for each in graph.variants],
+        "otherwise": [_variant(graph, graph.otherwise) for graph in ways if graph.otherwise],
+        "products": sorted({q.key for graph in ways for q in graph.questions + graph.measured}),
+        "gaps": [str(gap) for gap in capture.gaps],
+    }
+
+
+def _variant(graph: GraphWays, way: Way) -> Variant:
+    return {
+        "questions": [str(q) for group in sorted(way.flips) for q in graph.groups[group]],
+        "wrappers": list(way.wrappers),
+        "after": graph.after,
+        "instead_of": graph.count,
+    }
 
 
 def on_gpu(example: Example) -> Result:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tclab.verify.results import FunctionRow, Result
+from tclab.verify.results import FunctionRow, Result, Variant
 
 Kernel = tuple[str, str]  # name and source of a Triton kernel
 
 
 def compare(name: str, gpu: Result, target: Result) -> FunctionRow:
-    """One function: how many kernels are identical, one of two, different, refused, and why."""
+    """One function: how many kernels are identical, one of several, different, refused, and why."""
     row = _empty(name, gpu, target)
     if gpu["status"] != "done":
         return row | {"verdict": f"gpu {gpu['status']}", "reason": gpu["reason"]}
@@ -22,8 +23,7 @@ def compare(name: str, gpu: Result, target: Result) -> FunctionRow:
     row["kernels"] = len(real)
     if target["status"] == "done":
         one_answer = not target.get("variants")
-        row = _same(row, real, gpu, target) if one_answer else _one_of_two(row, real, target)
-        return _with_gaps(row, target["gaps"]) if target.get("gaps") else row
+        return _same(row, real, gpu, target) if one_answer else _one_of_several(row, real, target)
     row["refused" if target["status"] == "refused" else "different"] = len(real)
     return row | {"verdict": target["status"], "reason": target["reason"]}
 
@@ -32,31 +32,42 @@ def _empty(name: str, gpu: Result, target: Result) -> FunctionRow:
     seconds = [gpu.get("seconds"), target.get("seconds")]
     return {
         "name": name,
-        "kernels": 0, "identical": 0, "either": 0, "different": 0, "refused": 0,
+        "kernels": 0, "identical": 0, "measured": 0, "either": 0, "different": 0, "refused": 0,
         "verdict": "", "reason": "", "way": "",
         "seconds": seconds,
     }  # fmt: skip
-
-
-def _with_gaps(row: FunctionRow, gaps: list[str]) -> FunctionRow:
-    """Where part of the function was refused: kernels that are not shown are refused, too."""
-    missing = row["different"]
-    verdict = "refused in part" if missing else row["verdict"]
-    reason = "; ".join(gaps)
-    return row | {"different": 0, "refused": missing, "verdict": verdict, "reason": reason}
 
 
 def _same(row: FunctionRow, real: list[Kernel], gpu: Result, target: Result) -> FunctionRow:
     """Where one answer was given: every character counts. In which order the graphs' files were
     written does not: a target compiles a backward with its forward, a GPU when it is first run.
     """
-    ours = kernels(target["wrappers"])
-    same = (Counter(real) & Counter(ours)).total()
-    different = max(len(real), len(ours)) - same
+    there, ours = Counter(real), Counter(kernels(target["wrappers"]))
+    if target.get("gaps"):  # what is refused has no number in the order of writing
+        there, ours = Counter(map(_bare, real)), Counter(map(_bare, ours.elements()))
+    same = there & ours
     calls = _files(gpu) == _files(target)
-    verdict = "different" if different else _all_same(len(real), calls)
     diff = "" if calls else _diff(gpu["wrappers"], target["wrappers"])
-    return row | {"identical": same, "different": different, "verdict": verdict, "reason": diff}
+    row = row | {"identical": same.total(), "measured": _measured(same, target), "reason": diff}
+    row = _rest(row, (there - ours).total(), (ours - there).total(), target)
+    return row | {"verdict": row["verdict"] or _all_same(len(real), calls)}
+
+
+def _rest(row: FunctionRow, unknown: int, missing: int, target: Result) -> FunctionRow:
+    """Kernels that are shown and that the GPU did not get are different, whatever else is refused.
+    Kernels that are not shown are refused where part of the function is, else different.
+    """
+    gaps = target.get("gaps")
+    different = missing if gaps else max(unknown, missing)
+    refused = max(0, unknown - different) if gaps else 0
+    part = "refused in part" if refused else ""
+    reason = "; ".join(filter(None, [*(gaps or ()), row["reason"] if different else ""]))
+    return row | {
+        "different": different,
+        "refused": refused,
+        "verdict": "different" if different else part,
+        "reason": reason if gaps else row["reason"],
+    }
 
 
 def _all_same(count: int, calls: bool) -> str:
@@ -65,65 +76,83 @@ def _all_same(count: int, calls: bool) -> str:
     return "identical" if calls else "same kernels"
 
 
+def _measured(same: Counter[Kernel], target: Result) -> int:
+    """How many would not be shown if what was measured had come out otherwise."""
+    otherwise = target.get("otherwise")
+    if not otherwise:
+        return 0
+    exact = set(map(_bare, kernels(_taken(target["wrappers"], otherwise))))
+    return sum(count for kernel, count in same.items() if _bare(kernel) not in exact)
+
+
+def _taken(wrappers: list[str], variants: Sequence[Variant]) -> list[str]:
+    """The files with the variants, one a graph, in the place of what they stand instead of."""
+    files: list[str] = []
+    done = 0
+    for variant in variants:
+        files += wrappers[done : variant["after"]] + variant["wrappers"]
+        done = variant["after"] + variant["instead_of"]
+    return files + wrappers[done:]
+
+
 @dataclass(frozen=True)
-class TwoWays:
-    """The kernels of a function that was compiled both ways: those of both, which are shown as
-    exact, and those of one alone. The running number in a name is left out.
+class Shown:
+    """The kernels of a function that was compiled in several ways: those of each way, which are
+    shown as exact; those of the first beside them; all there can be. The running number in a name
+    is left out.
     """
 
     exact: Counter[Kernel]
     first: Counter[Kernel]
-    second: Counter[Kernel]
+    others: tuple[Counter[Kernel], ...]
 
     @classmethod
-    def of(cls, target: Result) -> TwoWays:
-        """The two ways of a target's side."""
-        wrappers = target["wrappers"]
-        second: list[str] = []
-        done = 0
-        for variant in target["variants"]:
-            second += wrappers[done : variant["after"]] + variant["wrappers"]
-            done = variant["after"] + variant["instead_of"]
-        first_way, second_way = (
-            Counter(map(unnumbered, kernels(way))) for way in (wrappers, second + wrappers[done:])
-        )
-        exact = first_way & second_way
-        return cls(exact, first_way - exact, second_way - exact)
+    def of(cls, target: Result) -> Shown:
+        """What a target's side shows."""
+        ways = [_taken(target["wrappers"], [variant]) for variant in target["variants"]]
+        first, *others = [Counter(map(_bare, kernels(w))) for w in (target["wrappers"], *ways)]
+        exact = functools.reduce(Counter.__and__, others, first)
+        return cls(exact, first - exact, tuple(other - exact for other in others))
+
+    @property
+    def open(self) -> set[Kernel]:
+        """All of which the GPU may get any."""
+        return {kernel for way in (self.first, *self.others) for kernel in way}
 
     def taken(self, rest: Counter[Kernel]) -> str:
         """Which way a GPU went that has these kernels beside the exact ones."""
         if rest == self.first:
             return "first"
-        return "second" if rest == self.second else "mixed"
+        if rest not in self.others:
+            return "mixed"
+        return "second" if len(self.others) == 1 else "another"
 
 
-def _one_of_two(row: FunctionRow, real: list[Kernel], target: Result) -> FunctionRow:
+def _one_of_several(row: FunctionRow, real: list[Kernel], target: Result) -> FunctionRow:
     """Where the GPU would time something: what is shown as exact must be there, and what else is
-    there must be one of the two.
+    there must be one of those that are shown.
     """
-    ways, there = TwoWays.of(target), Counter(map(unnumbered, real))
-    rest = there - ways.exact
-    either = (rest & (ways.first | ways.second)).total()
-    missing = (ways.exact - there).total()
-    different = max(rest.total() - either, missing)
-    questions = [question for variant in target["variants"] for question in variant["questions"]]
-    names = [name for name, _ in (rest - (ways.first | ways.second))]
-    unknown = f"; in neither: {', '.join(names)}" if names else ""
-    return row | {
-        "identical": (there & ways.exact).total(),
-        "either": either,
-        "different": different,
-        "verdict": "different" if different else "one of two",
-        "reason": "; ".join(questions) + unknown,
-        "way": ways.taken(rest),
+    shown, there = Shown.of(target), Counter(map(_bare, real))
+    same, rest = there & shown.exact, there - shown.exact
+    unknown = {kernel: count for kernel, count in rest.items() if kernel not in shown.open}
+    names = f"in none: {', '.join(name for name, _ in unknown)}" if unknown else ""
+    questions = dict.fromkeys(q for variant in target["variants"] for q in variant["questions"])
+    row = row | {
+        "identical": same.total(),
+        "measured": _measured(same, target),
+        "either": rest.total() - sum(unknown.values()),
+        "reason": "; ".join(filter(None, [*questions, names])),
+        "way": shown.taken(rest),
     }
+    row = _rest(row, sum(unknown.values()), (shown.exact - there).total(), target)
+    return row | {"verdict": row["verdict"] or "one of two"}
 
 
-def unnumbered(kernel: Kernel) -> Kernel:
+def _bare(kernel: Kernel) -> Kernel:
     """A kernel without the number Inductor gives it in the order of writing."""
-    name, source = kernel
-    bare = re.sub(r"_\d+$", "", name)
-    return bare, source.replace(name, bare)
+    from tclab.capturing.read.output_code import unnumbered
+
+    return unnumbered(*kernel)
 
 
 def kernels(wrappers: Sequence[str]) -> list[Kernel]:

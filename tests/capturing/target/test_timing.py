@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -11,7 +12,9 @@ from torch import nn
 
 import tclab
 from tclab.capturing.target import stand_in
-from tclab.capturing.target.timing import padding
+from tclab.capturing.target.timing import alternatives, measured, padding
+from tclab.capturing.target.timing.combinations import explored
+from tclab.capturing.target.timing.measured import Measurements, Ratio
 from tclab.model import Kernel
 from tclab.targets import TARGETS, TargetError
 
@@ -110,6 +113,108 @@ def test_each_way_goes_down_to_instructions(both: Any) -> None:
 
 def test_the_function_ran_once(both: Any) -> None:
     assert len(both.results) == 1 and both.result.shape == (8, 10)
+
+
+def two_products(x: Any, v: Any, y: Any, w: Any) -> torch.Tensor:
+    """Both have 30 columns, which Inductor pads to 32: their sum reads what each of them left."""
+    return torch.relu(x @ v + y @ w)
+
+
+PRODUCTS = (torch.randn(8, 64), torch.randn(64, 30), torch.randn(8, 48), torch.randn(48, 30))
+
+
+@pytest.fixture(scope="module")
+def neighbours() -> Any:
+    return tclab.capture(two_products, target="h200")(*PRODUCTS)
+
+
+def fused(capture: Any) -> dict[frozenset[tuple[str, str]], str]:
+    """The kernels that add both products: by the answers they need, without their number."""
+    kernels = [k for k in capture.kernels if "relu" in k.kernel_name]
+    return {
+        frozenset((each.question.operator[-8:], each.answer) for each in k.facts.one_of_two):
+        alternatives.unnumbered(k) for k in kernels
+    }  # fmt: skip
+
+
+def test_a_kernel_beside_two_products_is_shown_in_each_combination(neighbours: Any) -> None:
+    operators = {question.operator[-8:] for question in neighbours.timed}
+    ways = fused(neighbours)
+    assert operators == {"[64, 30]", "[48, 30]"} and len(set(ways.values())) == 4
+    for first in ("no", "yes"):
+        for second in ("no", "yes"):
+            assert frozenset({("[64, 30]", first), ("[48, 30]", second)}) in ways
+
+
+@pytest.mark.parametrize("first", ["no", "yes"])
+@pytest.mark.parametrize("second", ["no", "yes"])
+def test_two_products_decided_differently(neighbours: Any, first: str, second: str) -> None:
+    """What Inductor writes when it pads one and not the other is among what is shown."""
+    assume = {"pad: mm of [8, 64]": first, "pad: mm of [8, 48]": second}
+    c = tclab.capture(two_products, target="h200", assume=assume)(*PRODUCTS)
+    assert not c.timed
+    (own,) = [alternatives.unnumbered(k) for k in c.kernels if "relu" in k.kernel_name]
+    assert own == fused(neighbours)[frozenset({("[64, 30]", first), ("[48, 30]", second)})]
+
+
+def measured_as(monkeypatch: Any, capture: Any, **ratios: tuple[float, float, float]) -> None:
+    """Let the products of a capture be measured: by their columns and rows, ``k64=(1, 1, 1)``."""
+    of = {name.removeprefix("k"): Ratio(*spread) for name, spread in ratios.items()}
+    table = {q.key: of[k] for q in capture.timed for k in of if f"[{k}, 30]" in q.operator}
+    there = Measurements("NVIDIA H200", "2026-11-23", table)
+    monkeypatch.setattr(measured, "of", lambda target: there)
+
+
+def test_a_measured_choice_decides_and_says_so(neighbours: Any, monkeypatch: Any) -> None:
+    measured_as(monkeypatch, neighbours, k64=(1.3, 1.4, 1.5), k48=(0.8, 0.9, 1.0))
+    c = tclab.capture(two_products, target="h200")(*PRODUCTS)
+    assert not c.timed and not any(k.facts.one_of_two for k in c.kernels)
+    (kernel,) = [k for k in c.kernels if "relu" in k.kernel_name]
+    decided = frozenset({("[64, 30]", "yes"), ("[48, 30]", "no")})
+    assert alternatives.unnumbered(kernel) == fused(neighbours)[decided]
+    assert kernel.facts.measured == "as measured on an NVIDIA H200 on 2026-11-23"
+    assert {(d.choice, d.source) for d in c.decisions} == {
+        ("pad=yes", kernel.facts.measured), ("pad=no", kernel.facts.measured)
+    }  # fmt: skip
+
+
+def test_a_choice_within_its_spread_stays_open(neighbours: Any, monkeypatch: Any) -> None:
+    measured_as(monkeypatch, neighbours, k64=(0.9, 1.05, 1.2), k48=(0.8, 0.9, 1.0))
+    c = tclab.capture(two_products, target="h200")(*PRODUCTS)
+    (question,) = c.timed
+    assert question.operator.endswith("[64, 30]")
+    assert all(k.facts.measured for k in c.kernels if "relu" in k.kernel_name)
+
+
+@pytest.mark.parametrize(
+    ("spread", "answer"),
+    [((0.8, 0.9, 0.95), "no"), ((1.3, 1.4, 1.45), "yes"), ((0.9, 1.0, 1.2), ""),
+     ((0.99, 1.0, 1.08), ""), ((1.11, 1.15, 1.2), "")],
+)  # fmt: skip
+def test_how_far_from_the_limit_decides(spread: tuple[float, float, float], answer: str) -> None:
+    assert Ratio(*spread).answer == answer
+
+
+def test_which_combinations_are_compiled() -> None:
+    """Kernels as sets of the decisions they hang on: only those that share a kernel are combined."""
+    compiled: list[frozenset[int]] = []
+    hangs = [{0, 1}, {1, 2}, {3}, {4}]
+
+    def kernels(flips: frozenset[int]) -> Counter[str]:
+        compiled.append(flips)
+        return Counter(f"{sorted(on)} {sorted(on & flips)}" for on in hangs)
+
+    explored(5, kernels)
+    pairs = [set(flips) for flips in compiled if len(flips) == 2]
+    assert pairs == [{0, 1}, {1, 2}] and len(compiled) == 1 + 5 + 2 + 1
+
+
+def test_decisions_that_meet_only_when_both_are_taken_are_found() -> None:
+    def kernels(flips: frozenset[int]) -> Counter[str]:
+        return Counter([f"{number}{number in flips}" for number in range(4)]
+                       + ["copy"] * ({1, 2} <= flips))  # fmt: skip
+
+    assert frozenset({1, 2}) in explored(4, kernels)
 
 
 @pytest.mark.parametrize("assume", [{"pad": "maybe"}, {"layout": "no"}])

@@ -35,7 +35,19 @@ def clip_norm(x, limit):
     return x * (limit / norm) if norm > limit else x
 
 
-# %% WarmUp right: an attribute that is a tensor
+# %% WarmUp right: a parameter that is not trained
+class WarmUp(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+        self.steps = nn.Parameter(torch.zeros(()), requires_grad=False)
+
+    def forward(self, x):
+        self.steps.add_(1)
+        return self.inner(x) * torch.minimum(self.steps / 10, torch.ones(()))
+
+
+# %% WarmUp wrong kept: an attribute that is a tensor
 class WarmUp(nn.Module):
     def __init__(self, inner):
         super().__init__()
@@ -96,6 +108,22 @@ class WarmUp(nn.Module):
         return self.inner(x) * min(1.0, self.steps.item() / 10)
 
 
+# %% WarmUp wrong break: disabled
+class WarmUp(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+        self.register_buffer("steps", torch.zeros(()))
+
+    @torch.compiler.disable
+    def factor(self):
+        self.steps += 1
+        return (self.steps / 10).clamp(max=1)
+
+    def forward(self, x):
+        return self.inner(x) * self.factor()
+
+
 # %% WarmUp wrong recompiles: a float
 class WarmUp(nn.Module):
     def __init__(self, inner):
@@ -143,6 +171,12 @@ def mean_of_first(x, lengths):
 def mean_of_first(x, lengths):
     mask = torch.arange(x.shape[1]) < lengths[:, None]
     return (x * mask[..., None]).mean(1)
+
+
+# %% mean_of_first wrong anything: padding times zero
+def mean_of_first(x, lengths):
+    inside = torch.arange(x.shape[1]) < lengths[:, None]
+    return (x * inside[..., None]).sum(1) / lengths[:, None]
 
 
 # %% mean_of_first wrong break: the loop as it was

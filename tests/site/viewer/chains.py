@@ -65,6 +65,43 @@ def real() -> Chain:
     return Chain("Real", "real", panes)
 
 
+TRITON = """import triton
+
+@triton_heuristics.pointwise(
+    size_hints={'x': 8192},
+    triton_meta={'signature': {'in_ptr0': '*fp32'}},
+    min_elem_per_thread=0
+)
+@triton.jit
+def triton_poi_fused_add_0(in_ptr0, out_ptr0, xnumel, XBLOCK : tl.constexpr):
+    xnumel = 8192
+    xoffset = tl.program_id(0) * XBLOCK
+    x0 = xoffset + tl.arange(0, XBLOCK)[:]
+    tmp0 = tl.load(in_ptr0 + (x0), None)
+    tmp1 = tmp0 + 1
+    tl.store(out_ptr0 + (x0), tmp1, None)
+"""
+
+
+def kernels(count: int = 3, before: int = 60) -> Chain:
+    """So many kernels, each of a Python line of its own, with SASS whose first linked instruction
+    stands behind so many without a link.
+    """
+    panes = [listing("python", [f"y{n} = add(x, {n})" for n in range(count)],
+                     marks={n + 1: (f"py:{n}",) for n in range(count)})]  # fmt: skip
+    for n in range(count):
+        # The last three lines come from the reader's, that of x0 from none.
+        links = dict.fromkeys((13, 14, 15), (f"py:{n}",))
+        panes.append(Kernel(f"Kernel {n}", f"k{n}", TRITON, "python", "kernel", links=links,
+                            marks={12: (f"i:{n}",), 14: (f"k:{n}",)},
+                            kernel_name=f"triton_{n}"))  # fmt: skip
+    for n in range(count):
+        code = [f"mov {i}" for i in range(before)] + [f"fadd of {n}"]
+        links = {1: (f"i:{n}",), before + 1: (f"k:{n}",)}
+        panes.append(listing("sass", code, links=links))
+    return Chain("Kernels", "kernels", tuple(panes))
+
+
 def many(lines: int) -> Chain:
     """A Python line that became every third line of a kernel of so many lines."""
     links = dict.fromkeys(range(3, lines + 1, 3), ("py",))

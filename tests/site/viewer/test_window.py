@@ -34,6 +34,10 @@ def test_the_page_scrolls_where_a_pane_cannot(opened: Open) -> None:
     sass = page.locator("[data-column=sass] .tclab-scroller")
     assert wheel(page, python, 200) == 200  # all of it is in sight
     assert wheel(page, python, -200) == -200
+    sass.evaluate("box => box.scrollTop = 0")
+    assert wheel(page, sass, 200) == 200  # the reader is not in the viewer
+    assert wheel(page, sass, -200) == -200
+    page.locator("[data-column=sass] [data-do=find]").click()
     assert wheel(page, sass, 200) == 0 and sass.evaluate("box => box.scrollTop") == 200
     sass.evaluate("box => box.scrollTop = 1e6")
     assert wheel(page, sass, 200) == 200  # at its end
@@ -62,8 +66,15 @@ def test_a_finger_moves_the_page_where_a_pane_cannot(opened: Open) -> None:
     page.locator(".tclab-chain").evaluate("chain => chain.scrollIntoView()")
     assert swipe(page, page.locator("[data-column=python] .tclab-scroller"), 150) > 100
     page.locator(".tclab-chain").evaluate("chain => chain.scrollIntoView()")
-    page.locator(".tclab-chooser").get_by_text("SASS").click()
     sass = page.locator("[data-column=sass] .tclab-scroller")
+    page.evaluate("history.replaceState(null, '', '?stages=python.sass')")
+    page.reload()
+    page.locator(".tclab-chain").evaluate("chain => chain.scrollIntoView()")
+    sass.evaluate("box => box.scrollTop = 0")
+    assert swipe(page, sass, 150) > 100  # the reader is not in the viewer
+    page.locator(".tclab-chain").evaluate("chain => chain.scrollIntoView()")
+    page.locator(".tclab-chooser").get_by_text("SASS").tap()
+    sass.evaluate("box => box.scrollTop = 0")
     assert swipe(page, sass, 150) == 0 and sass.evaluate("box => box.scrollTop") > 100
 
 

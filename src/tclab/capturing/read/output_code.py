@@ -21,6 +21,8 @@ _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
 #         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
 _HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
+# triton_poi_fused_add_relu_3
+_NUMBER = re.compile(r"_\d+$")
 _EXTERN = ("extern_kernels.", "torch.ops.")
 _PLUMBING = ("torch.ops.inductor.",)
 
@@ -147,6 +149,12 @@ class OutputCode:
         for call in self.calls:
             calls.setdefault(_called(call), []).append(call)
         return calls
+
+
+def unnumbered(name: str, source: str) -> tuple[str, str]:
+    """A kernel's name and source without the number it has in the order of writing."""
+    bare = _NUMBER.sub("", name)
+    return bare, source.replace(name, bare)
 
 
 def without_handles(text: str) -> str:

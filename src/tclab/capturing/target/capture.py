@@ -30,9 +30,9 @@ from tclab.capturing.target import (
     stand_in,
     tracing,
 )
-from tclab.capturing.target.errors import mixes_devices, plain_errors
-from tclab.capturing.target.timing import alternatives, timed
-from tclab.capturing.target.timing.both_ways import BothWays, Variant, Wrappers
+from tclab.capturing.target.errors import mixes_devices, plain_errors, within
+from tclab.capturing.target.timing import alternatives, measured, timed
+from tclab.capturing.target.timing.ways import GraphWays, Ways, Wrappers
 from tclab.capturing.torch_private import check, compiler
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
@@ -54,7 +54,7 @@ class Known:
 
     wrappers: Wrappers
     decisions: tuple[decisions.Decision, ...] = ()
-    variants: tuple[Variant, ...] = ()
+    ways: tuple[GraphWays, ...] = ()
     gaps: tuple[TargetError, ...] = ()
 
 
@@ -74,12 +74,12 @@ class TargetCapture(Capture):
         self.decisions = known.decisions  #: what PyTorch would have asked the device
         self.gaps = known.gaps
         self.wrapper_code = known.wrappers  #: the output code as Inductor wrote it, not scrubbed
-        self.timed = tuple(dict.fromkeys(q for v in known.variants for q in v.questions))
+        self.timed = tuple(dict.fromkeys(q for graph in known.ways for q in graph.questions))
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """What Inductor compiled of each graph; after it, what else may come of that graph."""
-        return alternatives.units(super().units, self.known.variants)
+        return alternatives.units(super().units, self.known.ways)
 
     @property
     def result(self) -> Any:
@@ -120,9 +120,11 @@ def capture_for(
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
-    What the GPU would decide by timing is compiled both ways, unless `assume` fixes it:
-    ``{"pad": "no"}``. The process is afterwards as it was, also after an error. Raises
-    TargetError for an unknown target and for what cannot be known without the GPU.
+    What the GPU would decide by timing is as it was measured on such a GPU; where that was not
+    done it is compiled both ways, unless `assume` fixes it: ``{"pad": "no"}`` for all products,
+    ``{"pad: mm of [8, 30]": "yes"}`` for those whose question says so. The process is afterwards
+    as it was, also after an error. Raises TargetError for an unknown target and for what cannot be
+    known without the GPU.
     """
     device, options, fixed = get(target), dict(options or {}), timed.checked(assume)
     check.require()
@@ -130,11 +132,27 @@ def capture_for(
     patches = _checked_options(options)
     request = _TargetRequest(fn, device, calls, backward, options, patches, fixed, most_lines)
     try:
-        return _captured(request, numbers_too=False)
+        return _as_moved(request)
     except Exception as error:
         if not mixes_devices(error):
             raise
     return _captured(request, numbers_too=True)  # a GPU would not take it: all is on the target
+
+
+def _as_moved(request: _TargetRequest) -> TargetCapture:
+    """The capture with that on the CPU which the function brings to the target itself."""
+    stay: frozenset[int] = frozenset()
+    while True:
+        try:
+            return _captured(request, stay=stay)
+        except Exception as error:
+            if made := within(error, inductor.MadeOnCPU):
+                stay = made.factories
+            elif stay and mixes_devices(error):
+                break
+            else:
+                raise
+    return _captured(request, stay=None)
 
 
 @dataclass(frozen=True)
@@ -149,16 +167,22 @@ class _TargetRequest:
     most_lines: int | None
 
 
-def _captured(request: _TargetRequest, *, numbers_too: bool) -> TargetCapture:
+def _captured(
+    request: _TargetRequest, *, numbers_too: bool = False, stay: frozenset[int] | None = None
+) -> TargetCapture:
+    """`stay` are factories that make tensors of the CPU; None where all is to be made on the
+    target, whatever the function moves.
+    """
     fn, options, wrappers = request.fn, request.options, Wrappers()
     results: list[object] = []
     whole = request.backward or inductor.calls_backward(fn)
-    for_device = compiling_for(request.device, wrappers, whole, numbers_too=numbers_too)
+    kept = stay or frozenset()
+    for_device = compiling_for(request.device, wrappers, whole, numbers_too, kept)
     with fresh(fn), compiler.observable(), listen() as trace, for_device:
-        both_ways = BothWays(trace, wrappers, request.fixed)
+        ways = Ways(trace, wrappers, request.fixed, measured.of(request.device))
         compiled = torch.compile(
             fn,
-            backend=inductor.backend(request.patches, both_ways),
+            backend=inductor.backend(request.patches, ways, stay),
             dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )
@@ -175,18 +199,22 @@ def _captured(request: _TargetRequest, *, numbers_too: bool) -> TargetCapture:
                     run_backward(results[-1])
     if refused and not wrappers:
         raise refused[0]
-    known = Known(wrappers, tuple(decided), tuple(both_ways.variants), tuple(refused))
+    known = Known(wrappers, tuple(decided), tuple(ways.graphs), tuple(refused))
     return TargetCapture(trace, tuple(results), request.device, known, request.most_lines)
 
 
 @contextmanager
 def compiling_for(
-    target: Target, wrappers: Wrappers, backward: bool, *, numbers_too: bool
+    target: Target,
+    wrappers: Wrappers,
+    backward: bool,
+    numbers_too: bool = False,
+    stay: frozenset[int] = frozenset(),
 ) -> Iterator[None]:
     """Everything that makes a compile one for the target."""
     with ExitStack() as stack:
         stack.enter_context(stand_in.standing_in(target))
-        stack.enter_context(tracing.on_target(numbers_too=numbers_too))
+        stack.enter_context(tracing.on_target(numbers_too=numbers_too, stay=stay))
         stack.enter_context(constants.folded_on_cpu())
         stack.enter_context(choices.decided(target))
         stack.enter_context(inductor.stop_after_code(wrappers))

@@ -142,7 +142,7 @@ def _check_operator(node: fx.Node) -> None:
     elif packet in _LIBRARY:
         why = "its kernel or layout is chosen by a library of the GPU"
     elif _on_host(node):
-        gaps.note(_host_kernel(name, node))
+        gaps.suspect(_host_kernel(name, node))
         return
     else:
         return

@@ -7,6 +7,7 @@ device. Those whose result IEEE 754 fixes give the same bits on the CPU; others 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any, ParamSpec, TypeVar
@@ -103,16 +104,49 @@ def _within(original: Callable[P, R]) -> Callable[P, R]:
 
 
 def constants_on_target(module: fx.GraphModule) -> None:
-    """Let ``torch.tensor(numbers)`` make a constant of the target's when the graph is traced."""
+    """Let ``torch.tensor(numbers)`` make a constant of the target's when the graph is traced, and
+    ``x[[0, 2]]`` an index of the target's.
+    """
     for inner in module.modules():
-        for node in inner.graph.nodes if isinstance(inner, fx.GraphModule) else ():
+        if not isinstance(inner, fx.GraphModule):
+            continue
+        for node in list(inner.graph.nodes):
             literal = node.op == "call_function" and not node.all_input_nodes
             device = node.kwargs.get("device") if literal else None
             makes = node.target in (torch.tensor, torch.as_tensor)
             if makes and device and torch.device(device).type == "cuda":
                 node.target = constant
-        if isinstance(inner, fx.GraphModule):
-            inner.recompile()
+            elif node.target in (operator.getitem, operator.setitem) and _is_there(node.args[0]):
+                _index_on_target(node)
+        inner.recompile()
+
+
+def _is_there(node: Any) -> bool:
+    value = node.meta.get("example_value") if isinstance(node, fx.Node) else None
+    return isinstance(value, torch.Tensor) and value.device.type == "cuda"
+
+
+def _index_on_target(node: fx.Node) -> None:
+    """Make the index tensors of ``x[..., [-2], :]`` where PyTorch makes them: on x's device. In C++
+    it copies a tensor of the CPU there, which cannot be done for a device that is not there.
+    """
+
+    def tensor(part: Any) -> Any:
+        if not _is_numbers(part):
+            return part
+        with node.graph.inserting_before(node):
+            dtype = torch.bool if part and isinstance(part[0], bool) else torch.long
+            made = node.graph.call_function(constant, (list(part),), {"dtype": dtype})
+        made.meta["stack_trace"] = node.meta.get("stack_trace")
+        return made
+
+    index = node.args[1]
+    own = tuple(map(tensor, index)) if isinstance(index, tuple) else tensor(index)
+    node.args = (node.args[0], own, *node.args[2:])
+
+
+def _is_numbers(part: Any) -> bool:
+    return isinstance(part, list) and all(isinstance(number, int) for number in part)
 
 
 @loud

@@ -6,11 +6,14 @@ import os
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from tclab import user_lines
 from tclab.capturing.target import device, gaps, refusals
 from tclab.errors import TclabError
 from tclab.targets import TargetError
+
+E = TypeVar("E", bound=BaseException)
 
 
 @contextmanager
@@ -41,7 +44,12 @@ def plain_errors() -> Iterator[None]:
 
 
 def _own(error: BaseException | None) -> TclabError | None:
-    return next((each for each in _chain(error) if isinstance(each, TclabError)), None)
+    return within(error, TclabError)
+
+
+def within(error: BaseException | None, kind: type[E]) -> E | None:
+    """The first error of a kind that an error is or wraps."""
+    return next((each for each in _chain(error) if isinstance(each, kind)), None)
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -13,8 +13,9 @@ import torch
 from torch import fx
 
 from tclab.capturing.fresh import function_of
-from tclab.capturing.target import choices, constants, device, errors, tracing
-from tclab.capturing.target.timing.both_ways import BothWays, Wrappers
+from tclab.capturing.read.output_code import OutputCode
+from tclab.capturing.target import choices, constants, device, errors, gaps, tracing
+from tclab.capturing.target.timing.ways import Ways, Wrappers
 
 Compiled = Callable[..., Any]  # what runs in the place of a graph
 Backend = Callable[[fx.GraphModule, list[Any]], Compiled]
@@ -29,6 +30,7 @@ def stop_after_code(wrappers: Wrappers) -> Iterator[None]:
     def keep(key: str, path: str, *args: object, **kwargs: object) -> types.ModuleType:
         with open(path, encoding="utf-8") as file:
             wrappers.append(file.read())
+        gaps.settle(there=any(each.is_cpp for each in OutputCode.read(wrappers[-1]).definitions))
         module = types.ModuleType("tclab_target_code")
         module.__file__ = path
         module.call = _no_device  # type: ignore[attr-defined]
@@ -79,20 +81,32 @@ def settings(backward: bool) -> Iterator[None]:
         yield
 
 
-def backend(patches: Options, both_ways: BothWays) -> Backend:
+class MadeOnCPU(Exception):
+    """A graph brings to the target what `factories` make: they are to stay on the CPU."""
+
+    def __init__(self, factories: frozenset[int]) -> None:
+        super().__init__("made on the CPU and brought to the target")
+        self.factories = factories
+
+
+def backend(patches: Options, ways: Ways, stay: frozenset[int] | None) -> Backend:
     """A Dynamo backend: compiles each graph for the target, and runs it on the CPU. A graph that
-    is refused is a gap; the others are compiled all the same.
+    is refused is a gap; the others are compiled all the same. MadeOnCPU for factories that are not
+    in `stay`, unless that is None.
     """
 
     def compile_graph(module: fx.GraphModule, inputs: list[Any]) -> Compiled:
         from torch._inductor.compile_fx import compile_fx
 
+        made = tracing.moved_to_target(module)
+        if stay is not None and not made <= stay:
+            raise MadeOnCPU(stay | made)
         plain = tracing.on_cpu(module)
         with errors.gap_noted():
             choices.check_dynamo_graph(module)
             constants.constants_on_target(module)
             fakes = tracing.fake_inputs(module, inputs)
-            both_ways.compile(
+            ways.compile(
                 lambda: compile_fx(tracing.copied(module), list(fakes), config_patches=patches)
             )
         return _no_result if calls_triton(module) or calls_device(module) else _on_cpu(plain)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextvars
 import dataclasses
+import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -24,8 +25,10 @@ _moving: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", default
 
 
 @contextmanager
-def on_target(*, numbers_too: bool = False) -> Iterator[None]:
-    """For the length of the block, what Dynamo traces is on the target."""
+def on_target(*, numbers_too: bool = False, stay: frozenset[int] = frozenset()) -> Iterator[None]:
+    """For the length of the block, what Dynamo traces is on the target; but for what the factories
+    in `stay` make, which are counted as they are traced.
+    """
     from torch._dynamo.variables import builder
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch._subclasses.meta_utils import MetaTensorDescriber
@@ -40,16 +43,18 @@ def on_target(*, numbers_too: bool = False) -> Iterator[None]:
         ):
             patch = mock.patch.object(cls, name, wrap(getattr(cls, name)))
             stack.enter_context(patch)
-        stack.enter_context(factories_on_target(numbers_too=numbers_too))
+        stack.enter_context(factories_on_target(numbers_too=numbers_too, stay=stay))
         yield
 
 
 @contextmanager
-def factories_on_target(*, numbers_too: bool = False) -> Iterator[None]:
+def factories_on_target(
+    *, numbers_too: bool = False, stay: frozenset[int] = frozenset()
+) -> Iterator[None]:
     """For the length of the block, tensors made without ``device=`` are made on the target."""
     from torch._dynamo.output_graph import SubgraphTracer
 
-    own = _create_proxy(SubgraphTracer.create_proxy, numbers_too)
+    own = _create_proxy(SubgraphTracer.create_proxy, numbers_too, stay)
     with mock.patch.object(SubgraphTracer, "create_proxy", own):
         yield
 
@@ -114,10 +119,10 @@ def marked(value: Any) -> bool:
     return getattr(value, "_tclab_on_target", False)
 
 
-def _create_proxy(original: Any, numbers_too: bool) -> Any:
+def _create_proxy(original: Any, numbers_too: bool, stay: frozenset[int]) -> Any:
     from torch.utils._device import _device_constructors
 
-    constructors = _device_constructors()
+    constructors, made = _device_constructors(), itertools.count()
 
     def create_proxy(
         self: Any, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **options: Any
@@ -126,11 +131,54 @@ def _create_proxy(original: Any, numbers_too: bool) -> Any:
             target, args, kwargs = "to", (args[0], DEVICE), {}
         makes = kind == "call_function" and target in constructors
         moves = makes and (numbers_too or not _makes_number(target, args))
-        if moves and kwargs.get("device") is None:
+        if not moves or kwargs.get("device") is not None:
+            return original(self, kind, target, args, kwargs, *rest, **options)
+        if (number := next(made)) not in stay:
             kwargs = {**kwargs, "device": DEVICE}
-        return original(self, kind, target, args, kwargs, *rest, **options)
+        proxy = original(self, kind, target, args, kwargs, *rest, **options)
+        proxy.node.meta[_MADE] = number
+        return proxy
 
     return create_proxy
+
+
+#: In a node's meta: which factory without ``device=`` it is.
+_MADE = "tclab_made"
+
+
+def moved_to_target(module: fx.GraphModule) -> frozenset[int]:
+    """The factories without ``device=`` of what a graph brings to the target itself, as by
+    ``torch.arange(n).to(x.device)``: in a program for a GPU they make it on the CPU.
+    """
+    moves = [node for node in module.graph.nodes if _names_device(node)]
+    found = [_factories(node.args[0]) for node in moves]
+    return frozenset().union(*(numbers for numbers in found if numbers))
+
+
+def _names_device(node: fx.Node) -> bool:
+    """``x.to(device)``, where the device is the target."""
+    if node.op != "call_method" or node.target != "to":
+        return False
+    named = [*node.args[1:], node.kwargs.get("device")]
+    return any(devices_to_cpu(each) != each for each in named if not isinstance(each, fx.Node))
+
+
+def _factories(node: Any) -> frozenset[int] | None:
+    """Those that make all that a node is computed from; None where there is an input in it."""
+    numbers: set[int] = set()
+    seen: set[fx.Node] = set()
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        if _MADE in one.meta:
+            numbers.add(one.meta[_MADE])
+        elif isinstance(one.meta.get("example_value"), torch.Tensor) and not one.all_input_nodes:
+            return None
+        stack += one.all_input_nodes
+    return frozenset(numbers)
 
 
 _OF_DATA = (torch.tensor, torch.as_tensor, torch.scalar_tensor)

@@ -106,6 +106,7 @@ def _print_recompiles(out: Console, report: Report) -> None:
     for file, note in again[:_MOST]:
         _line(out, f"[yellow]recompile[/] {escape(f'{file}:{note.line}')}")
         _hanging(out, "  ", note.text)
+        _hanging(out, "  fix: ", note.detail)
     _print_more(out, len(again), "recompiles")
 
 

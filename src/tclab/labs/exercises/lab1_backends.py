@@ -230,6 +230,19 @@ def gives_a_typical_call(answer: Answer, draw: Draw) -> None:
     assert 0.5 * min(calls.took[1:]) <= later <= 2 * typical + 0.005, text
 
 
+@first_and_later.step(
+    "fast",
+    "nor what one fast one took",
+    "One of the later calls had much less to do than the others: is your number the least of them?",
+    "The least is as far from typical as the largest. Take the median (statistics.median).",
+)
+def is_not_the_fastest_call(answer: Answer, draw: Draw) -> None:
+    _, later, calls = _timed(answer, 0.06, 0.03, 0.001, 0.03)
+    typical = statistics.median(calls.took[1:])
+    text = f"most later calls took {typical:.3f} s, one far less; it said {later:.3f} s"
+    assert later > 0.5 * typical, text
+
+
 # --------------------------------------------------------------------------- slowest_phase
 
 slowest_phase = Exercise("slowest_phase", "Where the seconds of the first call go")

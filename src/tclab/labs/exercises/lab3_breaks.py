@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -49,9 +50,10 @@ def leaves_what_is_short(answer: Answer, draw: Draw) -> None:
 @clip_norm.step(
     "break",
     "is one graph, without a break",
-    "Which line needs the value of a tensor before it can go on? (tclab.show(capture.breaks))",
-    "`.item()`, bool() and `if tensor:` stop the trace. Keep the norm a tensor, and choose with "
-    "torch.where, or clamp the factor.",
+    "Does the line of the break need a tensor's value before it can go on, or is the compiler told "
+    "to leave the function out? (tclab.show(capture.breaks))",
+    "`.item()`, bool() and `if tensor:` stop the trace, and so does torch.compiler.disable. Keep "
+    "the norm a tensor, and choose with torch.where, or clamp the factor.",
 )
 def clips_in_one_graph(answer: Answer, draw: Draw) -> None:
     assert_whole(answer, [(draw.tensor(8, 8) * 10, 1.5), (draw.tensor(8, 8) * 0.01, 1.5)])
@@ -117,7 +119,8 @@ def counts_to_one(answer: Answer, draw: Draw) -> None:
 @warm_up.step(
     "break",
     "is one graph, without a break",
-    "Is there a Python number that is made from a tensor?",
+    "Does the line of the break make a Python number of a tensor, or is the compiler told to leave "
+    "the method out? (tclab.show(capture.breaks))",
     "No .item(), no float(tensor), no torch.compiler.disable: (steps / 10).clamp(max=1).",
 )
 def warms_up_in_one_graph(answer: Answer, draw: Draw) -> None:
@@ -133,6 +136,23 @@ def warms_up_in_one_graph(answer: Answer, draw: Draw) -> None:
 )
 def warms_up_in_one_compile(answer: Answer, draw: Draw) -> None:
     assert_compiled_once(answer(_linear(draw)), [(draw.tensor(4, 8),)] * _CALLS)
+
+
+@warm_up.step(
+    "kept",
+    "goes on counting where a checkpoint ended",
+    "What is in module.state_dict() after three calls, and what of it does another module load?",
+    "A tensor that is a plain attribute is in no state_dict, and .to(device) leaves it behind: "
+    "self.register_buffer('steps', torch.zeros(())).",
+)
+def goes_on_from_a_checkpoint(answer: Answer, draw: Draw) -> None:
+    linear, x = _linear(draw), draw.tensor(4, 8)
+    module, loaded = answer(linear), answer(linear)
+    for _ in range(3):
+        module(x)
+    loaded.load_state_dict(module.state_dict())
+    true = linear(x).detach() * 0.4
+    assert_same(loaded(x).detach(), true, "at the call after three, from their state_dict,")
 
 
 # --------------------------------------------------------------------------- mean_of_first
@@ -192,10 +212,25 @@ def divides_by_the_own_length(answer: Answer, draw: Draw) -> None:
 
 
 @mean_of_first.step(
+    "anything",
+    "leaves out padding of inf and NaN, too",
+    "What is 0 * inf? What is 0 * nan?",
+    "Padding that is multiplied by 0 is still there where it is inf or NaN. Choose instead: "
+    "torch.where(mask, x, 0), or x.masked_fill(~mask, 0).",
+)
+def leaves_any_padding_out(answer: Answer, draw: Draw) -> None:
+    x, lengths = _batch(draw, 3, 7, 5)
+    x[0, 3:], x[2, 5:] = math.inf, math.nan
+    assert_same(answer(x, lengths), _means(x, lengths), "where padding is inf or NaN")
+
+
+@mean_of_first.step(
     "break",
     "is one graph, without a break",
-    "Does any line turn the lengths into Python numbers?",
-    "tolist() and int(n) need the values. A mask needs none.",
+    "Does the line of the break make Python numbers of the lengths, or is the compiler told to "
+    "leave the function out?",
+    "tolist() and int(n) need the values, and torch.compiler.disable ends the graph. A mask needs "
+    "neither.",
 )
 def takes_means_in_one_graph(answer: Answer, draw: Draw) -> None:
     assert_whole(answer, [_batch(draw, 3, 7, 5)])

@@ -22,4 +22,5 @@ def html(block: Block, run: Run, name: str) -> Html:
     called = [calls.Called(row[0], numbers.get(row[1]), row[2], row[3]) for row in rows]
     drawn = calls.svg(called, table.title, run.provenance.torch_git)
     words = parts.fold("The same as a table", render.html(table))
-    return join([tag("div", drawn, words, class_="tclab"), render.stamp(run)])
+    found = tag("div", words, data_search_exclude="")  # the search has these names by themselves
+    return join([tag("div", drawn, found, class_="tclab"), render.stamp(run)])

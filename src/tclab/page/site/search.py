@@ -6,6 +6,8 @@ ends there, and so indexes whole listings. Here they are cut out before it looks
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from html import escape
 from html.parser import HTMLParser
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
@@ -52,6 +54,14 @@ class _Pruner(HTMLParser):
 
 def _is_left_out(attribute: str, value: str) -> bool:
     return attribute == "data-search-exclude" or (attribute == "class" and _CELL in value)
+
+
+def with_questions(html: str, questions: Iterable[str]) -> str:
+    """A page's HTML with the questions that it answers, in the words of those who ask, below its
+    title. Its front matter has them, as `asked`; the search alone is to see them.
+    """
+    text = ". ".join(map(str, questions))
+    return html.replace("</h1>", f"</h1><p>{escape(text)}.</p>", 1) if text else html
 
 
 def prose(html: str) -> str:

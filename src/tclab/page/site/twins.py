@@ -22,7 +22,7 @@ from tclab.page.prose import uses
 from tclab.page.prose.text import PageText
 from tclab.page.reference import machine_code
 from tclab.render.kinds import candidates
-from tclab.render.kinds.table import cells
+from tclab.render.kinds.table import cells, heads
 
 #: Longer outputs are cut: the page has all of it.
 LONGEST = 150
@@ -138,9 +138,7 @@ def _shown(artifact: Artifact) -> list[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    units = (*table.units, *[""] * len(table.columns))
-    names = zip(table.columns, units)
-    head = [f"{name} ({unit})" if unit else name or " " for name, unit in names]
+    head = [name or " " for name in heads(table)]
     for row in (head, ["---"] * len(head), *cells(table)):
         yield f"| {' | '.join(map(_cell, row))} |"
 

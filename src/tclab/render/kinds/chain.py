@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from tclab.model import Chain, Listing
 
 HELP = (
-    "Point at a line to see what it came from and what it became; click to keep it. "
+    "Point at a line to see what it came from and what it became; click to keep it and to scroll "
+    "within the panes. Back undoes a click. "
     "Keys: ↑ ↓ lines, ← → stages, Enter keeps, n and p next and previous linked line, "
     "/ finds, c copies a link, Esc lets go."
 )
@@ -44,7 +45,7 @@ def html(artifact: Chain, options: Options) -> Html:
         script(text, type="application/json"),
         class_="tclab-chain",
         data_search_exclude="",
-        style=f"--rows:{frame.rows(panes)}",
+        style=f"--rows:{frame.rows(panes)};--need:{frame.need(panes)}",
     )
 
 

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 #: Lines that are shown before and after a change.
 CONTEXT = 3
 
-#: Stages whose differences are unfolded: those that are written to be read.
+#: Stages whose differences are unfolded: those that are written to be read. Where they have none,
+#: the first difference of the first of the others that has some.
 _OPEN = frozenset({"python", "kernel", "cpp"})
+_ELSE = ("sass", "asm", "ptx")
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Pair:
     def changed(self) -> int:
         """Rows that are not the same."""
         return sum(not row.same for row in self.rows)
+
+    @cached_property
+    def differs(self) -> bool:
+        """Whether more changed than a kernel's metadata."""
+        return not all(row.same or row.metadata for row in self.rows)
 
 
 def pairs(artifact: Diff) -> Iterator[Pair]:
@@ -75,9 +82,20 @@ def html(artifact: Diff, options: Options) -> Html:
     if not compared:
         return parts.note("Nothing to compare.")
     intro = tag("p", esc(_intro(compared)), class_="tclab-note")
-    alone = len(compared) == 1
-    changed = [_pair(pair, artifact.labels, alone) for pair in compared if pair.changed]
+    opened = _opened(compared)
+    changed = [_pair(pair, artifact.labels, pair in opened) for pair in compared if pair.changed]
     return tag("div", intro, *changed, class_="tclab-diff", data_search_exclude="")
+
+
+def _opened(compared: Sequence[Pair]) -> list[Pair]:
+    """The pairs that stand open: the only one, else those with a difference to be read."""
+    if len(compared) == 1:
+        return list(compared)
+    differing = [pair for pair in compared if pair.differs]
+    written = [pair for pair in differing if pair.stage in _OPEN]
+    by_stage = {pair.stage: pair for pair in reversed(differing)}
+    found = [by_stage[stage] for stage in _ELSE if stage in by_stage]
+    return written or [*found, *differing][:1]
 
 
 _NOT_COMPARED = "Addresses, names of registers and directives are not compared."
@@ -94,19 +112,18 @@ def _same(same: Sequence[str], of: int) -> str:
     return "" if of == 1 and not same else f"The same in both: {', '.join(same) or 'nothing'}."
 
 
-def _pair(pair: Pair, labels: tuple[str, str], alone: bool) -> Html:
+def _pair(pair: Pair, labels: tuple[str, str], opened: bool) -> Html:
     heads = [tag("strong", esc(one_line(name))) for name in labels]
     body = [tag("div", *heads, class_="tclab-sides")]
-    for same, run in groupby(pair.rows, key=lambda row: row.same):
-        some = list(run)
-        body += [_unchanged(some, pair.rows)] if same else map(_row, some)
+    for kind, run in groupby(pair.rows, key=_kind):
+        body.append(_KINDS[kind](list(run), pair.rows))
     counts = f"{len(pair.left.lines)} and {len(pair.right.lines)} lines, {pair.changed} changed"
     summary = tag("summary", tag("strong", esc(pair.name)), tag("small", esc(counts)))
     inner = tag("div", *body, class_="tclab-rows", tabindex="0", role="region",
                 aria_label=f"{pair.name}: {' and '.join(map(one_line, labels))}")  # fmt: skip
     return tag(
         "details", summary, _facts(pair, labels), inner,
-        class_="tclab-compared", open=alone or pair.stage in _OPEN,
+        class_="tclab-compared", open=opened,
         data_stage=pair.stage,
     )  # fmt: skip
 
@@ -131,6 +148,10 @@ def changed_facts(pair: Pair) -> Iterator[tuple[str, str, str]]:
                 yield name, one, two
 
 
+def _kind(row: LinePair) -> str:
+    return "same" if row.same else "metadata" if row.metadata else "changed"
+
+
 def _unchanged(some: list[LinePair], every: tuple[LinePair, ...]) -> Html:
     """Lines that are the same: those near a change, the others folded between them."""
     before = CONTEXT if some[0] is not every[0] else 0
@@ -138,10 +159,24 @@ def _unchanged(some: list[LinePair], every: tuple[LinePair, ...]) -> Html:
     middle = some[before : len(some) - after]
     if len(middle) <= 2:
         return join(map(_row, some))
-    summary = tag("summary", esc(f"{parts.count(len(middle), 'line')}, the same"))
-    folded = tag("details", summary, *map(_row, middle), class_="tclab-same")
+    folded = _folded(f"{parts.count(len(middle), 'line')}, the same", middle)
     tail = some[len(some) - after :] if after else []
     return join([*map(_row, some[:before]), folded, *map(_row, tail)])
+
+
+def _metadata(some: list[LinePair], _: tuple[LinePair, ...]) -> Html:
+    return _folded(f"{parts.count(len(some), 'line')} of metadata, changed", some)
+
+
+def _changed(some: list[LinePair], _: tuple[LinePair, ...]) -> Html:
+    return join(map(_row, some))
+
+
+_KINDS = {"same": _unchanged, "metadata": _metadata, "changed": _changed}
+
+
+def _folded(words: str, some: list[LinePair]) -> Html:
+    return tag("details", tag("summary", esc(words)), *map(_row, some), class_="tclab-same")
 
 
 def _row(row: LinePair) -> Html:

@@ -9,25 +9,23 @@ from tclab.render.escape import Html
 from tclab.render.options import Options, place
 
 if TYPE_CHECKING:
-    from tclab.model import Symbols
+    from tclab.model import Symbol, Symbols
+
+HEAD = ("Symbol", "Example", "Stands for", "Range", "Code")
 
 
 def html(artifact: Symbols, options: Options) -> Html:
     """A row for each symbol."""
     if not artifact.symbols:
         return parts.note("No symbols: every size is a constant.")
-    rows = [
-        (
-            parts.code(s.name),
-            parts.code(s.value),
-            parts.code(s.source),
-            parts.code(s.bounds),
-            place(s.location, options),
-        )
-        for s in artifact
-    ]
-    head = ("Symbol", "Example", "Stands for", "Range", "Code")
-    return parts.table(head, rows, label=f"Symbols {artifact.title}")
+    rows = [cells(symbol, options) for symbol in artifact]
+    return parts.table(HEAD, rows, label=f"Symbols {artifact.title}")
+
+
+def cells(symbol: Symbol, options: Options) -> tuple[Html, ...]:
+    """What is known of one, as HEAD names it."""
+    known = (symbol.name, symbol.value, symbol.source, symbol.bounds)
+    return (*map(parts.code, known), place(symbol.location, options))
 
 
 def text(artifact: Symbols) -> str:

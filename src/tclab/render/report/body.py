@@ -1,10 +1,11 @@
-"""A report as HTML: what is most wanted first, the rest in sections."""
+"""A report as HTML: the verdict, the reader's lines with what to do, the stages; then the rest."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from tclab.render import parts
@@ -16,29 +17,31 @@ from tclab.render.kinds import (
     chain,
     guards,
     recompiles,
-    symbols,
     table,
 )
 from tclab.render.options import Options, place
-from tclab.render.report import counts, kernels, words
+from tclab.render.report import counts, graph_symbols, kernels, words
 
 if TYPE_CHECKING:
-    from tclab.model import KernelRow, Report
+    from tclab.model import Annotated, KernelRow, Report
 
 #: So many calls are written out; a list of a hundred is no summary.
 _MOST_CALLS = 6
 
 
 def html(report: Report, options: Options) -> Html:
-    """Versions, counts, calls and gaps; links to the sections; the sections."""
-    sections = list(_sections(report, replace(options, sources=_prefixes(report, options))))
-    head = [_stamp(report), _verdict(report), _how(report), *_alerts(report)]
-    links = (tag("li", tag("a", esc(title), href=f"#{ident}")) for ident, title, _ in sections)
-    contents = tag("ul", *links, class_="explain-contents")
-    rest = (
-        tag("section", tag("h2", esc(title), id=ident), inner) for ident, title, inner in sections
+    """Counts, calls, versions and gaps; links to the sections; the sections."""
+    options = replace(options, sources=_prefixes(report, options))
+    shown, folded = (
+        list(_named(of, options)) for of in (_shown(report, options), _folded(report, options))
     )
-    return join([*head, tag("nav", contents, aria_label="Contents"), *rest])
+    head = [_verdict(report), _how(report), _stamp(report), *_alerts(report)]
+    links = (
+        tag("li", tag("a", esc(title), href=f"#{ident}")) for ident, title, _ in shown + folded
+    )
+    contents = tag("ul", *links, class_="explain-contents")
+    nav = tag("nav", contents, aria_label="Contents")
+    return join([*head, nav, *starmap(_section, shown), *starmap(_fold, folded)])
 
 
 def _prefixes(report: Report, options: Options) -> dict[str, str]:
@@ -94,33 +97,45 @@ def _alert(head: str, cause: str, step: str) -> Html:
 # --------------------------------------------------------------------------- sections
 
 
-def _sections(report: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
-    """Id, title and HTML of each section that has something to say."""
-    for name, title, inner in _titled(report, options):
-        if inner:
-            yield options.id(name), title, inner
+#: Name, title and HTML; empty where it has nothing to say.
+Section = tuple[str, str, Html]
 
 
-def _titled(report: Report, options: Options) -> Iterator[tuple[str, str, Html]]:
-    yield "kernels", "Kernels", _kernels(report, options)
-    yield "candidates", "What the GPU would choose among", _candidates(report, options)
+def _named(sections: Iterable[Section], options: Options) -> Iterator[Section]:
+    """Those that have something to say, with their ids."""
+    return ((options.id(name), title, inner) for name, title, inner in sections if inner)
+
+
+def _shown(report: Report, options: Options) -> Iterator[Section]:
     yield "source", "Your source", _sources(report, options)
-    yield "breaks", "Graph breaks", _breaks(report, options)
-    if report.recompiles.recompiles:
-        html = recompiles.html(report.recompiles, options.under("recompile"))
-        yield "recompiles", "Recompiles", _own(html)
     yield "chains", "From Python to the machine", _chains(report, options)
-    if report.symbols.symbols:
-        yield "symbols", "Symbols", _own(symbols.html(report.symbols, options.under("symbol")))
+    yield "kernels", "Kernels", _kernels(report, options)
+
+
+def _folded(report: Report, options: Options) -> Iterator[Section]:
+    yield "breaks", "Graph breaks", _breaks(report, options)
+    yield "recompiles", "Recompiles", _recompiles(report, options)
+    yield "candidates", "What the GPU would choose among", _candidates(report, options)
+    yield "symbols", "Symbols", _own(graph_symbols.html(report, options.under("symbol")))
     yield "guards", "Guards", _guards(report, options)
     times = table.html(report.compile_time.table, options.under("time"))
     yield "times", "Compile time", _own(times)
     yield "warnings", "Warnings of other packages", _warnings(report)
 
 
+def _section(ident: str, title: str, inner: Html) -> Html:
+    return tag("section", tag("h2", esc(title), id=ident), inner)
+
+
+def _fold(ident: str, title: str, inner: Html) -> Html:
+    """A link to what is in a fold opens it."""
+    summary = tag("summary", tag("h2", esc(title)))
+    return tag("details", summary, tag("section", inner, id=ident), class_="explain-fold")
+
+
 def _own(html: Html, class_: str = "") -> Html:
-    """HTML of another kind of artifact, in its own surroundings."""
-    return tag("div", html, class_=f"tclab {class_}".strip())
+    """HTML of another kind of artifact, in its own surroundings; nothing around nothing."""
+    return tag("div", html, class_=f"tclab {class_}".strip()) if html else NOTHING
 
 
 def _kernels(report: Report, options: Options) -> Html:
@@ -171,24 +186,38 @@ def _name(text: str) -> Html:
 
 _LEGEND = (
     "A bar marks the lines that are in a graph, the number beside it says in which. "
-    "Specialised: the compiled code holds for this value or size only, and a guard checks it."
+    "Specialised: the compiled code holds for this value or size only, and a guard checks it; "
+    "there is nothing to do unless it changes from call to call."
 )
 
 
 def _sources(report: Report, options: Options) -> Html:
-    out = [tag("p", esc(_LEGEND))] * bool(report.sources)
-    for source in report.sources:
-        out.append(tag("h3", esc(source.title)))
-        lines = replace(options, prefix=options.sources[source.filename])
-        out.append(_own(annotated.html(source, lines)))
-    return join(out)
+    drawn = (_source(source, options, number) for number, source in enumerate(report.sources))
+    return join([*drawn, *[tag("p", esc(_LEGEND), class_="explain-legend")] * bool(report.sources)])
+
+
+#: Notes that ask for something to be done.
+_URGENT = frozenset({"graph break", "skipped", "recompile"})
+
+
+def _source(source: Annotated, options: Options, number: int) -> Html:
+    """A function with its notes; folded where it is not the first and nothing is to be done."""
+    lines = replace(options, prefix=options.sources[source.filename])
+    html = _own(annotated.html(source, lines), "explain-source")
+    if number and _URGENT.isdisjoint(note.label for note in source.notes):
+        said = parts.count(len(source.notes), "note")
+        return parts.fold(f"{source.title}, {said}, nothing to do", html)
+    return join([tag("h3", esc(source.title)), html])
 
 
 def _breaks(report: Report, options: Options) -> Html:
-    """The breaks; where there are none, how many graphs the recompiles made all the same."""
-    if not report.breaks:
-        return tag("p", esc(counts.verdict(report)))
-    return _own(breaks.html(report.breaks, options.under("break")))
+    return _own(breaks.html(report.breaks, options.under("break"))) if report.breaks else NOTHING
+
+
+def _recompiles(report: Report, options: Options) -> Html:
+    if not report.recompiles.recompiles:
+        return NOTHING
+    return _own(recompiles.html(report.recompiles, options.under("recompile")))
 
 
 def _guards(report: Report, options: Options) -> Html:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from tclab.model import KernelRow, SourceLine, Table
-from tclab.render.viewer import facts
+from tclab.model.kernels import way_of
 
 COLUMNS = (
     "kernel", "lines", "bytes moved", "registers", "spilled bytes", "instructions", "times", "kind",
@@ -38,8 +38,8 @@ def _kind(row: KernelRow) -> str:
     category = "library call" if row.category == "extern" else row.category.replace("_", " ")
     maker = category or ("C++" if row.language == "cpp" else "Triton")
     backward = ", backward" if row.direction == "backward" else ""
-    way = facts.one_of_two(row.one_of_two)
-    return f"{maker}{backward}" + (f", one of two: {way}" if way else "")
+    way = way_of(row.one_of_two)
+    return ", ".join(filter(None, [f"{maker}{backward}", way, row.measured]))
 
 
 def compact(rows: Sequence[KernelRow], without: Container[str] = ()) -> Table:

@@ -1,6 +1,7 @@
 """Two listings line by line: which lines are the same, and which words of those that are not.
 
-The comparison is difflib's. What a reader can do without (`noise`) is left out on both sides. The
+The comparison is difflib's. What a reader can do without (`noise`) is left out on both sides; of a
+kernel nothing is, but it is known which lines only say how it is compiled and launched. The
 addresses of instructions and the names of registers are not compared: one instruction more gives
 all that follow other ones.
 """
@@ -9,12 +10,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tclab.render.viewer.lines import shown
-from tclab.render.viewer.noise import noise
+from tclab.render.viewer.noise import metadata, noise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,6 +62,7 @@ class LinePair:
     left: PaneLine | None
     right: PaneLine | None
     same: bool
+    metadata: bool = False  # a kernel's, on both sides
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,18 @@ class Side:
         if self.listing is None:
             return ()
         text = shown(self.listing).removesuffix("\n")
-        quiet, first = noise(self.listing.stage, text), self.listing.first_line
+        stage, first = self.listing.stage, self.listing.first_line
+        quiet = noise(stage, text) if stage != "kernel" else frozenset()
         numbered = enumerate(text.split("\n"))
         return tuple((i + first, line.rstrip()) for i, line in numbered if i not in quiet)
+
+    @cached_property
+    def metadata(self) -> frozenset[int]:
+        """The lines that only say how a kernel is compiled and launched, by number."""
+        if self.listing is None:
+            return frozenset()
+        first = self.listing.first_line
+        return frozenset(i + first for i in metadata(self.listing.stage, shown(self.listing)))
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
@@ -96,7 +107,13 @@ def rows(left: Side, right: Side) -> Iterator[LinePair]:
     many = len(left.keys) * len(right.keys) > _THOROUGH
     matcher = difflib.SequenceMatcher(None, left.keys, right.keys, autojunk=many)
     for kind, i, i_end, j, j_end in matcher.get_opcodes():
-        yield from _paired(left.lines[i:i_end], right.lines[j:j_end], kind == "equal")
+        for pair in _paired(left.lines[i:i_end], right.lines[j:j_end], kind == "equal"):
+            is_metadata = _all_in(pair.left, left.metadata) and _all_in(pair.right, right.metadata)
+            yield replace(pair, metadata=is_metadata)
+
+
+def _all_in(line: PaneLine | None, numbers: frozenset[int]) -> bool:
+    return line is None or line.number in numbers
 
 
 def _paired(

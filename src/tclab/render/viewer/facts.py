@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.model import NOTHING_SHARED
+from tclab.model.kernels import way_of
 from tclab.render import parts
 from tclab.render.escape import COMMA, NOTHING, Html, esc, join, tag
 from tclab.render.options import place
@@ -39,8 +40,8 @@ def _named(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     yield "call", facts.first_call
     if not facts.resources:  # of a C++ kernel
         yield instructions
-    yield "one of two", one_of_two(facts.one_of_two)
-    yield "decided by", _decided_by(facts.one_of_two)
+    yield "one of two", way_of(facts.one_of_two).partition(": ")[2]
+    yield "decided by", facts.measured or _decided_by(facts.one_of_two)
 
 
 def _resources(taken: Resources) -> Iterator[tuple[str, str]]:
@@ -69,11 +70,6 @@ def _pair(refused: NotFused) -> str:
 
 def _moved(facts: KernelFacts) -> str:
     return " + ".join(f"{each:,}" for each in facts.moved)
-
-
-def one_of_two(answers: Iterable[TimedAnswer]) -> str:
-    """``pad=yes``: with which answers the GPU gets a kernel; '' for one that it gets anyway."""
-    return ", ".join(dict.fromkeys(map(str, answers)))
 
 
 def _decided_by(answers: Iterable[TimedAnswer]) -> str:

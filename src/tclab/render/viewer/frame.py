@@ -15,6 +15,7 @@ from tclab.render.viewer import facts, lines
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tclab.model import Listing
     from tclab.render.viewer.panes import Panes
 
 #: Lines that a column unfolds by itself; the script's own number is the same.
@@ -39,9 +40,8 @@ def columns(panes: Panes) -> Html:
         for stage, group in groupby(numbered, key=lambda each: each[1].stage)
     ]
     ranks = ranked([stage for stage, _ in groups])
-    widths = {
-        stage: lines.width([panes.chain.panes[number] for number in own]) for stage, own in groups
-    }
+    listings = {stage: [panes.chain.panes[number] for number in own] for stage, own in groups}
+    widths = {stage: _weight(stage, of) for stage, of in listings.items()}
     drawn = (
         _column(panes, stage, own, rank=ranks[stage], width=widths[stage]) for stage, own in groups
     )
@@ -53,9 +53,24 @@ def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
 
     def tracks(most: int) -> str:
         chosen = [stage for stage in widths if ranks[stage] <= most]
-        return " ".join(f"minmax(0,{widths[stage]}fr)" for stage in chosen)
+        return " ".join(f"minmax({_least(stage)},{widths[stage]}fr)" for stage in chosen)
 
     return ";".join(f"--t{most}:{tracks(most)}" for most in (2, 3, 4))
+
+
+def _weight(stage: str, of: Sequence[Listing]) -> int:
+    """Python has what its longest line needs (`need`), and no more of the rest than others."""
+    return lines.NARROWEST if stage == "python" else lines.width(of)
+
+
+def _least(stage: str) -> str:
+    return "var(--python)" if stage == "python" else "0"
+
+
+def need(panes: Panes) -> int:
+    """The characters of the longest line of Python."""
+    python = (pane for pane in panes.chain.panes if pane.stage == "python")
+    return max((length for pane in python for length in lines.lengths(pane)), default=0)
 
 
 def rows(panes: Panes) -> int:
@@ -112,14 +127,17 @@ def _bar(name: str) -> Html:
         esc(name),
     )
     return tag(
-        "header",
+        "div",
         tag("strong", esc(name)),
         tag("output", class_="tclab-at"),
         _button("previous", "", f"Previous linked line in {name} (p)", disabled=True),
         _button("next", "", f"Next linked line in {name} (n)", disabled=True),
+        _button("take", "", f"Copy all of {name}", class_="tclab-copier"),
         search,
         _button("find", "", f"Find in {name} (/)", aria_expanded="false"),
         class_="tclab-head",
+        role="toolbar",
+        aria_label=name,
     )
 
 
@@ -170,7 +188,7 @@ def tools(panes: Panes) -> Html:
         for stage in stages
     )
     chooser = tag("div", *boxes, class_="tclab-chooser", role="group", aria_label="Stages")
-    everything = "Show directives, places of origin, padding and whole types, too"
+    everything = "Show imports, decorators, index arithmetic, directives and whole types, too"
     switches = tag(
         "div",
         _button("all", "All lines", everything, aria_pressed="false"),

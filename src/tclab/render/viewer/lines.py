@@ -45,14 +45,14 @@ ORIGINS = 3
 _PLAIN = frozenset({"o", "p"})
 
 #: Lines this wide or wider take no more of the window than this.
-_WIDEST, _NARROWEST = 72, 30
+_WIDEST, NARROWEST = 72, 30
 
 _GRAPHS = frozenset({"dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"})
 
 #   add: "f32[2048, 768][768, 1]cuda:0" = torch.ops.aten.add.Tensor(…)
-_ANNOTATION = re.compile(r'("[A-Za-z]\w*)(\[[^"\n]*)(?=")')
+_ANNOTATION = re.compile(r'("[A-Za-z]\w*\[[^]"\n]*\])([^"\n]+)(?=")')
 
-_MARKED_ANNOTATION = re.compile(r"(&quot;[A-Za-z]\w*)(\[[^<&]*)(?=&quot;)")
+_MARKED_ANNOTATION = re.compile(r"(&quot;[A-Za-z]\w*\[[^]<&]*\])([^<&]+)(?=&quot;)")
 
 _ADDRESS = re.compile(r"^[ \t]+(/\*[0-9a-f]+\*/)( +)", re.MULTILINE)
 _NOISE = markup(" class=tclab-noise")
@@ -86,7 +86,7 @@ def codes(panes: Panes, stage: str, members: Sequence[int]) -> list[Html]:
 def _marked(panes: Panes, pane: int) -> MarkedCode:
     listing = panes.chain.panes[pane]
     text, start = shown(listing), panes.index.starts[pane]
-    quiet = noise(listing.stage, text)
+    quiet = noise(listing.stage, text, listing.links)
     lines = []
     for offset, html in enumerate(highlight.lines(text, listing.language, _PLAIN)):
         number = offset + listing.first_line
@@ -114,7 +114,7 @@ def _chunks(lines: Sequence[Html], quiet: frozenset[int], first: int) -> Iterabl
 
 
 def _shortened(html: Html) -> Html:
-    """Annotations of type: what stands after the data type can be folded, and is told on hover."""
+    """Annotations of type: what stands after the sizes can be folded, and is told on hover."""
     return Html(_MARKED_ANNOTATION.sub(r"\1<i class=tclab-type>\2</i>", html))
 
 
@@ -146,7 +146,7 @@ def _bare(panes: Panes, pane: int) -> BareCode:
     """Origins, a line each, and the bare text, with where its noise is (as distances)."""
     listing = panes.chain.panes[pane]
     text = shown(listing)
-    quiet = [0, *sorted(noise(listing.stage, text))]
+    quiet = [0, *sorted(noise(listing.stage, text, listing.links))]
     distances = " ".join(str(b - a) for a, b in pairwise(quiet))
     origins = list(_margin(panes, pane))
     # HTML drops a newline right after <pre>: one more keeps an empty first line.
@@ -196,18 +196,18 @@ def _widest(text: str) -> int:
 
 def width(listings: Sequence[Listing]) -> int:
     """How much of the window a column asks for: room for nine lines of ten."""
-    lengths = sorted(length for listing in listings for length in _folded_lengths(listing))
-    most = lengths[len(lengths) * 9 // 10] if lengths else 0
-    return min(max(most, _NARROWEST), _WIDEST)
+    every = sorted(length for listing in listings for length in lengths(listing))
+    most = every[len(every) * 9 // 10] if every else 0
+    return min(max(most, NARROWEST), _WIDEST)
 
 
 def height(listing: Listing) -> int:
     """The lines of a listing that are not hidden."""
-    return len(_folded_lengths(listing))
+    return len(lengths(listing))
 
 
-def _folded_lengths(listing: Listing) -> list[int]:
-    """Of the lines that are not hidden, with types shortened."""
+def lengths(listing: Listing) -> list[int]:
+    """Characters of each line that is not hidden, with types shortened."""
     text = shown(listing)
     short = _ANNOTATION.sub(r"\1…", text) if listing.stage in _GRAPHS else text
-    return _lengths(short, noise(listing.stage, text))
+    return _lengths(short, noise(listing.stage, text, listing.links))

@@ -1,73 +1,118 @@
-"""The kernels of graphs that were compiled both ways: which are exact, and which one of two."""
+"""The kernels of graphs that were compiled in several ways: which are exact, which one of several,
+and which rest on a measured choice.
+"""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from tclab.capturing.read import output_code
 from tclab.capturing.read.units import Unit
 from tclab.capturing.result import Capture
-from tclab.capturing.target.timing.both_ways import Variant
+from tclab.capturing.target.timing.combinations import Flips
 from tclab.capturing.target.timing.timed import CHOICES
-from tclab.model import Kernel, TimedAnswer
+from tclab.capturing.target.timing.ways import GraphWays, Variant
+from tclab.model import Kernel, TimedAnswer, TimedQuestion
+from tclab.model.kernels import way_of
 
 
-def units(own: Sequence[Unit], variants: Sequence[Variant]) -> tuple[Unit, ...]:
-    """The units of a capture, each followed by what the other way of it has instead. Kernels that
-    both have are as they were: they are exact, whatever the GPU chooses.
+def units(own: Sequence[Unit], graphs: Sequence[GraphWays]) -> tuple[Unit, ...]:
+    """The units of a capture, each followed by what other ways of it have instead. Kernels that
+    all have are as they were: they are exact, whatever the GPU chooses.
     """
-    both: list[Unit] = []
+    every: list[Unit] = []
     done = 0
-    for variant in variants:
-        end = variant.after + variant.instead_of
-        both += own[done : variant.after]
-        both += _both(own[variant.after : end], variant)
+    for graph in graphs:
+        end = graph.after + graph.count
+        every += own[done : graph.after]
+        every += _Alternatives(graph, own[graph.after : end]).units()
         done = end
-    return (*both, *own[done:])
-
-
-def _both(first: Sequence[Unit], variant: Variant) -> list[Unit]:
-    second = Capture(variant.trace).units
-    ways = [Counter(unnumbered(k) for u in units for k in u.kernels) for units in (first, second)]
-    exact = ways[0] & ways[1]
-    marked = [_marked(unit, exact.copy(), variant, 0) for unit in first]
-    others = [_only_open(_marked(unit, exact.copy(), variant, 1)) for unit in second]
-    return [*marked, *(unit for unit in others if unit.kernels)]
+    return (*every, *own[done:])
 
 
 def unnumbered(kernel: Kernel) -> str:
     """A kernel's code without the number it has in the order of writing."""
-    # triton_poi_fused_add_relu_3
-    bare = re.sub(r"_\d+$", "", kernel.kernel_name)
-    return kernel.code.replace(kernel.kernel_name, bare)
+    return output_code.unnumbered(kernel.kernel_name, kernel.code)[1]
 
 
-def _marked(unit: Unit, exact: Counter[str], variant: Variant, way: int) -> Unit:
-    """The unit with its kernels that are of one way only saying so."""
-    kernels = tuple(
-        kernel if unnumbered(kernel) in exact else _one_of_two(kernel, variant, way)
-        for kernel in unit.kernels
-    )
-    return replace(unit, kernels=kernels)
+@dataclass
+class _Alternatives:
+    graph: GraphWays
+    first: Sequence[Unit]
+
+    def units(self) -> Iterator[Unit]:
+        """The first way's, marked; then of each other way what none before it has."""
+        shown = {unnumbered(kernel) for unit in self.first for kernel in unit.kernels}
+        for unit in self.first:
+            yield replace(unit, kernels=tuple(map(self._first_way, unit.kernels)))
+        for variant in sorted(self.graph.variants, key=lambda each: len(each.flips)):
+            for unit in self._units[variant.flips]:
+                new = [k for k in unit.kernels if unnumbered(k) not in shown]
+                shown |= set(map(unnumbered, new))
+                if new:
+                    yield _only(unit, [self._other_way(k, variant) for k in new])
+
+    @cached_property
+    def _units(self) -> dict[Flips, tuple[Unit, ...]]:
+        return {variant.flips: Capture(variant.trace).units for variant in self.graph.variants}
+
+    @cached_property
+    def _kernels(self) -> dict[Flips, set[str]]:
+        return {
+            flips: {unnumbered(kernel) for unit in units for kernel in unit.kernels}
+            for flips, units in self._units.items()
+        }
+
+    @cached_property
+    def _otherwise(self) -> set[str]:
+        """The kernels there would be if all that was measured came out otherwise."""
+        other = self.graph.otherwise
+        units = Capture(other.trace).units if other else self.first
+        return {unnumbered(kernel) for unit in units for kernel in unit.kernels}
+
+    def _first_way(self, kernel: Kernel) -> Kernel:
+        code = unnumbered(kernel)
+        if code not in self._otherwise:
+            measured = replace(kernel.facts, measured=self.graph.source)
+            kernel = replace(kernel, title=f"{kernel.title}, {self.graph.source}", facts=measured)
+        return _marked(kernel, self._without(code, Flips()))
+
+    def _other_way(self, kernel: Kernel, variant: Variant) -> Kernel:
+        flipped = [TimedAnswer(q, CHOICES[q.choice][1]) for i in variant.flips for q in self._of(i)]
+        kept = self._without(unnumbered(kernel), variant.flips)
+        return replace(_marked(kernel, [*flipped, *kept]), name=f"{kernel.name}-other")
+
+    def _without(self, code: str, flips: Flips) -> list[TimedAnswer]:
+        """The answers that leave a kernel of this way: one more flip takes it away."""
+        lost = [other - flips for other, there in self._kernels.items() if code not in there
+                and other > flips]  # fmt: skip
+        least = [some for some in lost if not any(other < some for other in lost)]
+        groups = sorted({group for some in least for group in some})
+        return [TimedAnswer(q, CHOICES[q.choice][0]) for group in groups for q in self._of(group)]
+
+    def _of(self, group: int) -> tuple[TimedQuestion, ...]:
+        return self.graph.groups[group]
 
 
-def _one_of_two(kernel: Kernel, variant: Variant, way: int) -> Kernel:
-    answers = tuple(
-        TimedAnswer(question, CHOICES[question.choice][way]) for question in variant.questions
-    )
+def _marked(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
+    """The kernel saying with which answers the GPU gets it; as it is, where there are none."""
+    if not answers:
+        return kernel
+    way, _, given = way_of(answers).partition(": ")
+    title = f"{kernel.title}, {way}: with {given}"
+    return replace(kernel, title=title, facts=replace(kernel.facts, one_of_two=tuple(answers)))
+
+
+def _only(unit: Unit, kernels: Sequence[Kernel]) -> Unit:
+    """Another way's unit, with what the first has not."""
     return replace(
-        kernel,
-        title=f"{kernel.title}, one of two: with {', '.join(dict.fromkeys(map(str, answers)))}",
-        name=kernel.name + "-other" * way,
-        facts=replace(kernel.facts, one_of_two=answers),
-    )
-
-
-def _only_open(unit: Unit) -> Unit:
-    """The other way's unit, with what the first has not."""
-    kernels = tuple(kernel for kernel in unit.kernels if kernel.facts.one_of_two)
-    return replace(
-        unit, kernels=kernels, ir=None, ir_pre_fusion=None, wrapper=None, fusion=(), pairs=None
+        unit,
+        kernels=tuple(kernels),
+        ir=None,
+        ir_pre_fusion=None,
+        wrapper=None,
+        fusion=(),
+        pairs=None,
     )

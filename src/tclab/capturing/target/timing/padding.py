@@ -36,8 +36,8 @@ def chosen_for(target: Target) -> Iterator[None]:
         yield
 
 
-class _Padded(Exception):
-    """Where PyTorch would look up what it timed."""
+class _Timed(Exception):
+    """Where PyTorch would look up by its key what it timed."""
 
 
 def _should_pad(rule: Callable[..., bool], target: Target) -> Callable[..., bool]:
@@ -51,8 +51,8 @@ def _should_pad(rule: Callable[..., bool], target: Target) -> Callable[..., bool
         try:
             with _as_on(target):
                 pads = rule(match, mat1, mat2, op, *rest, **named)
-        except _Padded:
-            return answer(TimedQuestion("pad", operator, place)) == "yes"
+        except _Timed as timed:
+            return answer(TimedQuestion("pad", operator, place, str(timed))) == "yes"
         why = "by PyTorch's rule: it is not compute-bound, or padding is forced"
         decided(Decision(operator, place, f"pad={'yes' if pads else 'no'}", why))
         return pads
@@ -67,7 +67,7 @@ def _as_on(target: Target) -> Iterator[None]:
     from torch._inductor.fx_passes import pad_mm
 
     def look_up(key: str) -> bool:
-        raise _Padded
+        raise _Timed(key)
 
     def clock(device: int | None = None) -> int:
         return target.clocks.multiprocessor

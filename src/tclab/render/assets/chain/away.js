@@ -52,6 +52,7 @@ class Loader {
     const missing = this.chain.panes.filter((pane) => pane.shown && !pane.elements);
     if (!isNear || !missing.length) return false;
     await Promise.all(missing.map((pane) => pane.load()));
+    this.chain.view.rest();
     this.chain.emit("moved");
     return true;
   }

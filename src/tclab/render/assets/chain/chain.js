@@ -22,6 +22,7 @@ class Chain extends EventTarget {
     this.stages = new Stages(this);
     this.widths = new Widths(this);
     this.view = new View(this);
+    this.entrance = new Entrance(this);
     this.keyboard = new Keyboard(this);
     this.links = new Links(this);
     this.selection = new Selection(this);
@@ -88,18 +89,41 @@ class Chain extends EventTarget {
     this.selection.toggle(line);
   }
 
+  // What a button copies: the pane that it is in, or else all of its column.
+  taken(button, column) {
+    const own = this.panes.find((pane) => pane.element.contains(button));
+    return own ? [own] : column.panes;
+  }
+
   act(button) {
     const column = this.column(button);
     const acts = {
       all: () => this.switches.setAll(!this.switches.all),
       wrap: () => this.switches.setWrapped(!this.switches.wrapped),
       copy: () => this.links.copy(),
+      take: () => take(button, this.taken(button, column)),
       previous: () => column.walk.go(column.lit, -1),
       next: () => column.walk.go(column.lit, 1),
       find: () => column.find.open(button.getAttribute("aria-expanded") !== "true"),
     };
     if (acts[button.dataset.do]) acts[button.dataset.do]();
   }
+}
+
+// Whether the reader is in the viewer: clicked into it, or pressed a key there. Until then the wheel
+// is the page's, and no pane stops it on its way.
+class Entrance {
+  constructor(chain) {
+    this.root = chain.root;
+    const enter = (event) => this.set(this.root.contains(event.target));
+    const leave = (event) => { if (!this.root.contains(event.target)) this.set(false); };
+    document.addEventListener("click", enter, true);
+    this.root.addEventListener("keydown", enter, true);
+    document.addEventListener("focusin", leave);
+    addEventListener("wheel", leave, { passive: true });
+  }
+
+  set(isIn) { this.root.toggleAttribute("data-entered", isIn); }
 }
 
 // All lines, or only those that say something; long ones as they are, or broken.

@@ -12,7 +12,9 @@ class Column {
     this.scroller = element.querySelector(".tclab-scroller");
     this.ruler = new Ruler(this);
     this.walk = new Walk(this);
+    this.isRested = false;
     this.find = new Find(this);
+    if (this.panes.length > 1) for (const pane of this.panes) pane.summary.after(copier(pane.name));
   }
 
   get shown() { return !this.element.hidden; }
@@ -30,7 +32,8 @@ class Column {
   // heading is): a function of a line's number. Lines are of one height, so that none has to be laid
   // out to know where it is, unless they are wrapped.
   heights(pane) {
-    const { all, wrapped } = this.chain.switches;
+    const { wrapped } = this.chain.switches;
+    const all = this.chain.switches.all || pane.whole;
     const from = this.scroller.getBoundingClientRect().top - this.scroller.scrollTop;
     if (!pane.element.open || !pane.elements) {
       const heading = pane.summary.getBoundingClientRect().top - from;
@@ -47,6 +50,20 @@ class Column {
   middle(line) {
     const pane = this.chain.pane(line);
     return this.heights(pane)(line - pane.start) - this.scroller.clientHeight / 2;
+  }
+
+  // Where the scroller stands at rest: its first coloured line in the upper third, where it would
+  // not be in sight at the top. -1 where no such line is known.
+  restingTop() {
+    const { hues } = this.chain;
+    const { clientHeight } = this.scroller;
+    for (const pane of this.panes) {
+      if (!pane.element.open || !pane.elements) continue;
+      const first = pane.elements.findIndex((_, i) => hues.of(pane.start + i).length);
+      const at = first < 0 ? -1 : this.heights(pane)(first);
+      if (at >= 0) return at < clientHeight - 40 ? 0 : at - clientHeight / 3;
+    }
+    return -1;
   }
 
   // --- folding

@@ -43,9 +43,8 @@ class Find {
     for (const i of pane.matches) pane.elements[i].classList.remove("tclab-match");
     pane.matches = [];
     if (!wanted) return;
-    const isShown = (i) => this.column.chain.switches.all || !pane.noise[i];
     pane.texts().forEach((line, i) => {
-      if (line.toLowerCase().includes(wanted) && isShown(i)) pane.matches.push(i);
+      if (line.toLowerCase().includes(wanted) && !pane.hides(i)) pane.matches.push(i);
     });
     for (const i of pane.matches) pane.elements[i].classList.add("tclab-match");
   }

@@ -22,7 +22,11 @@ class Hues {
     this.hue = new Map(telling.map((place, i) => [sources[place], i % COLOURS]));
     for (const [line] of this.hue) this.owners[line] = [line];
     for (const chunk of this.waiting) this.seen.observe(chunk);
+    this.chain.view.rest();
   }
+
+  // The Python lines that a line is made from, once they are known.
+  of(line) { return (this.owners && this.owners[line]) || []; }
 
   // Chunks of lines get their colours when they come into view.
   watch(pane) {
@@ -49,7 +53,7 @@ class Hues {
 
   // The colours of the Python lines that a line is made from; their numbers where a run begins.
   own(element, pane, i) {
-    const owners = (this.owners && this.owners[pane.start + i]) || [];
+    const owners = this.of(pane.start + i);
     if (!owners.length) return;
     const [first, second] = owners.map((line) => `var(--tclab-source-${this.hue.get(line)})`);
     element.style.setProperty("--c", first);

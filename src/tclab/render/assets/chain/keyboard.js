@@ -5,13 +5,18 @@ class Keyboard {
     this.chain = chain;
     this.current = -1; // the line that Tab reaches
     chain.root.addEventListener("keydown", (event) => {
-      if (this.key(event)) event.preventDefault();
+      if (!this.key(event)) return;
+      event.preventDefault();
+      event.stopPropagation(); // the site's theme has a use of its own for n, p and /
     });
     chain.root.addEventListener("focusin", (event) => {
       const line = chain.line(event.target);
       if (line >= 0 && line !== this.current) this.move(line, false);
     });
     this.rove(chain.root.querySelector(".tclab-tools"));
+    for (const head of chain.root.querySelectorAll(".tclab-head")) {
+      this.rove(head, head.querySelector('[data-do="find"]'));
+    }
   }
 
   focus() { this.chain.element(this.current).focus(); }
@@ -41,7 +46,7 @@ class Keyboard {
   beyond(by) {
     const pane = this.chain.pane(this.current);
     let i = this.current - pane.start + by;
-    while (!this.chain.switches.all && pane.noise[i]) i += by;
+    while (pane.hides(i)) i += by;
     return i >= 0 && i < pane.count ? pane.start + i : this.current;
   }
 
@@ -52,17 +57,28 @@ class Keyboard {
     return pane.start + (pane.lit.length ? pane.lit[0] : 0);
   }
 
-  // Whether the key is one of the viewer's. What is looked for, and a grip, have their own.
+  // Whether the key is one of the viewer's. What is looked for, and a grip, have their own; where
+  // the focus is on no line, those remain that go from one linked line to the next.
   key(event) {
     const { chain } = this;
     if (event.target.type === "search" || event.target.matches(GRIP)) return false;
-    if (event.key === "Escape") { chain.selection.clear(); return true; }
-    if (event.ctrlKey || event.metaKey || event.altKey || chain.line(event.target) < 0) return false;
-    const pane = chain.pane(this.current);
-    const to = this.steps(pane)[event.key];
-    const act = to ? () => this.step(to()) : this.acts(pane.column)[event.key];
+    if (event.key === "Escape") { this.letGo(); return true; }
+    if (event.ctrlKey || event.metaKey || event.altKey || this.current < 0) return false;
+    const act = this.act(event);
     if (act) act();
     return Boolean(act);
+  }
+
+  act({ key, target }) {
+    const pane = this.chain.pane(this.current);
+    if (this.chain.line(target) < 0) return this.walks(this.chain.column(target) || pane.column)[key];
+    const to = this.steps(pane)[key];
+    return to ? () => this.step(to()) : { ...this.walks(pane.column), ...this.acts(pane.column) }[key];
+  }
+
+  letGo() {
+    this.chain.selection.clear();
+    this.chain.entrance.set(false);
   }
 
   // For each key the line that it goes to.
@@ -77,15 +93,20 @@ class Keyboard {
     };
   }
 
-  acts(column) {
+  walks({ walk, lit }) {
     const { selection, links } = this.chain;
-    const { walk, lit } = column;
     return {
       n: () => walk.go(lit, 1),
       p: () => walk.go(lit, -1),
       N: () => walk.go(Walk.groups(lit), 1),
       P: () => walk.go(Walk.groups(lit), -1),
       c: () => selection.pinned >= 0 && links.copy(),
+    };
+  }
+
+  acts(column) {
+    const { selection } = this.chain;
+    return {
       "/": () => column.find.open(true),
       Enter: () => selection.toggle(this.current),
       " ": () => selection.toggle(this.current),
@@ -93,14 +114,15 @@ class Keyboard {
   }
 
   // One stop for Tab, arrows within: a row of a dozen boxes is not in the way of the keyboard.
-  rove(toolbar) {
-    const items = Array.from(toolbar.querySelectorAll("input, button"));
-    items.forEach((item, i) => { item.tabIndex = i ? -1 : 0; });
+  rove(toolbar, first) {
+    const items = Array.from(toolbar.querySelectorAll("input:not([type=search]), button"));
+    items.forEach((item) => { item.tabIndex = item === (first || items[0]) ? 0 : -1; });
     toolbar.addEventListener("keydown", (event) => {
       const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-      const at = items.indexOf(event.target);
+      const able = items.filter((item) => !item.disabled);
+      const at = able.indexOf(event.target);
       if (!by || at < 0) return;
-      const next = items[(at + by + items.length) % items.length];
+      const next = able[(at + by + able.length) % able.length];
       items.forEach((item) => { item.tabIndex = item === next ? 0 : -1; });
       next.focus();
       event.preventDefault();

@@ -24,8 +24,11 @@ const address = {
     return location.pathname + (query && "?" + query) + (anchor && "#" + anchor);
   },
 
-  set(stages, anchor) {
-    try { history.replaceState(history.state, "", this.with(stages, anchor)); } catch (_) { /* a sandboxed frame */ }
+  set(stages, anchor, isStep) {
+    const to = this.with(stages, anchor);
+    const isNew = to !== location.pathname + location.search + location.hash;
+    const change = isStep && isNew ? "pushState" : "replaceState";
+    try { history[change](history.state, "", to); } catch (_) { /* a sandboxed frame */ }
   },
 };
 
@@ -42,4 +45,27 @@ async function copied(text) {
     area.remove();
     return done;
   }
+}
+
+// A word on a button, for a moment.
+function say(button, word) {
+  button.dataset.said = word;
+  setTimeout(() => delete button.dataset.said, 2000);
+}
+
+function copier(name) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "tclab-copier";
+  button.dataset.do = "take";
+  button.title = "Copy " + name;
+  button.setAttribute("aria-label", button.title);
+  return button;
+}
+
+// The text of panes to the clipboard, hidden lines, too.
+async function take(button, panes) {
+  await Promise.all(panes.map((pane) => pane.load()));
+  const text = panes.map((pane) => pane.texts().join("")).join("\n");
+  say(button, await copied(text) ? "copied" : "no clipboard");
 }

@@ -36,9 +36,11 @@ class Pane {
     this.chunks = [];
     this.lit = [];
     this.matches = []; // of what the reader looks for
+    this.whole = false; // whether it shows its noise, too
   }
 
   get shown() { return !this.column.element.hidden && this.element.open; }
+  hides(i) { return Boolean(!this.chain.switches.all && !this.whole && this.noise && this.noise[i]); }
   has(line) { return line >= this.start && line < this.start + this.count; }
   number(line) { return line - this.start + this.first; }
   at(line) { return this.lines()[line - this.start]; }
@@ -111,7 +113,13 @@ class Pane {
     }
   }
 
-  // The text of each line, for finding.
+  // Shows the lines that are hidden for being noise, too, or hides them again.
+  showWhole(whole) {
+    this.whole = whole;
+    this.element.toggleAttribute("data-whole", whole);
+  }
+
+  // The text of each line, for finding and copying.
   texts() {
     this.known = this.known || this.lines().map((line) => Array.from(line.childNodes)
       .filter((node) => !/^(EM|BUTTON)$/.test(node.nodeName)).map((node) => node.textContent).join(""));

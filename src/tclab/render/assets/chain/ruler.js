@@ -56,6 +56,10 @@ class Rulers {
     this.frame = 0;
     const rulers = this.chain.columns.filter((column) => column.shown).map((column) => column.ruler);
     const marks = rulers.map((ruler) => ruler.marks());
-    rulers.forEach((ruler, i) => ruler.draw(marks[i]));
+    const areLong = rulers.map(({ column }) => column.scroller.scrollHeight > column.scroller.clientHeight);
+    rulers.forEach((ruler, i) => {
+      ruler.draw(marks[i]);
+      ruler.column.scroller.toggleAttribute("data-long", areLong[i]);
+    });
   }
 }

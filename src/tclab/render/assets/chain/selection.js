@@ -42,7 +42,7 @@ class Selection {
     }
     this.chain.emit("pinned", line);
     this.show(line, still, focus);
-    if (!quiet) links.write();
+    if (!quiet) links.write(true);
     const hasArrived = await loader.bring(true);
     if (hasArrived && this.pinned === line) this.show(line, still, focus);
   }
@@ -50,16 +50,18 @@ class Selection {
   show(line, still, focus) {
     const { view, keyboard, links } = this.chain;
     view.reveal(line);
+    view.revealLit();
     keyboard.move(line, focus);
     links.offer(line);
     view.scroll(still);
   }
 
-  clear() {
+  clear({ quiet = false } = {}) {
     const { chain } = this;
     const hadPinned = this.pinned >= 0;
     this.pinned = this.previewed = -1;
-    if (hadPinned) chain.links.write();
+    if (hadPinned && !quiet) chain.links.write(true);
+    for (const pane of chain.panes) if (pane.whole) pane.showWhole(false);
     chain.root.removeAttribute("data-dimmed");
     chain.emit("unpinned");
     this.light(-1);
@@ -80,9 +82,33 @@ class View {
 
   // A line that is hidden for being noise is shown when it is chosen.
   reveal(line) {
+    if (this.isHidden(line)) this.chain.switches.setAll(true);
+  }
+
+  isHidden(line) {
     const pane = this.chain.pane(line);
-    const { switches } = this.chain;
-    if (!switches.all && pane.elements && pane.noise[line - pane.start]) switches.setAll(true);
+    return pane.hides(line - pane.start);
+  }
+
+  // Where all that is lit in a stage is hidden for being noise, its panes show all they have.
+  revealLit() {
+    for (const column of this.chain.columns) {
+      if (!column.lit.length || !column.lit.every((line) => this.isHidden(line))) continue;
+      for (const pane of column.panes) if (pane.lit.length) pane.showWhole(true);
+    }
+  }
+
+  // As long as nothing is pinned: the first line that has a colour, where it would be out of sight.
+  rest() {
+    const { chain } = this;
+    if (chain.selection.pinned >= 0 || !chain.hues.owners) return;
+    const columns = chain.columns.filter((column) => column.shown && !column.isRested);
+    const tops = columns.map((column) => column.restingTop());
+    columns.forEach((column, i) => {
+      column.isRested = tops[i] >= 0;
+      if (tops[i] > 0) column.scroller.scrollTop = tops[i];
+    });
+    chain.emit("moved");
   }
 
   // Brings the first linked line of each column to its middle, or that which the reader has gone on

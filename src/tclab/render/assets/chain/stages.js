@@ -7,6 +7,8 @@ class Stages {
     this.chain = chain;
     this.columns = chain.columns;
     this.boxes = Array.from(chain.root.querySelectorAll(".tclab-chooser input"));
+    this.row = chain.root.querySelector(".tclab-chooser");
+    this.row.addEventListener("scroll", () => this.fade(), { passive: true });
     this.byHand = false; // whether the reader chose them
     this.had = this.room();
     this.show(this.preferred());
@@ -22,7 +24,7 @@ class Stages {
   // How many columns there is room for; chain.css knows the same widths.
   room() {
     const wide = this.chain.root.clientWidth;
-    return NARROW.matches ? 1 : wide >= 1280 ? 4 : wide >= 900 ? 3 : 2;
+    return NARROW.matches ? 1 : wide >= 1420 ? 4 : wide >= 900 ? 3 : 2;
   }
 
   // What the address says, or what the reader last chose on a window like this one, as far as it
@@ -56,16 +58,24 @@ class Stages {
     if (NARROW.matches && last) this.showBox(this.boxes[this.columns.indexOf(last)].parentElement);
   }
 
-  // The box of the stage in front, where not all boxes have room.
+  // The box of the stage in front, where not all boxes have room: it and the one before it, whole.
   showBox(label) {
-    const row = label.parentElement;
-    row.scrollLeft = label.offsetLeft - (row.clientWidth - label.offsetWidth) / 2;
+    const before = label.previousElementSibling || label;
+    this.row.scrollLeft = before.offsetLeft - this.row.offsetLeft - 24;
+    this.fade();
+  }
+
+  // Boxes go on beyond an edge of the row where it fades.
+  fade() {
+    const { scrollLeft, scrollWidth, clientWidth } = this.row;
+    this.row.toggleAttribute("data-before", scrollLeft > 1);
+    this.row.toggleAttribute("data-after", scrollLeft < scrollWidth - clientWidth - 1);
   }
 
   // The reader ticked a box.
   async choose(box) {
     const { selection, links, loader, view } = this.chain;
-    const scroll = () => { if (selection.pinned >= 0) view.scroll(); };
+    const scroll = () => { if (selection.pinned >= 0) view.scroll(); else view.rest(); };
     const ticked = this.boxes.filter((b) => b.checked && b !== box).map((b) => b.value);
     this.show(box.checked || NARROW.matches ? ticked.concat(box.value) : ticked);
     this.byHand = true;
@@ -89,6 +99,7 @@ class Stages {
       loader.bring();
     }
     this.had = room;
+    this.fade();
     this.chain.emit("moved");
   }
 

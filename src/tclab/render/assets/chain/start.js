@@ -3,8 +3,7 @@
 const chains = new Map();
 
 function visit() {
-  const anchor = address.anchor();
-  if (anchor) chains.forEach((chain) => chain.links.visit(anchor));
+  chains.forEach((chain) => chain.links.visit(address.anchor()));
 }
 
 function start() {
@@ -41,5 +40,18 @@ document.addEventListener("toggle", (event) => {
   }
 }, true);
 
+// Keys while the focus is in no viewer: they are for the one with a line pinned. The site's theme
+// would go to the next page for n and to the one before for p, where a viewer says otherwise.
+const OWN = new Set(["n", "p"]);
+const TYPED = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]";
+document.addEventListener("keydown", (event) => {
+  const isModified = event.ctrlKey || event.metaKey || event.altKey;
+  if (!chains.size || isModified || event.target.closest(TYPED)) return;
+  const chain = Array.from(chains.values()).find(({ selection }) => selection.pinned >= 0);
+  if (chain && chain.keyboard.key(event)) event.preventDefault();
+  if (OWN.has(event.key)) event.stopPropagation();
+});
+
 addEventListener("hashchange", visit);
+addEventListener("popstate", visit);
 whenReady(start);

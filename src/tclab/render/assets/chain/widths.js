@@ -21,7 +21,23 @@ class Widths {
     for (const { stage, element } of this.chain.columns) {
       if (widths[stage] > 0) element.style.setProperty("--w", widths[stage]);
     }
+    this.chain.root.toggleAttribute("data-sized", Object.keys(widths).length > 0);
   }
+
+  // Turns the widths of what is shown into the weights that give the same: a column that has more
+  // than its weight, for its longest line, can then be made narrower.
+  settle() {
+    const { root, columns } = this.chain;
+    if (root.matches("[data-sized]")) return;
+    const shown = columns.filter((column) => column.shown);
+    const widths = shown.map(({ element }) => element.getBoundingClientRect().width);
+    const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+    const scale = sum(shown.map(Widths.weight)) / sum(widths);
+    shown.forEach(({ element }, i) => element.style.setProperty("--w", (widths[i] * scale).toFixed(2)));
+    root.toggleAttribute("data-sized", true);
+  }
+
+  static weight({ element }) { return Number(getComputedStyle(element).flexGrow); }
 
   remember() {
     const widths = this.chain.columns.map((c) => [c.stage, Number(c.element.style.getPropertyValue("--w"))]);
@@ -38,10 +54,10 @@ class Widths {
   // Gives `left` this many pixels of what it and its neighbour have together.
   divide([left, right], pixels) {
     if (!right) return;
-    const weight = (column) => Number(getComputedStyle(column.element).flexGrow);
+    this.settle();
     const wide = (column) => column.element.getBoundingClientRect().width;
     const both = wide(left) + wide(right);
-    const weights = weight(left) + weight(right);
+    const weights = Widths.weight(left) + Widths.weight(right);
     const share = Math.min(Math.max(pixels, 120), both - 120) / both;
     left.element.style.setProperty("--w", (weights * share).toFixed(2));
     right.element.style.setProperty("--w", (weights * (1 - share)).toFixed(2));

@@ -1,8 +1,10 @@
 // Names in the site's search.
 
 // Operators, settings, logs, breaks, instructions, kernels. They are a file of their own, asked for
-// when somebody searches, and their results stand above those of the prose.
+// when somebody searches. What was asked for by name stands above the results of the prose, what only
+// has its words below.
 const MOST = 4;
+const BY_NAME = 700; // how well a name fits that is in the query, or whose message is
 
 // As an entry's id is made.
 const anchor = (name) => name.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^-+|-+$/g, "");
@@ -31,7 +33,8 @@ class Name {
     if (this.code && this.low === query.whole) return 860; // below what is named so and explained
     if (this.exact) return query.pieces.some((piece) => isLast(piece, this.low)) ? 850 : 0;
     if (this.low === query.whole || this.full === query.whole) return 1000;
-    const message = query.words.length >= 3 && !this.code ? this.message(query) : 0;
+    if (query.isName && this.words.has(query.whole)) return 750 - this.words.size / 100; // in its text
+    const message = query.words.length >= 2 && !this.code ? this.message(query) : 0;
     if (query.pieces.includes(this.low)) return Math.max(message, 900);
     if (query.pieces.some((piece) => isLast(this.full, piece))) return Math.max(message, 800 - this.low.length);
     if (query.single && query.whole.length > 2) {
@@ -45,7 +48,7 @@ class Name {
   message(query) {
     const share = query.words.filter((word) => this.words.has(word)).length / query.words.length;
     if (share < 0.75) return 0;
-    return (share === 1 ? 950 : 200 * share) - this.words.size / 100;
+    return (share === 1 && query.isMessage ? 950 : 200 * share) - this.words.size / 100;
   }
 }
 
@@ -58,8 +61,10 @@ function read(text) {
   // In a sentence only what cannot be a plain word is a name.
   const named = pieces.filter((piece) => single || /\w_\w|^_|\d|[a-z][A-Z]|\w\.\w+\.\w/.test(piece));
   const rest = plain.split(/\s+/).filter((word) => !/\w\.\w/.test(word)).join(" ");
+  const words = new Set(wordsOf(rest).filter((word) => !FILLING.has(word)));
   return {
-    whole: plain.toLowerCase(), single, words: [...new Set(wordsOf(rest))],
+    whole: plain.toLowerCase(), single, words: [...words], isName: single && plain.includes("_"),
+    isMessage: words.size > 2 && (words.size > 3 || /[`'":=(){}[\]]|\w[._]\w/.test(plain)),
     pieces: named.map((piece) => piece.toLowerCase()),
   };
 }
@@ -70,7 +75,7 @@ function best(names, text) {
   return names.map((name) => [name.fit(query), name])
     .filter(([fit]) => fit > 0)
     .sort(([a, one], [b, other]) => b - a || (one.low < other.low ? -1 : 1))
-    .slice(0, MOST).map(([, name]) => name);
+    .slice(0, MOST);
 }
 
 // The results, below Material's field.
@@ -96,12 +101,18 @@ class NameSearch {
   show(field) {
     const results = document.querySelector(".md-search-result");
     if (!this.names || !results) return;
-    if (!this.list || !this.list.isConnected) {
-      this.list = document.createElement("ol");
-      this.list.className = "md-search-result__list tclab-names";
-      results.prepend(this.list);
+    if (!this.above || !this.above.isConnected) {
+      this.above = element("ol", "md-search-result__list tclab-names");
+      this.below = this.above.cloneNode();
+      results.prepend(this.above);
+      results.append(this.below);
     }
-    this.list.replaceChildren(...best(this.names, field.value).map(item));
+    const found = best(this.names, field.value);
+    const items = (isWanted) => found.filter(([fit]) => isWanted(fit)).map(([, name]) => item(name));
+    this.above.replaceChildren(...items((fit) => fit > BY_NAME));
+    this.below.replaceChildren(...items((fit) => fit <= BY_NAME));
+    // Material counts its own results: beside these it would say that nothing matches.
+    results.querySelector(".md-search-result__meta").hidden = found.length > 0;
   }
 }
 
