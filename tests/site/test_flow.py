@@ -33,8 +33,8 @@ def test_a_chapter_s_place_is_lit_and_every_place_leads_somewhere() -> None:
 def test_boxes_stand_apart_and_within_the_drawing() -> None:
     boxes = list(flow.BOXES.values())
     for box in boxes:
-        assert 0 <= box.x and box.x + box.width <= flow.WIDTH
-        assert 0 <= box.y and box.y + box.height <= flow.HEIGHT
+        assert box.x >= 0 and box.x + box.width <= flow.WIDTH
+        assert box.y >= 0 and box.y + box.height <= flow.HEIGHT
         for other in boxes:
             beside = box.x + box.width < other.x or other.x + other.width < box.x
             assert box is other or beside or abs(box.y - other.y) > box.height

@@ -17,7 +17,6 @@ from tclab.render.escape import COMMA, NEWLINE, NOTHING, SPACE, Html, esc, join,
 from tclab.render.options import Options
 from tclab.render.viewer.panes import Panes
 
-
 #: Artifact by name → whether it is folded; others are where they are long.
 Folds = Mapping[str, bool]
 

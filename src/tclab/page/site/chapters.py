@@ -43,7 +43,7 @@ def with_links(
     place = f"docs/{page.file.src_uri}:1"
     if drawn := flow.drawing(meta.get("flow"), up, place):
         heading, question, rest = markdown.split("\n\n", 2)
-        markdown = "\n\n".join([heading, question, drawn, rest])
+        markdown = f"{heading}\n\n{question}\n\n{drawn}\n\n{rest}"
     if "explorer" not in meta:
         return markdown
     explorer = f"docs/{meta['explorer']}"
