@@ -12,7 +12,10 @@ SCREEN = {"width": 1440, "height": 900}
 #: A page of one idea, its folds closed; and a screen more, for fonts of other machines.
 MOST = 16
 #: Longer, and why.
-LONG: dict[str, float] = {}
+LONG = {
+    "contributing.html": 18,  # a handbook, in which one looks things up
+    "reference/settings.html": 60,  # every setting, of which a field shows those that are asked for
+}
 
 #: What is far off is laid out, too: its guessed height would be measured. And nothing waits.
 LAID_OUT = "* { content-visibility: visible !important }"
