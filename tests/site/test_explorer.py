@@ -361,7 +361,7 @@ def test_one_sum_on_two_gpus_is_shown_side_by_side(opened) -> None:
     diff = tab.locator(".tclab-diff")
     assert "The same in both: Python, Bytecode," in diff.locator("p").first.inner_text()
     sass = diff.locator(".tclab-compared[data-stage=sass]").first
-    sass.locator("> summary").click()
+    assert sass.get_attribute("open") is not None  # what differs of the kernel is metadata
     assert sass.locator(".tclab-sides").inner_text().split() == ["H200", "A100"]
     removed, added = sass.locator("del").first, sass.locator("ins").first
     assert (

@@ -178,9 +178,10 @@ def test_the_search_works_without_a_server(tab, site: Path) -> None:
 
 
 @pytest.mark.browser
-def test_the_index_is_asked_for_when_somebody_searches(tab: Any, address: str) -> None:
+@pytest.mark.parametrize("start", ["explain.html", "404.html"])
+def test_the_index_is_asked_for_when_somebody_searches(tab: Any, address: str, start: str) -> None:
     page = tab()
-    page.goto(f"{address}/explain.html", wait_until="load")
+    page.goto(f"{address}/{start}", wait_until="networkidle")
     assert not [url for url in page.asked if "search_index" in url]
     with page.expect_request("**/search_index.json"):
         page.keyboard.press("/")
