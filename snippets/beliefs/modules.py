@@ -1,4 +1,5 @@
 """Beliefs about compiled modules: ways to compile one, hooks, weights, modes, checkpoints."""
+# tclab: needs=cxx timeout=400
 
 import torch
 from _beliefs import DOES_NOT, HOLDS, VERSION, Beliefs, count
@@ -63,10 +64,14 @@ def renamed(module):
 
 names = beliefs.judge(
     "A compiled model's checkpoint has other names",
-    {"it is torch.compile(m)": renamed(wrapped(Block())), "it is m.compile()": renamed(block)},
+    {
+        "it is torch.compile(m)": renamed(wrapped(Block())),
+        "it is torch.compiler.disable(m)": renamed(torch.compiler.disable(Block())),
+        "it is m.compile()": renamed(block),
+    },
 )
 # claim: only-the-wrapper-renames
-assert names == "holds only if it is torch.compile(m)"
+assert names == "holds only if it is torch.compile(m) or it is torch.compiler.disable(m)"
 
 
 def hooked(**config):
