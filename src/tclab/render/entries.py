@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
 #: Characters of a column: its widest cells wrap, its narrowest still holds a word; one that few
 #: rows fill is not wide, and of a word so many stand in a line on any screen that has columns.
-_NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 11
+_NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 13
 #: Characters that the padding of a cell is as wide as.
 _PADDING = 3
 #: Names up to this length stay in one piece.
