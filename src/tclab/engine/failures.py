@@ -99,6 +99,9 @@ def of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
     return Failure("assertion", "; ".join(texts), _at(snippet, broken[0].line), "", step)
 
 
+#: How a run ends whose processes were killed, whatever they were doing.
+ENDED_FROM_OUTSIDE = ("timeout", "memory", "output", "files", "signal", "worker")
+
 #: How a run may end whose process could not write any more.
 WITHOUT_ROOM = ("exit", "worker", "artifact")
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from tclab import claims, imports, paths
-from tclab.engine import failures, variables
+from tclab.engine import failures, unfinished, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
 from tclab.engine.worker.protocol import End, Ended, JobFile, JobRequest
@@ -45,6 +45,7 @@ class Job:
     lock: Lock | None = None
     number: int = 0
     folder: Path = field(default_factory=Path)
+    cache: Path = field(default_factory=Path)  # what its compilers write into
     began: int = 0  # ns since the epoch
     source_key: str = ""  # of the files as they were then
     sources: tuple[Source, ...] = ()
@@ -97,6 +98,7 @@ class Job:
         """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
         own: dict[str, str | None] = dict(variables.job_variables(self.folder))
         alone = self.snippet.alone
+        self.cache = self.folder / "cache" if alone else cache
         own |= self._own_cache(cache) if alone else variables.cache_folders(cache)
         return {
             "job": self.number,
@@ -135,6 +137,8 @@ class Job:
             claims=judged,
             rests_on=self._rests_on(),
         )
+        if run.failure is not None and run.failure.cause in failures.ENDED_FROM_OUTSIDE:
+            unfinished.remove(self.cache)
         shutil.rmtree(self.folder, ignore_errors=True)
         return run
 

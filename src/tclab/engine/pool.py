@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from tclab import paths
-from tclab.engine import variables
+from tclab.engine import unfinished, variables
 from tclab.engine.worker.protocol import JobRequest, Message
 
 
@@ -64,6 +64,7 @@ class Pool:
         self.key = key
         self._base = _folder()
         self.cache = paths.for_compiles(self._wanted, self._base / "cache")
+        unfinished.remove(self.cache)  # of a build that was killed
         module = "tclab.engine.worker.supervisor"
         warming = str(_WARMING if self.mode == "warm" else 0)
         command = [paths.python(self.cache), "-m", module, str(self._base), warming]

@@ -1,0 +1,52 @@
+"""Libraries that a killed compiler left half written in the cache that runs share."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tclab import machine
+from tclab.engine import unfinished
+
+pytestmark = pytest.mark.skipif(not machine.has_cxx(), reason="no C++ compiler")
+
+COMPILES = "import torch\nprint(torch.compile(lambda x: x.sin() * 3)(torch.zeros(5)))"
+
+
+def libraries(cache: Path) -> list[Path]:
+    return [path for path in cache.rglob("*.so") if "main" in path.name]
+
+
+def cut(path: Path, size: int) -> None:
+    path.write_bytes(path.read_bytes()[:size])
+
+
+@pytest.mark.snippet
+@pytest.mark.parametrize("size", [0, 40, 5000])
+def test_a_half_written_library_is_compiled_again(lab, size):
+    snippet = lab.write("t/compiles", COMPILES)
+    assert lab.run(snippet)["t/compiles"].failure is None
+    (library,) = libraries(lab.store.cache)
+    whole = library.stat().st_size
+    cut(library, size)
+    assert lab.run(snippet, force=True)["t/compiles"].failure is None
+    assert library.stat().st_size == whole
+
+
+def test_what_is_whole_or_is_being_written_stays(tmp_path):
+    import torch
+
+    whole = tmp_path / "whole.so"
+    shutil.copy(next(Path(torch.__file__).parent.glob("_C*.so")), whole)
+    half = tmp_path / "deep" / "half.so"
+    half.parent.mkdir()
+    shutil.copy(whole, half)
+    cut(half, half.stat().st_size // 2)
+    assert unfinished.is_whole(whole) and not unfinished.is_whole(half)
+    with half.open("ab"):
+        unfinished.remove(tmp_path)
+        assert half.exists()
+    unfinished.remove(tmp_path)
+    assert whole.exists() and not half.exists()
