@@ -119,8 +119,9 @@ KNOWS: dict[str, set[str]] = {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
         *("tclab.clone", "tclab.store"),
     },
+    "tclab.snapshot": {"tclab.capturing"},
     "tclab.explain": {
-        *("tclab.capturing", "tclab.files", "tclab.machine", "tclab.targets"),
+        *("tclab.snapshot", "tclab.files", "tclab.machine", "tclab.targets"),
         "tclab.threads",
     },
     "tclab.labs": {"tclab.engine", "tclab.explain"},

@@ -1,10 +1,17 @@
 """Which stage is wrong? Ask the same call of backends that leave stages out.
 
-A wrong lowering of tanh is planted in Inductor, then a wrong decomposition of it that stands
-above. Each backend includes the stages of those before it.
+Faults are planted one after the other: a wrong lowering of tanh in Inductor, a wrong decomposition
+of it that stands above, and a wrong sign in the partitioner, which cuts the joint graph in two.
+Right is what has eager's result and eager's gradient. The last table counts compiles over six
+slopes of a leaky ReLU: one stage, and not the same under each backend.
 """
+# tclab: needs=cxx
+
+from unittest import mock
 
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
+from torch._functorch import partitioners
 from torch._inductor.decomposition import fast_random_decomps
 from torch._inductor.lowering import lowerings
 
@@ -13,8 +20,8 @@ import tclab
 aten = torch.ops.aten
 BACKENDS = {
     "eager": "Dynamo",
-    "aot_eager": "Dynamo, AOTAutograd",
-    "aot_eager_decomp_partition": "… and decompositions, partitioner",
+    "aot_eager": "Dynamo, AOTAutograd and its partitioner",
+    "aot_eager_decomp_partition": "… and Inductor's decompositions",
     "inductor": "… and Inductor's lowering and code",
 }
 
@@ -24,13 +31,42 @@ def f(x):
 
 
 def who_is_right():
-    """For each backend, whether it gives what eager PyTorch gives."""
-    x = torch.linspace(-1, 1, 8, requires_grad=True)
-    answers = {}
+    """For each backend, whether it gives the result and the gradient that eager PyTorch gives."""
+    expected, answers = with_gradient(f), {}
     for name in BACKENDS:
         torch._dynamo.reset()
-        answers[name] = torch.allclose(torch.compile(f, backend=name)(x), f(x))
+        answers[name] = torch.allclose(with_gradient(torch.compile(f, backend=name)), expected)
     return answers
+
+
+def with_gradient(fn):
+    x = torch.linspace(-1, 1, 8, requires_grad=True)
+    result = fn(x)
+    result.sum().backward()
+    return torch.cat([result.detach(), x.grad])
+
+
+def with_a_wrong_sign(*args, **kwargs):
+    """The two halves of a joint graph; the backward's gradient is negated."""
+    forward, backward = extract(*args, **kwargs)
+    (output,) = backward.graph.find_nodes(op="output")
+    gradient = next(node for node in output.all_input_nodes)
+    with backward.graph.inserting_before(output):
+        negative = backward.graph.call_function(aten.neg.default, (gradient,))
+        negative.meta.update(gradient.meta)
+        output.replace_input_with(gradient, negative)
+    backward.recompile()
+    return forward, backward
+
+
+def compiles(backend):
+    """Compiles of a leaky ReLU over six slopes."""
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend(backend)
+    leaky = torch.compile(torch.nn.functional.leaky_relu, backend=counter)
+    for slope in range(1, 7):
+        leaky(torch.ones(4), slope / 8)
+    return counter.frame_count
 
 
 torch._inductor.config.force_disable_caches = True
@@ -45,6 +81,10 @@ fast_random_decomps()[aten.tanh.default] = torch.sin  # the table that Inductor 
 in_decomposition = who_is_right()
 fast_random_decomps.cache_clear()
 
+extract = partitioners._extract_fwd_bwd_modules
+with mock.patch.object(partitioners, "_extract_fwd_bwd_modules", with_a_wrong_sign):
+    in_partitioner = who_is_right()
+
 
 def said(answers):
     return ["right" if answers[name] else "wrong" for name in BACKENDS]
@@ -52,10 +92,13 @@ def said(answers):
 
 tclab.show(tclab.Table(
     title="Who is right", name="bisection",
-    columns=("backend", "its stages", "nothing planted", "in Inductor", "in a decomposition"),
+    columns=("backend", "its stages", "nothing planted", "in Inductor", "in a decomposition",
+             "in the partitioner"),
     rows=list(zip(BACKENDS, BACKENDS.values(), said(sound), said(in_inductor),
-                  said(in_decomposition))),
+                  said(in_decomposition), said(in_partitioner))),
 ))  # fmt: skip
+slopes = [(name, compiles(name)) for name in BACKENDS]
+tclab.show(tclab.Table("Six slopes", "slopes", ("backend", "compiles"), slopes))
 
 # claim: all-are-right-without-a-fault
 assert all(sound.values())
@@ -63,3 +106,9 @@ assert all(sound.values())
 assert [name for name, ok in in_inductor.items() if not ok] == ["inductor"]
 # claim: a-fault-in-a-decomposition-shows-above-inductor
 assert list(in_decomposition.values()) == [True, True, False, False]
+# claim: a-fault-in-the-partitioner-shows-in-aot-eager
+assert list(in_partitioner.values()) == [True, False, False, False]
+# claim: tracing-is-not-the-same-under-both
+assert dict(slopes)["aot_eager"] > dict(slopes)["inductor"]
+# claim: decompositions-make-that-difference
+assert dict(slopes)["aot_eager_decomp_partition"] == dict(slopes)["inductor"]

@@ -54,6 +54,8 @@ tclab.show(table("In short", {"": "", "number": " .3g"}, figures, name="short", 
 assert len(gains) >= 40 and abs(geomean(gains) - 1) < 0.02
 # claim: its-compile-takes-longer
 assert geomean(line[6] / line[5] for line in lines) > 1.5
+# claim: others-were-tuned-beside
+assert min(row.facts["beside"] for row in tuned.values()) >= 5
 failed = [first.rows[row.case, "reduce-overhead"] for row in missed if row.status == "failed"]
 # claim: what-failed-fails-with-cuda-graphs-too
 assert failed and all("overwritten" in row.reason for row in failed)

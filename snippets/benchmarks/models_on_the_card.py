@@ -57,10 +57,16 @@ for kind, cases in groups.items():
     tclab.show(tclab.Chart(f"Gains in {kind}", **axes))
 
 large = {line[1]: line[3] for line in totals if line[0] == "inference"}
+steady = {line[1]: line[-1] for line in totals if line[0] == "inference"}
 # claim: models-gain-on-average
 assert large["default"] > 1
 # claim: graphs-gain-more
 assert large["reduce-overhead"] > large["default"]
+# claim: steady-models-gain-less-in-the-same-order
+assert large["default"] > steady["default"] > 1
+assert large["reduce-overhead"] > steady["reduce-overhead"] > steady["default"]
+# claim: elsewhere-hardly-a-row-is-steady
+assert all(line[-2] <= 2 < line[2] / 10 for line in totals if line[0] != "inference")
 unsteady = {
     mode: sum(r[mode].unstable for r in groups["inference"].values() if speed(r, mode))
     for mode in ("eager", *modes)

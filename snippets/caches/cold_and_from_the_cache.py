@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 from _process import caches_on, in_a_process
+from torch._inductor import codecache
 from torch._inductor.codecache import code_hash
 from torch._inductor.runtime.cache_dir_utils import default_cache_dir
 
@@ -25,6 +26,12 @@ def compiled(x, w):
         caches_on()
         result = torch.compile(f)(x, w)
     return c.times, c.timeline, (result - f(x, w)).abs().max().item()
+
+
+def upgraded(x, w):
+    """As `compiled`, of a PyTorch whose sources have another hash."""
+    codecache.torch_key = lambda: b"the hash of another version"
+    return compiled(x, w)[0]
 
 
 def captured(x, w):
@@ -57,6 +64,7 @@ with tempfile.TemporaryDirectory() as folder:
     again, second_timeline, off_again = in_a_process(compiled, folder, *args)
     new = len([path for path in Path(folder).rglob("*") if path.is_file()]) - len(files)
     no_graphs = {row[0] for row in in_a_process(captured, folder, *args).rows}
+    after_an_upgrade = {row[0] for row in in_a_process(upgraded, folder, *args).rows}
 
 tclab.show(
     tclab.Table(
@@ -113,6 +121,10 @@ assert hit["Dynamo: tracing bytecode"][0] == phases["Dynamo: tracing bytecode"][
 assert hit["Dynamo: building guards"][0] == 1
 # claim: sources-are-hashed
 assert hit["Hashing PyTorch's sources, once a process"][0] == 1
+# claim: with-other-sources-nothing-hits
+assert {"Inductor: lowering", "Inductor: code generation"} <= after_an_upgrade
+# claim: but-equal-code-is-found
+assert "C++ compiler" not in after_an_upgrade
 # claim: a-hit-writes-nothing
 assert new == 0
 # claim: cold-takes-longer

@@ -58,6 +58,8 @@ checks = " ".join(check for g in guards for check in g.checks)
 assert kinds["TENSOR_MATCH"] == 1
 # claim: what-is-read-is-guarded
 assert all(f"[{name!r}]" in sources for name in ("x", "times", "SCALE", "options", "config"))
+# claim: a-number-is-guarded-by-its-value
+assert "G['SCALE'] == 3" in checks and "G['options']['shift'] == 1.5" in checks
 # claim: what-is-not-read-is-not-guarded
 assert not any("unused" in text or "unread" in text for text in (sources, checks))
 # claim: settings-are-guarded

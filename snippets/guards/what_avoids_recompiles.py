@@ -1,11 +1,12 @@
 """Four habits that avoid recompiles, each before and after.
 
-Same calls, counted. A count that grows with the number of calls is the illness; a count that
-stays at one or two is the cure.
+Same calls, counted under Inductor. A count that grows with the number of calls is the illness; a
+count that stays at one or two is the cure.
 """
+# tclab: needs=cxx
 
 import torch
-from torch._dynamo.testing import CompileCounter
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import tclab
 
@@ -24,7 +25,7 @@ class Layer(torch.nn.Module):
 def compiles(fn, calls, **options):
     """How many compiles the calls cost. `calls` yields argument tuples."""
     torch._dynamo.reset()
-    counter = CompileCounter()
+    counter = CompileCounterWithBackend("inductor")
     compiled = torch.compile(fn, backend=counter, **options)
     for args in calls:
         compiled(*args)
@@ -32,7 +33,7 @@ def compiles(fn, calls, **options):
 
 
 def batches(mark=False):
-    for size in (8, 16, 24, 32):
+    for size in (8, 16, 24, 5000):
         x = torch.zeros(size)
         if mark:
             torch._dynamo.mark_dynamic(x, 0)

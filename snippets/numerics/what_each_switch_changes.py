@@ -3,6 +3,7 @@
 All five stand in one graph, and the graph is compiled once with each switch. The table has the part
 of the elements whose bits are not eager's.
 """
+# tclab: timeout=240
 
 import torch
 from _errors import compiled, differ, error

@@ -1,9 +1,9 @@
 """A report of today's compile, kept, and compared with one of later.
 
 So that one machine can show it, the later report is of the same PyTorch with an option that
-stands for a changed compiler: no two operations are fused.
+stands for a changed compiler: the scheduler fuses no two nodes.
 """
-# tclab: needs=cxx
+# tclab: needs=cxx timeout=240
 
 import contextlib
 import io
@@ -29,20 +29,20 @@ def example_inputs():
 
 
 def tclab_said(*arguments):
-    """What the command printed; it must end well."""
+    """What the command printed, and its status."""
     with contextlib.redirect_stdout(io.StringIO()) as output:
-        assert command.main(list(arguments)) == 0, arguments
-    return output.getvalue()
+        status = command.main(list(arguments))
+    return output.getvalue(), status
 
 
 os.chdir(tempfile.mkdtemp())
 Path("my_model.py").write_text(MODEL)
 explain = ("explain", "my_model.py:f", "--format", "json", "-o")
-tclab_said(*explain, "before.json")
-tclab_said(*explain, "after.json", "--option", "max_fusion_size=1")
+assert tclab_said(*explain, "before.json")[1] == 0
+assert tclab_said(*explain, "after.json", "--option", "max_fusion_size=1")[1] == 0
 Path("my_model.py").unlink()
-same = tclab_said("diff", "before.json", "before.json")
-other = tclab_said("diff", "before.json", "after.json")
+same, at_rest = tclab_said("diff", "before.json", "before.json")
+other, changed = tclab_said("diff", "before.json", "after.json")
 before, after = (Report.from_json(Path(f"{name}.json").read_text()) for name in ("before", "after"))
 above, _, below = other.partition("--- Assembly")
 tclab.show(above, title="tclab diff before.json after.json, without the assembly", name="diff")
@@ -66,6 +66,10 @@ unknown = refusal("an_option_of_another_version")
 assert before.provenance.torch == torch.__version__
 # claim: the-same-twice-has-no-difference
 assert not has_a_difference(same)
+# claim: the-status-says-whether-something-differs
+assert (at_rest, changed) == (0, 4)
+# claim: what-differs-comes-first
+assert same.startswith("Nothing differs") and other.startswith("What differs")
 # claim: an-option-that-is-gone-is-an-error
 assert "an_option_of_another_version" in unknown and "max_fusion_size" in unknown
 # claim: the-code-is-not-needed

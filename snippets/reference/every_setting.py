@@ -1,7 +1,8 @@
-"""Every setting of the compiler: default, type, environment variable, and PyTorch's own comment.
+"""Every setting of the compiler: default, environment variable, and PyTorch's own comment.
 
 The names, types and defaults are those of the installed modules; comments and variables are read
-from their source. A default that is computed from the machine stands as it is written there.
+from their source. A default that is computed from the machine stands as it is written there. The
+type stands behind a default that does not tell it, such as `None`.
 """
 
 import torch
@@ -37,8 +38,14 @@ def kind(entry):
     return getattr(entry.value_type, "__name__", str(entry.value_type)).removeprefix("typing.")
 
 
+def typed(entry, written):
+    """The default, and the type where the default does not tell it."""
+    shown, of = default(entry, written), kind(entry)
+    return shown if type(entry.default).__name__ == of else f"{shown} ({of})".lstrip()
+
+
 variables, total = {}, 0
-columns = ("name", "default", "type", "environment", "PyTorch's comment", "at")
+columns = ("name", "default", "environment", "PyTorch's comment", "at")
 for module_name, module in MODULES.items():
     source = settings(module)
     rows = []
@@ -46,8 +53,8 @@ for module_name, module in MODULES.items():
         if name == "TYPE_CHECKING" or name.startswith("_save_config_ignore"):
             continue  # no setting: for type checkers, and which settings are not saved
         written, read, comment, place = source.get(name, ("", (), "", None))
-        rows.append((name, default(entry, written) or None, kind(entry), ", ".join(read) or None,
-                     comment or None, place))  # fmt: skip
+        words = ", ".join(read) or None, comment or None
+        rows.append((name, typed(entry, written), *words, place))
         for variable in read:
             variables.setdefault(variable, (f"{module.__name__}.{name}", comment or None, place))
     total += len(rows)

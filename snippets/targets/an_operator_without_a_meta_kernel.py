@@ -19,6 +19,10 @@ c = tclab.capture(f, target="h200")(torch.randn(8, 8))
 generated = [k.kernel_name for k in c.kernels if k.category != "extern"]
 # claim: the-kernels-around-it-are-shown
 assert generated == ["triton_poi_fused_add_relu_0", "triton_poi_fused_add_mul_1"]
+reflectors, _ = torch.geqrf(torch.ones(8, 8))
+assumed = f"{tuple(reflectors.shape)}, {reflectors.stride()}, 'torch.ops.aten.geqrf"
+# claim: its-results-have-the-strides-of-the-cpu
+assert reflectors.stride() == (1, 8) and assumed in c.wrapper[0].code
 (gap,) = c.gaps
 # claim: it-is-named
 assert gap.place.startswith("aten.geqrf.default, ") and "no meta kernel" in gap.cause

@@ -55,9 +55,10 @@ x, bias = torch.randn(4096, 4096, dtype=torch.bfloat16), torch.randn(4096, dtype
 made = {gpu: tclab.capture(bias_gelu, target=gpu)(x, bias) for gpu in GPUS}
 # claim: the-same-triton-code
 assert len({body(c.kernels[0]) for c in made.values()}) == 1
-used, rows = {}, []
+used, rows, stages = {}, [], []
 for gpu, c in made.items():
     (kernel,) = c.compile_kernels()
+    stages.append(set(kernel.stages))
     used[gpu] = Counter(OPCODE.findall(kernel.stages["sass"].code))
     del used[gpu]["NOP"]  # padding at the end
     ptx = re.findall(r"^\s+(?:@!?%p\d+ )?(\w+)[\w.:]* .*;", kernel.stages["ptx"].code, re.M)
@@ -72,6 +73,9 @@ tclab.show(tclab.Table(
 
 every = sorted(set().union(*used.values()))
 different = [op for op in every if len({u[op] for u in used.values()}) > 1]
+# claim: each-has-all-its-stages
+assert {"ttir", "ttgir", "llir", "ptx", "sass"} <= set.intersection(*stages)
+assert all(c.graphs and c.wrapper for c in made.values())
 # claim: other-instructions
 assert different
 if tuple(map(int, torch.__version__.split(".")[:2])) >= (2, 13):

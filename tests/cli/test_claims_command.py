@@ -62,6 +62,16 @@ def test_sentences_are_counted_by_page_and_in_all(tclab):
     assert lines == ["docs/index.md: Nobody proves this.", "docs/index.md: Nor is this proven."]
 
 
+def test_sentences_of_every_case_are_listed(tclab, lab):
+    page = "# All\n\n[Always so.](claim:start/sums#two) It is [two](claim:start/sums#two) always.\n"
+    (lab.root / "docs/more/other.md").write_text(f"{page}`only` code. Never, and no more.\n")
+    _, lines = tclab("claims", "other", "--universal")
+    assert lines == [
+        "docs/more/other.md: always: It is [two](claim:start/sums#two) always.",
+        "docs/more/other.md: never, no: Never, and no more.",
+    ]
+
+
 def test_a_claim_that_was_not_run_held_nowhere(tclab):
     assert cells(tclab("claims")[1])["docs/index.md"][-1] == "0"
     assert any("nowhere" in line for line in tclab("claims", "index")[1])

@@ -11,15 +11,18 @@ from tclab.cli.command import main
 from tclab.cli.diff import read
 from tclab.explain import Report
 from tclab.model import (
+    BreakIdentity,
     Breaks,
     Chain,
     CompileTime,
     Counts,
     Gap,
     Kernel,
+    KernelIdentity,
     Phase,
     Provenance,
     Recompiles,
+    Snapshot,
     Symbols,
 )
 
@@ -35,9 +38,17 @@ def report(target: str, *codes: str, **more: object) -> Report:
     made = Report(
         title="model.py:f", calls=(), target=target, backward=False, remarks=(),
         sources=(), breaks=Breaks(), recompiles=Recompiles(), symbols=Symbols(),
-        guards=(), chains=chains, provenance=MADE,
+        guards=(), chains=chains, provenance=MADE, snapshot=snapshot(target, codes),
     )  # fmt: skip
     return replace(made, **more)
+
+
+def snapshot(target: str, codes: tuple[str, ...]) -> Snapshot:
+    """What is compared of a report."""
+    kernels = (
+        KernelIdentity((), "pointwise", "forward", "cpp", text=code, body=code) for code in codes
+    )
+    return Snapshot("model.py:f", target, torch=MADE.torch, kernels=tuple(kernels))
 
 
 @pytest.fixture
@@ -55,7 +66,7 @@ def files(tmp_path: Path):
 
 def test_two_targets(files, capsys) -> None:
     assert (
-        main(["diff", *files(report("NVIDIA H200", "x = 1\n"), report("Tesla T4", "x = 2\n"))]) == 0
+        main(["diff", *files(report("NVIDIA H200", "x = 1\n"), report("Tesla T4", "x = 2\n"))]) == 4
     )
     text = capsys.readouterr().out
     assert "--- Triton kernel, model.py:f, NVIDIA H200, PyTorch 2.13.0\n" in text
@@ -65,26 +76,26 @@ def test_two_targets(files, capsys) -> None:
 
 def test_two_versions_of_pytorch(files, capsys) -> None:
     later = report("", "x = 2\n", provenance=replace(MADE, torch="2.15.0"))
-    assert main(["diff", *files(report("", "x = 1\n"), later)]) == 0
+    assert main(["diff", *files(report("", "x = 1\n"), later)]) == 4
     text = capsys.readouterr().out
     assert "this machine, PyTorch 2.13.0" in text and "this machine, PyTorch 2.15.0" in text
 
 
 def test_before_and_after_an_edit_are_told_apart_by_their_files(files, capsys) -> None:
     before, after = files(report("", "x = 1\n"), report("", "x = 2\n"))
-    assert main(["diff", before, after]) == 0
+    assert main(["diff", before, after]) == 4
     assert f"--- Triton kernel, {before}\n+++ Triton kernel, {after}\n" in capsys.readouterr().out
 
 
 def test_a_graph_that_only_one_has_is_all_new(files, capsys) -> None:
-    assert main(["diff", *files(report("", "x\n"), report("", "x\n", "y\n"))]) == 0
-    same, new = capsys.readouterr().out.split("\n\n")
+    assert main(["diff", *files(report("", "x\n"), report("", "x\n", "y\n"))]) == 4
+    _, same, new = capsys.readouterr().out.split("\n\n")
     assert "The same in both: Triton kernel." in same and "+y" in new
 
 
 def test_one_html_file_that_stands_alone(files, tmp_path: Path) -> None:
     out = tmp_path / "diff.html"
-    assert main(["diff", *files(report("", "x = 1\n"), report("", "x = 2\n")), "-o", str(out)]) == 0
+    assert main(["diff", *files(report("", "x = 1\n"), report("", "x = 2\n")), "-o", str(out)]) == 4
     html = out.read_text(encoding="utf-8")
     assert html.startswith("<!doctype html>") and "<del>x = <b>1</b></del>" in html
     assert "<h1>0.json and 1.json</h1>" in html
@@ -93,7 +104,7 @@ def test_one_html_file_that_stands_alone(files, tmp_path: Path) -> None:
 def test_the_title_says_once_what_is_the_same(files, tmp_path: Path) -> None:
     out = tmp_path / "diff.html"
     two = report("NVIDIA H200", "x = 1\n"), report("Tesla T4", "x = 2\n")
-    assert main(["diff", *files(*two), "-o", str(out)]) == 0
+    assert main(["diff", *files(*two), "-o", str(out)]) == 4
     assert "<h1>model.py:f: NVIDIA H200 and Tesla T4</h1>" in out.read_text(encoding="utf-8")
 
 
@@ -149,5 +160,25 @@ def test_a_report_of_the_format_before_is_read_and_compared(files, tmp_path: Pat
     assert before.refusal == Gap("op", "why", "do this") and before.gaps == (Gap("a", "b", "c"),)
     assert before.left_out == () and before.chains[0].panes[0].facts.resources.registers == 16
     (now,) = files(report("NVIDIA H200", "x = 2\n", provenance=replace(MADE, torch="2.15.0")))
-    assert main(["diff", str(saved), now]) == 0
-    assert "-x = 1\n+x = 2\n" in capsys.readouterr().out
+    assert main(["diff", str(saved), now]) == 3  # it has no snapshot
+    printed = capsys.readouterr().out
+    assert "-x = 1\n+x = 2\n" in printed and "differs" not in printed
+
+
+def test_what_is_the_same_says_so(files, capsys) -> None:
+    assert main(["diff", *files(report("", "x = 1\n"), report("", "x = 1\n"))]) == 0
+    assert "Nothing differs" in capsys.readouterr().out
+
+
+def test_a_report_that_lacks_something_is_incomplete(files) -> None:
+    lacking = report("", "x = 1\n", left_out=(Gap("kernel k", "long", "ask"),))
+    assert main(["diff", *files(lacking, report("", "x = 1\n"))]) == 3
+
+
+def test_what_differs_comes_first_and_in_words(files, capsys) -> None:
+    worse = report("", "x = 1\n")
+    more = (BreakIdentity("GB0059", "model.py", "f", "print(x)"),)
+    worse = replace(worse, snapshot=replace(worse.snapshot, breaks=more))
+    assert main(["diff", *files(report("", "x = 1\n"), worse)]) == 4
+    first = capsys.readouterr().out.split("\n\n")[0]
+    assert first.startswith("What differs") and "graph breaks" in first and "GB0059" in first

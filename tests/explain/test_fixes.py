@@ -64,7 +64,7 @@ def test_a_size_behind_a_break() -> None:
 
     calls = [(zeros(size),) for size in (8, 12)]
     texts = [fixes.again(guard) for guard in reasons(broken, calls)]
-    assert len(texts) == 2 and "compile with dynamic=True" in texts[1]
+    assert len(texts) == 2 and "Compile with dynamic=True" in texts[1]
     assert reasons(broken, calls, dynamic=True) == []
 
 
@@ -145,7 +145,7 @@ def test_training_and_not() -> None:
             layer.train(mode)
             yield (zeros(4),)
 
-    assert "nothing to do" in fix(layer, turns())
+    assert "Nothing to do" in fix(layer, turns())
 
 
 def test_a_switch() -> None:
@@ -153,7 +153,7 @@ def test_a_switch() -> None:
         return x.sin() if how == "sin" else x.cos()
 
     calls = [(zeros(4), how) for how in ("sin", "cos", "sin", "cos")]
-    assert "each value of how is compiled once" in fix(chosen, calls)
+    assert "Each value of how is compiled once" in fix(chosen, calls)
 
 
 def test_the_length_of_a_list() -> None:
@@ -163,7 +163,7 @@ def test_the_length_of_a_list() -> None:
             out = out + x
         return out
 
-    assert "each length of xs" in fix(total, [([zeros(4)] * n,) for n in (2, 3, 2)])
+    assert "Each length of xs" in fix(total, [([zeros(4)] * n,) for n in (2, 3, 2)])
     assert reasons(total, [([zeros(4)] * 3,), ([zeros(4)] * 3,)]) == []
 
 
@@ -202,12 +202,12 @@ def test_modes_types_and_objects() -> None:
         with torch.no_grad():
             yield (zeros(4),)
 
-    assert "each grad_mode is compiled once" in fix(sine, under())
+    assert "Each grad_mode is compiled once" in fix(sine, under())
 
     def first(xs: Any) -> torch.Tensor:
         return xs[0] + 1
 
-    assert "each type of xs" in fix(first, [([zeros(4)],), ((zeros(4),),)])
+    assert "Each type of xs" in fix(first, [([zeros(4)],), ((zeros(4),),)])
 
     def through(x: torch.Tensor, act: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
         return act(x)

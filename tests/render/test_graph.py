@@ -11,8 +11,8 @@ from read_html import Page
 
 from tclab import render
 from tclab.errors import TclabError
-from tclab.model import Graph
-from tclab.render import coordinates, layout, picture
+from tclab.model import Chart, Graph
+from tclab.render import coordinates, layout, picture, ticks
 from tclab.render.kinds import chart
 from tclab.render.options import Options
 
@@ -154,6 +154,38 @@ def test_a_chart_is_accessible_and_takes_the_pages_colours(artifact):
     assert "var(--tclab-series-0)" in svg and "currentColor" in svg
     assert not {c for c in ("#000000", "#0203", "<style", "<!--", "DOCTYPE", "Date") if c in svg}
     assert all(i.startswith("g-svg-") for i in Page(svg).ids)
+
+
+def labels(svg: str) -> list[str]:
+    return re.findall(r"<text [^>]*>([^<]*)</text>", svg)
+
+
+def test_ticks_are_round_numbers_in_units_that_people_use():
+    """Sizes in bytes are powers of two: read in millions they are none."""
+    sizes = [size / 1e6 for size in (2**21, 2**23, 2**25, 2**27)]
+    svg = chart.picture(Chart("C", x=sizes, series={"a": (1, 2, 3, 4)}, log_x=True), OPTIONS)
+    assert {"2", "8", "32", "128"} <= set(labels(svg)) and "2.097" not in labels(svg)
+    calls = Chart("C", x=(1, 2), series={"a": (9e3, 3e7)}, log_y=True)
+    found = set(labels(chart.picture(calls, OPTIONS)))
+    assert {"10\xa0k", "100\xa0k", "1\xa0M", "10\xa0M"} <= found and not any(
+        "e+" in t for t in found
+    )
+    assert [ticks.number(n) for n in (0, 0.25, 9999, 2.5e9)] == ["0", "0.25", "9,999", "2.5\xa0G"]
+
+
+def test_a_phone_gets_a_narrower_drawing_of_the_same():
+    html = render.html(CHART, Options("c"))
+    wide, narrow = re.findall(r'<svg [^>]*class="(tclab-chart\S*)"[^>]*viewBox="0 0 ([\d.]+)', html)
+    assert (wide[0], narrow[0]) == ("tclab-chart", "tclab-chart-narrow")
+    assert 300 < float(narrow[1]) < 340 < float(wide[1])
+    ids = Page(html).ids
+    assert len(ids) == len(set(ids))
+
+
+def test_long_names_of_bars_stand_in_lines():
+    names = ("pointwise chain, 256 MiB", "softmax, 256 MiB", "eight blocks, 4096 rows")
+    svg = chart.picture(Chart("C", x=names, series={"a": (1, 2, 3)}, style="bar"), OPTIONS)
+    assert "pointwise chain, 256" in labels(svg) and "rotate(-30" not in svg
 
 
 def test_spans_stand_one_under_the_other_from_begin_to_end():

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from tclab import render
 from tclab.model import Table
+from tclab.page.site import twins
 from tclab.render.kinds import table
 
 ROWS = [(f'a "{i}", b', i / 3, None) for i in range(table.LONG)]
@@ -29,3 +30,11 @@ def test_a_long_table_has_links_to_both_and_a_short_one_has_none() -> None:
     assert json.loads(unquote(links["application/json"]))[1]["time [µs]"] == 1 / 3
     assert 'download="times.csv"' in html
     assert "data:" not in render.html(Table("T", columns=("a",), rows=[(1,)]))
+
+
+def test_a_head_has_its_unit_in_the_same_way_wherever_it_is_shown() -> None:
+    shown = Table("T", "t", columns=("eager", "n"), rows=[(1.5, 2)], units=("µs",))
+    html = re.sub(r"<[^>]+>", "", render.html(shown))
+    markdown = "\n".join(twins._table(shown))
+    for text in (html, markdown, render.text(shown), table.csv_text(shown)):
+        assert "eager [µs]" in text, text

@@ -120,4 +120,4 @@ def test_twins_say_the_same_with_captions_and_units(site: Path) -> None:
     twin = (site / "benchmarks/models.html.md").read_text(encoding="utf-8")
     stamps = re.findall(r"^\*(.* · [\d.]+ s.*)\*$", twin, re.MULTILINE)
     assert stamps and all("rows recorded on NVIDIA H200, PyTorch 2.11.0" in s for s in stamps)
-    assert re.search(r"^\| .*\(\w+\) \|", twin, re.MULTILINE)
+    assert re.search(r"^\| .*\[\w+\] \|", twin, re.MULTILINE)

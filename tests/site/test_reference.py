@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,9 @@ TABLE = Table(
 
 def test_a_row_has_an_id_its_links_and_its_versions() -> None:
     extra = entries.Extra(
-        {"aten.add.Tensor": "2.12–2.13"}, {"aten.add.Tensor": [("../a.html#b", "A & B")]}, "a" * 40
+        {"aten.add.Tensor": "2.12–2.13"},
+        {"aten.add.Tensor": [("../a.html#b", "A & B")]},
+        torch_git="a" * 40,
     )
     html = entries.html(TABLE, extra)
     assert '<tr id="operators-aten-add-Tensor">' in html
@@ -48,6 +51,67 @@ def test_columns_that_nothing_fills_are_left_out() -> None:
     html = entries.html(TABLE, entries.Extra())
     assert "shown in" not in html and "in PyTorch" not in html
     assert "torch/_inductor/decomposition.py:555" in html  # no commit is known: no link
+
+
+def test_those_that_the_book_shows_most_come_first_and_private_ones_last() -> None:
+    names = ["_private", "a.b", "a._hidden", "often", "once"]
+    table = Table("T", "t", columns=("name", "x"), rows=tuple((name, "") for name in names))
+    extra = entries.Extra(weights={"often": 9, "once": 1, "_private": 0})
+    ids = re.findall(r'<tr id="t-([^"]+)"', entries.html(table, extra))
+    assert ids == ["often", "once", "a-b", "_private", "a-_hidden"]
+
+
+def test_lines_with_dashes_are_a_list() -> None:
+    table = Table("T", "t", columns=("name", "x"), rows=(("a", "- one `two`\n- <three>"),))
+    html = entries.html(table, entries.Extra())
+    assert "<ul><li>one <code>two</code></li><li>&lt;three&gt;</li></ul>" in html
+
+
+def row_of(site: Path, identity: str) -> str:
+    page = (site / "reference/graph-breaks.html").read_text("utf-8")
+    return page.split(f'<tr id="graph-breaks-{identity}"', 1)[1].split("<tr ", 1)[0]
+
+
+def test_a_break_s_row_has_the_hints_that_pytorch_prints(site: Path) -> None:
+    branching = row_of(site, "GB0170")
+    for words in ("making the code branchless", "torch.cond", "This graph break is fundamental"):
+        assert words in branching
+    assert "Detected data-dependent branching" in branching and "&quot; +" not in branching
+    assert "Avoid calling the function" in row_of(site, "GB0007")
+    everything = (site / "reference/graph-breaks.html").read_text("utf-8").split("<tr id=")[1:]
+    hintless = [row for row in everything if "<ul><li>" not in row]
+    assert len(everything) > 500 and len(hintless) < 80
+
+
+def test_a_break_that_the_book_shows_is_there_before_and_after(site: Path) -> None:
+    page = (site / "reference/graph-breaks.html").read_text("utf-8")
+    assert 'href="#mended-GB0170">before and after</a>' in row_of(site, "GB0170")
+    fold = page.split('id="mended-GB0170"', 1)[1].split("</details>", 1)[0]
+    assert "an if on a tensor" in fold and "torch.cond" in fold
+    text = re.sub(r"<[^>]+>", "", fold)
+    assert "x.cos() if x.sum() &gt; 0 else x" in text and "torch.where(x.sum() &gt; 0" in text
+    linked = set(re.findall(r'href="#mended-(GB\d+)"', page))
+    assert linked == set(re.findall(r'id="mended-(GB\d+)"', page)) and len(linked) >= 20
+
+
+def test_a_badge_in_a_chapter_leads_to_the_break_s_row(site: Path) -> None:
+    rows = set(
+        re.findall(
+            r'<tr id="(graph-breaks-\w+)"',
+            (site / "reference/graph-breaks.html").read_text("utf-8"),
+        )
+    )
+    badges = [
+        href
+        for page in site.rglob("*.html")
+        for href in re.findall(r'<a class="tclab-gb" href="([^"]+)"', page.read_text("utf-8"))
+        if "explain/" not in str(page)
+    ]
+    assert len(badges) > 3
+    assert {path.rpartition("/")[2] for path, _, _ in (b.partition("#") for b in badges)} == {
+        "graph-breaks.html"
+    }
+    assert {badge.partition("#")[2] for badge in badges} <= rows
 
 
 def test_every_id_is_there_once(site: Path) -> None:
@@ -235,7 +299,7 @@ def test_a_long_table_starts_with_its_first_rows(tab: Any, address: str) -> None
     page.goto(f"{address}/reference/operators.html", wait_until="load")
     box = page.locator(".tclab-entries").first
     assert box.evaluate(ELEMENTS) == 50
-    button = box.locator("button")
+    button = box.get_by_role("button", name="Show all")
     assert "Show all" in button.inner_text()
     button.click()
     assert box.evaluate(HELD) == 0 and button.count() == 0
@@ -260,7 +324,7 @@ def test_a_link_to_a_row_that_is_held_back_brings_it(
     tab: Any, address: str, how: str, there: bool
 ) -> None:
     page = tab()
-    url, ident = f"{address}/reference/operators.html", "operators-aten-relu"
+    url, ident = f"{address}/reference/operators.html", "operators-aten-xlogy-Tensor"
     page.goto(f"{url}#{ident}" if how == "address" else url, wait_until="load")
     box = page.locator(".tclab-entries").first
     if there:

@@ -18,7 +18,7 @@ CHOSEN = {
     "benchmarks/roof.md": {"20 µs", "85 %"},  # which kernels count, and when one is near the roof
     "contributing.md": {"60", "18", "300", "92 %"},
     "how-exact.md": {"95 %"},  # below it the page's own snippet fails
-    "pipeline/triton.md": {"64"},  # an advice
+    "pipeline/machine-code.md": {"64"},  # an advice
 }
 
 PAGE = """---
@@ -26,7 +26,7 @@ stage: dynamo
 ---
 # A title of 300 ms
 
-**The question:** It takes 300 ms. Why?
+> It takes 300 ms. Why?
 
 The first sentence. And `code of 20 ms`: then more.
 
@@ -124,6 +124,39 @@ def test_no_number_of_a_page_is_typed(page: str) -> None:
     numbers = unbound.typed_numbers(PAGES[page])
     typed = [(line, number) for line, number in numbers if number not in CHOSEN.get(page, ())]
     assert not typed, "take it from a run: [](value:topic/snippet#table/row/column)"
+
+
+#: Pages about this project, which its tests hold; the others are what a reader learns from.
+OF_THE_PROJECT = {"contributing.md", "how-this-site-is-made.md"}
+
+
+@pytest.mark.parametrize("page", sorted(PAGES.keys() - OF_THE_PROJECT))
+def test_what_is_said_of_every_case_is_carried(page: str) -> None:
+    said = [one.text for one in PAGES[page].prose if {*unbound.STRONG} & {*one.universal}]
+    assert not said, "bind the word to a claim that varies what it ranges over, or take it out"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("It is always so, whatever you do.", ("always", "whatever")),
+        ("[It is always so.](claim:a/b#c)", ()),
+        ("[It is `x[0]`, always [](value:a/b#c/d/e).](claim:a/b#c) Any of them.", ("any",)),
+        ("[All of it. None of it.](claim:a/b#c) No.", ("no",)),
+        ("It is `only` here, and [so](every.md).", ()),
+    ],
+)
+def test_words_of_every_case_are_found_outside_of_what_carries_them(
+    text: str, words: tuple[str, ...]
+) -> None:
+    prose = PageText("page.md", text).prose
+    assert tuple(word for one in prose for word in one.universal) == words
+
+
+def test_an_output_carries_what_is_said_beside_it() -> None:
+    text = SHOWN.replace("Far from it.", "Never far.").replace("Right after.", "Always after.")
+    prose = PageText("page.md", text.format(BLOCK.format('show("a/b", "c")'), "")).prose
+    assert [one.universal for one in prose if one.universal] == [("never",), ("any",)]
 
 
 def test_each_exception_is_needed() -> None:

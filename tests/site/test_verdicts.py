@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,16 +56,41 @@ def test_versions_are_ordered_as_numbers_and_a_gpu_comes_last() -> None:
 def test_what_was_seen_is_said_again_only_where_the_verdict_differs() -> None:
     beliefs = verdicts.beliefs(differing())
     html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
-    assert html.count("tclab-differs") == 2  # one belief, on two versions
+    assert html.count("tclab-differs") == 1  # one belief
     same, other = html.split("<tr>")[-2:]
     assert same.count("2 graphs") == 1
     assert "PyTorch 2.9: 2 graphs" in other and "PyTorch 2.13: 1 graph" in other
 
 
-def test_a_version_that_did_not_judge_a_belief_has_a_dash() -> None:
+def test_a_verdict_is_said_once_where_all_versions_agree() -> None:
+    beliefs = verdicts.beliefs([judged(PRINTS), judged(PRINTS, torch="2.11.0")])
+    html = verdicts.table(beliefs, {PRINTS[0]: "#there"}, "T")
+    row, note = html.split("<tr>")[-1].split("</table>")
+    assert row.count(PRINTS[1]) == 1 and "PyTorch 2" not in row
+    assert "PyTorch 2.11 and PyTorch 2.13" in note
+
+
+def test_a_verdict_that_differs_names_the_versions_of_each() -> None:
+    beliefs = verdicts.beliefs(differing())
+    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    differs = html.split("<tr>")[-1]
+    assert re.search(r"does not hold<small>PyTorch 2\.13<", differs)
+    assert re.search(r"</span>holds<small>PyTorch 2\.9<", differs)
+
+
+def test_a_verdict_has_a_sign_that_a_screen_reader_leaves_out() -> None:
+    holds = ("A belief", "holds", "seen", "")
+    beliefs = verdicts.beliefs([judged(PRINTS, COPIES, holds)])
+    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    signs = re.findall(r'<span class="tclab-sign (\S+)" aria-hidden="true">(.)</span>', html)
+    assert signs == [("tclab-partly", "◐"), ("tclab-no", "✗"), ("tclab-yes", "✓")]
+
+
+def test_a_version_that_did_not_judge_a_belief_is_not_named_for_it() -> None:
     beliefs = verdicts.beliefs([judged(PRINTS, COPIES), judged(PRINTS, torch="2.11.0")])
     html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
-    assert html.split("<tr>")[-1].count("tclab-none") == 1
+    copied = html.split("<tr>")[-1].split("</table>")[0]
+    assert "<small>PyTorch 2.13</small>" in copied and "2.11" not in copied
 
 
 def test_a_run_without_verdicts_is_an_error_with_its_cause() -> None:

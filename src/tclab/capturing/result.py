@@ -40,6 +40,7 @@ from tclab.model import (
     Table,
     TimedQuestion,
 )
+from tclab.scrub import scrub
 
 
 class Capture:
@@ -110,6 +111,12 @@ class Capture:
     def recompiles(self) -> Recompiles:
         """Recompiles, with the guards that failed."""
         return _recompiles.recompiles(self.trace)
+
+    @cached_property
+    def cuda_graph_skips(self) -> tuple[str, ...]:
+        """Why no CUDA graph is recorded for a compile, where one was asked for."""
+        reasons = (e.data.get("cudagraph_skip_reason") for e in self.trace.named(names.METRICS))
+        return tuple(scrub(reason) for reason in reasons if reason)
 
     @cached_property
     def symbols(self) -> Symbols:

@@ -28,14 +28,18 @@ COLUMNS = ("sentences", "bound", "shown", "neither", "share", "bindings", "claim
 @click.command(epilog=EXIT_STATUS, short_help="Sentences and the asserts that prove them.")
 @click.argument("page", required=False, metavar="[PAGE]")
 @click.option("--unbound", is_flag=True, help="List the sentences that nothing carries.")
+@click.option("--universal", is_flag=True, help="List those that say every, never, only, no …")
 @click.pass_context
-def claims(context: click.Context, page: str | None, unbound: bool) -> None:
+def claims(context: click.Context, page: str | None, unbound: bool, universal: bool) -> None:
     """Show the sentences that are bound to claims, page by page, and where each claim held.
 
     A claim is an assert with a name in a snippet (# claim: name above it); a page binds a
     sentence to it: [The sentence.](claim:topic/snippet#name). Runs that are stale or were
     not made do not count: tclab run makes them. What stands right before or right after the
     output of a run is shown by it; the share is of sentences that are bound or shown.
+
+    --universal lists the sentences that say every, never, always, whatever, only, no, all, any
+    or none where no claim carries the word, though it may carry another part.
 
     PAGE is a Markdown file of docs/, or any part of its path; all pages without it.
 
@@ -44,6 +48,7 @@ def claims(context: click.Context, page: str | None, unbound: bool) -> None:
       tclab claims
       tclab claims guards
       tclab claims pipeline/dynamo --unbound
+      tclab claims --universal
     """
     from tclab.page import book, proofs
 
@@ -51,8 +56,9 @@ def claims(context: click.Context, page: str | None, unbound: bool) -> None:
     opened = book.stored(lab.root, lab.root / "docs")
     pages = _pages(lab.root, page)
     out = terminal.console()
-    if unbound:
-        out.print("\n".join(_unbound(opened, pages)), markup=False, highlight=False)
+    if unbound or universal:
+        listed = _universal(opened, pages) if universal else _unbound(opened, pages)
+        out.print("\n".join(listed), markup=False, highlight=False)
         return
     rows = [s for s in opened.sentences if s.page in pages]
     if page:
@@ -79,6 +85,14 @@ def _unbound(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
     """``page: sentence`` for each sentence of prose that neither claim nor output carries."""
     for page in pages:
         yield from (f"{page}: {s.text}" for s in _prose(opened, page) if not s.proven)
+
+
+def _universal(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
+    """``page: words: sentence`` for each sentence of every case that nothing carries."""
+    for page in pages:
+        for sentence in _prose(opened, page):
+            if words := sentence.universal:
+                yield f"{page}: {', '.join(words)}: {sentence.text}"
 
 
 def _prose(opened: book.Book, page: str) -> Sequence[Written]:

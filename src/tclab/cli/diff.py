@@ -13,9 +13,10 @@ from tclab import render, terminal
 from tclab.cli.report_file import replace_file
 from tclab.errors import BadRequest
 from tclab.explain import Report
-from tclab.model import Chain, Diff
+from tclab.model import Artifact, Chain, Diff, Table
 from tclab.render import standalone
 from tclab.render.escape import join
+from tclab.snapshot import Change, Comparison, compare
 from tclab.store import former
 
 
@@ -28,7 +29,11 @@ from tclab.store import former
 @click.pass_context
 def diff(context: click.Context, left: Path, right: Path, output: Path | None, open_: bool) -> None:
     """Compare what was made of a function twice: for two targets, by two PyTorch versions, or
-    before and after an edit. LEFT and RIGHT are JSON reports.
+    before and after an edit. LEFT and RIGHT are JSON reports. What differs comes first: breaks,
+    kernels by what they compute, memory; names and hashes do not count.
+
+    \b
+    Ends with: 0 the same, 4 something differs, 3 a report is incomplete, 2 wrong use.
 
     \b
     Examples:
@@ -44,14 +49,48 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
         terminal.error(problem)
         context.exit(2)
     names = labels((left, right), reports)
-    compared = list(diffs(reports, names))
+    comparison = compare(*(report.snapshot for report in reports))
+    compared: list[Artifact] = list(diffs(reports, names))
+    if _have_snapshots(reports):
+        compared.insert(0, differences(comparison))
     if output is None:
         sys.stdout.write("\n\n".join(map(render.text, compared)) + "\n")
-        return
-    body = join(map(render.figure, compared))
-    replace_file(output, standalone.page(title(names), body))
-    if open_:
-        webbrowser.open(output.resolve().as_uri())
+    else:
+        replace_file(output, standalone.page(title(names), join(map(render.figure, compared))))
+        if open_:
+            webbrowser.open(output.resolve().as_uri())
+    context.exit(status(reports, comparison))
+
+
+def status(reports: tuple[Report, Report], comparison: Comparison) -> int:
+    """What the command ends with."""
+    if not _have_snapshots(reports) or not all(report.complete for report in reports):
+        return 3
+    return 0 if comparison.same else 4
+
+
+def _have_snapshots(reports: tuple[Report, Report]) -> bool:
+    """Whether both can be compared: an earlier tclab's reports have stages alone."""
+    return all(report.snapshot.torch for report in reports)
+
+
+def differences(comparison: Comparison) -> Table:
+    """What differs, in the order of a compile."""
+    rows = [(each.part, each.title, *_values(each)) for each in comparison.changes]
+    levels = ", ".join(f"{number} {level}" for level, number in comparison.levels.items())
+    return Table(
+        title="What differs" if rows else "Nothing differs",
+        name="differences",
+        columns=("where", "what", "first", "second"),
+        rows=tuple(rows),
+        caption=f"Kernels beside each other: {levels}." if levels else "",
+    )
+
+
+def _values(change: Change) -> tuple[str, str]:
+    """What stands on each side; of code only that it is there: the stages below have it."""
+    before, after = (("code" if "\n" in text else text) for text in (change.before, change.after))
+    return before, "other code" if before == after == "code" else after
 
 
 def read(path: Path) -> Report:

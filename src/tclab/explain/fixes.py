@@ -31,7 +31,7 @@ def fixed(facts: Iterable[str]) -> str:
     they change.
     """
     if any(fact.startswith(f"{LEFT} == ") for fact in facts):
-        return "another value compiles again: keep it a tensor, without .item(), or end the break"
+        return "Another value compiles again: keep it a tensor, without .item(), or end the break."
     return ""
 
 
@@ -43,53 +43,53 @@ UNKNOWN = "No fix is known for this guard."
 _FIXES = tuple((re.compile(pattern), text) for pattern, text in (
     #   tensor 'x' size mismatch at index 0. expected 8, actual 12
     (r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)",
-     ("compile with dynamic=True, and one compile serves all sizes; an argument can be marked "
+     ("Compile with dynamic=True, and one compile serves all sizes; an argument can be marked "
      "instead, with torch._dynamo.mark_dynamic({what}, {at}) before the first call.")),
     #   tensor 'x' rank mismatch. expected 1, actual 2
     (r"tensor '(?P<what>.+?)' rank mismatch",
-     "each number of dimensions is compiled once: give {what} the same in every call, by reshape."),
+     "Each number of dimensions is compiled once: give {what} the same in every call, by reshape."),
     #   tensor 'x' dtype mismatch. expected Float, actual Double
     (r"tensor '(?P<what>.+?)' dtype mismatch",
-     "each dtype is compiled once: convert {what} to one before the call."),
+     "Each dtype is compiled once: convert {what} to one before the call."),
     #   tensor 'x' requires_grad mismatch. expected requires_grad=0
     (r"tensor '(?P<what>.+?)' requires_grad mismatch",
-     ("give {what} the same requires_grad in every call; pass {what}.detach() where no gradient is "
+     ("Give {what} the same requires_grad in every call; pass {what}.detach() where no gradient is "
      "wanted.")),
     #   tensor 'x' stride mismatch at index 0. expected 4, actual 1
     (r"tensor '(?P<what>.+?)' strides? mismatch",
-     "pass {what}.contiguous(), so that its strides are the same in every call."),
+     "Pass {what}.contiguous(), so that its strides are the same in every call."),
     #   GLOBAL_STATE changed: grad_mode
     (r"GLOBAL_STATE changed: (?P<what>\w+)",
-     "each {what} is compiled once: enter the same one around every call, if one is enough."),
+     "Each {what} is compiled once: enter the same one around every call, if one is enough."),
     #   self._modules['drop'].training == True    not self.training
     (r"(?:not )?\S*\.training\b",
-     "nothing to do: train() and eval() are compiled once each."),
+     "Nothing to do: train() and eval() are compiled once each."),
     #   y.size()[0] == x.size()[0]  # duck sizing added this equality
     (r"\S+\.size\(\)\[\d+\] == \S+\.size\(\)\[\d+\]",
-     ("these sizes were equal when it was compiled and were taken for one: set "
+     ("These sizes were equal when it was compiled and were taken for one: set "
      "torch.fx.experimental._config.use_duck_shape = False.")),
     #   2 <= x.size()[0] <= 10    Ne(x.size()[0], 4)
     (r".*\.size\(\)\[\d+\]",
-     ("the code asks about this size, or is made for more than 1: sizes on the other side of a "
+     ("The code asks about this size, or is made for more than 1: sizes on the other side of a "
      "bound are compiled once more. Ask about sizes outside of the compiled function.")),
     #   len(xs) == 2    not xs
     (r"len\((?P<what>.+?)\) == \d+",
-     ("each length of {what} is compiled once: keep it the same; what the function itself puts "
+     ("Each length of {what} is compiled once: keep it the same; what the function itself puts "
      "there, put there after the call.")),
     #   not ___dict_contains('bias', G['options'])    ___dict_contains('bias', G['options'])
     (r"(?:not )?___dict_contains",
-     "give the dictionary all its keys before the first call."),
+     "Give the dictionary all its keys before the first call."),
     #   self.step == 2    scale == 1.5
     (r"(?P<what>\S+) == (?P<value>-?\d\S*)",
      ("{what} is a Python number: pass or hold it as a tensor, torch.tensor({value}), and the code "
      "serves every value.")),
     #   mode == 'cos'    flag == True    flag is None
     (r"(?P<what>\S+) (?:==|is) (?:'|True|False|None)",
-     ("each value of {what} is compiled once: nothing to do for a switch; keep what differs in "
+     ("Each value of {what} is compiled once: nothing to do for a switch; keep what differs in "
      "every call out of the compiled function.")),
     #   ___check_type_id(x, …), type=<class '__main__.Doubled'>
     (r"___check_type_id\((?P<what>[^,]+),",
-     "each type of {what} is compiled once: pass one type."),
+     "Each type of {what} is compiled once: pass one type."),
     #   ___check_obj_id(act.__code__, …), type=<class 'code'>
     #   CodeGuardAccessor: Not a function on act.__code__
     ((r"(?:___check_obj_id\(|CodeGuardAccessor: Not a function on )(?P<what>[\w.\[\]']+?)"

@@ -45,7 +45,7 @@ def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     for item in capture.breaks:
         lines = _users_lines(item)
         for place in lines[-1:]:
-            hint = next(iter(fixes.of(item)), "")
+            hint = " Or: ".join(" ".join(text.split()) for text in fixes.of(item)[:2])
             label = "skipped" if item.skipped else "graph break"
             yield place, LineNote(place.line, label, _reason(item), hint)
         for place in lines[:-1][:1]:  # where the compiled frame calls what breaks

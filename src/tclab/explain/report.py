@@ -20,6 +20,7 @@ from tclab.model import (
     rows_of_kernels,
 )
 from tclab.scrub import scrub
+from tclab.snapshot import take
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
@@ -36,12 +37,13 @@ def build(
     from tclab.explain import source
 
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
+    here, device = machine.here(), target.device if target else ""
     chains, fault = _chains(capture, machine_code=refusal is None)
     report = Report(
         title=subject.title,
         name="report",
         calls=calls,
-        target=target.device if target else "",
+        target=device,
         backward=request.backward,
         remarks=subject.remarks + ((target.note,) if target and target.note else ()),
         timed=capture.timed,
@@ -59,7 +61,8 @@ def build(
         guards=capture.guards,
         chains=chains,
         compile_time=capture.compile_time,
-        provenance=machine.here(),
+        provenance=here,
+        snapshot=take(capture, here, subject.title, device),
     )
     return _near(report)
 

@@ -19,4 +19,5 @@ from tclab.model.kernels import *
 from tclab.model.levels import *
 from tclab.model.reports import *
 from tclab.model.runs import *
+from tclab.model.snapshots import *
 from tclab.model.versions import *

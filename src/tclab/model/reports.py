@@ -12,6 +12,7 @@ from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.kernels import TimedQuestion
 from tclab.model.runs import Provenance
+from tclab.model.snapshots import Snapshot
 
 FORMAT = "tclab explain 4"
 _NOWHERE = Provenance("", "", "", "", "", "")
@@ -97,6 +98,7 @@ class Report(Artifact):
     only graphs, breaks and guards, or all but machine code. `gaps` are parts that were refused
     while the rest is shown; `left_out` what takes long and was not asked for. `fault` says why the
     stages could not be linked, where they could not. `warnings` are those of other packages.
+    `snapshot` is what two reports are compared by; in one of an earlier tclab it is empty.
     """
 
     calls: tuple[str, ...] = ()
@@ -120,6 +122,7 @@ class Report(Artifact):
     compile_time: CompileTime = CompileTime()
     provenance: Provenance = _NOWHERE
     warnings: tuple[str, ...] = ()
+    snapshot: Snapshot = field(default_factory=Snapshot)
 
     @property
     def complete(self) -> bool:

@@ -44,6 +44,7 @@ from tclab.page.site import (
     twins,
     writable,
 )
+from tclab.render.escape import NOTHING
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -57,7 +58,7 @@ _BROAD = ("tclab-chain", "tclab-entries")
 _WIDE = (
     "<style>@media screen and (min-width: 45em) {"
     ".md-main__inner { max-width: min(100%, 110rem) }"
-    ".md-content__inner > :is(p, ul, ol, .tclab-listing, .md-typeset__scrollwrap, h2, h3)"
+    ".md-content__inner > :is(.tclab-listing, .md-typeset__scrollwrap, .tclab-prose, h2, h3)"
     " { max-width: 40rem }"
     "}</style>"
 )
@@ -167,14 +168,15 @@ def on_page_markdown(
 
 
 def on_page_content(html: str, page: SitePage, **_: Any) -> str:
-    """A function of the explorer gets its way to the others; of a lab the notebook stays. Below a
-    page of Markdown stands how to run it.
+    """A function of the explorer gets its way to the others; of a lab the notebook stays. A page
+    with proofs gets the box that shows them all. Below a page of Markdown stands how to run it.
     """
+    switch = NOTHING if page.is_homepage else proofs.switch(html)
     if labs.is_lab(page):
-        return labs.slim(html)
+        return switch + labs.slim(html)
     build, path = state.build(), f"docs/{page.file.src_uri}"
     way = crumbs.crumbs(page, build.page(path, page.url).code)
-    return way + html + foot.foot(build.book, path, page.url)
+    return way + switch + html + foot.foot(build.book, path, page.url)
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:

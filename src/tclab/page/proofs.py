@@ -10,7 +10,7 @@ from tclab.page import downloads, verdict
 from tclab.page.book import Book
 from tclab.page.prose.sentences import Sentence, Value
 from tclab.page.prose.text import PageText
-from tclab.render.escape import Html, esc, tag
+from tclab.render.escape import NOTHING, Html, esc, markup, tag
 from tclab.render.kinds.table import cells
 
 _WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
@@ -135,6 +135,19 @@ def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> s
     if pages:
         return f"{up}{book.url(pages[0])}{anchor}"
     return up + downloads.script_path(snippet)
+
+
+_MARK = 'class="tclab-proof"'
+
+
+def switch(html: str) -> Html:
+    """A box to tick on a page with proofs: all their marks are shown then, not one a paragraph."""
+    number = html.count(_MARK)
+    if not number:
+        return NOTHING
+    words = "show the proof" if number == 1 else f"show all {number} proofs"
+    box = markup('<input type="checkbox" id="tclab-proofs" data-keep>')
+    return tag("label", box, esc(words), class_="tclab-switch", data_search_exclude="")
 
 
 # --------------------------------------------------------------------------- numbers

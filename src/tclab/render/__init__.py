@@ -54,7 +54,7 @@ __all__ = [
 _ASSETS = Path(__file__).parent / "assets"
 
 #: What the outputs of a page need, each made of the files named.
-_PAGE = ("ready", "choices", "target", "copy", "wide", "entries", "words", "names")
+_PAGE = ("ready", "choices", "target", "copy", "wide", "sort", "entries", "words", "names")
 _CHAIN = (
     *("index", "code", "help", "memory", "away", "pane", "ruler", "find", "column", "selection"),
     *("keyboard", "links", "stages", "widths", "hues", "chain", "start"),

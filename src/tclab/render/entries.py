@@ -8,6 +8,7 @@ rows to find them.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
 #: A place in the source of PyTorch: ``torch/_decomp/decompositions.py:219``.
 _PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
-#: Characters of a column: its widest cells wrap, its narrowest still holds a word.
-_NARROWEST, _WIDEST = 9, 34
-#: Characters of a long word, which a column holds on any screen.
-_WORD = 14
+#: Characters of a column: its widest cells wrap, its narrowest still holds a word; one that few
+#: rows fill is not wide, and of a word so many stand in a line on any screen that has columns.
+_NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 13
+#: Characters that the padding of a cell is as wide as.
+_PADDING = 3
 #: Names up to this length stay in one piece.
 _SHORT = 16
 #: Rows that are elements from the start, where there are more than twice as many.
@@ -38,10 +40,11 @@ Link = tuple[str, str]  # address, words
 
 @dataclass(frozen=True)
 class Extra:
-    """What a page knows of a table's entries: versions that have it, where it is shown."""
+    """What a page knows of entries: versions that have each, where it is shown, how often."""
 
     versions: Mapping[str, str] = field(default_factory=dict)
     shown: Mapping[str, Sequence[Link]] = field(default_factory=dict)
+    weights: Mapping[str, int] = field(default_factory=dict)
     torch_git: str = ""
 
 
@@ -56,8 +59,9 @@ def html(table: Table, extra: Extra) -> Html:
     head += ["in PyTorch"] if any(extra.versions.values()) else []
     head += ["shown in"] if extra.shown else []
     widths = _widths(head, table, extra)
-    rows = [_row(table, row, dict(zip(head, widths)), extra) for row in cells(table)]
-    style = _columns(widths)
+    ordered = sorted(cells(table), key=lambda row: _rank(row[0], extra))
+    rows = [_row(table, row, dict(zip(head, widths)), extra) for row in ordered]
+    style = _columns(head, widths)
     first = len(rows) if len(rows) <= 2 * _AT_ONCE else _AT_ONCE
     tables = [_table(head, rows[:first], style)]
     if rows[first:]:
@@ -66,36 +70,48 @@ def html(table: Table, extra: Extra) -> Html:
     return tag("div", inner, class_="tclab-entries", data_label=table.title)
 
 
+def _rank(name: str, extra: Extra) -> tuple[int, bool]:
+    """Where it stands: first what the book shows most, then the others, private ones last."""
+    return -extra.weights.get(name, 0), name.rpartition(".")[2].startswith("_")
+
+
 def _table(head: Sequence[str], rows: Sequence[Html], style: str) -> Html:
     names = tag("tr", *(tag("th", esc(name), scope="col") for name in head))
     return tag("table", tag("thead", names), tag("tbody", *rows), class_="tclab-table", style=style)
 
 
 def _widths(head: Sequence[str], table: Table, extra: Extra) -> list[int]:
-    """Characters of each column: words fit always, nine of ten cells where there is room."""
+    """Characters of each column, its share of the width."""
     texts = dict(zip(table.columns, zip(*cells(table))))
-    texts["in PyTorch"] = tuple(extra.versions.values())
-    texts["shown in"] = tuple(words for links in extra.shown.values() for _, words in links)
+    names = texts.get(table.columns[0], ())
+    texts["in PyTorch"] = tuple(extra.versions.get(name, "") for name in names)
+    texts["shown in"] = tuple(
+        "\n".join(words for _, words in extra.shown.get(name, ())) for name in names
+    )
     return [_width(name, texts.get(name, ())) for name in head]
 
 
-def _columns(widths: Sequence[int]) -> str:
-    """The columns' widths and their least sum, as a style."""
-    least = [round(_least(width), 1) for width in widths]
-    tracks = " ".join(f"minmax({em}em,{width}fr)" for em, width in zip(least, widths, strict=True))
-    return f"--cols:{tracks};--least:{sum(least):.1f}em"
-
-
-def _least(width: int) -> float:
-    """Em that a column of so many characters needs, its padding included."""
-    return 0.6 * min(width, _WORD) + 0.3 * max(width - _WORD, 0) + 1.6
+def _columns(head: Sequence[str], widths: Sequence[int]) -> str:
+    """The columns' shares of the width, and what a screen too narrow for columns writes before the
+    cells of each, as a style.
+    """
+    first, *others = widths  # a short name stays in one piece
+    tracks = f"minmax({0.6 * min(first, _SHORT) + 1.8:.1f}em,{first + _PADDING}fr)"
+    least = ((0.55 * min(width, _WORD) + 1.6, width + _PADDING) for width in others)
+    tracks += "".join(f" minmax({em:.1f}em,{share}fr)" for em, share in least)
+    names = "".join(f";--h{i}:{json.dumps(name)}" for i, name in enumerate(head[1:], 2))
+    return f"--cols:{tracks}{names}"
 
 
 def _width(name: str, texts: Sequence[str]) -> int:
-    """Characters that a column gets, after its heading and the longest line of each text."""
-    lengths = sorted(max(map(len, _visible(text).split("\n"))) for text in texts if text != "–")
-    most = lengths[len(lengths) * 9 // 10] if lengths else 0
-    return min(_WIDEST, max(_NARROWEST, len(name), most))
+    """Characters that a column gets, after its heading and the longest line of each text: of three
+    of four, and not many where most rows have none.
+    """
+    some = [text for text in texts if text not in ("", "–")]
+    lengths = sorted(max(map(len, _visible(text).split("\n"))) for text in some)
+    most = lengths[len(lengths) * 3 // 4] if lengths else 0
+    widest = _WIDEST if 2 * len(some) >= len(texts) else _SPARSE
+    return min(widest, max(_NARROWEST, len(name), most))
 
 
 def _visible(text: str) -> str:
@@ -136,7 +152,9 @@ def _name(name: str) -> Html:
 
 
 def _cell(text: str, git: str) -> Html:
-    """A place as a link to PyTorch's repository; lines of a log one under the other."""
+    """A place as a link to PyTorch's repository; lines that begin with a dash as a list, those of a
+    log one under the other.
+    """
     if text == "–":
         return NOTHING
     if _PLACE.fullmatch(text):
@@ -144,6 +162,9 @@ def _cell(text: str, git: str) -> Html:
         short = f"{path.rsplit('/', 1)[1]}:{line}"
         url = commit_url(git, path, int(line))
         return tag("a", esc(short), href=url, title=text) if url else esc(text)
+    if text.startswith("- "):
+        items = (tag("li", parts.prose(item)) for item in text.removeprefix("- ").split("\n- "))
+        return tag("ul", *items)
     if "\n" in text:
         return tag("pre", tag("code", esc(text)), class_="tclab-lines")
     return parts.prose(text)

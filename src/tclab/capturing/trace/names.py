@@ -42,10 +42,11 @@ class Start(TypedDict):
 
 
 class Metrics(TypedDict, total=False):
-    """How a compile ended. Both are None where it went well."""
+    """How a compile ended. All are None where it went well."""
 
     fail_type: str | None
     fail_reason: str | None
+    cudagraph_skip_reason: str | None
 
 
 class ChromeEvent(TypedDict, total=False):

@@ -14,11 +14,14 @@ _END_IN_LINK = re.compile(r"([.!?:]\]\([^()\s]*\))\s+(?=[A-Z`*\[])")
 _NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
 #: Its references are looked up in the installed packages when the page is built.
 _LOOKED_UP = "## Where it lives"
-#: What a reader asks states nothing.
-_ASKED = "**The question:**"
+#: What a reader asks states nothing: below the title, or as some pages write it.
+_ASKED = ("> ", "**The question:**")
+
+#: A space within a link to claims, which may carry two sentences: they stay together.
+_WITHIN = "\0"
 
 _ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
-_BOUND = re.compile(r"\[[^\[\]]*\]\(claim:[^()\s]*\)")
+_BOUND = re.compile(r"\[(?:[^\[\]`]|`[^`]*`|\[\]\([^()\n]*\))*\]\(claim:[^()\s]*\)")
 _CODE_OR_ADDRESS = re.compile(r"`[^`]*`|\]\([^()\n]*\)")
 #: What a block calls to put a run's output on the page; `code` alone shows what was asked.
 _SHOWS = re.compile(r"\b(?:snippet|show|stdout|entries|verdicts)\(")
@@ -27,6 +30,10 @@ _NUMBER = re.compile(
     r"(?<![\w.,#/])(?:\d[\d.,]*\s?(?:[nµm]?s|seconds?|minutes?|[KMGT]?i?B(?:/s)?|bytes?|%|×|times)(?!\w)"
     r"|\d{2,}(?:,\d{3})*(?![\w.]*\d))"
 )
+#: Words that speak of each and every case; the others often only count, or choose.
+STRONG = ("every", "everything", "everywhere", "never", "always", "whatever")
+_WEAK = ("only", "no", "all", "any", "none")
+_UNIVERSAL = re.compile(rf"\b(?:{'|'.join((*STRONG, *_WEAK))})\b", re.IGNORECASE)
 #: Names that carry a number.
 _NAMED = re.compile(
     r"\b(?:PEP|CUDA|PyTorch|Python|Triton|torch) [\d.]+|\b[\d.]+ or newer|\*\*\d+\*\*"
@@ -52,6 +59,11 @@ class Written:
         """Whether its reader has an assert or an output right there."""
         return self.bound or self.shown
 
+    @property
+    def universal(self) -> tuple[str, ...]:
+        """Its words that speak of every case and that neither a claim nor an output carries."""
+        return () if self.shown else tuple(map(str.lower, _UNIVERSAL.findall(_unbound(self.text))))
+
 
 def prose(text: MarkdownText) -> Iterator[Written]:
     """Every sentence of a page that states something: outside fences, headings, tables, HTML and
@@ -61,18 +73,21 @@ def prose(text: MarkdownText) -> Iterator[Written]:
     for number, line in _lines(text):
         if line.startswith(_ASKED):
             continue
-        parted = _END_IN_LINK.sub(r"\1\n", _ITEM.sub("", line))
-        for part in filter(None, _END.split(parted)):
-            yield Written(part, number in beside or "](value:" in part)
+        whole = _BOUND.sub(lambda link: link[0].replace(" ", _WITHIN), _ITEM.sub("", line))
+        for part in filter(None, _END.split(_END_IN_LINK.sub(r"\1\n", whole))):
+            yield Written(part.replace(_WITHIN, " "), number in beside or "](value:" in part)
 
 
 def typed_numbers(text: MarkdownText) -> Iterator[tuple[int, str]]:
     """The line and the text of each number of prose that no run and no claim made."""
     for number, line in _lines(text):
-        bare = _ITEM.sub("", line)
-        for pattern in (_BOUND, _CODE_OR_ADDRESS, _NAMED):
-            bare = pattern.sub(" ", bare)
+        bare = _NAMED.sub(" ", _unbound(_ITEM.sub("", line)))
         yield from ((number, match[0]) for match in _NUMBER.finditer(bare))
+
+
+def _unbound(text: str) -> str:
+    """A text without what is bound to claims, code, and addresses."""
+    return _CODE_OR_ADDRESS.sub(" ", _BOUND.sub(" ", text))
 
 
 def _lines(text: MarkdownText) -> Iterator[tuple[int, str]]:

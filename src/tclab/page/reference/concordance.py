@@ -56,6 +56,10 @@ class Concordance:
         known = self.places.get(name, {})
         return sorted(known, key=lambda place: -known[place])[:MOST]
 
+    def weight(self, name: str) -> int:
+        """How often the book shows it."""
+        return sum(self.places.get(name, {}).values())
+
 
 def concordance(book: Book, order: Iterable[str]) -> Concordance:
     """Read every page of the book but those of the reference; `order` has their addresses."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from tclab import render
 from tclab.errors import PageError
 from tclab.model import Run, Table
 from tclab.page import state
 from tclab.page.blocks import Block
-from tclab.page.reference import concordance, versions
+from tclab.page.reference import concordance, mended, versions
 from tclab.page.reference.groups import Entry, Group
 from tclab.render import entries as rendered
 from tclab.render.escape import Html, join
@@ -28,20 +28,27 @@ def table_of(block: Block, run: Run, name: str) -> Table:
     return tables[name]
 
 
-def html(block: Block, runs: Sequence[Run], name: str, compared: bool) -> Html:
-    """The entries of the first run's table `name`, and the stamp."""
+def html(block: Block, runs: Sequence[Run], name: str, compared: bool, with_mended: bool) -> Html:
+    """The entries of the first run's table `name`, the stamp, and of breaks the mended ones."""
     run = runs[0]
     table = table_of(block, run, name)
     block.on.groups.append(group(table, run, compared))
-    return join([rendered.html(table, _extra(block, table, run)), render.stamp(run)])
+    found = mended.examples(state.build().book) if with_mended else {}
+    by_name = {row[0]: row[1:] for row in cells(table)}
+    below = mended.html(by_name, found, block.on.link(""))
+    extra = _extra(block, table, run, {name: mended.anchor(name) for name in found})
+    return join([rendered.html(table, extra), render.stamp(run), below])
 
 
-def _extra(block: Block, table: Table, run: Run) -> rendered.Extra:
+def _extra(block: Block, table: Table, run: Run, below: Mapping[str, str]) -> rendered.Extra:
     build = state.build()
     named = frozenset(row[0] for row in cells(table))
     links = concordance.links(named, build.concordance(), block.on.link(""))
+    for name in named & below.keys():
+        links[name] = [(f"#{below[name]}", "before and after"), *links.get(name, ())]
     there = versions.having(table.name, named, build.known_names)
-    return rendered.Extra(there, links, run.provenance.torch_git)
+    weights = {name: build.concordance().weight(name) for name in links}
+    return rendered.Extra(there, links, weights, run.provenance.torch_git)
 
 
 def group(table: Table, run: Run, compared: bool) -> Group:

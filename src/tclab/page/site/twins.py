@@ -22,7 +22,7 @@ from tclab.page.prose import uses
 from tclab.page.prose.text import PageText
 from tclab.page.reference import machine_code
 from tclab.render.kinds import candidates
-from tclab.render.kinds.table import cells
+from tclab.render.kinds.table import cells, heads
 
 #: Longer outputs are cut: the page has all of it.
 LONGEST = 150
@@ -94,12 +94,16 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
     if function not in uses.FUNCTIONS or not call.args:
         return
     snippet = book.all[ast.literal_eval(call.args[0])]
-    if function in uses.CAPTIONED:
+    if function in uses.CAPTIONED and not _without_caption(call):
         yield from (*snippet.caption.split("\n"), "")
     if function in uses.LISTING:
         yield from _fenced(snippet.source, "python")
     for run in book.runs.get(snippet.name, ()) if function != "code" else ():
         yield from _of_run(run, _wanted(call, function), function)
+
+
+def _without_caption(call: ast.Call) -> bool:
+    return any(w.arg == "caption" and ast.literal_eval(w.value) is False for w in call.keywords)
 
 
 def _wanted(call: ast.Call, function: str) -> list[str] | None:
@@ -134,9 +138,7 @@ def _shown(artifact: Artifact) -> list[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    units = (*table.units, *[""] * len(table.columns))
-    names = zip(table.columns, units)
-    head = [f"{name} ({unit})" if unit else name or " " for name, unit in names]
+    head = [name or " " for name in heads(table)]
     for row in (head, ["---"] * len(head), *cells(table)):
         yield f"| {' | '.join(map(_cell, row))} |"
 

@@ -17,7 +17,7 @@ from tclab.page.blocks import Block
 from tclab.page.book import Book
 from tclab.page.prose.text import PageText
 from tclab.render import parts
-from tclab.render.escape import Html, esc, join, markup, tag
+from tclab.render.escape import NOTHING, Html, esc, join, markup, tag
 
 #: The artifact's name, and its columns. `on` is the machine of recorded data, '' for the run's own.
 TABLE = "verdicts"
@@ -121,25 +121,50 @@ def _slug(heading: str) -> str:
 def table(
     judged: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True
 ) -> Html:
-    """A row a belief: a verdict for each place, and what was seen, once where all saw the same."""
+    """A row a belief: its verdict, said once where all places agree, and what was seen. Where every
+    CPU agrees, which is the rule, no place is named.
+    """
     columns = places(judged)
+    rule = [place for place in columns if "," not in place] or columns
     rows = [
         [
             tag("a", parts.prose(belief.text), href=links[belief.text]),
-            *(_cell(belief, place) for place in columns),
+            _verdict(belief, columns, rule),
             *([_seen(belief, columns)] if seen else []),
         ]
         for belief in judged
     ]
-    return parts.table(["belief", *columns, *(["seen"] if seen else [])], rows, label=label)
+    note = parts.caption(f"Where no place is named, the verdict is of {_all(rule)}.")
+    head = ["belief", "verdict", *(["seen"] if seen else [])]
+    return join([parts.table(head, rows, label=label), note])
 
 
-def _cell(belief: Belief, place: str) -> Html:
-    verdict = belief.verdicts.get(place)
-    if verdict is None:
-        return parts.DASH
-    differs = " tclab-differs" if belief.differs else ""
-    return tag("span", parts.prose(verdict), class_=f"tclab-verdict{differs}")
+def _all(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _verdict(belief: Belief, columns: Sequence[str], rule: Sequence[str]) -> Html:
+    """The verdict, with the places it is of where these are not the `rule`, or do not agree."""
+    known = {place: belief.verdicts[place] for place in columns if place in belief.verdicts}
+    by_verdict: dict[str, list[str]] = {}
+    for place, verdict in known.items():
+        by_verdict.setdefault(verdict, []).append(place)
+    everywhere = [list(rule)] == list(by_verdict.values())
+    lines = (_marked(v, "" if everywhere else _all(at)) for v, at in by_verdict.items())
+    inner = join(lines)
+    return tag("div", inner, class_="tclab-differs") if belief.differs else inner
+
+
+#: The sign of a verdict, which a screen reader leaves out: the words say the same.
+_SIGNS = {"holds": "✓", "does not hold": "✗"}
+
+
+def _marked(verdict: str, where: str) -> Html:
+    sign = _SIGNS.get(verdict, "◐")
+    kind = {"✓": "yes", "✗": "no"}.get(sign, "partly")
+    mark = tag("span", esc(sign), class_=f"tclab-sign tclab-{kind}", aria_hidden="true")
+    place = tag("small", esc(where)) if where else NOTHING
+    return tag("p", mark, parts.prose(verdict), place, class_="tclab-verdict")
 
 
 def _seen(belief: Belief, columns: Sequence[str]) -> Html:

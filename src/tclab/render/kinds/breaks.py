@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tclab.model import Break, Breaks, SourceLine
 
+#: Of the site's root: the row of a break.
+ROW = "reference/graph-breaks.html#graph-breaks-"
 _REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb/"
 
 
@@ -31,15 +33,16 @@ def summary(breaks: Breaks) -> str:
     return f"No graph breaks: {graphs}."
 
 
-def _gb(item: Break) -> Html:
+def _gb(item: Break, options: Options) -> Html:
+    """The id of a break: on the site a link to its row, in a report to PyTorch's page of it."""
     url = registry_url(item.gb_id)
-    if not item.gb_id:
-        return NOTHING
     label = esc(item.gb_id)
     if not url:
         return tag("span", label, class_="tclab-gb")
-    title = f"{item.gb_type or item.gb_id} in PyTorch's registry of graph breaks"
-    return tag("a", label, class_="tclab-gb", href=url, rel="noopener", title=title)
+    kind, list_ = item.gb_type or item.gb_id, "PyTorch's registry of graph breaks"
+    if options.root is not None:
+        url, list_ = f"{options.root}{ROW}{item.gb_id}", "the reference"
+    return tag("a", label, class_="tclab-gb", href=url, title=f"{kind} in {list_}")
 
 
 def _line(line: SourceLine | None, options: Options) -> Html:
@@ -69,7 +72,7 @@ def _more(item: Break) -> str:
 def _break(item: Break, options: Options) -> Html:
     name = [
         tag("strong", parts.prose(item.gb_type or item.reason)),
-        *([_gb(item)] * bool(item.gb_id)),
+        *([_gb(item, options)] * bool(item.gb_id)),
     ]
     skipped = esc("The frame is skipped: it runs without compiling.")
     reason = _more(item)

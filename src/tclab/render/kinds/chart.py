@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tclab.model import Chart, Table
-from tclab.render import columns, parts
+from tclab.render import columns, parts, ticks
 from tclab.render.escape import NOTHING, Html, esc, join, one_line, tag
 from tclab.render.kinds import dots, table
 
@@ -23,6 +23,8 @@ SERIES = 6
 _MARKERS = "osD^vP"
 INK, _GRID = "#010203", "#010204"
 _SIZE = (7.2, 3.8)  # inches at 72 dots
+#: Inches of the drawing for a phone, as wide as its screen: letters are drawn in their size.
+_NARROW = 4.4
 _SPAN = 0.27  # inches, of one span's height
 _KINDS = {"bar": "Bar chart", "span": "Timeline"}
 
@@ -102,7 +104,7 @@ def _spans(axes: Any, artifact: Chart) -> None:
     axes.set_yticks(places, [one_line(table.cell(x)) for x in artifact.x])
     axes.set_ylim(len(artifact.x) - 0.4, -0.6)
     axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(number)
+    axes.xaxis.set_major_formatter(ticks.number)
 
 
 def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> None:
@@ -112,19 +114,16 @@ def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> Non
         axes.set_yscale("log")
     elif artifact.style == "bar":
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    axes.yaxis.set_major_formatter(number)
-    axes.xaxis.set_major_formatter(number)
-    if categories or len(xs) <= 14:
-        labels = [one_line(table.cell(x)) for x in artifact.x]
-        axes.set_xticks(xs, labels, minor=False)
+    axes.yaxis.set_major_formatter(ticks.number)
+    axes.xaxis.set_major_formatter(ticks.number)
+    if categories:
+        ticks.named(axes, xs, [one_line(table.cell(x)) for x in artifact.x])
+    elif len(xs) <= ticks.MOST and all(map(float.is_integer, xs)):
+        axes.set_xticks(xs, [table.cell(x) for x in artifact.x])
         axes.minorticks_off()
-        slanted = max(map(len, labels), default=0) * len(labels) > 70
-        axes.tick_params(axis="x", labelrotation=30 if slanted else 0)
-
-
-def number(value: float, _: int = 0) -> str:
-    """A tick's label: plain digits, no powers to be typeset."""
-    return format(value, ",.6g") if 1e-4 <= abs(value) < 1e7 or not value else format(value, ".3g")
+    elif artifact.log_x:
+        axes.set_xticks(ticks.powers(xs))
+        axes.minorticks_off()
 
 
 def _dressed(axes: Any, artifact: Chart) -> None:
@@ -191,8 +190,8 @@ def _recolour(svg: str) -> str:
     return svg
 
 
-def picture(artifact: Chart, options: Options) -> Html:
-    """The chart as an SVG to stand in a page."""
+def picture(artifact: Chart, options: Options, *, narrow: bool = False) -> Html:
+    """The chart as an SVG to stand in a page, as wide as its text or as a phone."""
 
     def fill(axes: Any) -> None:
         _dressed(axes, artifact)
@@ -202,38 +201,47 @@ def picture(artifact: Chart, options: Options) -> Html:
         return dots.marks(artifact, _positions(artifact)[0], axes, options) if named else NOTHING
 
     title = artifact.title or "Chart"
-    return drawn(fill, _size(artifact), options, title, describe(artifact), marks)
+    words = title, describe(artifact)
+    return drawn(fill, _size(artifact), options, words, marks, narrow=narrow)
 
 
 def drawn(
     fill: Callable[[Any], None],
     size: tuple[float, float],
     options: Options,
-    title: str,
-    description: str,
+    words: tuple[str, str],
     marks: Callable[[Any], Html] = lambda _: NOTHING,
+    *,
+    narrow: bool = False,
 ) -> Html:
     """What `fill` draws on Matplotlib's axes, as an SVG to stand in a page: ids of its own, the
-    page's colours and fonts. `size` is in inches; the texts are for a screen reader. `marks` are
-    elements over it, made when the axes have their places. With links it is no image: nobody
-    would be told of what is in one.
+    page's colours and fonts. `size` is in inches; `words` are a title and a description for a
+    screen reader. `marks` are elements over it, made when the axes have their places. With links
+    it is no image: nobody would be told of what is in one. A `narrow` one is for phones.
     """
+    size = (min(size[0], _NARROW), size[1]) if narrow else size
+    options = options.under("narrow") if narrow else options
     svg, axes = _draw(fill, size, options.prefix or "tclab")
     over = marks(axes)
-    role = "group" if "<a " in over else "img"
     box = re.search(r'viewBox="([\d. ]+)"', svg)
+    title, description = map(one_line, words)
     return tag(
         "svg",
-        tag("title", esc(one_line(title))),
-        tag("desc", esc(one_line(description))),
+        tag("title", esc(title)),
+        tag("desc", esc(description)),
         _inside(svg, options.id("svg")),
         over,
         xmlns="http://www.w3.org/2000/svg",
-        class_="tclab-chart",
-        role=role,
+        class_="tclab-chart-narrow" if narrow else "tclab-chart",
+        role="group" if "<a " in over else "img",
         viewBox=box[1] if box else "",
-        aria_label=one_line(title),
+        aria_label=title,
     )
+
+
+def on_each_screen(draw: Callable[[bool], Html]) -> Html:
+    """Both drawings of a chart, the wide one and the `narrow`; a style sheet shows one."""
+    return join(map(draw, (False, True)))
 
 
 def _inside(svg: str, own: str) -> Html:
@@ -262,9 +270,11 @@ def html(artifact: Chart, options: Options) -> Html:
     """Legend, picture, caption, and the data folded."""
     if not artifact.x or not artifact.series:
         return parts.note("No data.")
-    drawing = parts.scroll(picture(artifact, options), artifact.title or "Chart", search=False)
+    both = on_each_screen(lambda narrow: picture(artifact, options, narrow=narrow))
+    drawing = parts.scroll(both, artifact.title or "Chart", search=False)
     caption = parts.caption(artifact.caption)
-    body = table.html(data(artifact), options, dots.linked(artifact, options))
+    whole = replace(options, fold=False)  # it stands in a fold
+    body = table.html(data(artifact), whole, dots.linked(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
     named = NOTHING if artifact.style == "span" else legend(artifact.series)
     return join([named, drawing, caption, numbers])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tclab.render import columns, parts
+from tclab.render import columns, parts, ticks
 from tclab.render.escape import Html, esc, join, one_line
 from tclab.render.kinds import chart
 from tclab.render.parts import byte_count
@@ -40,7 +40,7 @@ def _fill(axes: Any, artifact: Memory) -> None:
     names = _names(artifact)
     axes.set_xlim(0, len(names))
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    axes.yaxis.set_major_formatter(chart.number)
+    axes.yaxis.set_major_formatter(ticks.number)
     axes.set_xticks([i + 0.5 for i in range(len(names))], list(map(one_line, names)))
     chart.dress(axes, "", "KiB held")
     for border in range(1, len(names)):
@@ -73,7 +73,10 @@ def html(artifact: Memory, options: Options) -> Html:
         _fill(axes, artifact)
 
     title = artifact.title or "Memory held"
-    drawn = chart.drawn(fill, _SIZE, options, title, f"Memory held, step by step: {peaks}")
+    words = title, f"Memory held, step by step: {peaks}"
+    drawn = chart.on_each_screen(
+        lambda narrow: chart.drawn(fill, _SIZE, options, words, narrow=narrow)
+    )
     rows = [
         [parts.code(c) if i == 2 else esc(c) for i, c in enumerate(row)] for row in _rows(artifact)
     ]

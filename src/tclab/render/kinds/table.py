@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from tclab.errors import TclabError
 from tclab.render import columns, parts
-from tclab.render.escape import NOTHING, SPACE, Html, esc, join, one_line, tag
+from tclab.render.escape import NOTHING, SPACE, Html, esc, join, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,8 +93,7 @@ def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
         right=numeric(artifact),
         units=artifact.units,
     )
-    if not rows:
-        body = parts.note("No rows.")
+    body = parts.folded_rows(body, len(rows), options) if rows else parts.note("No rows.")
     caption = parts.caption(artifact.caption)
     return join([body, caption, _downloads(artifact) if len(rows) >= LONG else NOTHING])
 
@@ -111,11 +110,15 @@ def _downloads(artifact: Table) -> Html:
     return tag("p", join(links, SPACE), class_="tclab-caption tclab-take", data_search_exclude="")
 
 
+def heads(artifact: Table) -> list[str]:
+    """The columns with their units, as in `eager [µs]`."""
+    units = (_at(artifact.units, i) for i in range(len(artifact.columns)))
+    return [parts.heading(name, unit) for name, unit in zip(artifact.columns, units)]
+
+
 def _names(artifact: Table) -> list[str]:
-    """The columns with their units, as in `eager [µs]`; one without a name is called by number."""
-    named = [name or f"column {i}" for i, name in enumerate(artifact.columns, 1)]
-    units = [_at(artifact.units, i) for i in range(len(named))]
-    return [f"{name} [{unit}]" if unit else name for name, unit in zip(named, units)]
+    """The heads; one that says nothing is called by number."""
+    return [head or f"column {i}" for i, head in enumerate(heads(artifact), 1)]
 
 
 def csv_text(artifact: Table) -> str:
@@ -139,10 +142,10 @@ def _figures(artifact: Table) -> Html:
 
 def text(artifact: Table) -> str:
     """The same, for a terminal."""
-    head = [
-        f"{one_line(name)} [{_at(artifact.units, i)}]" if _at(artifact.units, i) else one_line(name)
-        for i, name in enumerate(artifact.columns)
-    ]
-    body = columns.table(head, cells(artifact), numeric(artifact)) if artifact.rows else "No rows."
+    body = (
+        columns.table(heads(artifact), cells(artifact), numeric(artifact))
+        if artifact.rows
+        else "No rows."
+    )
     caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
     return columns.join(columns.heading(artifact.title), body, caption)

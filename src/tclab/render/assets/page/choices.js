@@ -1,4 +1,4 @@
-// The view of graphs that was chosen last.
+// What a reader chose last: the view of graphs, boxes that are ticked.
 
 const VIEW = "tclab-view";
 
@@ -20,5 +20,20 @@ function restore() {
   }
 }
 
-document.addEventListener("change", (event) => remember(event.target));
-whenReady(restore);
+// --- boxes that stay ticked from page to page
+
+const TICKED = "input[type=checkbox][data-keep]";
+
+function keep(box) {
+  if (!box.matches || !box.matches(TICKED)) return;
+  try { localStorage.setItem(box.id, box.checked ? "on" : ""); } catch (_) { /* private window */ }
+}
+
+function tick() {
+  for (const box of document.querySelectorAll(TICKED)) {
+    try { box.checked = Boolean(localStorage.getItem(box.id)); } catch (_) { return; }
+  }
+}
+
+document.addEventListener("change", ({ target }) => { remember(target); keep(target); });
+whenReady(() => { restore(); tick(); });

@@ -38,7 +38,6 @@ class LateRows {
     this.button.addEventListener("click", bring);
     box.append(this.button);
     this.elements.addEventListener("beforematch", bring);
-    box.addEventListener("scroll", bring, true);
     window.addEventListener("beforeprint", bring);
     this.begin = () => this.slices();
     for (const sign of SIGNS) window.addEventListener(sign, this.begin, { passive: true });
@@ -82,7 +81,8 @@ class Filter {
     box.dataset.ready = "";
     this.makeField();
     this.tell(this.total);
-    if (this.late.elements) this.free();
+    new Sorter(box.querySelector("table"), () => this.showAll(), (rows) => { this.rows = rows; this.texts = null; });
+    this.target();
     this.listen();
   }
 
@@ -105,9 +105,9 @@ class Filter {
     this.field.addEventListener("focus", () => this.apply()); // taking thousands of rows out
     this.field.addEventListener("blur", rest); // takes a while: not with the first letter
     this.field.addEventListener("input", () => this.apply());
-    this.box.addEventListener("scroll", rest, true);
+    window.addEventListener("scroll", rest, { passive: true });
     window.addEventListener("beforeprint", rest);
-    window.addEventListener("hashchange", () => this.free());
+    window.addEventListener("hashchange", () => this.target());
   }
 
   // All rows, once they are elements; their texts are read when the field is used.
@@ -144,16 +144,38 @@ class Filter {
   }
 
   // The target of a link may be a row that is filtered out, or no element yet.
-  free() {
+  target() {
     const id = decodeURIComponent(location.hash.slice(1));
     if (!id || !this.has(id)) return;
-    if (document.getElementById(id) && !this.late.elements) return;
+    const row = document.getElementById(id);
+    if (!row || row.closest("[hidden]")) this.free();
+    keepInView(document.getElementById(id));
+  }
+
+  free() {
+    this.showAll();
+    location.replace(location.hash); // now that it is there, it is the target
+  }
+
+  showAll() {
     this.field.value = "";
     this.body.replaceChildren(...this.all());
     this.left = [];
     this.tell(this.total);
-    location.replace(location.hash); // now that it is there, it is the target
-    document.getElementById(id).scrollIntoView({ block: "center" });
+  }
+}
+
+// Rows take their true heights once they are near, and push what is below them: until a reader
+// moves, the row that a link leads to is brought back.
+let letGo = () => {};
+
+function keepInView(row) {
+  letGo();
+  const sizes = new ResizeObserver(() => row.scrollIntoView());
+  for (const box of document.querySelectorAll(".tclab-entries")) sizes.observe(box);
+  letGo = () => sizes.disconnect();
+  for (const sign of ["wheel", "touchstart", "pointerdown", "keydown"]) {
+    window.addEventListener(sign, letGo, { once: true, passive: true });
   }
 }
 

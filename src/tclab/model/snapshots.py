@@ -1,0 +1,129 @@
+"""What a compile was, in identities: the form in which two compiles are compared.
+
+No time is in it, no address, no folder, and nothing that another process would name otherwise, so
+that the same code compiled twice gives equal snapshots. `tclab.snapshot` makes and compares them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tclab.model.codec import Json, decode, encode_object, kind
+
+SNAPSHOT_FORMAT = "tclab snapshot 1"
+
+
+@kind("break-identity")
+@dataclass(frozen=True)
+class BreakIdentity:
+    """A graph break by what broke where: PyTorch's registry id (or its reason), and the user's line
+    by its text, not by its number. `skipped`: the whole function was given up.
+    """
+
+    kind: ClassVar[str]
+    what: str
+    file: str
+    function: str
+    line: str
+    skipped: bool = False
+
+
+@kind("recompile-identity")
+@dataclass(frozen=True)
+class RecompileIdentity:
+    """A compile of code that had been compiled before, and the guards that failed."""
+
+    kind: ClassVar[str]
+    function: str
+    file: str
+    guards: tuple[str, ...]
+
+
+@kind("graph-counts")
+@dataclass(frozen=True)
+class GraphCounts:
+    """The operators of one graph of one stage: name → number."""
+
+    kind: ClassVar[str]
+    stage: str
+    operators: Mapping[str, int]
+
+
+@kind("kernel-identity")
+@dataclass(frozen=True)
+class KernelIdentity:
+    """One generated kernel.
+
+    `operators` are what was fused in it. `text` is the digest of its source as it was written;
+    `body` what it computes, with buffers, values and indices named by the order in which they
+    occur; `launch` what Inductor's heuristics read beside it: sizes, which pointers divide by
+    sixteen. `bytes` are those it moves by Inductor's count. None where it is not known.
+    """
+
+    kind: ClassVar[str]
+    operators: tuple[str, ...]
+    category: str
+    direction: str
+    language: str
+    text: str
+    body: str
+    launch: Mapping[str, str] = field(default_factory=dict)
+    configuration: str = ""
+    loads: int = 0
+    stores: int = 0
+    calls: int = 0
+    bytes: int | None = None
+    registers: int | None = None
+    spilled: int | None = None
+    shared: int | None = None
+
+    @property
+    def title(self) -> str:
+        """What a reader calls it: its kind and what it fuses."""
+        return f"{self.category} {' + '.join(self.operators) or 'kernel'}"
+
+
+@kind("snapshot")
+@dataclass(frozen=True)
+class Snapshot:
+    """What one compile was. `target` is a GPU's name, '' for this machine.
+
+    `library_calls` counts calls by name. `python_guards` of the `guards` run Python code at each
+    call. `skipped_graphs` are the reasons why CUDA graphs were not recorded. `planned_bytes` are
+    the most that the wrappers' own buffers take at once, the largest of all graphs; None where a
+    size has no value.
+    """
+
+    kind: ClassVar[str]
+    title: str = ""
+    target: str = ""
+    torch: str = ""
+    triton: str = ""
+    breaks: tuple[BreakIdentity, ...] = ()
+    recompiles: tuple[RecompileIdentity, ...] = ()
+    graphs: tuple[GraphCounts, ...] = ()
+    kernels: tuple[KernelIdentity, ...] = ()
+    library_calls: Mapping[str, int] = field(default_factory=dict)
+    guards: int = 0
+    python_guards: int = 0
+    skipped_graphs: tuple[str, ...] = ()
+    planned_bytes: int | None = None
+
+    def to_json(self) -> str:
+        """One JSON object; `from_json` reads it back."""
+        data = {"format": SNAPSHOT_FORMAT, **encode_object(self)}
+        return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> Snapshot:
+        """The inverse of `to_json`. ValueError or TypeError for JSON of another kind."""
+        data: Json = json.loads(text)
+        if not isinstance(data, dict) or data.pop("format", None) != SNAPSHOT_FORMAT:
+            raise ValueError(f"not a snapshot of the format {SNAPSHOT_FORMAT!r}")
+        snapshot = decode(data)
+        if not isinstance(snapshot, cls):
+            raise TypeError("it has no snapshot")
+        return snapshot

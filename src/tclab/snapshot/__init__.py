@@ -1,0 +1,8 @@
+"""Two compiles compared: by what they were, not by how they happen to be written down."""
+
+from __future__ import annotations
+
+from tclab.snapshot.compare import Change, Comparison, compare
+from tclab.snapshot.take import take
+
+__all__ = ["Change", "Comparison", "compare", "take"]
