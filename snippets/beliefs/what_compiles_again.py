@@ -1,8 +1,9 @@
 """Beliefs about recompiles: sizes, numbers, lists, globals, and the limit."""
-# tclab: needs=cxx
+# tclab: needs=cxx timeout=400
 
 import torch
 from _beliefs import DOES_NOT, Beliefs, count
+from torch._dynamo import mark_dynamic, maybe_mark_dynamic
 from torch._dynamo.testing import CompileCounter, CompileCounterWithBackend
 
 beliefs, x, offset = Beliefs("What compiles again"), torch.ones(4), [1]
@@ -36,9 +37,9 @@ def compares(x):
     return x.sin() if x.shape[0] > 10 else x.cos()
 
 
-def marked(size):
+def marked(size, mark):
     y = torch.ones(size)
-    torch._dynamo.mark_dynamic(y, 0)
+    mark(y, 0)
     return [(y,), *rows(16, 24)]
 
 
@@ -47,16 +48,23 @@ def one_compile(calls, **options):
     return number == 1, f"{count(number, 'compile')} for {count(len(calls), 'size')}"
 
 
+with torch._dynamo.config.patch(assume_static_by_default=False):
+    not_assumed = one_compile(rows(8, 16, 24))
 first = beliefs.judge(
     "The first compile already takes the batch size as a symbol",
     {
         "no option is set": one_compile(rows(8, 16, 24)),
         "dynamic=True": one_compile(rows(8, 16, 24), dynamic=True),
-        "the size is marked with mark_dynamic": one_compile(marked(8)),
+        "the size is marked with mark_dynamic": one_compile(marked(8, mark_dynamic)),
+        "with maybe_mark_dynamic": one_compile(marked(8, maybe_mark_dynamic)),
+        "assume_static_by_default is off": not_assumed,
     },
 )
 # claim: static-first
-assert first == "holds only if dynamic=True or the size is marked with mark_dynamic"
+assert first == (
+    "holds only if dynamic=True or the size is marked with mark_dynamic "
+    "or with maybe_mark_dynamic or assume_static_by_default is off"
+)
 shapes = beliefs.judge(
     "Every new shape compiles again",
     {
@@ -103,6 +111,7 @@ numbers = beliefs.judge(
     {
         "an int is an operand": again(scale, [(x, k) for k in range(3, 9)]),
         "a float is an operand": again(scale, [(x, k / 2) for k in range(3, 9)]),
+        "a complex number is an operand": again(scale, [(x, k * 1j) for k in range(3, 9)]),
         "an int counts the turns of a loop": again(repeat, [(x, k) for k in range(3, 9)]),
     },
 )
@@ -110,7 +119,9 @@ numbers = beliefs.judge(
 assert compiles(scale, [(x, k) for k in range(3, 9)]) == 2
 assert compiles(scale, [(x, k / 2) for k in range(3, 9)]) == 2
 # claim: counts-compile-each-time
-assert numbers == "holds only if an int counts the turns of a loop"
+assert numbers == (
+    "holds only if a complex number is an operand or an int counts the turns of a loop"
+)
 
 
 def reads(x):
