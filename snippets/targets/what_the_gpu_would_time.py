@@ -51,18 +51,6 @@ aligned = tclab.capture(lambda x, w: x @ w, target="h200")(torch.randn(8, 64), t
 # claim: aligned-products-are-not-timed
 assert not aligned.timed
 
-
-def two_products(x, a, b):
-    return torch.relu(x @ a) @ b
-
-
-products = tclab.capture(two_products, target="h200")(
-    torch.randn(8, 64), torch.randn(64, 30), torch.randn(30, 10)
-)
-ways = {tuple(timed.answer for timed in k.facts.one_of_two) for k in products.kernels}
-# claim: each-combination-is-shown
-assert len(products.timed) == 2 and len({way for way in ways if len(way) == 2}) > 2
-
 aligned_to = [get_alignment_size_dtype(dtype) for dtype in (torch.float32, torch.bfloat16)]
 # claim: to-four-or-eight
 assert aligned_to == [4, 8]
