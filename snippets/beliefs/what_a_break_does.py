@@ -3,7 +3,7 @@
 import logging
 
 import torch
-from _beliefs import Beliefs, count, graphs
+from _beliefs import Beliefs, count, graphs, transformer_layer
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
@@ -16,7 +16,7 @@ def record(graph, example_inputs):
     return make_boxed_func(graph.forward)
 
 
-def targets(fn, backend=None):
+def targets(fn, backend=None, x=x):
     torch._dynamo.reset()
     traced.clear()
     backend = backend or (lambda graph, inputs: record(graph, inputs) and graph.forward)
@@ -32,19 +32,27 @@ def aten(found):
     return all(isinstance(t, torch._ops.OpOverload) for t in found), str(found[-1])
 
 
+layer, tokens = transformer_layer().requires_grad_(False), torch.ones(1, 4, 16)
+lower = aot_autograd(fw_compiler=record)
 levels = beliefs.judge(
     "The graph holds ATen operators",
     {
         "it is Dynamo's": aten(targets(relu_and_sum)),
-        "it is AOTAutograd's": aten(targets(relu_and_sum, aot_autograd(fw_compiler=record))),
+        "it is Dynamo's of a transformer layer": aten(targets(layer, x=tokens)),
+        "it is AOTAutograd's": aten(targets(relu_and_sum, lower)),
+        "it is AOTAutograd's of a transformer layer": aten(targets(layer, lower, tokens)),
     },
 )
 # claim: aten-comes-with-aotautograd
-assert levels == "holds only if it is AOTAutograd's"
+assert levels.startswith("holds only if it is AOTAutograd's") and "Dynamo" not in levels
 
 
 def item(x):
     return x.sin() + x.sum().item()
+
+
+def another_item(x):
+    return x.cos() + x.max().item()
 
 
 def nonzero(x):
@@ -80,10 +88,14 @@ heard, handler = [], Heard(logging.WARNING)
 logging.getLogger("torch._dynamo").addHandler(handler)
 silent = beliefs.judge(
     "A break is announced",
-    {"it is a print": announced(prints), "it is .item()": announced(item)},
+    {
+        "it is a print": announced(prints),
+        "it is the first .item() of the process": announced(item),
+        "it is another .item()": announced(another_item),
+    },
 )
 # claim: a-print-is-silent
-assert silent.endswith("if it is .item()")
+assert silent == "holds only if it is the first .item() of the process"
 
 
 def broken(**options):
@@ -135,6 +147,11 @@ rest = beliefs.judge(
 assert rest == "holds only if it was in a loop or it was in a try"
 
 
+def prints_first(x):
+    print(end="")
+    return x.sin()
+
+
 def explained(fn, true):
     counted = torch._dynamo.explain(fn)(x).graph_break_count
     return counted == true, f"{counted}, and there is {count(true, 'break')}"
@@ -142,8 +159,12 @@ def explained(fn, true):
 
 counted = beliefs.judge(
     "`torch._dynamo.explain` counts the breaks",
-    {"one is at a print": explained(prints, 1), "one is in a loop": explained(in_a_loop, 1)},
+    {
+        "one is at a print between operations": explained(prints, 1),
+        "one is at a print before them": explained(prints_first, 1),
+        "one is in a loop": explained(in_a_loop, 1),
+    },
 )
 # claim: explain-misses-what-was-given-up
-assert counted == "holds only if one is at a print"
+assert counted == "holds only if one is at a print between operations"
 beliefs.show()
