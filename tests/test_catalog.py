@@ -27,7 +27,7 @@ def test_an_example_runs_in_eager_mode(name: str) -> None:
     fn, args = example.make()
     if name == ON_A_GPU_ALONE and not torch.cuda.is_available():
         # A build for CPUs asserts that it has no CUDA; one for CUDA misses the driver.
-        with pytest.raises((AssertionError, RuntimeError), match="CUDA|NVIDIA driver"):
+        with pytest.raises((AssertionError, RuntimeError), match=r"CUDA|NVIDIA driver"):
             fn(*args)
         return
     results = tensors(fn(*args)) or tensors(args)  # an optimizer's step changes its arguments

@@ -1,9 +1,9 @@
 """A report of today's compile, kept, and compared with one of later.
 
 So that one machine can show it, the later report is of the same PyTorch with an option that
-stands for a changed compiler: no two operations are fused.
+stands for a changed compiler: the scheduler fuses no two nodes.
 """
-# tclab: needs=cxx
+# tclab: needs=cxx timeout=240
 
 import contextlib
 import io

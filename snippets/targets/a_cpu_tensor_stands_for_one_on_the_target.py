@@ -23,6 +23,18 @@ def followed(x):
     return x + torch.arange(x.shape[-1], device=x.device)
 
 
+def on_the_cpu(x):
+    return x + torch.arange(x.shape[-1], device="cpu")
+
+
+def is_refused(fn):
+    try:
+        tclab.capture(fn, target="h200")(x)
+    except torch._dynamo.exc.TorchRuntimeError as error:
+        return "device" in str(error)
+    return False
+
+
 def number(x):
     return torch.tensor(3).to(x.device)
 
@@ -36,6 +48,8 @@ kernels = {f.__name__: tclab.capture(f, target="h200")(x).kernels for f in (unsa
 codes = {name: tuple(k.code for k in several) for name, several in kernels.items()}
 # claim: three-ways-one-kernel
 assert len(set(codes.values())) == 1
+# claim: cpu-is-the-cpu
+assert is_refused(on_the_cpu)
 copied, together = (tclab.capture(f, target="h200")(x).kernels for f in (number, stacked))
 # claim: a-number-is-made-on-the-cpu
 assert [kernel.kernel_name for kernel in copied] == ["triton_poi_fused__to_copy_0"]

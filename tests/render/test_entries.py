@@ -32,6 +32,6 @@ def lines(html: str) -> list[int]:
 
 def test_a_row_knows_how_many_lines_it_has() -> None:
     short, log = ["a", "1"], ["b", "1\n2\n3"]
-    assert lines(drawn([short, log, ["c", "x" * 80]])) == [1, 3, 3]
+    assert lines(drawn([short, log, ["c", "x" * 150]])) == [1, 3, 3]
     links = {"a": [("x.html", "A page"), ("y.html", "another page")]}
     assert lines(drawn([short], shown=links)) == [3]  # two of links, which are higher

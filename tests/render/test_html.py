@@ -111,6 +111,23 @@ def test_long_listings_fold_and_say_how_long():
     assert "<details" in render.html(LISTING, Options("k", fold=True))
 
 
+def test_long_tables_fold_and_are_printed_all_the_same():
+    row = TABLE.rows[0]
+    short, long = (replace(TABLE, rows=(row,) * count) for count in (15, 16))
+    assert "<details" not in render.html(short)
+    html = render.html(long)
+    assert '<details class="tclab-fold tclab-printed"><summary>16 rows</summary>' in html
+    assert "<details" not in render.html(long, Options("t", fold=False))
+    assert html.index("</details>") < html.index(TABLE.caption)  # what it shows stays in sight
+
+
+def test_paper_gets_a_folded_listing_of_a_page_and_no_longer_one():
+    lines = [f"x{n} = {n}\n" for n in range(60)]
+    some, many = (replace(LISTING, code="".join(lines[:count])) for count in (30, 50))
+    assert 'class="tclab-fold tclab-printed"><summary>30 lines' in render.html(some)
+    assert 'class="tclab-fold"><summary>50 lines' in render.html(many)
+
+
 @pytest.mark.parametrize("language", ["python", "cpp", "llvm", "mlir", "ttgir", "ptx", "sass", "?"])
 @pytest.mark.parametrize(
     "code", ["", "\n", "a", "a\n", "\n\na\n\n", "x = '''a\nb'''\n", "%0 @ é\n"]

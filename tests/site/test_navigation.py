@@ -37,6 +37,16 @@ def test_a_click_leads_to_another_section(tab: Any, address: str, page: str) -> 
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("is_on", [True, False])
+def test_a_click_on_a_line_is_offered_where_scripts_run(
+    tab: Any, address: str, is_on: bool
+) -> None:
+    opened = tab(java_script_enabled=is_on)
+    opened.goto(f"{address}/index.html", wait_until="load")
+    assert opened.get_by_text("Click a line of Python").is_visible() is is_on
+
+
+@pytest.mark.browser
 @pytest.mark.parametrize("page", ["pipeline/guards", "practice/find-out", "reference/logs"])
 def test_the_pages_of_a_section_are_in_sight(tab: Any, address: str, page: str) -> None:
     opened = tab(viewport=DESKTOP)

@@ -92,6 +92,29 @@ def test_a_twin_has_of_a_run_what_the_page_shows(written) -> None:
     assert text.count("| one | 1 |") == 4 and len(re.findall("^`{5}text$", text, re.MULTILINE)) == 1
 
 
+def test_a_caption_may_be_left_to_the_page_s_own_words(written) -> None:
+    caption = "It does so at once."
+    captioned = HELLO.replace("Say hello.", f"Say hello.\n\n{caption}\n")
+    written.write("snippets/start/hello.py", captioned)
+    for call, count in (
+        ('snippet("start/hello", caption=False)', 0),
+        ('snippet("start/hello")', 1),
+    ):
+        written.page(call)
+        assert written.build("--strict").returncode == 0
+        twin = (written.root / "site/index.html.md").read_text(encoding="utf-8")
+        assert written.html().count(caption) == count
+        assert twin.count(caption) == 1 + count  # once in the file itself
+
+
+def test_a_page_says_which_outputs_are_folded(written) -> None:
+    written.page('snippet("start/hello", closed=["numbers"])')
+    assert written.build("--strict").returncode == 0
+    assert "<summary>2 rows</summary>" in written.html()
+    written.page('snippet("start/hello", opened=["nothing"])')
+    assert "start/hello shows no 'nothing'" in written.fails("--strict")
+
+
 def test_every_page_of_the_site_has_a_twin_and_a_line(site: Path) -> None:
     listed = (site / "llms.txt").read_text(encoding="utf-8")
     links = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): (.*)$", listed, re.MULTILINE)

@@ -89,6 +89,16 @@ def _listed(navigation) -> Iterator[str]:
             yield from _listed(entry)
 
 
+def test_what_is_to_be_installed_is_there_to_install() -> None:
+    """Each extra that a page, the README or a message names."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    files = [ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "src").rglob("*.py")]
+    texts = "".join(path.read_text(encoding="utf-8") for path in files)
+    extras = set(re.findall(r"pip install (?:-e )?'[^'\[]*\[(\w+)\]'", texts))
+    assert {"explain", "labs"} <= extras
+    assert [name for name in extras if f"\n{name} = [" not in project] == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_the_build_finds_the_same_fences(page: str) -> None:
     mine = [(f.line, f.code.strip()) for f in PAGES[page].fences if f.executed]

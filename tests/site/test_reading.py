@@ -18,6 +18,7 @@ from tests.chromium import at_rest
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}
 TRITON = "pipeline/triton.html"
+MACHINE = "pipeline/machine-code.html"
 SASS = (
     "triton-softmax-for-a-gpu-that-is-not-here-here-sass-"
     "triton-per-fused-softmax-prepare-softmax-online-0"
@@ -187,8 +188,8 @@ def test_the_code_is_copied_whole(tab, address: str) -> None:
 
 @browser
 def test_machine_code_is_loaded_when_it_is_opened(tab, address: str) -> None:
-    page = opened(tab, f"{address}/{TRITON}")
-    aside = f"{address}/pipeline/triton/{SASS}.html"
+    page = opened(tab, f"{address}/{MACHINE}")
+    aside = f"{address}/pipeline/machine-code/{SASS}.html"
     assert aside not in page.asked and page.locator(f"#{SASS}-L9").count() == 0
     page.locator(f".tclab-later[data-ids='{SASS}']").evaluate("e => e.parentElement.open = true")
     page.locator(f"#{SASS}-L9").wait_for()
@@ -198,7 +199,7 @@ def test_machine_code_is_loaded_when_it_is_opened(tab, address: str) -> None:
 
 @browser
 def test_without_javascript_machine_code_is_a_link_away(tab, address: str) -> None:
-    page = opened(tab, f"{address}/{TRITON}", java_script_enabled=False)
+    page = opened(tab, f"{address}/{MACHINE}", java_script_enabled=False)
     link = page.locator(f".tclab-later[data-ids='{SASS}'] a")
     page.locator(f"details:has(> .tclab-later[data-ids='{SASS}']) > summary").click()
     link.click()
@@ -206,14 +207,14 @@ def test_without_javascript_machine_code_is_a_link_away(tab, address: str) -> No
     assert "SASS" in page.locator("h1").inner_text()
     assert page.locator("pre").inner_text().count("\n") > 100
     page.locator("a", has_text="Back").click()
-    page.wait_for_url(f"**/{TRITON}#{SASS}")
+    page.wait_for_url(f"**/{MACHINE}#{SASS}")
 
 
 @browser
 def test_a_line_of_machine_code_that_is_not_there_harms_nothing(tab, address: str) -> None:
-    page = opened(tab, f"{address}/{TRITON}#{SASS}-L99999")
+    page = opened(tab, f"{address}/{MACHINE}#{SASS}-L99999")
     page.locator(f"#{SASS}-L9").wait_for(state="attached")
-    page.goto(f"{address}/{TRITON}#no-such-place-L3")
+    page.goto(f"{address}/{MACHINE}#no-such-place-L3")
     assert page.problems == []
 
 
@@ -239,7 +240,7 @@ def test_nothing_moves_while_a_page_loads(tab, address: str, path: str) -> None:
 
 @browser
 def test_an_anchor_lands_right_where_code_is_not_laid_out(tab, address: str) -> None:
-    for name in ("reductions", "autotuning", "down-to-the-machine"):
+    for name in ("reductions", "autotuning", "matrix-products-and-templates"):
         page = opened(tab, f"{address}/{TRITON}#{name}")
         at_rest(page)
         assert 0 <= page.locator(f"#{name}").bounding_box()["y"] <= 120
@@ -271,9 +272,12 @@ def test_on_paper_tabs_are_one_and_folds_stay_folded(tab, address: str) -> None:
     for tabs in page.locator(".tclab-tabs").all():
         shown = [p for p in tabs.locator(":scope > .tclab-panel").all() if p.is_visible()]
         assert len(shown) == 1 or not tabs.is_visible()
-    assert page.locator(".tclab-fold:not([open]) > :not(summary)").count() > 5
-    for folded in page.locator(".tclab-fold:not([open]) > :not(summary)").all():
+    long = ".tclab-fold:not([open], .tclab-printed) > :not(summary)"
+    assert page.locator(long).count() > 5
+    for folded in page.locator(long).all():
         assert not folded.is_visible()
+    for short in page.locator(".tclab-printed > :not(summary)").all():
+        assert short.is_visible() or not short.locator("..").is_visible()
     for answer in page.locator("details.question > :not(summary)").all():
         assert answer.is_visible()
     cut = page.evaluate("""() =>
@@ -311,7 +315,7 @@ def test_without_storage_nothing_is_thrown(tab, address: str) -> None:
     page.add_init_script("""for (const name of ["localStorage", "sessionStorage"])
         Object.defineProperty(window, name, { get() { throw new DOMException("denied"); } });""")
     page.goto(f"{address}/pipeline/dynamo.html", wait_until="load")
-    page.locator(".tclab-choice label", has_text="Table").first.click()
+    page.locator(".tclab-choice label:visible", has_text="Table").first.click()
     assert [p for p in page.problems if "tclab" in p] == []
 
 

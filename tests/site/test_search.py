@@ -134,7 +134,7 @@ def test_an_instruction_is_found_with_its_line_and_lit(tab, address: str) -> Non
     """In code that the page has not loaded: the address opens and lights the line."""
     opened = tab()
     opened.goto(f"{address}/index.html", wait_until="networkidle")
-    result = ask(opened, "LDG.E.128", "triton.html").filter(has_text="LDG.E.128 (SASS)").first
+    result = ask(opened, "LDG.E.128", "machine-code.html").filter(has_text="LDG.E.128 (SASS)").first
     shown = result.locator("code").text_content()
     opened.goto(result.get_attribute("href"), wait_until="load")
     line = opened.locator(".tclab-hit")
@@ -168,19 +168,20 @@ def test_the_search_works_without_a_server(tab, site: Path) -> None:
     opened = tab()
     opened.goto((site / "index.html").as_uri(), wait_until="load")
     assert opened.locator("input.md-search__input").is_visible()
-    result = ask(opened, "LDG.E.128", "triton.html").filter(has_text="LDG.E.128 (SASS)").first
+    result = ask(opened, "LDG.E.128", "machine-code.html").filter(has_text="LDG.E.128 (SASS)").first
     # Without a server the page cannot load the code: the file with it is opened instead.
     opened.goto(result.get_attribute("href"))
-    opened.wait_for_url("**/pipeline/triton/*.html#*")
+    opened.wait_for_url("**/pipeline/machine-code/*.html#*")
     line = opened.locator(":target")
     assert "LDG.E.128" in line.inner_text()
     assert opened.locator("a", has_text="Back").get_attribute("href")
 
 
 @pytest.mark.browser
-def test_the_index_is_asked_for_when_somebody_searches(tab: Any, address: str) -> None:
+@pytest.mark.parametrize("start", ["explain.html", "404.html"])
+def test_the_index_is_asked_for_when_somebody_searches(tab: Any, address: str, start: str) -> None:
     page = tab()
-    page.goto(f"{address}/explain.html", wait_until="load")
+    page.goto(f"{address}/{start}", wait_until="networkidle")
     assert not [url for url in page.asked if "search_index" in url]
     with page.expect_request("**/search_index.json"):
         page.keyboard.press("/")

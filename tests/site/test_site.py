@@ -174,7 +174,8 @@ WRONG_ON_PAPER = """() => {
     const panels = (tabs) => Array.from(tabs.querySelectorAll(":scope > .tclab-panel"));
     return [
         ...all(".tclab-tabs").filter((t) => panels(t).filter(seen).length !== Number(seen(t))),
-        ...all("article .tclab-fold:not([open]) > :not(summary)").filter(seen),
+        ...all("article .tclab-fold:not([open], .tclab-printed) > :not(summary)").filter(seen),
+        ...all("article .tclab-printed").filter(seen).filter((f) => !seen(f.lastElementChild)),
         ...all("article details:not(.tclab-fold, .tclab-pane) > p").filter((p) => !seen(p)),
     ].map((element) => element.outerHTML.slice(0, 200));
 }"""
@@ -183,7 +184,7 @@ WRONG_ON_PAPER = """() => {
 @pytest.mark.browser
 @pytest.mark.parametrize("page", in_turn(PAGES, 2, 1))
 def test_on_paper_is_what_was_on_the_screen(tab, address: str, page: str) -> None:
-    """Of tabs the chosen one, of folds the summary; answers to questions in full."""
+    """Of tabs the chosen one, of long folds the summary; answers to questions in full."""
     opened = tab(java_script_enabled=False)
     opened.goto(f"{address}/{page}", wait_until="load")
     opened.emulate_media(media="print")

@@ -37,14 +37,25 @@ __all__ = [
 ]
 
 
-def snippet(name: str, fold: bool = False, focus: Sequence[str] | None = None) -> None:
+def snippet(
+    name: str,
+    fold: bool = False,
+    focus: Sequence[str] | None = None,
+    *,
+    caption: bool = True,
+    opened: Sequence[str] = (),
+    closed: Sequence[str] = (),
+) -> None:
     """Title and caption, code with downloads, then every artifact of the chosen runs.
 
     Of the code, `focus` (functions, classes, values by name) is shown and the rest folded; by
-    default what the snippet gives to the compiler, all of it for an empty `focus`.
+    default what the snippet gives to the compiler, all of it for an empty `focus`. `caption` is
+    False where the page's own text says what the caption does. Artifacts that are long are folded,
+    but for those named in `opened`; those in `closed` are folded though they are short.
     """
     block, example, runs = _find(name)
-    block.emit(outputs.whole(block, example, runs, fold, focus))
+    folds = dict.fromkeys(opened, False) | dict.fromkeys(closed, True)
+    block.emit(outputs.whole(block, example, runs, fold, focus, caption=caption, folds=folds))
 
 
 def awaited(name: str, focus: Sequence[str] | None = None) -> None:
@@ -73,11 +84,12 @@ def code(
 def show(
     name: str,
     artifact: str | Sequence[str] | None = None,
-    fold: bool = False,
+    fold: bool | None = None,
     as_: str | None = None,
 ) -> None:
     """One artifact of the chosen runs, several, or all (None), and the stamp of each run.
 
+    What is long is folded; with `fold` True everything is, with False nothing.
     `as_` is a view: of a graph picture, table or text (by default all three, in tabs), of a table
     figures (its numbers, large).
     """
@@ -86,8 +98,8 @@ def show(
     block.emit(outputs.artifacts(block, example, runs, wanted, fold, as_))
 
 
-def stdout(name: str, fold: bool = False) -> None:
-    """What the snippet printed in the chosen runs, each run stamped."""
+def stdout(name: str, fold: bool | None = None) -> None:
+    """What the snippet printed in the chosen runs, each run stamped; `fold` as of `show`."""
     block, example, runs = _find(name)
     block.emit(outputs.printed(block, example, runs, fold))
 

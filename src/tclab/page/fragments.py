@@ -29,7 +29,7 @@ def figure(
     run: Run,
     artifact: Artifact,
     prefix: str,
-    fold: bool,
+    fold: bool | None,
     view: str | None,
     titled: bool,
 ) -> Html:
@@ -42,7 +42,7 @@ def figure(
     def make() -> str:
         beside = Files(page.url)
         options = render.Options(
-            prefix, view, fold or None, page.anchors, root=page.link(""), delivery=beside
+            prefix, view, fold, page.anchors, root=page.link(""), delivery=beside
         )
         html = render.figure(artifact, run, options, titled=titled, stamped=False)
         return json.dumps([html, beside.files])

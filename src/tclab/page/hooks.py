@@ -44,6 +44,7 @@ from tclab.page.site import (
     twins,
     writable,
 )
+from tclab.render.escape import NOTHING
 
 log = logging.getLogger("mkdocs.plugins.tclab")
 
@@ -170,7 +171,7 @@ def on_page_content(html: str, page: SitePage, **_: Any) -> str:
     """A function of the explorer gets its way to the others; of a lab the notebook stays. A page
     with proofs gets the box that shows them all. Below a page of Markdown stands how to run it.
     """
-    switch = proofs.switch(html)
+    switch = NOTHING if page.is_homepage else proofs.switch(html)
     if labs.is_lab(page):
         return switch + labs.slim(html)
     build, path = state.build(), f"docs/{page.file.src_uri}"

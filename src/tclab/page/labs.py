@@ -146,7 +146,7 @@ class Answers:
             yield from self.close()
         elif not self.is_open:
             self.is_open = True
-            yield _raw(f"{_FOLD}<summary>Predict, then open: what came of it</summary>")
+            yield _raw(_opened("Predict, then open: what came of it"))
         yield from made
 
     def close(self) -> Iterator[NotebookPart]:
@@ -193,14 +193,17 @@ def _steps(exercise: Exercise) -> Html:
     """What the check asks of an answer, step by step; folded, for some of it is half an answer."""
     items = (tag("li", esc(step.says)) for step in exercise.steps)
     head = tag("summary", esc("What the check asks of "), tag("code", esc(exercise.name)))
-    return tag("details", head, tag("ul", *items))
+    return tag("details", head, tag("ul", *items), data_search_exclude="")
 
 
-_FOLD = '<details class="tclab-solution">'
+def _opened(title: str) -> str:
+    """The beginning of a fold, which a raw cell ends."""
+    summary = tag("summary", esc(title), data_search_exclude="")
+    return f'<details class="tclab-solution">{summary}'
 
 
 def _folded(title: str, cell: NotebookPart) -> Iterator[NotebookPart]:
-    yield _raw(f"{_FOLD}<summary>{title}</summary>")
+    yield _raw(_opened(title))
     yield cell
     yield _raw("</details>")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from tclab import render
 from tclab.errors import PageError, TclabError
@@ -16,13 +17,24 @@ from tclab.render.escape import COMMA, NEWLINE, NOTHING, SPACE, Html, esc, join,
 from tclab.render.options import Options
 from tclab.render.viewer.panes import Panes
 
+#: Artifact by name → whether it is folded; others are where they are long.
+Folds = Mapping[str, bool]
+
 
 def whole(
-    block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool, focus: Sequence[str] | None
+    block: Block,
+    snippet: Snippet,
+    runs: Sequence[Run],
+    fold: bool,
+    focus: Sequence[str] | None,
+    *,
+    caption: bool = True,
+    folds: Folds = MappingProxyType({}),
 ) -> Html:
     """Title, caption, source and every output, as one section with an anchor."""
     code = source(block, snippet, None, fold, focus)
-    return _section(block, snippet, [code, *_outputs(block, snippet, runs)])
+    below = [code, *_outputs(block, snippet, runs, folds)]
+    return _section(block, snippet, below, caption=caption)
 
 
 def without_runs(
@@ -38,10 +50,13 @@ def without_runs(
     return _section(block, snippet, [tag("div", *note, class_="admonition note"), code])
 
 
-def _section(block: Block, snippet: Snippet, below: Sequence[Html]) -> Html:
+def _section(
+    block: Block, snippet: Snippet, below: Sequence[Html], *, caption: bool = True
+) -> Html:
     """Title and caption, and what is below them, with the snippet's anchor."""
     ident = slug(snippet.name)
-    body = join([_title(block, snippet, ident), caption_html(snippet), *below], NEWLINE)
+    words = caption_html(snippet) if caption else NOTHING
+    body = join([_title(block, snippet, ident), words, *below], NEWLINE)
     return tag("section", body, class_="tclab-snippet", id=ident, aria_label=snippet.title)
 
 
@@ -58,14 +73,15 @@ def _same(title: str, heading: str) -> bool:
     return bool(title) and slug(title) == slug(heading)
 
 
-def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run]) -> list[Html]:
+def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run], folds: Folds) -> list[Html]:
     """What it printed, its artifacts, and the declared error; one of them must be there."""
+    _check_names(block, snippet, runs, [*folds])
 
     def of(run: Run) -> list[Artifact]:
         return [*_stdout_of(run), *run.artifacts, *_raised_in(run)]
 
     if any(map(of, runs)):
-        return [_each(block, snippet, runs, of, above=snippet.title)]
+        return [_each(block, snippet, runs, of, folds=folds, above=snippet.title)]
     cause = f"{snippet.name} shows nothing and prints nothing"
     raise PageError(block.place, cause, "add tclab.show(...) to it, or use only its code(...)")
 
@@ -118,11 +134,14 @@ def artifacts(
     snippet: Snippet,
     runs: Sequence[Run],
     names: Sequence[str] | None,
-    fold: bool,
+    fold: bool | None,
     view: str | None,
 ) -> Html:
     """The artifacts called `names` (None: all) of each run; runs that have none are left out."""
-    _check_names(block, snippet, runs, names)
+    if not any(run.artifacts for run in runs):
+        cause = f"{snippet.name} shows no artifact"
+        raise PageError(block.place, cause, "add tclab.show(...) to it, or use stdout(...)")
+    _check_names(block, snippet, runs, names or ())
 
     def of(run: Run) -> list[Artifact]:
         return [a for a in run.artifacts if names is None or a.name in names]
@@ -130,7 +149,7 @@ def artifacts(
     return _each(block, snippet, runs, of, fold, view, above=block.heading)
 
 
-def printed(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool) -> Html:
+def printed(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool | None) -> Html:
     """What the runs wrote to standard output."""
     if not any(run.stdout.strip() for run in runs):
         cause = f"{snippet.name} prints nothing"
@@ -146,14 +165,9 @@ def _raised_in(run: Run) -> list[Artifact]:
     return [Text("Ends with", "raised", run.raised)] if run.raised else []
 
 
-def _check_names(
-    block: Block, snippet: Snippet, runs: Sequence[Run], names: Sequence[str] | None
-) -> None:
+def _check_names(block: Block, snippet: Snippet, runs: Sequence[Run], names: Sequence[str]) -> None:
     there = list(dict.fromkeys(a.name for run in runs for a in run.artifacts))
-    if not there:
-        cause = f"{snippet.name} shows no artifact"
-        raise PageError(block.place, cause, "add tclab.show(...) to it, or use stdout(...)")
-    for name in names or ():
+    for name in names:
         if name not in there:
             cause = f"{snippet.name} shows no {name!r}"
             raise PageError(block.place, cause, f"it shows: {', '.join(there)}")
@@ -167,8 +181,10 @@ def _each(
     snippet: Snippet,
     runs: Sequence[Run],
     of: Callable[[Run], list[Artifact]],
-    fold: bool = False,
+    fold: bool | None = None,
     view: str | None = None,
+    *,
+    folds: Folds = MappingProxyType({}),
     above: str = "",
 ) -> Html:
     """The artifacts `of` each run and its stamp: one after the other, or in a tab for each run.
@@ -180,7 +196,7 @@ def _each(
         chosen = of(run)
         if chosen:
             figures = [
-                _figure(block, snippet, run, a, fold, view, before)
+                _figure(block, snippet, run, a, folds.get(a.name, fold), view, before)
                 for a, before in zip(chosen, [above, *(a.title for a in chosen)])
             ]
             panels.append((label(run), join([*figures, render.stamp(run)], NEWLINE)))
@@ -195,7 +211,7 @@ def _figure(
     snippet: Snippet,
     run: Run,
     artifact: Artifact,
-    fold: bool,
+    fold: bool | None,
     view: str | None,
     above: str,
 ) -> Html:

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 #: A place in the source of PyTorch: ``torch/_decomp/decompositions.py:219``.
 _PLACE = re.compile(r"torch/[\w/]+\.py:\d+")
-#: Characters of a column: its widest cells wrap, its narrowest still holds a word.
-_NARROWEST, _WIDEST = 9, 36
+#: Characters of a column: its widest cells wrap, its narrowest still holds a word; one that few
+#: rows fill is not wide, and of a word so many stand in a line on any screen that has columns.
+_NARROWEST, _WIDEST, _SPARSE, _WORD = 9, 60, 18, 13
 #: Characters that the padding of a cell is as wide as.
 _PADDING = 3
 #: Names up to this length stay in one piece.
@@ -96,7 +97,8 @@ def _columns(head: Sequence[str], widths: Sequence[int]) -> str:
     """
     first, *others = widths  # a short name stays in one piece
     tracks = f"minmax({0.6 * min(first, _SHORT) + 1.8:.1f}em,{first + _PADDING}fr)"
-    tracks += "".join(f" minmax(0,{width + _PADDING}fr)" for width in others)
+    least = ((0.55 * min(width, _WORD) + 1.6, width + _PADDING) for width in others)
+    tracks += "".join(f" minmax({em:.1f}em,{share}fr)" for em, share in least)
     names = "".join(f";--h{i}:{json.dumps(name)}" for i, name in enumerate(head[1:], 2))
     return f"--cols:{tracks}{names}"
 
@@ -108,7 +110,7 @@ def _width(name: str, texts: Sequence[str]) -> int:
     some = [text for text in texts if text not in ("", "–")]
     lengths = sorted(max(map(len, _visible(text).split("\n"))) for text in some)
     most = lengths[len(lengths) * 3 // 4] if lengths else 0
-    widest = _WIDEST if 2 * len(some) > len(texts) else _WIDEST // 2
+    widest = _WIDEST if 2 * len(some) >= len(texts) else _SPARSE
     return min(widest, max(_NARROWEST, len(name), most))
 
 

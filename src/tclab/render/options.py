@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from tclab.model import SourceLine
 
-#: Longer listings are folded.
-FOLD_LINES = 40
+#: Longer listings and tables are folded.
+FOLD_LINES = 15
 
 _PYTORCH = "https://github.com/pytorch/pytorch"
 
@@ -47,9 +47,9 @@ class Options:
         """The same options for a part of this artifact."""
         return replace(self, prefix=self.id(*parts))
 
-    def folds(self, lines: int, most: int = FOLD_LINES) -> bool:
-        """Whether something of this many lines is folded."""
-        return lines > most if self.fold is None else self.fold
+    def folds(self, lines: int) -> bool:
+        """Whether something of this many lines, or rows, is folded."""
+        return lines > FOLD_LINES if self.fold is None else self.fold
 
 
 def commit_url(git: str, path: str = "", line: int = 0) -> str:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 INNER_UNDERSCORES = re.compile(r"(?<=[A-Za-z0-9])(_+)(?=[A-Za-z0-9])")
 
+#: Longer listings are folded on paper, too.
+PAPER_LINES = 40
+
 DASH = markup('<span class="tclab-none">–</span>')
 
 
@@ -65,18 +68,29 @@ def line_count(text: str) -> int:
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
-def fold(summary: str, body: Html, *, open_: bool = False, search: bool = True) -> Html:
-    """`body` behind `summary` (text), which a click opens; not `search`: the site's finds none."""
+def fold(summary: str, body: Html, *, search: bool = True, paper: bool = False) -> Html:
+    """`body` behind `summary` (text), which a click opens; not `search`: the site's finds none.
+
+    What is for `paper`, too, is printed though it is closed.
+    """
     head, hidden = tag("summary", esc(one_line(summary))), None if search else ""
-    return tag("details", head, body, class_="tclab-fold", open=open_, data_search_exclude=hidden)
+    name = "tclab-fold tclab-printed" if paper else "tclab-fold"
+    return tag("details", head, body, class_=name, data_search_exclude=hidden)
 
 
 def folded(body: Html, language: str, lines: int, options: Options) -> Html:
     """`body`, folded where the options say so; how long it is, and in which language, names it.
 
-    Not its title, which stands right above.
+    Not its title, which stands right above. Paper gets what is at most a page.
     """
-    return fold(size(lines, language), body) if options.folds(lines) else body
+    if not options.folds(lines):
+        return body
+    return fold(size(lines, language), body, paper=lines <= PAPER_LINES)
+
+
+def folded_rows(body: Html, rows: int, options: Options, name: str = "row") -> Html:
+    """A table of so many rows, folded where the options say so; paper gets all of it."""
+    return fold(count(rows, name), body, paper=True) if options.folds(rows) else body
 
 
 def size(lines: int, language: str) -> str:

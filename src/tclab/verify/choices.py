@@ -8,21 +8,18 @@ GPU to itself. Of many compiles that share a GPU each times the others, too.
 from __future__ import annotations
 
 import ast
-import inspect
 import json
 import re
 import statistics
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from tclab.store import checksums
-from tclab.verify.compare import environment
+from tclab.verify.results import environment
 
 # (torch.Size([8, 64]), (64, 1), torch.float32)
 _SIZE, _DTYPE = re.compile(r"torch\.Size\((\[.*?\])\)"), re.compile(r"torch\.(\w+)")
@@ -59,17 +56,11 @@ class Product:
 
     def ask(self) -> None:
         """Let PyTorch's rule decide, which times the product unless it has the answer."""
-        import torch
-        from torch._inductor.fx_passes import pad_mm
+        from tclab.capturing.torch_private import padding
 
-        def excluded(match: object, name: str) -> bool:
-            return self.planned[name]
-
-        rule = inspect.unwrap(pad_mm._should_pad)
-        with mock.patch.object(pad_mm, "should_exclude_padding_time", excluded):
-            tensors = [None if layout is None else _tensor(layout) for layout in
-                       (*self.factors, self.added)]  # fmt: skip
-            rule(None, *tensors[:2], getattr(torch.ops.aten, self.operator), tensors[2])
+        one, two = map(_tensor, self.factors)
+        added = None if self.added is None else _tensor(self.added)
+        padding.ask(self.operator, (one, two), added, self.planned)
 
 
 def _tensor(layout: Layout) -> Any:
@@ -101,31 +92,14 @@ def products(of: Iterable[str]) -> dict[str, Product]:
 # ------------------------------------------------------------------------------ recording
 
 
-@contextmanager
-def _timings() -> Iterator[list[Timing]]:
-    """What is timed in the block: nothing is looked up, and nothing kept."""
-    from torch._inductor.fx_passes import pad_mm
-
-    noted: list[Timing] = []
-
-    def note(key: str, plain: float, padded: float) -> bool:
-        noted.append((plain, padded))
-        return False
-
-    with ExitStack() as stack:
-        for name in ("get_cached_should_pad", "get_cached_base_mm_benchmark_time",
-                     "set_cached_base_mm_benchmark_time"):  # fmt: skip
-            stack.enter_context(mock.patch.object(pad_mm, name, mock.Mock(return_value=None)))
-        stack.enter_context(mock.patch.object(pad_mm, "is_padded_faster", note))
-        yield noted
-
-
 def timed(of: Mapping[str, Product], repeats: int) -> dict[str, list[Timing]]:
     """Each product timed so many times, all of them once before any is timed again."""
+    from tclab.capturing.torch_private import padding
+
     timings: dict[str, list[Timing]] = {key: [] for key in of}
     for _ in range(repeats):
         for key, product in of.items():
-            with _timings() as noted:
+            with padding.timings() as noted:
                 product.ask()
             timings[key] += noted
     return timings

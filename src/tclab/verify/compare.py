@@ -25,7 +25,15 @@ from pathlib import Path
 
 from tclab import clone
 from tclab.errors import BadRequest, TclabError
-from tclab.verify.results import COUNTS, SIDES, ComparisonReport, file, load, save
+from tclab.verify.results import (
+    COUNTS,
+    SIDES,
+    ComparisonReport,
+    environment,
+    file,
+    load,
+    save,
+)
 from tclab.verify.running import Comparison, run_all, time_products
 from tclab.verify.verdict import compare
 
@@ -114,15 +122,6 @@ def report_of(names: Sequence[str], out: Path) -> ComparisonReport:
     for count in COUNTS:
         report[count] = sum(row[count] for row in rows)
     return report
-
-
-def environment() -> dict[str, str]:
-    """The versions both sides were made with."""
-    import torch
-    import triton
-
-    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
-    return {"torch": torch.__version__, "triton": triton.__version__, "gpu": gpu}
 
 
 def text(report: ComparisonReport) -> str:

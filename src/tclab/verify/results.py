@@ -100,3 +100,12 @@ def load(out: Path, side: str, name: str) -> Result:
 def report(path: Path) -> ComparisonReport:
     """A report as it was saved."""
     return cast("ComparisonReport", json.loads(path.read_text(encoding="utf-8")))
+
+
+def environment() -> dict[str, str]:
+    """The versions both sides were made with."""
+    import torch
+    import triton
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+    return {"torch": torch.__version__, "triton": triton.__version__, "gpu": gpu}

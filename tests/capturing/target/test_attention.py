@@ -138,7 +138,8 @@ def test_the_choice_is_noted_with_its_reasons() -> None:
     assert decision.operator == "scaled_dot_product_attention"
     assert re.search(r"test_attention\.py:\d+ \(return attention", decision.place)
     assert decision.choice == "efficient (not flash: 16-bit dtypes)"
-    assert decision.source == "by PyTorch's rules, not verified on the device"
+    source = "by PyTorch's rules, as its source has them, not verified on the device"
+    assert decision.source == source
 
 
 def test_nested_tensors_are_refused() -> None:

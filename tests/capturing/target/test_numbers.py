@@ -53,3 +53,46 @@ def test_what_a_gpu_would_not_take_is_all_on_the_target(fn: Any) -> None:
     c = tclab.capture(fn, target="h200")(x)
     assert any(name.startswith("triton_per_fused") for name in names(c))
     assert torch.equal(c.result, fn(x))
+
+
+# ------------------------------------------------------------------------------ lists as an index
+
+
+def test_a_list_as_an_index_is_a_tensor_of_the_target() -> None:
+    """PyTorch makes it where x is, in C++, and lifts it: the GPU's kernel is named for that."""
+    c = tclab.capture(lambda x: x[..., [-2], :] * 2, target="h200")(torch.randn(4, 8, 3, 16))
+    assert [k.kernel_name for k in c.kernels] == ["triton_poi_fused_index_lift_fresh_mul_0"]
+    assert not c.gaps
+    x = torch.randn(4, 8, 3, 16)
+    assert torch.equal(
+        tclab.capture(lambda x: x[[0, 2], 1:], target="h200")(x).result, x[[0, 2], 1:]
+    )
+
+
+# ------------------------------------------------------------------- brought to the target
+
+
+def buckets(x: torch.Tensor) -> torch.Tensor:
+    """As some models make positions: on the CPU, in a program for a GPU, and then moved."""
+    steps = torch.log(torch.arange(16).float() / 8) / 2.5
+    return x + steps.to(x.device)
+
+
+def test_what_is_brought_to_the_target_was_made_on_the_cpu() -> None:
+    """Inductor divides a tensor of the CPU as it stands there, and multiplies one of the GPU by
+    the reciprocal; either may be written into a kernel of the GPU, which is then no gap.
+    """
+    c = tclab.capture(buckets, target="h200")(torch.randn(4, 16))
+    there = tclab.capture(lambda x: x + torch.log(torch.arange(16).float() / 8) / 2.5,
+                          target="h200")(torch.randn(4, 16))  # fmt: skip
+    (own,), (other,) = ([k.code for k in each.kernels] for each in (c, there))
+    assert " / tmp" in own and " / tmp" not in other
+    assert not c.gaps and not there.gaps
+
+
+def test_a_kernel_of_the_host_is_a_gap() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.arange(16).float().cumsum(0).to(x.device)
+
+    c = tclab.capture(function, target="h200")(torch.randn(4, 16))
+    assert any("it runs on the CPU, beside the GPU" in str(gap) for gap in c.gaps)

@@ -63,3 +63,11 @@ def test_what_a_new_target_lacks_is_named() -> None:
         *("_OF_CAPABILITY of targets.py", "CAPABILITIES of verify/attention/check.py"),
         "verify/attention/answers.txt",
     ]
+
+
+@pytest.mark.parametrize("name", ["mi300x", "AMD Instinct MI300X", "gfx942"])
+def test_amd_is_refused_with_the_reason_and_where_it_is_argued(name: str) -> None:
+    with pytest.raises(
+        TargetError, match=r"(?s)torch\.version\.hip.*Why there is no AMD among them"
+    ):
+        targets.get(name)

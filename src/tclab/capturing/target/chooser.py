@@ -20,6 +20,12 @@ NAME = "scaled_dot_product_attention"
 VERIFIED = {((2, 11), (9, 0))}
 
 
+_AUTHORITY = {
+    True: "asked of the device",
+    False: "as its source has them, not verified on the device",
+}
+
+
 @dataclass
 class Chooser:
     """The choices for one target, by the rules of this PyTorch; None where there are none.
@@ -67,8 +73,8 @@ class Chooser:
 
     def _decision(self, choice: Choice) -> Decision:
         verified = (self.version and self.version.torch, self.target.capability) in VERIFIED
-        how = "asked of the device" if verified else "not verified on the device"
-        return Decision(NAME, being_traced(), str(choice), f"by PyTorch's rules, {how}")
+        rules = f"by PyTorch's rules, {_AUTHORITY[verified]}"
+        return Decision(NAME, being_traced(), str(choice), rules)
 
 
 def _unknown(call: Call) -> str:

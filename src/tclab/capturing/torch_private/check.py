@@ -22,6 +22,7 @@ from tclab.capturing.torch_private import (
     device_guards,
     launches,
     origins,
+    padding,
     partitions,
     stepping,
     targets,
@@ -43,7 +44,7 @@ def names() -> tuple[Private, ...]:
         vector_isa.NAMES,
     ]
     if torch.cuda.is_available():  # importing what they name takes Triton
-        tables += [launches.NAMES, autotuners.NAMES]
+        tables += [launches.NAMES, autotuners.NAMES, padding.NAMES]
     return tuple(name for table in tables for name in table)
 
 

@@ -57,7 +57,8 @@ Exit status:
     "--assume",
     metavar="CHOICE=VALUE",
     multiple=True,
-    help="With --target, what the GPU would time: pad=no, pad=yes. Default: both are shown.",
+    help="With --target, what the GPU would time: pad=no, pad=yes; of one product "
+    "'pad: mm of [8, 64]=yes'. Default: as measured on such a GPU, else both are shown.",
 )
 @click.option(
     "--long-kernels",

@@ -14,8 +14,8 @@ _END_IN_LINK = re.compile(r"([.!?:]\]\([^()\s]*\))\s+(?=[A-Z`*\[])")
 _NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
 #: Its references are looked up in the installed packages when the page is built.
 _LOOKED_UP = "## Where it lives"
-#: What a reader asks states nothing.
-_ASKED = "**The question:**"
+#: What a reader asks states nothing: below the title, or as some pages write it.
+_ASKED = ("> ", "**The question:**")
 
 #: A space within a link to claims, which may carry two sentences: they stay together.
 _WITHIN = "\0"

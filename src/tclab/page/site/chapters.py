@@ -1,12 +1,14 @@
-"""What a chapter says of itself in its front matter, as links: its stage in the explorer.
+"""What a chapter says of itself in its front matter: where it is on the way of a call through the
+compiler, and its stage in the explorer.
 
     ---
+    flow: codegen
     explorer: explorer/softmax.md
     stage: kernel
     ---
 
-Below the chapter's first words stands a link to that stage of that page's chain, and the command
-that shows the same of the reader's own function.
+The way is a drawing below the first paragraph. Below the chapter's first words stands a link to
+that stage of that page's chain, and the command that shows the same of the reader's own function.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from mkdocs.structure.pages import Page as SitePage
 from tclab.errors import PageError
 from tclab.model import Chain, slug
 from tclab.page.book import Book
+from tclab.page.site import flow
 from tclab.render.escape import esc, markup, tag
 from tclab.render.options import Options
 from tclab.render.stages import label
@@ -31,14 +34,18 @@ _COMMAND = "explain.html"
 def with_links(
     markdown: str, meta: Mapping[str, Any], book: Book, page: SitePage, title: str
 ) -> str:
-    """The chapter's Markdown with its links before its first section; unchanged without any.
+    """The chapter's Markdown with its drawing behind its first paragraph, and its links before its
+    first section; unchanged without any.
 
     `title` is that of the page of the explorer. PageError where that has no such stage.
     """
-    if "explorer" not in meta:
-        return markdown
     up = "../" * page.url.count("/")
     place = f"docs/{page.file.src_uri}:1"
+    if drawn := flow.drawing(meta.get("flow"), up, place):
+        heading, question, rest = markdown.split("\n\n", 2)
+        markdown = f"{heading}\n\n{question}\n\n{drawn}\n\n{rest}"
+    if "explorer" not in meta:
+        return markdown
     explorer = f"docs/{meta['explorer']}"
     anchor, label = _pane(book, explorer, str(meta.get("stage")), place)
     target = f"{up}{book.url(explorer)}#{anchor}"

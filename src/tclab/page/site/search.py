@@ -12,8 +12,9 @@ from html.parser import HTMLParser
 
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
 
-#: What mkdocs-jupyter puts around the code of a notebook's cell.
-_CELL = "highlight-ipynb"
+#: Of no use to a search: the code of a notebook's cell, as mkdocs-jupyter writes it, and the links
+#: of titles to themselves.
+_LEFT_OUT = ("highlight-ipynb", "headerlink")
 
 
 class _Pruner(HTMLParser):
@@ -53,7 +54,8 @@ class _Pruner(HTMLParser):
 
 
 def _is_left_out(attribute: str, value: str) -> bool:
-    return attribute == "data-search-exclude" or (attribute == "class" and _CELL in value)
+    is_named = attribute == "class" and any(name in value for name in _LEFT_OUT)
+    return attribute == "data-search-exclude" or is_named
 
 
 def with_questions(html: str, questions: Iterable[str]) -> str:

@@ -94,12 +94,16 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
     if function not in uses.FUNCTIONS or not call.args:
         return
     snippet = book.all[ast.literal_eval(call.args[0])]
-    if function in uses.CAPTIONED:
+    if function in uses.CAPTIONED and not _without_caption(call):
         yield from (*snippet.caption.split("\n"), "")
     if function in uses.LISTING:
         yield from _fenced(snippet.source, "python")
     for run in book.runs.get(snippet.name, ()) if function != "code" else ():
         yield from _of_run(run, _wanted(call, function), function)
+
+
+def _without_caption(call: ast.Call) -> bool:
+    return any(w.arg == "caption" and ast.literal_eval(w.value) is False for w in call.keywords)
 
 
 def _wanted(call: ast.Call, function: str) -> list[str] | None:

@@ -273,7 +273,8 @@ def html(artifact: Chart, options: Options) -> Html:
     both = on_each_screen(lambda narrow: picture(artifact, options, narrow=narrow))
     drawing = parts.scroll(both, artifact.title or "Chart", search=False)
     caption = parts.caption(artifact.caption)
-    body = table.html(data(artifact), options, dots.linked(artifact, options))
+    whole = replace(options, fold=False)  # it stands in a fold
+    body = table.html(data(artifact), whole, dots.linked(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
     named = NOTHING if artifact.style == "span" else legend(artifact.series)
     return join([named, drawing, caption, numbers])

@@ -81,7 +81,8 @@ def html(artifact: Graph, options: Options) -> Html:
         return _DRAW[options.view](artifact, options)
     panels = [(name.capitalize(), _DRAW[name](artifact, options)) for name in VIEWS]
     first = 1 if len(artifact.nodes) > MOST_SHOWN or not artifact.nodes else 0
-    return parts.tabs("View of the graph", panels, options, chosen=first, keep=True)
+    views = parts.tabs("View of the graph", panels, options, chosen=first, keep=True)
+    return parts.fold(summary(artifact), views) if options.fold else views
 
 
 def _called(node: Node) -> str:

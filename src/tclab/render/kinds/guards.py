@@ -57,8 +57,7 @@ def html(artifact: Guards, options: Options) -> Html:
         return join([parts.note("No guards."), _tree(artifact, options)])
     count = parts.note(summary(artifact))
     body = _table(artifact, options)
-    if options.folds(len(artifact) * 2):
-        body = parts.fold(f"All {parts.count(len(artifact), 'guard')}", body)
+    body = parts.folded_rows(body, len(artifact), options, "guard")
     return join([count, parts.chips(counts(artifact)), body, _tree(artifact, options)])
 
 

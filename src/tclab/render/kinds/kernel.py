@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tclab.render import columns, excerpt, parts
+from tclab.render import columns, excerpt, parts, stages
 from tclab.render.escape import NEWLINE, Html, clean, join
 from tclab.render.kinds import listing
-from tclab.render.options import FOLD_LINES
 from tclab.render.viewer import facts
 
 if TYPE_CHECKING:
@@ -16,11 +16,18 @@ if TYPE_CHECKING:
 
 
 def html(artifact: Kernel, options: Options) -> Html:
-    """Facts, then the code: of a Triton kernel its function, imports and decorators folded."""
+    """Facts, then the code: of a Triton kernel its function, imports and decorators folded. Where
+    the kernel itself is to be folded, all of that is in the fold.
+    """
     own = _function(artifact)
     known = parts.facts(facts.pairs(artifact, options))
+    shown = replace(options, fold=None) if options.fold else options
     # The newline keeps a word apart from a script's button.
-    return join([known, listing.html(artifact, options, own)], NEWLINE)
+    body = join([known, listing.html(artifact, shown, own)], NEWLINE)
+    if not options.fold:
+        return body
+    language = stages.language(artifact.stage, artifact.language)
+    return parts.fold(parts.size(parts.line_count(artifact.code), language), body)
 
 
 def _function(artifact: Kernel) -> list[excerpt.Range]:
@@ -29,7 +36,7 @@ def _function(artifact: Kernel) -> list[excerpt.Range]:
         return []
     shift = artifact.first_line - 1
     ranges = excerpt.function(artifact.code, artifact.kernel_name)
-    return [(a + shift, b + shift) for a, b in ranges if b - a < FOLD_LINES]
+    return [(a + shift, b + shift) for a, b in ranges if b - a < parts.PAPER_LINES]
 
 
 def text(artifact: Kernel) -> str:

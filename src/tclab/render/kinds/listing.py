@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from tclab.render import columns, excerpt, parts, stages
 from tclab.render.escape import Html, clean, join, tag
-from tclab.render.options import FOLD_LINES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,10 +13,7 @@ if TYPE_CHECKING:
     from tclab.model import Listing
     from tclab.render.options import Options
 
-#: Machine code of more lines than this is folded, and may come later.
-MACHINE_LINES = 12
-
-#: Other code may come later where it is folded and has more lines than this.
+#: Code that is folded may come later: machine code, and what has more lines than this.
 LATER_LINES = 60
 
 
@@ -30,11 +26,10 @@ def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = (
         return _block(artifact, options, focus)
     body = _block(artifact, options, [(artifact.first_line, artifact.first_line + lines - 1)])
     language = stages.language(artifact.stage, artifact.language)
-    machine = artifact.stage in stages.MACHINE
-    if not options.folds(lines, MACHINE_LINES if machine else FOLD_LINES):
-        return body
-    if machine or lines > LATER_LINES:
-        body = options.delivery.listing(body, artifact.title, options.prefix)
+    later = artifact.stage in stages.MACHINE or lines > LATER_LINES
+    if not (later and options.folds(lines)):
+        return parts.folded(body, language, lines, options)
+    body = options.delivery.listing(body, artifact.title, options.prefix)
     return parts.fold(parts.size(lines, language), body)
 
 

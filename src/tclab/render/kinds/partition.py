@@ -79,7 +79,8 @@ def html(artifact: Partition, options: Options) -> Html:
                      place(value.location, options)))  # fmt: skip
     head = ("Value", "Operation", "What becomes of it", "Storage", "Why", "Code")
     count = parts.note(summary(artifact))
-    return join([count, _bars(artifact), parts.table(head, rows, label=artifact.title)])
+    body = parts.table(head, rows, label=artifact.title)
+    return join([count, _bars(artifact), parts.folded_rows(body, len(rows), options, "value")])
 
 
 def text(artifact: Partition) -> str:

@@ -93,8 +93,7 @@ def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
         right=numeric(artifact),
         units=artifact.units,
     )
-    if not rows:
-        body = parts.note("No rows.")
+    body = parts.folded_rows(body, len(rows), options) if rows else parts.note("No rows.")
     caption = parts.caption(artifact.caption)
     return join([body, caption, _downloads(artifact) if len(rows) >= LONG else NOTHING])
 

@@ -76,8 +76,8 @@ def of(target: Target) -> Measurements:
 def _read(environment: str) -> Measurements:
     try:
         path = project_root(Path(__file__).parent) / "records" / environment / FILE
-    except NoProject:
-        path = Path(__file__).with_name(f"{environment}.json")  # of an installed tclab
+    except NoProject:  # an installed tclab has no recordings
+        return NOTHING
     return load(path) if path.exists() else NOTHING
 
 

@@ -9,7 +9,7 @@ const FILLING = new Set((
   + "who why will with without won would you your don doesn didn torch pytorch torch.compile"
 ).split(" "));
 
-const wordsIn = (text) => text.toLowerCase().match(/[\p{L}\p{N}_.]*[\p{L}\p{N}_]/gu) || [];
+const wordsIn = (text) => text.toLowerCase().match(/c\+\+|[\p{L}\p{N}_.]*[\p{L}\p{N}_]/gu) || [];
 
 // The words that say what is meant; all of them where no word does.
 function meaning(text) {

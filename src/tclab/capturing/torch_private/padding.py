@@ -1,0 +1,66 @@
+"""PyTorch's own decision whether a matrix product is padded, asked for one that was described."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+import torch
+
+from tclab.capturing.torch_private.private import Private
+
+_PAD_MM = "torch._inductor.fx_passes.pad_mm"
+
+NAMES = (
+    Private(_PAD_MM, "_should_pad", "the rule, which times a product"),
+    Private(_PAD_MM, "should_exclude_padding_time", "what of a padding is not timed"),
+    Private(_PAD_MM, "is_padded_faster", "what was timed"),
+    Private(_PAD_MM, "get_cached_should_pad", "answers that are kept"),
+    Private(_PAD_MM, "get_cached_base_mm_benchmark_time", "times that are kept"),
+    Private(_PAD_MM, "set_cached_base_mm_benchmark_time", "times that are kept"),
+)
+
+#: Milliseconds unpadded and padded.
+Timing = tuple[float, float]
+
+
+def ask(
+    operator: str,
+    factors: tuple[torch.Tensor, torch.Tensor],
+    added: torch.Tensor | None,
+    planned: Mapping[str, bool],
+) -> None:
+    """Let PyTorch's rule decide on a product, ``mm``, ``addmm`` or ``bmm``, of tensors on the GPU;
+    it times the product unless it has the answer. `planned` says of ``mat1`` and ``mat2`` whether
+    their padding is not timed, since memory can be planned for it.
+    """
+    from torch._inductor.fx_passes import pad_mm
+
+    def excluded(match: object, name: str) -> bool:
+        return planned[name]
+
+    rule: Callable[..., bool] = inspect.unwrap(pad_mm._should_pad)
+    with mock.patch.object(pad_mm, "should_exclude_padding_time", excluded):
+        rule(None, *factors, getattr(torch.ops.aten, operator), added)
+
+
+@contextmanager
+def timings() -> Iterator[list[Timing]]:
+    """What is timed in the block: nothing is looked up, and nothing kept."""
+    from torch._inductor.fx_passes import pad_mm
+
+    noted: list[Timing] = []
+
+    def note(key: str, plain: float, padded: float) -> bool:
+        noted.append((plain, padded))
+        return False
+
+    with ExitStack() as stack:
+        patch = stack.enter_context
+        for name in ("get_cached_should_pad", "get_cached_base_mm_benchmark_time",
+                     "set_cached_base_mm_benchmark_time"):  # fmt: skip
+            patch(mock.patch.object(pad_mm, name, mock.Mock(return_value=None)))
+        patch(mock.patch.object(pad_mm, "is_padded_faster", note))
+        yield noted
