@@ -11,6 +11,7 @@ from torch._dynamo.testing import CompileCounter
 import tclab
 
 HOLDS, DOES_NOT = "holds", "does not hold"
+OF_ONE_CASE = ", in the one case tried"
 VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
 
 #: A condition → whether the belief held under it, and what was seen there.
@@ -18,11 +19,13 @@ Cases = Mapping[str, tuple[bool, object]]
 
 
 def verdict(cases: Cases) -> str:
-    """`holds`, `does not hold`, or `holds only if` one of the conditions under which it did."""
+    """`holds`, `does not hold`, or `holds only if` one of the conditions under which it did; a
+    verdict from a single case says so.
+    """
     held = [condition for condition, (holds, _) in cases.items() if holds]
-    if len(held) == len(cases):
-        return HOLDS
-    return f"holds only if {' or '.join(held)}" if held else DOES_NOT
+    if 0 < len(held) < len(cases):
+        return f"holds only if {' or '.join(held)}"
+    return (HOLDS if held else DOES_NOT) + (OF_ONE_CASE if len(cases) == 1 else "")
 
 
 class Beliefs:
@@ -47,6 +50,13 @@ class Beliefs:
 def count(number: int, what: str) -> str:
     """`1 graph`, `2 graphs`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def transformer_layer(**options: Any) -> torch.nn.Module:
+    """Real code to try a belief on: torch's own layer, [batch, sequence, 16], without dropout."""
+    torch.manual_seed(0)
+    options = {"dropout": 0.0, "batch_first": True, "norm_first": True, **options}
+    return torch.nn.TransformerEncoderLayer(16, 2, 32, **options)
 
 
 def graphs(fn: Callable[..., Any], *args: Any, **options: Any) -> int:

@@ -2,7 +2,7 @@
 # tclab: needs=cxx timeout=240
 
 import torch
-from _beliefs import VERSION, Beliefs
+from _beliefs import VERSION, Beliefs, transformer_layer
 from torch._inductor import config
 
 beliefs = Beliefs("Numbers")
@@ -39,10 +39,22 @@ def worse(fn, x):
 
 torch.manual_seed(0)
 x = torch.rand(4096).bfloat16()
+layer = transformer_layer().eval().requires_grad_(False)
+
+
+def of_a_layer(tokens):
+    """A transformer layer, in the dtype of its input."""
+    return torch.func.functional_call(
+        layer, {name: p.to(tokens.dtype) for name, p in layer.named_parameters()}, tokens
+    )
+
+
+tokens = torch.randn(8, 32, 16)
 accuracy = beliefs.judge(
     "Compiled code is less accurate than eager",
     {
         "it is a chain in bfloat16": worse(chain, x),
+        "it is a transformer layer in bfloat16": worse(of_a_layer, tokens.bfloat16()),
         "it is a long sum in float32": worse(total, torch.rand(256, 16_384)),
     },
 )
@@ -59,6 +71,10 @@ def exact(x):
     return (x * 2).relu() * 4  # powers of two: nothing is rounded
 
 
+def gated(x):
+    return torch.nn.functional.silu(x) * x  # as in the feed-forward of many language models
+
+
 def adds_a_number(x):
     return x * 0.1 + 0.3  # eager rounds the 0.3 to bfloat16 first
 
@@ -69,6 +85,7 @@ equality = beliefs.judge(
         "no option is set": bits(),
         "emulate_precision_casts is set": bits(emulate_precision_casts=True),
         "nothing in it is rounded": bits(exact),
+        "it is a gated activation, and no option is set": bits(gated),
         "emulate_precision_casts is set, and a number is added": bits(
             adds_a_number, emulate_precision_casts=True
         ),
@@ -76,9 +93,7 @@ equality = beliefs.judge(
 )
 if VERSION >= (2, 13):
     # claim: casts-are-emulated-on-request, torch >= 2.13
-    assert equality == (
-        "holds only if emulate_precision_casts is set or nothing in it is rounded"
-    )
+    assert equality == ("holds only if emulate_precision_casts is set or nothing in it is rounded")
 if VERSION < (2, 12):
     # claim: casts-were-not-enough, torch < 2.12
     assert equality == "holds only if nothing in it is rounded"
@@ -88,18 +103,30 @@ def draw():
     return torch.rand(5)
 
 
-def drawn(**options):
+dropout = torch.nn.Dropout()
+
+
+def dropped():
+    return dropout(torch.ones(64))
+
+
+def drawn(fn=draw, **options):
     torch.manual_seed(0)
-    eager = draw()
+    eager = fn()
     torch.manual_seed(0)
-    equal = torch.equal(compiled(draw, **options), eager)
+    equal = torch.equal(compiled(fn, **options), eager)
     return equal, "the same numbers" if equal else "other numbers"
 
 
 seeds = beliefs.judge(
     "The same seed gives the same random numbers as eager",
-    {"no option is set": drawn(), "fallback_random is set": drawn(fallback_random=True)},
+    {
+        "no option is set": drawn(),
+        "no option is set, and it is nn.Dropout": drawn(dropped),
+        "fallback_random is set": drawn(fallback_random=True),
+        "fallback_random is set, and it is nn.Dropout": drawn(dropped, fallback_random=True),
+    },
 )
 # claim: other-numbers-by-default
-assert seeds == "holds only if fallback_random is set"
+assert seeds.startswith("holds only if fallback_random is set") and "no option" not in seeds
 beliefs.show()

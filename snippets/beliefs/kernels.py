@@ -1,14 +1,15 @@
 """Beliefs about Inductor: what it lowers to, what fuses, what modes and options change on a CPU."""
-# tclab: needs=cxx timeout=240
+# tclab: needs=cxx timeout=900
 
 import re
 
 import torch
-from _beliefs import DOES_NOT, Beliefs, count
+from _beliefs import DOES_NOT, Beliefs, count, transformer_layer
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.utils import run_and_get_code
 
 beliefs, x = Beliefs("Kernels"), torch.linspace(-1, 1, 64 * 64).reshape(64, 64)
+layer, tokens = transformer_layer(), x.reshape(-1, 4, 16)
 w, b = torch.ones(64, 64) / 64, torch.ones(64)
 
 
@@ -16,7 +17,7 @@ def code(fn, *args, **options):
     """The wrapper and kernels that Inductor writes; the result must be eager's."""
     torch._dynamo.reset()
     result, sources = run_and_get_code(torch.compile(fn, **options), *args)
-    torch.testing.assert_close(result, fn(*args))
+    torch.testing.assert_close(result, fn(*args), rtol=1e-4, atol=1e-5)
     return "\n".join(sources)
 
 
@@ -32,13 +33,32 @@ def told(own, library):
 
 table = set(select_decomp_table())
 core = set(torch._decomp.core_aten_decompositions())
+
+
+def core_alone(fn, *args):
+    """Whether each operator that Inductor is given is tagged as one of Core ATen."""
+    torch._dynamo.reset()
+    given = set()
+
+    def look(graph):
+        targets = {node.target for node in graph.nodes}
+        given.update(t for t in targets if isinstance(t, torch._ops.OpOverload))
+
+    with torch.no_grad(), torch._inductor.config.patch(post_grad_custom_post_pass=look):
+        torch.compile(fn)(*args)
+    others = [operator for operator in given if torch.Tag.core not in operator.tags]
+    return not others, f"{len(others)} of {count(len(given), 'operator')} outside"
+
+
 lowering = beliefs.judge(
     "Inductor lowers to Core ATen",
     {
         "its decompositions are those of Core ATen": (
             table == core,
             f"{len(table):,} against {len(core):,}, {len(core - table)} left out",
-        )
+        ),
+        "it is given a softmax in bfloat16": core_alone(lambda x: x.bfloat16().softmax(-1), x),
+        "it is given a transformer layer": core_alone(layer, tokens),
     },
 )
 # claim: its-table-is-another
@@ -54,11 +74,18 @@ def fused(**options):
     return own + library == 1, told(own, library)
 
 
+@torch.no_grad()
+def fused_layers():
+    own, library = kernels(code(torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.ReLU()), x))
+    return own + library == 1, told(own, library)
+
+
 products = beliefs.judge(
     "A product, a bias and a ReLU are one kernel",
     {
         "no option is set, on a CPU": fused(),
         "max_autotune, on a CPU": fused(options={"max_autotune": True}),
+        "it is nn.Linear and nn.ReLU, on a CPU": fused_layers(),
     },
 )
 # claim: the-product-is-a-call
@@ -72,10 +99,26 @@ def chain(x):
     return y.relu()
 
 
-own, library = kernels(code(chain, x))
+def through_a_view(x):
+    y = x.sin()
+    y[1:].add_(1)
+    return y.relu()
+
+
+@torch.no_grad()
+def split(fn):
+    own, library = kernels(code(fn, x))
+    return own + library > 1, told(own, library)
+
+
+norm = torch.nn.Sequential(torch.nn.LayerNorm(64), torch.nn.Hardswish(inplace=True))
 in_place = beliefs.judge(
     "In-place operations do not fuse",
-    {"three of them in a chain": (own + library > 1, told(own, library))},
+    {
+        "two of them in a chain": split(chain),
+        "one writes through a view": split(through_a_view),
+        "a norm's result is changed by an activation": split(norm),
+    },
 )
 # claim: in-place-fuses
 assert in_place == DOES_NOT
@@ -87,19 +130,37 @@ def work(text):
     return [line for line in lines if line and "assert_size_stride" not in line]
 
 
-def same(fn, **options):
-    changed = work(code(fn, x, **options)) != work(code(fn, x))
+@torch.no_grad()
+def same(fn, *args, **options):
+    try:
+        changed = work(code(fn, *args, **options)) != work(code(fn, *args))
+    except torch._dynamo.exc.Unsupported:
+        return False, "an error"
     return changed, "other code" if changed else "the same code"
 
 
+def breaks(x):
+    y = x.sin()
+    torch._dynamo.graph_break()
+    return y.relu()
+
+
 full = beliefs.judge(
-    "`fullgraph=True` makes faster code", {"nothing breaks": same(chain, fullgraph=True)}
+    "`fullgraph=True` makes faster code",
+    {
+        "nothing breaks": same(chain, x, fullgraph=True),
+        "it is a transformer layer": same(layer, tokens, fullgraph=True),
+        "something breaks": same(breaks, x, fullgraph=True),
+    },
 )
 # claim: fullgraph-makes-the-same-code
 assert full == DOES_NOT
 graphs = beliefs.judge(
     '`mode="reduce-overhead"` changes what is called',
-    {"it runs on a CPU": same(chain, mode="reduce-overhead")},
+    {
+        "it runs on a CPU": same(chain, x, mode="reduce-overhead"),
+        "it is a transformer layer on a CPU": same(layer, tokens, mode="reduce-overhead"),
+    },
 )
 # claim: no-cuda-graphs-on-a-cpu
 assert graphs == DOES_NOT
@@ -112,11 +173,18 @@ def of_complex(fn):
     return own == 0, f"{told(own, library)}, {handed_on} of ATen"
 
 
+def rotary(z):
+    """Positions as RoFormer and its followers turn them: pairs of numbers as complex ones."""
+    turns = torch.polar(torch.ones(64, 32), torch.arange(32.0).expand(64, 32))
+    return torch.view_as_real(torch.view_as_complex(z.real.contiguous().view(64, 32, 2)) * turns)
+
+
 numbers = beliefs.judge(
     "Complex numbers fall back to eager's kernels",
     {
         "they are multiplied": of_complex(lambda z: z * (z + 1) * 2),
         "two tensors of them are added": of_complex(lambda z: z + z),
+        "they are a transformer's rotary positions": of_complex(rotary),
     },
 )
 # claim: complex-is-handed-on

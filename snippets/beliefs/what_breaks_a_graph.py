@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import torch
-from _beliefs import DOES_NOT, HOLDS, VERSION, Beliefs, count, graphs
+from _beliefs import DOES_NOT, HOLDS, VERSION, Beliefs, count, graphs, transformer_layer
 
 beliefs, x, seen = Beliefs("What breaks a graph"), torch.ones(4), []
 
@@ -45,6 +45,15 @@ def traced(x):
     return y.cos()
 
 
+layer, tokens = transformer_layer(), torch.ones(1, 4, 16)
+
+
+def a_layer_that_prints(x):
+    y = layer(x)
+    print("")
+    return y + 1
+
+
 def configured(fn, **config):
     with torch._dynamo.config.patch(config):
         return tried(fn, x)
@@ -54,6 +63,7 @@ printing = beliefs.judge(
     "A `print` breaks the graph",
     {
         "no option is set": tried(prints, x),
+        "no option is set, after a transformer layer": tried(a_layer_that_prints, tokens),
         "reorderable_logging_functions has it": configured(
             prints, reorderable_logging_functions={print}
         ),
@@ -65,7 +75,8 @@ printing = beliefs.judge(
 )
 # claim: print-by-default
 assert printing == (
-    "holds only if no option is set or reorderable_logging_functions has it, and a list is printed"
+    "holds only if no option is set or no option is set, after a transformer layer"
+    " or reorderable_logging_functions has it, and a list is printed"
 )
 
 
@@ -112,7 +123,14 @@ def interpolates_in_numpy(x):
     return torch.from_numpy(np.interp(x.sin().numpy(), [0.0, 1.0], [0.0, 2.0]))
 
 
-tries = (appends, in_place, catches, within, generates, calls_numpy)
+batch_norm = torch.nn.BatchNorm1d(4)
+
+
+def updates_a_running_mean(x):
+    return batch_norm(x.expand(2, 4)) * 0 + x
+
+
+tries = (appends, in_place, updates_a_running_mean, catches, within, generates, calls_numpy)
 tries += (opens_a_file, interpolates_in_numpy)
 effects = beliefs.judge(
     "Side effects, `try`, `with`, generators and NumPy break the graph",
@@ -132,9 +150,24 @@ def loops(x):
     return x
 
 
+deep = torch.nn.ModuleList(transformer_layer() for _ in range(2))
+
+
+def a_stack_of_layers(x):
+    if x.size(1) > 512:
+        x = x[:, :512]
+    for each in deep:
+        x = each(x)
+    return x
+
+
 control = beliefs.judge(
     "An `if` on a size, or a `for`, breaks the graph",
-    {"an if on a size": tried(asks_the_size, x), "a for": tried(loops, x)},
+    {
+        "an if on a size": tried(asks_the_size, x),
+        "a for": tried(loops, x),
+        "both in a stack of transformer layers": tried(a_stack_of_layers, tokens),
+    },
 )
 # claim: sizes-and-loops-do-not-break
 assert control == DOES_NOT
@@ -165,11 +198,26 @@ def copies(x):
     return x.sin() * len(copy.deepcopy([1, 2]))
 
 
-copying = beliefs.judge("`copy.deepcopy` breaks the graph", {"it copies a list": tried(copies, x)})
+def copies_a_dict(x):
+    return x.sin() * len(copy.deepcopy({"sizes": [1, 2]}))
+
+
+def copies_a_layer(x):
+    return copy.deepcopy(layer)(x)
+
+
+copying = beliefs.judge(
+    "`copy.deepcopy` breaks the graph",
+    {
+        "it copies a list": tried(copies, x),
+        "it copies a dictionary": tried(copies_a_dict, x),
+        "it copies a transformer layer": tried(copies_a_layer, tokens),
+    },
+)
 if VERSION < (2, 12):
     # claim: deepcopy-broke, torch < 2.12
     assert copying == HOLDS
 if VERSION >= (2, 13):
     # claim: deepcopy-is-traced, torch >= 2.13
-    assert copying == DOES_NOT
+    assert copying == "holds only if it copies a transformer layer"
 beliefs.show()

@@ -3,7 +3,7 @@
 import logging
 
 import torch
-from _beliefs import DOES_NOT, Beliefs, count
+from _beliefs import DOES_NOT, Beliefs, count, transformer_layer
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 from torch._dynamo.testing import CompileCounter
 
@@ -31,19 +31,44 @@ def rewritten(graphs, same):
     return graphs > 0 or not same, f"{count(graphs, 'graph')}, __code__ {'kept' if same else 'new'}"
 
 
+def applied(to, how=torch.compile):
+    """As `rewritten`, right after `torch.compile` of a module, and before a call."""
+    counter, code = CompileCounter(), type(to).forward.__code__
+    how(to, backend=counter)
+    return rewritten(counter.frame_count, type(to).forward.__code__ is code)
+
+
 at_decoration = beliefs.judge(
     "`torch.compile` compiles the function when it is applied",
-    {"it is applied": rewritten(*early)},
+    {
+        "it is applied to a function": rewritten(*early),
+        "it is applied to a transformer layer": applied(transformer_layer()),
+        "it is m.compile()": applied(transformer_layer(), torch.nn.Module.compile),
+    },
 )
 # claim: nothing-before-the-first-call
 assert at_decoration == DOES_NOT and early == (0, True)
 # claim: code-is-kept
 assert late == (1, True)
 
-attribute = hasattr(code, "_torchdynamo_cache")
+plain = set(dir((lambda: None).__code__))
+
+
+def noted_on(code):
+    """Whether a code object has an attribute that plain ones have not."""
+    entries = _debug_get_cache_entry_list(code)
+    added = set(dir(code)) - plain
+    return bool(added), f"{count(len(added), 'attribute')}; {len(entries)} in the list"
+
+
+layer = transformer_layer()
+torch.compile(layer, backend="eager")(torch.ones(1, 2, 16))
 in_the_code = beliefs.judge(
     "Compiled code is an attribute of the function's code",
-    {"_torchdynamo_cache": (attribute, f"{attribute}; {count(len(entries), 'entry')} in the list")},
+    {
+        "it is a function": noted_on(code),
+        "it is a transformer layer's forward": noted_on(type(layer).forward.__code__),
+    },
 )
 # claim: no-attribute-of-the-code
 assert in_the_code == DOES_NOT and entries[0].code is not code and entries[0].guard_manager
@@ -77,9 +102,24 @@ def accepted(**arguments):
         return False, type(error).__name__
 
 
+def refused(call):
+    try:
+        call()
+    except (TypeError, torch._dynamo.exc.UserError) as error:
+        return False, type(error).__name__
+    return True, "accepted"
+
+
+x2d, several = torch.ones(1, 2, 16), {"dynamic_shapes": True}
 dynamic = beliefs.judge(
     "The argument for sizes that vary is `dynamic_shapes=True`",
-    {"dynamic_shapes=True": accepted(dynamic_shapes=True)},
+    {
+        "of torch.compile": accepted(**several),
+        "of m.compile()": refused(lambda: layer.compile(**several)(x2d)),
+        "of torch.export, which has such an argument": refused(
+            lambda: torch.export.export(layer, (x2d,), **several)
+        ),
+    },
 )
 # claim: the-argument-is-dynamic
 assert dynamic == DOES_NOT and accepted(dynamic=True)[0]

@@ -62,6 +62,15 @@ def test_what_was_seen_is_said_again_only_where_the_verdict_differs() -> None:
     assert "PyTorch 2.9: 2 graphs" in other and "PyTorch 2.13: 1 graph" in other
 
 
+def test_a_verdict_of_one_case_says_so_and_counts_as_what_it_is() -> None:
+    once = (COPIES[0], f"does not hold{verdicts.OF_ONE_CASE}", "1 graph", "")
+    judged_once = verdicts.beliefs([judged(PRINTS, once)])
+    html = verdicts.table(judged_once, {b.text: "#" for b in judged_once}, "T")
+    assert "in the one case tried" in html and "✗" in html
+    summary = str(verdicts._summary(judged_once))
+    assert re.findall(r">(\d+)<", summary) == ["2", "0", "1", "1"]  # beliefs, hold, only if, not
+
+
 def test_a_verdict_is_said_once_where_all_versions_agree() -> None:
     beliefs = verdicts.beliefs([judged(PRINTS), judged(PRINTS, torch="2.11.0")])
     html = verdicts.table(beliefs, {PRINTS[0]: "#there"}, "T")
@@ -132,6 +141,8 @@ def test_each_belief_was_judged_on_other_versions_by_this_very_snippet(
     run = status.run()
     assert environment == f"cpu-torch{'.'.join(run.provenance.torch.split('.')[:2])}"
     assert not run.provenance.gpu and verdicts.beliefs([run])
+    alone = [b.text for b in verdicts.beliefs([run]) if verdicts.OF_ONE_CASE in str(b.verdicts)]
+    assert not alone, "try it in a case that should refute the verdict, and in real code"
 
 
 def test_threads_are_twenty_public_ones_each_with_a_page() -> None:

@@ -23,6 +23,9 @@ from tclab.render.escape import NOTHING, Html, esc, join, markup, tag
 TABLE = "verdicts"
 COLUMNS = ("belief", "verdict", "seen", "on")
 
+#: How a verdict ends that one case alone gave.
+OF_ONE_CASE = ", in the one case tried"
+
 _ATTRIBUTES = re.compile(r" +\{.*\}$")
 
 
@@ -160,7 +163,7 @@ _SIGNS = {"holds": "✓", "does not hold": "✗"}
 
 
 def _marked(verdict: str, where: str) -> Html:
-    sign = _SIGNS.get(verdict, "◐")
+    sign = _SIGNS.get(verdict.removesuffix(OF_ONE_CASE), "◐")
     kind = {"✓": "yes", "✗": "no"}.get(sign, "partly")
     mark = tag("span", esc(sign), class_=f"tclab-sign tclab-{kind}", aria_hidden="true")
     place = tag("small", esc(where)) if where else NOTHING
@@ -184,7 +187,8 @@ def _summary(judged: Sequence[Belief]) -> Html:
     """How many beliefs there are, how many hold where, and how many verdicts differ."""
     rows = []
     for place in places(judged):
-        verdicts = [b.verdicts[place] for b in judged if place in b.verdicts]
+        judged_there = (b.verdicts[place] for b in judged if place in b.verdicts)
+        verdicts = [verdict.removesuffix(OF_ONE_CASE) for verdict in judged_there]
         holds, lost = verdicts.count("holds"), verdicts.count("does not hold")
         only = len(verdicts) - holds - lost
         rows.append([parts.prose(place), *map(esc, (len(verdicts), holds, only, lost))])
