@@ -33,7 +33,8 @@ def is_whole(path: Path) -> bool:
         return False
     (table,) = struct.unpack_from("<Q", header, _TABLE)
     size, number = struct.unpack_from("<HH", header, _ENTRIES)
-    return table > 0 and table + size * number <= path.stat().st_size
+    end = int(table + size * number)
+    return table > 0 and end <= path.stat().st_size
 
 
 def _is_open(path: Path) -> bool:
