@@ -21,7 +21,7 @@ _FRAGMENT = re.compile(r"^#\s+%(\w+) : .*?= call_\w+\[")
 _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
 #         # [Provenance debug handles] triton_per_fused_relu_sum_0:2
 _HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
-# triton_poi_fused_add_relu_3
+# triton_per_fused_relu_sum_0
 _NUMBER = re.compile(r"_\d+$")
 _EXTERN = ("extern_kernels.", "torch.ops.")
 _PLUMBING = ("torch.ops.inductor.",)
