@@ -65,6 +65,14 @@ def test_bare_text_is_held_as_it_is():
     assert "a < b" not in page and "c</pre>" not in page
 
 
+#: Opens every fold of the guards, those that come with an opened one too, until so many rows came.
+OPENED_ROWS = """count => {
+    const guards = document.querySelector("section:has(> #guards)");
+    for (const fold of guards.querySelectorAll("details:not([open])")) fold.open = true;
+    return guards.querySelectorAll("tbody tr").length >= count;
+}"""
+
+
 @pytest.mark.browser
 def test_a_stage_and_the_guards_are_there_when_opened(tab, tmp_path, broken, large):
     path = tmp_path / "report.html"
@@ -78,7 +86,5 @@ def test_a_stage_and_the_guards_are_there_when_opened(tab, tmp_path, broken, lar
     lines = opened.locator("#chain0-dynamo t-l").all_text_contents()
     code = next(pane.code for pane in broken.chains[0].panes if pane.stage == "dynamo")
     assert len(lines) == len(code.rstrip("\n").split("\n"))
-    for fold in opened.locator("section:has(> #guards) details > summary").all():
-        fold.evaluate("(summary) => { summary.parentElement.open = true; }")
+    opened.wait_for_function(OPENED_ROWS, arg=len(next(filter(None, broken.guards))))
     rows = opened.locator("section:has(> #guards) tbody tr")
-    rows.nth(len(next(filter(None, broken.guards))) - 1).wait_for(state="attached")

@@ -125,7 +125,7 @@ print("not asked")
 
 def test_what_answers_a_prediction_is_folded_until_one_has_been_made(project, tmp_path):
     page = html(project(PREDICTED), tmp_path)
-    folds = re.findall("<summary>Predict, then open.*?</details>", page, re.DOTALL)
+    folds = re.findall("<summary[^>]*>Predict, then open.*?</details>", page, re.DOTALL)
     assert page.count("Predict, then open") == len(folds) == 2
     first, second = folds
     assert "the answer is 42" in first and "It is the answer" in first and "its reason" in first
