@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.chromium import at_rest
+from tests.site.test_site import UNFOLD
 
 pytestmark = pytest.mark.browser
 
@@ -166,10 +167,6 @@ def test_settings_that_matter_come_first(tab: Any, address: str) -> None:
 
 
 SORTED = "names => [...names].sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))"
-
-
-#: Long tables start folded.
-UNFOLD = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
 
 
 def test_a_long_table_is_sorted_by_a_heading(tab: Any, address: str) -> None:

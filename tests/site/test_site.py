@@ -151,6 +151,9 @@ NO_CONTROLS = """() => {
 }"""
 
 
+#: Long outputs start folded.
+UNFOLD = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+
 #: All texts of an element, each for itself.
 TEXTS = """element => {
     const texts = [], walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
@@ -219,7 +222,7 @@ def test_dark_mode_toggles_and_follows_the_system(tab, address: str) -> None:
 def test_a_node_of_a_drawn_graph_jumps_to_its_source_line(tab, address: str) -> None:
     opened = tab()
     opened.goto(f"{address}/pipeline/dynamo.html", wait_until="load")
-    opened.evaluate("document.querySelectorAll('details').forEach((fold) => { fold.open = true; })")
+    opened.evaluate(UNFOLD)
     node = opened.locator("svg a[href*='-L'], svg a[*|href*='-L']").locator("visible=true").first
     target = node.evaluate("a => a.getAttribute('href') || a.getAttribute('xlink:href')")
     node.click()

@@ -39,14 +39,15 @@ def triton_per_fused_relu_sum_0(in_ptr0, out_ptr0, xnumel, r0_numel, XBLOCK : tl
 
 
 def kernel(source: str = SOURCE, **other: object) -> KernelIdentity:
+    body, launch = triton_body.read(source)
     made = KernelIdentity(
         operators=("aten.relu", "aten.sum"),
         category="persistent_reduction",
         direction="forward",
         language="python",
         text=str(hash(source)),
-        body=triton_body.body(source),
-        launch=triton_body.launch(source),
+        body=body,
+        launch=launch,
         configuration="XBLOCK=8, num_warps=2, num_stages=1",
         loads=1,
         stores=1,

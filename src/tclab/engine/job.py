@@ -45,7 +45,7 @@ class Job:
     lock: Lock | None = None
     number: int = 0
     folder: Path = field(default_factory=Path)
-    cache: Path = field(default_factory=Path)  # what its compilers write into
+    cache: Path = field(default_factory=Path)  # what runs share; one that runs alone has its own
     began: int = 0  # ns since the epoch
     source_key: str = ""  # of the files as they were then
     sources: tuple[Source, ...] = ()
@@ -98,7 +98,7 @@ class Job:
         """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
         own: dict[str, str | None] = dict(variables.job_variables(self.folder))
         alone = self.snippet.alone
-        self.cache = self.folder / "cache" if alone else cache
+        self.cache = cache
         own |= self._own_cache(cache) if alone else variables.cache_folders(cache)
         return {
             "job": self.number,

@@ -30,6 +30,9 @@ class BreakIdentity:
     line: str
     skipped: bool = False
 
+    def __str__(self) -> str:
+        return f"{self.what} at {self.line} in {self.file}"
+
 
 @kind("recompile-identity")
 @dataclass(frozen=True)
@@ -40,6 +43,9 @@ class RecompileIdentity:
     function: str
     file: str
     guards: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(self.guards)
 
 
 @kind("graph-counts")

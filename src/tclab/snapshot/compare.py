@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tclab.model import KernelIdentity, Snapshot
@@ -75,14 +75,14 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
         rewritings.update(names)
         kernels += _kernel_changes(old, new, level)
     changes = [
-        *_sets("graph breaks", before.breaks, after.breaks, str_of_break),
-        *_sets("recompiles", before.recompiles, after.recompiles, lambda r: "; ".join(r.guards)),
+        *_sets("graph breaks", before.breaks, after.breaks),
+        *_sets("recompiles", before.recompiles, after.recompiles),
         *_graphs(before, after),
         *kernels,
         *_counts("library calls", before.library_calls, after.library_calls),
         *_number("guards", "guards", before.guards, after.guards),
         *_number("guards", "guards in Python", before.python_guards, after.python_guards),
-        *_sets("CUDA graphs", before.skipped_graphs, after.skipped_graphs, str),
+        *_sets("CUDA graphs", before.skipped_graphs, after.skipped_graphs),
         *_number("memory", "planned bytes", before.planned_bytes, after.planned_bytes),
     ]
     return Comparison(tuple(changes), dict(levels), dict(rewritings))
@@ -168,17 +168,9 @@ def _alone(old: KernelIdentity | None, new: KernelIdentity | None) -> Change:
 # ----------------------------------------------------------------------------- the rest
 
 
-def str_of_break(each: object) -> str:
-    """A break as a line."""
-    what, file, line = (getattr(each, name) for name in ("what", "file", "line"))
-    return f"{what} at {line} in {file}"
-
-
-def _sets(
-    part: str, before: Iterable[object], after: Iterable[object], text: Callable[..., str]
-) -> Iterator[Change]:
-    """What one side has more often than the other."""
-    olds, news = (Counter(map(text, side)) for side in (before, after))
+def _sets(part: str, before: Iterable[object], after: Iterable[object]) -> Iterator[Change]:
+    """What one side has more often than the other, each as its text."""
+    olds, news = (Counter(map(str, side)) for side in (before, after))
     for each in (olds - news).elements():
         yield Change(part, each, each, "", worse=False)
     for each in (news - olds).elements():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class _Older(ast.NodeTransformer):
         return node
 
 
+@cache  # asked of each kernel, to find its like and to compare it
 def older(body: str) -> tuple[str, tuple[str, ...]]:
     """A Triton kernel's body in the oldest form known, and the rewritings that were undone."""
     tree = _Older()

@@ -119,9 +119,10 @@ def _kernel(kernel: Kernel, unit: Unit) -> KernelIdentity:
 def _triton(source: str) -> dict[str, Any]:
     """Of a source that is no plain Triton, the source itself."""
     try:
-        return {"body": triton_body.body(source), "launch": triton_body.launch(source)}
+        body, launch = triton_body.read(source)
     except (SyntaxError, ValueError):
         return {"body": source}
+    return {"body": body, "launch": launch}
 
 
 def _number(written: Mapping[str, str], name: str) -> int:

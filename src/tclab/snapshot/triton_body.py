@@ -19,10 +19,13 @@ _LAUNCH = ("size_hints", "reduction_hint", "num_stages", "num_warps")
 _META = ("mutated_arg_names", "no_x_dim", "atomic_add_found", "optimize_mem")
 
 
-def body(source: str) -> str:
-    """The function of a kernel's source, normalised. ValueError where there is none."""
+def read(source: str) -> tuple[str, dict[str, str]]:
+    """The function of a kernel's source, normalised; and what is said beside it that changes what
+    runs, name → text. ValueError or SyntaxError where there is none.
+    """
     function = _function(source)
     names = dict(_renamed(function))
+    beside = _launch(function, names)
     for node in ast.walk(function):
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
@@ -30,21 +33,19 @@ def body(source: str) -> str:
             node.arg = names.get(node.arg, node.arg)
             node.annotation = None
     function.name, function.decorator_list = "kernel", []
-    return ast.unparse(function)
+    return ast.unparse(function), beside
 
 
-def launch(source: str) -> dict[str, str]:
-    """What is said beside the function that changes what runs: name → text."""
-    function = _function(source)
-    names = dict(_renamed(function))
-    said: dict[str, str] = {}
+def _launch(function: ast.FunctionDef, names: Mapping[str, str]) -> dict[str, str]:
+    """What the decorators say; `names` are those of the body."""
+    launch: dict[str, str] = {}
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call):
             given = {word.arg: word.value for word in decorator.keywords if word.arg}
-            said |= {name: ast.unparse(given[name]) for name in _LAUNCH if name in given}
-            said |= _meta(given.get("inductor_meta"), names)
-            said |= _divisible(given.get("triton_meta"))
-    return said
+            launch |= {name: ast.unparse(given[name]) for name in _LAUNCH if name in given}
+            launch |= _meta(given.get("inductor_meta"), names)
+            launch |= _divisible(given.get("triton_meta"))
+    return launch
 
 
 def _function(source: str) -> ast.FunctionDef:
@@ -101,11 +102,11 @@ def _names(node: ast.AST) -> Iterator[str]:
 def _meta(node: ast.expr | None, names: Mapping[str, str]) -> dict[str, str]:
     """Of ``inductor_meta``: an argument that is written to is named as the body names it."""
     data = _dictionary(node)
-    said = {name: ast.unparse(data[name]) for name in _META if name in data}
+    meta = {name: ast.unparse(data[name]) for name in _META if name in data}
     if mutated := data.get("mutated_arg_names"):
         written = [names.get(name, name) for name in ast.literal_eval(mutated)]
-        said["mutated_arg_names"] = ", ".join(sorted(written))
-    return {name: text for name, text in said.items() if text not in {"", "[]", "None", "False"}}
+        meta["mutated_arg_names"] = ", ".join(sorted(written))
+    return {name: text for name, text in meta.items() if text not in {"", "[]", "None", "False"}}
 
 
 def _divisible(node: ast.expr | None) -> dict[str, str]:

@@ -16,10 +16,13 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tclab.store import checksums
 from tclab.verify.results import environment
+
+if TYPE_CHECKING:
+    from tclab.capturing.torch_private.padding import Timing
 
 # (torch.Size([8, 64]), (64, 1), torch.float32)
 _SIZE, _DTYPE = re.compile(r"torch\.Size\((\[.*?\])\)"), re.compile(r"torch\.(\w+)")
@@ -28,8 +31,6 @@ _OPERATOR = re.compile(r"<OpOverloadPacket\(op='aten\.(\w+)'\)>")
 
 #: Shape, strides and type of a tensor.
 Layout = tuple[list[int], tuple[int, ...], str]
-#: Milliseconds unpadded and padded.
-Timing = tuple[float, float]
 
 
 @dataclass(frozen=True)
