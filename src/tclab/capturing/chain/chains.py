@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 
 from tclab.capturing.chain.facts import facts
 from tclab.capturing.chain.graphs import bytecode_panes, graph_pane, python_panes
@@ -21,8 +20,6 @@ from tclab.capturing.read.units import Unit
 from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.capturing.trace.events import Trace
 from tclab.model import STAGES, Chain, Graph, Kernel, Listing, links
-
-_MOST_ASSEMBLED = 40  # C++ kernels of a graph: each takes the compiler a second
 
 #: Stage → the graphs of it that the capture shows, in order.
 Graphs = Mapping[str, Sequence[Graph]]
@@ -135,8 +132,7 @@ def _kernel_panes(
 
 def _assemblies(unit: Unit, captured: _Captured) -> dict[str, Assembly]:
     """The instructions of each C++ kernel, as far as they can be had, by name."""
-    short = size_limit.within(unit.output.cpp_sources(), captured.most_lines)
-    sources = dict(islice(short.items(), _MOST_ASSEMBLED))
+    sources = size_limit.assembled(unit.output.cpp_sources(), captured.most_lines)
     new = [each for each in dict.fromkeys(sources.values()) if each not in captured.assembled]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         made = pool.map(partial(cpp.assemble, commands=captured.commands), new)
