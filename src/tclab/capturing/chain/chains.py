@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import islice
 
 from tclab.capturing.chain.facts import facts
 from tclab.capturing.chain.graphs import bytecode_panes, graph_pane, python_panes
@@ -20,8 +19,6 @@ from tclab.capturing.read.units import Unit
 from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.capturing.trace.events import Trace
 from tclab.model import STAGES, Chain, Graph, Kernel, Listing, links
-
-_MOST_ASSEMBLED = 40  # C++ kernels of a graph: each takes the compiler a second
 
 #: Stage → the graphs of it that the capture shows, in order.
 Graphs = Mapping[str, Sequence[Graph]]
@@ -133,8 +130,7 @@ def _kernel_panes(
 def _assemblies(unit: Unit, captured: _Captured) -> dict[str, Assembly]:
     """The instructions of each C++ kernel, as far as they can be had, by name."""
     commands = captured.commands
-    short = size_limit.within(unit.output.cpp_sources(), captured.most_lines)
-    sources = dict(islice(short.items(), _MOST_ASSEMBLED))
+    sources = size_limit.assembled(unit.output.cpp_sources(), captured.most_lines)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         waiting = {
             name: pool.submit(cpp.assemble, source, commands) for name, source in sources.items()
