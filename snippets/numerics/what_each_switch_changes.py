@@ -111,6 +111,10 @@ assert error(torch.tensor([3.0, 9.0]), torch.tensor([3.0, 4.0])) == 1  # √(5²
 assert all(none[cause] > 0 for cause in ("order", "roundings", "algorithm", "random"))
 # claim: no-multiply-add-on-a-cpu
 assert none["multiply-add"] == 0
+at_once = torch.addcmul(c, a, b)
+# claim: eager-fuses-what-is-one-operation
+assert differ(at_once, a * b + c) > 0.1
+assert torch.equal(compiled(torch.addcmul)(c, a, b), a * b + c)
 # claim: they-change-nothing-else
 assert all(same_bits("emulate_precision_casts", cause) for cause in CAUSES if cause != "roundings")
 # claim: the-fallback-restores-the-random-numbers
