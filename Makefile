@@ -86,10 +86,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 CAPTURING := src/tclab/capturing
 READERS := $(CAPTURING)/read/*,$(CAPTURING)/machine_code/*,$(CAPTURING)/chain/*
 
+# What shows that the commands, notebooks and drawings work with other versions of their packages.
+MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_page.py tests/explain/test_report.py
+
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test coverage lint check record names bench bench-clone readme-picture list clean distclean
+.PHONY: help site serve test coverage lint check dist minima record names bench bench-clone readme-picture list \
+  clean distclean
 
 help: ## this text
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -131,6 +135,24 @@ check: $(INSTALLED) ## lint, types, strict build, tests: what CI runs
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint site
 	@$(MAKE) --no-print-directory test
 
+# The oldest packages that the extras allow, beside the same PyTorch.
+minima: $(INSTALLED) ## the tests of the commands with the lowest versions of what they need
+	$(BIN)/python -m venv --clear .venv-minima
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > "$$(.venv-minima/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
+	$(BIN)/python -m pip --python .venv-minima/bin/python install --quiet --ignore-installed \
+	  --constraint .ci/minima.txt --editable '.[labs]'
+	.venv-minima/bin/python -m pytest -q $(MINIMA)
+
+# In a venv of its own: what uploads need is no part of a site or a test.
+dist: ## the wheel and the sdist in dist/, built once and checked
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --upgrade pip
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --group dist
+	rm -rf dist && .venv-dist/bin/python -m hatchling build -d dist
+	.venv-dist/bin/python -m twine check --strict dist/*
+	@ls -l dist
+
 list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 	$(BIN)/tclab list
 
@@ -157,7 +179,7 @@ clean: ## remove sites, stores and caches; keep the venvs and the records
 	find src tests snippets benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove the venvs, too
-	rm -rf .venv .venv-torch* .venv-bench .venv*.lock
+	rm -rf .venv .venv-torch* .venv-bench .venv-dist .venv-minima .venv*.lock
 
 # ------------------------------------------------------------------------- installation
 
@@ -180,8 +202,10 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	echo "Installing torch $(TORCH), Triton $(TRITON) and the site's tools into $(VENV)/"; \
 	$(PYTHON) -m venv $(VENV) || { \
 	  echo "next: install the venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }; \
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --upgrade pip; \
+	$(BIN)/python -m pip uninstall --quiet --yes tclab 2> /dev/null; \
 	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt $(PIP_TORCH_ARGS) torch==$(TORCH); \
 	if [ "$$(uname -s)" = Linux ]; then \
 	  $(BIN)/python -m pip install --quiet triton==$(TRITON); fi; \
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[dev]'; \
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --group dev --editable '.[labs]'; \
 	touch $(INSTALLED)
