@@ -17,7 +17,7 @@ SHELL := /bin/bash
 # than a name; what is given as words of a command, where it would run or redirect a part of them.
 # Neither is expanded before that.
 NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS
-WORDS := PYTHON SNIPPETS PIP_TORCH_ARGS PYTEST_ARGS BENCH
+WORDS := PYTHON VERSIONS SNIPPETS PIP_TORCH_ARGS PYTEST_ARGS BENCH
 define NEWLINE
 
 
@@ -45,6 +45,7 @@ PIP_TORCH_ARGS ?=
 
 DEFAULT_TORCH := 2.13.0
 TORCH ?= $(DEFAULT_TORCH)
+VERSIONS ?= $(DEFAULT_TORCH)
 
 # A CPU build of torch does not pull Triton in, and each torch works with one Triton.
 TRITON_2.11 := 3.6.0
@@ -92,7 +93,7 @@ MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test coverage lint check dist minima record names bench bench-clone readme-picture list \
+.PHONY: help site versions serve test coverage lint check dist minima record names bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -135,6 +136,14 @@ check: $(INSTALLED) ## lint, types, strict build, tests: what CI runs
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint site
 	@$(MAKE) --no-print-directory test
 
+# A site that is there already is taken as it is; one that is missing is built for its place in the tree.
+versions: $(INSTALLED) ## sites of several PyTorches as one: make versions VERSIONS="2.13.0 2.15.0"
+	@for one in $(VERSIONS); do \
+	  [ -f "$$(printf %s site-torch$$one | sed 's/^site-torch$(DEFAULT_TORCH)$$/site/')/index.html" ] || \
+	    $(MAKE) --no-print-directory site TORCH=$$one SITE_URL="$(if $(SITE_URL),$(SITE_URL:/=)/$$one/)"; done
+	$(BIN)/python -m tclab.page.hosted versions --url "$(SITE_URL)" \
+	  $(foreach one,$(VERSIONS),$(one)=$(if $(filter $(DEFAULT_TORCH),$(one)),site,site-torch$(one)))
+
 # The oldest packages that the extras allow, beside the same PyTorch.
 minima: $(INSTALLED) ## the tests of the commands with the lowest versions of what they need
 	$(BIN)/python -m venv --clear .venv-minima
@@ -174,7 +183,7 @@ readme-picture: $(INSTALLED) ## the picture of README.md anew, from the built si
 	$(BIN)/python -m benchmarks.readme_picture $(SITE)
 
 clean: ## remove sites, stores and caches; keep the venvs and the records
-	rm -rf site site-torch* .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work
+	rm -rf site site-torch* versions versions.new .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work
 	rm -f .coverage .coverage.*
 	find src tests snippets benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
