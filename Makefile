@@ -192,7 +192,7 @@ newest: $(INSTALLED) ## a PyTorch newer than those that the reference lists, and
 
 # Its Triton may not be known yet: then that of the newest one that is.
 news: $(INSTALLED) ## what another PyTorch makes false, adds, drops and moves: make news TORCH=2.16.0
-	$(BIN)/python -m tclab.capturing.torch_private.check > $(VENV)/moved.txt
+	$(BIN)/python -m tclab.capturing.torch_private > $(VENV)/moved.txt
 	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.page.reference.news --moved $(VENV)/moved.txt > news.md
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)

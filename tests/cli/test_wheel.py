@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -128,7 +127,7 @@ class Environment:
 
     def lay_beside(self) -> None:
         """Let it see the packages that these tests run with."""
-        beside = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+        beside = [path for path in sys.path if path.endswith("-packages")]
         (self.packages / "beside.pth").write_text("\n".join(beside))
 
     def tclab(self, cwd: Path, *words: str, **env: str) -> subprocess.CompletedProcess[str]:

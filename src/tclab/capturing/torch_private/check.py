@@ -84,7 +84,3 @@ def _has_log(name: str) -> bool:
 
     importlib.import_module(compiler.LOGS[name].rpartition(".")[0])
     return name in log_registry.artifact_names
-
-
-if __name__ == "__main__":
-    print("\n".join([*check(), *check_targets()]))

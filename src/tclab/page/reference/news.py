@@ -3,8 +3,8 @@ and dropped, private names that moved.
 
     python -m tclab.page.reference.news [--against 2.13] [--moved FILE]
 
-It runs what is stale, as a build does. FILE has what `python -m
-tclab.capturing.torch_private.check` printed.
+It runs what is stale, as a build does. FILE has what `python -m tclab.capturing.torch_private`
+printed.
 """
 
 from __future__ import annotations
