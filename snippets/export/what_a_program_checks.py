@@ -27,6 +27,11 @@ class Pointwise(torch.nn.Module):
         return torch.relu(x + 1) * 2
 
 
+class ScalesOneRow(torch.nn.Module):
+    def forward(self, x):
+        return x * 100 if x.shape[0] == 1 else x / x.shape[0]
+
+
 def answer(call, x, module):
     """Whether the call is right, or the name of its error."""
     try:
@@ -81,6 +86,13 @@ assert answers["7 rows"] == ["right"] * 3
 assert answers["65 rows"][0].endswith("Error")
 # claim: the-package-does-not-look
 assert answers["65 rows"][1] == "right"
+one_row = torch.export.Dim("rows", min=1, max=64)
+scales = torch.export.export(
+    ScalesOneRow(), (torch.ones(4, 8),), dynamic_shapes={"x": {0: one_row}}
+)
+# claim: one-row-is-not-traced-by-itself
+assert answer(scales.module(), INPUTS["1 row"], ScalesOneRow()) == "wrong"
+assert answer(scales.module(), INPUTS["7 rows"], ScalesOneRow()) == "right"
 # claim: strides-are-handled
 assert answers["transposed"][:2] == ["right", "right"]
 # claim: what-an-operator-cannot-take-is-an-error

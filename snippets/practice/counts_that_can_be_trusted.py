@@ -29,6 +29,11 @@ def given_up(x):
     return x
 
 
+def keeps_an_output(x):
+    output = x.sin()
+    return output.cos()
+
+
 def by_a_backend(fn, x):
     """(graphs, operations) that reach a backend."""
     sizes = []
@@ -43,7 +48,7 @@ def by_a_backend(fn, x):
 
 
 x, rows, explained = torch.ones(8, requires_grad=True), {}, {}
-for fn in (functions, methods, tensor_if, given_up):
+for fn in (functions, methods, tensor_if, given_up, keeps_an_output):
     judged = by_a_backend(fn, x)
     c = tclab.capture(fn, backend="aot_eager", backward=True)(x)
     captured = len(c.graphs), sum(map(len, c.graphs)), len(c.breaks), len(c.backward)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tclab.capturing.machine_code import size_limit
 from tclab.cli import command
 from tclab.explain import ExplainRequest, explain_named, options
 from tclab.render.report import document, words
@@ -39,6 +40,24 @@ def test_of_a_long_cpp_kernel_too(long_kernel):
     report = explain_named(ExplainRequest.parse("m.py:f", inputs=["f32[64,64]"]))
     assert "cpp" in stages(report) and "asm" not in stages(report)
     assert len(report.left_out) == 1
+
+
+TWO = """def f(x):
+    return (x.sin().sum(0) @ x).relu()
+"""
+
+
+def test_cpp_kernels_after_the_first_ones_are_named(write, monkeypatch):
+    monkeypatch.setattr(size_limit, "MOST_CPP_KERNELS", 1)
+    write("m.py", TWO)
+    report = explain_named(ExplainRequest.parse("m.py:f", inputs=["f32[64,64]"]))
+    stage = [pane.stage for chain in report.chains for pane in chain.panes]
+    assert (stage.count("cpp"), stage.count("asm")) == (2, 1) and not report.complete
+    (gap,) = report.left_out
+    assert gap.place.startswith("kernel cpp_") and "more than 1 C++ kernels" in gap.cause
+    every = explain_named(ExplainRequest.parse("m.py:f", inputs=["f32[64,64]"], long_kernels=True))
+    stage = [pane.stage for chain in every.chains for pane in chain.panes]
+    assert (stage.count("cpp"), stage.count("asm")) == (2, 2) and every.complete
 
 
 def test_they_are_taken_down_when_asked_for(long_kernel):

@@ -122,13 +122,33 @@ def test_a_class_is_made_and_differentiated(skipped):
     assert all({"joint", "forward", "backward"} <= of for of in stages)
 
 
+OPEN = """\
+import torch
+
+
+def f(x, y):
+    return x.sin(), y.cos()
+
+
+def example_inputs():
+    return [(torch.ones(2, 4), torch.ones(3)), (torch.ones(5, 6), torch.ones(3))]
+"""
+
+
+def test_a_size_of_which_everything_varies_is_not_called_specialised(write):
+    write("varies.py", OPEN)
+    report = explain_named(ExplainRequest.parse("varies.py:f"))
+    found = [(line, text) for line, label, text in notes(report, "f") if label == "specialised"]
+    assert found == [(5, "y has size [3]")]
+
+
 # --------------------------------------------------------------------------- JSON
 
 
 def test_json_says_the_same_as_the_report(broken, skipped):
     for report in (broken, skipped):
         text = report.to_json()
-        assert json.loads(text)["format"] == "tclab explain 4"
+        assert json.loads(text)["format"] == "tclab explain 5"
         assert Report.from_json(text) == report
     with pytest.raises(ValueError, match="not a report"):
         Report.from_json("{}")

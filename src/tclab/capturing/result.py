@@ -208,20 +208,16 @@ class Capture:
 
     def _compile_units(self) -> None:
         launched = {e.payload.strip(): e.data for e in self.trace.named(names.LAUNCHED)}
-        gpu = torch.cuda.get_device_name() if launched else ""
+        compiler = triton.Compiler(torch.cuda.get_device_name() if launched else "")
         for unit in self.units:
-            unit.compiled = triton.as_launched(self._short_triton(unit), launched, gpu)
+            unit.compiled = compiler.as_launched(self._short_triton(unit), launched)
 
     def _short_triton(self, unit: Unit) -> dict[str, str]:
         return size_limit.within(unit.output.triton_sources(), self.most_lines)
 
-    @property
-    def long_kernels(self) -> dict[str, int]:
-        """Kernels that have more lines than `most_lines`: name → lines."""
-        sources: dict[str, str] = {}
-        for unit in self.units:
-            sources |= unit.output.triton_sources() | unit.output.cpp_sources()
-        return size_limit.above(sources, self.most_lines)
+    def left_out(self) -> dict[str, str]:
+        """Kernels that are not taken down to instructions, being long or late: name → why."""
+        return dict(size_limit.left_out(self.units, self.most_lines))
 
     def compile_candidates(self) -> Candidates:
         """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""

@@ -83,8 +83,9 @@ def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
             facts[key][fact] = None
     for key, every in facts.items():
         several = [fact for fact in every if not any(_covers(other, fact) for other in every)]
-        text, fix = _few(several), fixes.fixed(several)
-        yield places[key], LineNote(key[1], "specialised", text, fix)
+        if fixed := [fact for fact in several if not _leaves_open(fact)]:
+            text, fix = _few(fixed), fixes.fixed(fixed)
+            yield places[key], LineNote(key[1], "specialised", text, fix)
 
 
 # y has size [any, 64]
@@ -98,6 +99,12 @@ def _covers(general: str, special: str) -> bool:
         return False
     sizes = list(zip_longest(one[2].split(", "), two[2].split(", ")))
     return all(left in ("any", right) for left, right in sizes)
+
+
+def _leaves_open(fact: str) -> bool:
+    """Whether it is a size of which everything may vary."""
+    size = _SIZE.fullmatch(fact)
+    return size is not None and set(size[2].split(", ")) == {"any"}
 
 
 def starts(capture: Capture) -> dict[str, SourceLine]:

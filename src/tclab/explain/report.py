@@ -88,11 +88,10 @@ def _counts(capture: Capture, calls: int) -> Counts:
 
 
 def _left_out(capture: Capture) -> Iterator[Gap]:
-    """Each kernel that is too long to be taken down to instructions."""
-    step = "add --long-kernels for its instructions, too: that can take minutes"
-    cause = "its instructions are left out, because it has {lines:,} lines, more than {most:,}"
-    for name, lines in capture.long_kernels.items():
-        yield Gap(f"kernel {name}", cause.format(lines=lines, most=capture.most_lines), step)
+    """The kernels, too long or too many, that are not taken down to instructions."""
+    step = "add --long-kernels for all instructions: that can take minutes"
+    for name, cause in capture.left_out().items():
+        yield Gap(f"kernel {name}", cause, step)
 
 
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:

@@ -50,7 +50,18 @@ def conditional(x, y):
     return torch.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (y,))
 
 
-CASES = [Net(), arithmetic, in_place, views, under_no_grad, conditional]
+def an_output(x, y):
+    output = x.sin() * y
+    return output.cos()
+
+
+def several_outputs(x, y):
+    output = x.sin()
+    output_1 = output * y
+    return output_1.cos() + output
+
+
+CASES = [Net(), arithmetic, in_place, views, under_no_grad, conditional, an_output, several_outputs]
 
 
 def compiled_graphs(fn, dynamic=False) -> list[tuple[str, torch.fx.GraphModule, str]]:

@@ -1,12 +1,18 @@
-"""Which kernels are too long to be taken down to instructions unless that is asked for.
+"""Which kernels are taken down to instructions unless all of them are asked for.
 
 A line of a kernel becomes a hundred instructions where it calls a function such as a sine, in each
-of five stages; Triton and the assembler take minutes for a kernel of thousands of lines.
+of five stages; Triton and the assembler take minutes for a kernel of thousands of lines. Each C++
+kernel takes the compiler a second.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+
+from tclab.capturing.read.units import Unit
+
+MOST_CPP_KERNELS = 40  # of a graph
 
 
 def lines(source: str) -> int:
@@ -19,7 +25,32 @@ def within(sources: Mapping[str, str], most: int | None) -> dict[str, str]:
     return {name: code for name, code in sources.items() if most is None or lines(code) <= most}
 
 
-def above(sources: Mapping[str, str], most: int | None) -> dict[str, int]:
-    """The other kernels: name → lines."""
+def assembled(sources: Mapping[str, str], most: int | None) -> dict[str, str]:
+    """Of a graph's C++ kernels the first that are `within` the limit; all of them without one."""
+    return dict(islice(within(sources, most).items(), None if most is None else MOST_CPP_KERNELS))
+
+
+def left_out(units: Iterable[Unit], most: int | None) -> Iterator[tuple[str, str]]:
+    """Kernels that are not taken down to instructions, and why; of those that follow the last
+    that is, the first.
+    """
+    for unit in units:
+        yield from _long(unit.output.triton_sources() | unit.output.cpp_sources(), most)
+        yield from _late(unit.output.cpp_sources(), most)
+
+
+def _long(sources: Mapping[str, str], most: int | None) -> Iterator[tuple[str, str]]:
     short = within(sources, most)
-    return {name: lines(code) for name, code in sources.items() if name not in short}
+    cause = "its instructions are left out, because it has {:,} lines, more than {:,}"
+    for name, code in sources.items():
+        if name not in short:
+            yield name, cause.format(lines(code), most)
+
+
+def _late(sources: Mapping[str, str], most: int | None) -> Iterator[tuple[str, str]]:
+    first = assembled(sources, most)
+    late = [name for name in within(sources, most) if name not in first]
+    more = f", and those of {len(late) - 1} after it" if late[1:] else ""
+    for name in late[:1]:
+        cause = f"because its graph has more than {len(first)} C++ kernels"
+        yield name, f"its instructions are left out{more}, {cause}"

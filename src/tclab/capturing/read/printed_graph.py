@@ -12,6 +12,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 
 from tclab.model import Node, SourceLine, source_lines
 from tclab.scrub import scrub
@@ -185,7 +186,7 @@ class _Reader:
         if _root(call.func) == "self":
             return "call_module", _dotted(call.func).removeprefix("self."), operands
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if owner is not None and _root(owner) in self.nodes | self.pending:
+        if owner is not None and (_root(owner) in self.nodes or _root(owner) in self.pending):
             assert isinstance(call.func, ast.Attribute)
             return "call_method", call.func.attr, [owner, *operands]
         return "call_function", _dotted(call.func), operands
@@ -214,7 +215,8 @@ class _Reader:
     def _output(self, at: ast.Return, value: ast.expr) -> None:
         self._leftover()
         inputs = tuple(n for n in _names([value]) if n in self.nodes)  # arguments included
-        self._keep(Node("output", "output", "output", ast.unparse(value), inputs), at.lineno)
+        name = next(name for name in _numbered("output") if name not in self.nodes)
+        self._keep(Node(name, "output", "output", ast.unparse(value), inputs), at.lineno)
 
     def _keep(self, node: Node, line: int) -> None:
         self.nodes[node.name] = node
@@ -225,6 +227,12 @@ class _Reader:
         own = {n: a for n, a in self.pending.items() if n not in ("primals", "tangents")}
         self.pending.clear()
         self.nodes = own | self.nodes
+
+
+def _numbered(name: str) -> Iterator[str]:
+    """``output``, ``output_1``, …: as FX names what returns beside a user's variable `output`."""
+    yield name
+    yield from (f"{name}_{number}" for number in count(1))
 
 
 def _typed(node: Node, annotation: ast.expr | None) -> Node:

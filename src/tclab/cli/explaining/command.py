@@ -25,7 +25,7 @@ Exit status:
   1    it cannot be imported, called or compiled; no report was written
   2    the command line is wrong: an unknown name, target, input, mode or option
   3    the report lacks something: what the target refused, or stages, such as the instructions
-       of long kernels; it says which. Kernels shown both ways (see --assume) lack nothing
+       of long or many kernels; it says which. Kernels shown both ways (see --assume) lack nothing
   130  interrupted; no report was written
 """
 
@@ -63,7 +63,8 @@ Exit status:
 @click.option(
     "--long-kernels",
     is_flag=True,
-    help="Take kernels of over 1,000 lines down to instructions, too, which can take minutes.",
+    help="Take kernels of over 1,000 lines, and more than 40 C++ kernels of a graph, down to "
+    "instructions, too, which can take minutes.",
 )
 @click.option(
     "--show-values",

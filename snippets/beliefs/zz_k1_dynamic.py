@@ -1,0 +1,231 @@
+"""Beliefs about recompiles: sizes, numbers, lists, globals, and the limit."""
+# tclab: needs=cxx timeout=900
+
+import os
+
+import torch
+from _beliefs import Beliefs, count, transformer_layer
+from torch._dynamo import mark_dynamic, maybe_mark_dynamic
+from torch._dynamo.testing import CompileCounter, CompileCounterWithBackend
+
+beliefs, x, offset = Beliefs("What compiles again"), torch.ones(4), [1]
+FACTOR = 1
+
+
+@torch.no_grad()
+def compiles(fn, calls, backend="inductor", **options):
+    """Compiles in all of a sequence of calls; each must do as eager does."""
+    torch._dynamo.reset()
+    counter = CompileCounterWithBackend(backend)
+    compiled = torch.compile(fn, backend=counter, **options)
+    for args in calls:
+        torch.testing.assert_close(compiled(*args), fn(*args), rtol=1e-4, atol=1e-5)
+    return counter.frame_count
+
+
+def again(fn, calls, **options):
+    """Whether each call but the first compiled again."""
+    number = compiles(fn, calls, **options)
+    return number == len(calls), f"{count(number, 'compile')} for {count(len(calls), 'call')}"
+
+
+def rows(*sizes):
+    return [(torch.ones(size),) for size in sizes]
+
+
+layer = transformer_layer()
+texts = [(torch.ones(1, length, 16),) for length in (8, 16, 24)]
+
+
+def f(x):
+    return x.sin()
+
+
+def compares(x):
+    return x.sin() if x.shape[0] > 10 else x.cos()
+
+
+def marked(size, mark):
+    y = torch.ones(size)
+    mark(y, 0)
+    return [(y,), *rows(16, 24)]
+
+
+def one_compile(calls, **options):
+    number = compiles(f, calls, **options)
+    return number == 1, f"{count(number, 'compile')} for {count(len(calls), 'size')}"
+
+
+of_texts = compiles(layer, texts)
+with torch._dynamo.config.patch(assume_static_by_default=False):
+    not_assumed = one_compile(rows(8, 16, 24))
+
+
+
+
+
+
+
+
+
+
+
+# claim: static-first
+
+
+
+
+
+
+
+
+
+
+
+
+# claim: new-shapes-hit
+
+
+
+
+def stays(fn, calls):
+    number = compiles(fn, calls, dynamic=True)
+    return number == 1, count(number, "compile")
+
+
+dynamic = beliefs.judge(
+    "Under `dynamic=True` there is one compile for all sizes",
+    {
+        "it is elementwise, and all sizes are two or more": stays(f, rows(8, 16, 5000)),
+        "a transformer layer is called with three lengths": stays(layer, texts[:1]),
+        "Inductor makes a sum of more than 4,096": stays(torch.sum, rows(8, 5000)),
+        "one of them is 1": stays(f, rows(8, 1)),
+        "one of them is 0": stays(f, rows(8, 0)),
+        "the code compares the size": stays(compares, rows(8, 16)),
+    },
+)
+# claim: zero-one-and-comparisons-compile-again
+assert dynamic == "holds only if it is elementwise, and all sizes are two or more"
+
+
+def scale(x, k):
+    return x * k
+
+
+def scale_by_a_global(x):
+    return x * FACTOR
+
+
+class Scale(torch.nn.Module):
+    def forward(self, x):
+        return x * self.factor
+
+
+def repeat(x, times):
+    for _ in range(times):
+        x = x + 1
+    return x
+
+
+def assigned(names, name, numbers):
+    """A call after each assignment of a number."""
+    for number in numbers:
+        names[name] = number
+        yield (x,)
+
+
+def of_a_global(numbers):
+    return compiles(scale_by_a_global, assigned(globals(), "FACTOR", numbers), **traced)
+
+
+def of_an_attribute(numbers):
+    module = Scale()
+    return compiles(module, assigned(vars(module), "factor", numbers), **traced)
+
+
+def each(number):
+    return number == 6, f"{count(number, 'compile')} for 6 calls"
+
+
+traced, halves = {"backend": "eager"}, [k / 2 for k in range(3, 9)]  # Dynamo's part
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+
+# claim: an-argument-becomes-an-input
+
+
+
+# claim: counts-compile-each-time
+
+
+
+
+
+
+def reads(x):
+    return x + offset[0]
+
+
+def asks_the_environment(x):
+    return x + len(os.environ.get("TCLAB_OF_A_BELIEF", ""))
+
+
+def heeded(fn, change):
+    """Whether the change costs no compile, and how many compiles there were."""
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend=(counter := CompileCounter()))
+    compiled(x)
+    change()
+    compiled(x)
+    return counter.frame_count == 1, count(counter.frame_count, "compile")
+
+
+dropout = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout())
+
+
+
+
+
+
+
+
+
+
+# claim: contents-are-guarded
+
+
+
+def limited(new):
+    """After one compile too many, whether a call runs eager: no compiled code of it is entered."""
+    torch._dynamo.reset()
+    ran = []
+    backend = lambda graph, inputs: lambda *args: ran.append(1) or graph.forward(*args)
+    compiled = torch.compile(repeat, backend=backend)
+    limit = torch._dynamo.config.recompile_limit
+    for times in range(1, limit + 2):
+        compiled(x, times)
+    ran.clear()
+    compiled(x, limit + 2 if new else 1)
+    return not ran, "eager" if not ran else "compiled"
+
+
+
+
+
+
+# claim: old-keys-stay-compiled
+
