@@ -42,8 +42,8 @@ rows = {
     "as they come": served(lengths),
     "dynamic=True": served(lengths, dynamic=True),
     "padded to four, dynamic=False": served(few, dynamic=False),
-    "padded to four": served(few),
     "padded to the longest": served([LONGEST] * len(lengths)),
+    "padded to four": served(few),
 }
 exact = sum(lengths)
 tclab.show(
@@ -66,9 +66,9 @@ assert counts[1] == 2
 assert counts[2] == 1
 # claim: padding-needs-one-for-each-length
 assert counts[3] == len(set(few)) == 4
-# claim: by-default-padding-brings-a-symbol
-assert rows["padded to four"][0] == 2
 # claim: padding-to-the-longest-needs-one
-assert rows["padded to the longest"][0] == 1
+assert counts[4] == 1
+# claim: padding-alone-fixes-no-size
+assert counts[5] == counts[1] == 2 < len(set(few))
 # claim: padding-computes-more
 assert exact < rows["padded to four, dynamic=False"][1] < rows["padded to the longest"][1]

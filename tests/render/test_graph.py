@@ -201,6 +201,16 @@ def test_spans_stand_one_under_the_other_from_begin_to_end():
         replace(SPANS, series={"begin": (0, 1)})
 
 
+def test_lanes_have_a_row_for_each_label():
+    label = SPANS.x[0]
+    lanes = replace(SPANS, style="lanes", x=[label, label])
+    svg = chart.picture(lanes, OPTIONS)
+    bars = re.findall(r'<path d="M [\d.]+ ([\d.]+) [^"]*z\n?" clip-path', svg)
+    assert len(bars) == 2 and bars[0] == bars[1]
+    assert labels(svg).count(label) == 1
+    assert "tclab-legend" not in render.html(lanes, Options("s"))
+
+
 def test_a_charts_numbers_are_there_as_a_table():
     text = Page(render.html(CHART, Options("c"))).text
     for part in ("batch", "compiled", "graphs", "2.5", "–", "The data as a table"):

@@ -165,7 +165,8 @@ class Chart(Artifact):
     """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point).
 
     Of the style ``span`` there are two series: for each entry of `x` where it begins, and how
-    long it is. The spans stand one under the other, along an axis that `y_label` names.
+    long it is. The spans stand one under the other, along an axis that `y_label` names. Of the
+    style ``lanes`` those whose `x` is the same stand in one row.
 
     Of the style ``line``, `names` says what the points of each `x` are, and `links` which place of
     the site opens them: ``explorer/softmax.md``, ``explorer/roof.md#gather``; empty for neither.
@@ -175,7 +176,7 @@ class Chart(Artifact):
     series: Mapping[str, tuple[float | None, ...]] = field(default_factory=dict)
     x_label: str = ""
     y_label: str = ""
-    style: str = "line"  # line, bar or span
+    style: str = "line"  # line, bar, span or lanes
     log_x: bool = False
     log_y: bool = False
     caption: str = ""
@@ -187,7 +188,7 @@ class Chart(Artifact):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         series = {str(label): tuple(ys) for label, ys in self.series.items()}
         object.__setattr__(self, "series", series)
-        if self.style == "span" and len(series) != 2:
+        if self.style in ("span", "lanes") and len(series) != 2:
             raise ValueError(f"Chart {self.title!r}: spans are two series, not {len(series)}")
         for label, ys in series.items():
             if len(ys) != len(self.x):

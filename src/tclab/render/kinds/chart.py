@@ -26,7 +26,8 @@ _SIZE = (7.2, 3.8)  # inches at 72 dots
 #: Inches of the drawing for a phone, as wide as its screen: letters are drawn in their size.
 _NARROW = 4.4
 _SPAN = 0.27  # inches, of one span's height
-_KINDS = {"bar": "Bar chart", "span": "Timeline"}
+_TIMELINES = ("span", "lanes")
+_KINDS = {"bar": "Bar chart", "span": "Timeline", "lanes": "Timeline"}
 
 
 def colour(series: int) -> str:
@@ -94,15 +95,24 @@ def _joined(artifact: Chart, values: list[float]) -> list[tuple[str, list[float]
     return [(line, ys) for line, ys in parts if not all(map(math.isnan, ys))]
 
 
+def _rows(artifact: Chart) -> list[int]:
+    """The row of each span."""
+    if artifact.style == "lanes":
+        row = {label: i for i, label in enumerate(dict.fromkeys(artifact.x))}
+        return [row[label] for label in artifact.x]
+    return list(range(len(artifact.x)))
+
+
 def _spans(axes: Any, artifact: Chart) -> None:
-    """Bars from where each begins, the first on top."""
+    """Bars from where each begins, the first on top; of lanes, those of one label in a row."""
     begins, lengths = (
         [math.nan if y is None else y for y in ys] for ys in artifact.series.values()
     )
-    places = range(len(artifact.x))
-    axes.barh(places, lengths, 0.72, left=begins, color=colour(0))
-    axes.set_yticks(places, [one_line(table.cell(x)) for x in artifact.x])
-    axes.set_ylim(len(artifact.x) - 0.4, -0.6)
+    rows = _rows(artifact)
+    labels = dict(zip(rows, artifact.x, strict=True))
+    axes.barh(rows, lengths, 0.72, left=begins, color=colour(0))
+    axes.set_yticks(list(labels), [one_line(table.cell(x)) for x in labels.values()])
+    axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter(ticks.number)
 
@@ -128,7 +138,7 @@ def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> Non
 
 def _dressed(axes: Any, artifact: Chart) -> None:
     _fill(axes, artifact)
-    spans = artifact.style == "span"
+    spans = artifact.style in _TIMELINES
     across, up = one_line(artifact.x_label), one_line(artifact.y_label)
     dress(axes, up if spans else across, "" if spans else up, "x" if spans else "y")
 
@@ -146,12 +156,12 @@ def dress(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
 
 
 def _size(artifact: Chart) -> tuple[float, float]:
-    spans = artifact.style == "span"
-    return (_SIZE[0], 0.7 + _SPAN * len(artifact.x)) if spans else _SIZE
+    spans = artifact.style in _TIMELINES
+    return (_SIZE[0], 0.7 + _SPAN * len(set(_rows(artifact)))) if spans else _SIZE
 
 
 def _fill(axes: Any, artifact: Chart) -> None:
-    if artifact.style == "span":
+    if artifact.style in _TIMELINES:
         _spans(axes, artifact)
         return
     xs, categories = _positions(artifact)
@@ -276,7 +286,7 @@ def html(artifact: Chart, options: Options) -> Html:
     whole = replace(options, fold=False)  # it stands in a fold
     body = table.html(data(artifact), whole, dots.linked(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
-    named = NOTHING if artifact.style == "span" else legend(artifact.series)
+    named = NOTHING if artifact.style in _TIMELINES else legend(artifact.series)
     return join([named, drawing, caption, numbers])
 
 
