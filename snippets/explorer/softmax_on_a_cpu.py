@@ -2,7 +2,8 @@
 
 No target: these are the kernels of the machine that built this page. The exponential is one
 vector operation, `exp`, on x86 for 8 or 16 elements at a time, with a second branch for what is
-left over. In the assembly it is a call into SLEEF, the library of vectorised functions that PyTorch brings.
+left over. In the assembly it is a call into SLEEF, the library of vectorised functions that
+PyTorch brings.
 """
 # tclab: timeout=300
 
