@@ -93,7 +93,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.capturing.observe": {"tclab.capturing.read", "tclab.capturing.fresh"},
     "tclab.capturing.target": {
         *("tclab.capturing.result", "tclab.capturing.fresh", "tclab.capturing.listen"),
-        *("tclab.capturing.backward", "tclab.targets"),
+        *("tclab.capturing.backward", "tclab.targets", "tclab.imports"),
     },
     "tclab.capturing": {
         "tclab.capturing.target",

@@ -67,6 +67,18 @@ def test_what_only_this_machine_knows_goes(text, expected):
         assert found == expected
 
 
+@pytest.mark.parametrize("folder", ["/x/a b/ü'%/p", "/x/(a)|b;c", "/x/<tmp>/=y"])
+def test_a_library_in_a_folder_of_any_name_is_named_alone(folder, monkeypatch):
+    from tclab import scrub as module
+
+    library = f"{folder}/.venv/lib/python3.11/site-packages"
+    paths = {"purelib": library, "platlib": library, "stdlib": f"{folder}/lib/python3.11"}
+    monkeypatch.setattr(module.sysconfig, "get_path", paths.__getitem__)
+    module._prefixes.cache_clear()
+    assert scrub(f'File "{library}/torch/x.py", line 3') == 'File "torch/x.py", line 3'
+    assert folder not in scrub(f"{paths['stdlib']}/contextlib.py:3")
+
+
 @pytest.mark.parametrize("text", KEPT)
 def test_what_the_code_says_stays(text):
     assert scrub(text) == text

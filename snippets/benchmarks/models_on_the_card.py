@@ -67,6 +67,10 @@ assert large["default"] > steady["default"] > 1
 assert large["reduce-overhead"] > steady["reduce-overhead"] > steady["default"]
 # claim: elsewhere-hardly-a-row-is-steady
 assert all(line[-2] <= 2 < line[2] / 10 for line in totals if line[0] != "inference")
+defaults = [row for row in book if row.mode == "default" and row.ok]
+unbroken = {r.case for r in defaults if r.facts.get("graphs", 0) > 1 and not r.facts["breaks"]}
+# claim: several-graphs-need-no-break
+assert unbroken == {"inference/timm/levit_128@1", "inference/timm/levit_128@64"}
 unsteady = {
     mode: sum(r[mode].unstable for r in groups["inference"].values() if speed(r, mode))
     for mode in ("eager", *modes)

@@ -43,6 +43,7 @@ rows = {
     "dynamic=True": served(lengths, dynamic=True),
     "padded to four, dynamic=False": served(few, dynamic=False),
     "padded to the longest": served([LONGEST] * len(lengths)),
+    "padded to four": served(few),
 }
 exact = sum(lengths)
 tclab.show(
@@ -67,5 +68,7 @@ assert counts[2] == 1
 assert counts[3] == len(set(few)) == 4
 # claim: padding-to-the-longest-needs-one
 assert counts[4] == 1
+# claim: padding-alone-fixes-no-size
+assert counts[5] == counts[1] == 2 < len(set(few))
 # claim: padding-computes-more
 assert exact < rows["padded to four, dynamic=False"][1] < rows["padded to the longest"][1]

@@ -48,12 +48,12 @@ def seeded(fn, args):
 torch.manual_seed(0)
 a, b, c = torch.randn(3, N)
 args = (torch.rand(N), torch.randn(N).bfloat16(), torch.rand(N).bfloat16() + 0.5, a, b, c)
-CONTRACT = "cpp.enable_floating_point_contract_flag"
+CONTRACTION = "contraction: fast"
 SWITCHES = {
     "none": {},
     "emulate_precision_casts": {"emulate_precision_casts": True},
     "fallback_random": {"fallback_random": True},
-    f"{CONTRACT}: fast": {CONTRACT: "fast"},
+    CONTRACTION: {"cpp.enable_floating_point_contract_flag": "fast"},
 }
 CAUSES = ("order", "roundings", "multiply-add", "algorithm", "random")
 eager = seeded(five, args)
@@ -99,7 +99,12 @@ def difference(a, b, c, d):
     return a * b - c * d
 
 
-contracted = compiled(difference, **SWITCHES[f"{CONTRACT}: fast"])(a, b, a.clone(), b.clone())
+def one_operation(a, b, c):
+    return torch.addcmul(c, a, b)
+
+
+rounded_once = (a.double() * b.double() + c.double()).float()
+contracted = compiled(difference, **SWITCHES[CONTRACTION])(a, b, a.clone(), b.clone())
 torch._inductor.config.fallback_random = True
 attribute = seeded(compiled(five), args)
 
@@ -111,6 +116,10 @@ assert error(torch.tensor([3.0, 9.0]), torch.tensor([3.0, 4.0])) == 1  # √(5²
 assert all(none[cause] > 0 for cause in ("order", "roundings", "algorithm", "random"))
 # claim: no-multiply-add-on-a-cpu
 assert none["multiply-add"] == 0
+# claim: where-it-is-one-operation-eager-rounds-once
+assert torch.equal(one_operation(a, b, c), rounded_once)
+assert torch.equal(compiled(one_operation)(a, b, c), a * b + c)
+assert differ(rounded_once, a * b + c) > 0.1
 # claim: they-change-nothing-else
 assert all(same_bits("emulate_precision_casts", cause) for cause in CAUSES if cause != "roundings")
 # claim: the-fallback-restores-the-random-numbers

@@ -3,6 +3,7 @@
 Each backend includes the stages of those before it, so the first one that differs from eager holds
 the cause. Where none differs before Inductor, it lies in the code that Inductor wrote.
 """
+# tclab: timeout=240
 
 import torch
 
@@ -33,6 +34,10 @@ def cross_entropy(x):
     return F.cross_entropy(x.view(64, -1), torch.arange(64))
 
 
+def resized(x):
+    return F.interpolate(x.view(1, 1, 128, 128), scale_factor=2, mode="bilinear")
+
+
 def pointwise(x):
     return (x + 1) * x
 
@@ -57,7 +62,7 @@ def stages(fn, x):
 torch.manual_seed(0)
 x = torch.randn(1 << 14)
 WORDS = {True: "same bits", False: "differs", None: "not asked"}
-FUNCTIONS = (pointwise, total, bfloat16_chain, dropout, layer_norm, cross_entropy)
+FUNCTIONS = (pointwise, total, bfloat16_chain, dropout, layer_norm, cross_entropy, resized)
 asked = {fn.__name__: stages(fn, x) for fn in FUNCTIONS}
 first = {
     name: BACKENDS[same.index(False)] if False in same else "none" for name, same in asked.items()
@@ -73,6 +78,8 @@ tclab.show(
 
 # claim: dynamo-changes-no-bit
 assert all(same[0] for same in asked.values())
+# claim: a-resize-is-taken-apart-in-the-trace
+assert first["resized"] == "aot_eager"
 # claim: pointwise-float32-is-the-same-throughout
 assert first["pointwise"] == "none"
 # claim: sums-and-casts-are-inductors

@@ -80,6 +80,7 @@ def failure(logs, **variables):
 
 left_out = [name for name in QUESTIONS if f"  {name} " not in help_message(verbose=False)]
 mistyped, empty = failure("graph_brakes"), failure("", TORCH_LOGS="")
+of_a_module = failure("code")  # Python's own
 texts = dict.fromkeys(QUESTIONS, "")
 for name, message in records:
     said, _, _ = message.partition("\nUser code traceback:")
@@ -101,6 +102,8 @@ for name, text in texts.items():
 
 # claim: a-wrong-name-is-an-error
 assert "Invalid log settings: graph_brakes" in mistyped and "aot_joint_graph" in mistyped
+# claim: the-name-of-a-module-is-no-error
+assert of_a_module[1] == []
 # claim: an-empty-one-is-an-error
 assert "get_log_level_pairs" in empty
 # claim: help-leaves-names-out

@@ -17,7 +17,7 @@ path = next(place / NAME for place in places if (place / NAME).exists())
 record = json.loads(path.read_text(encoding="utf-8"))
 networks, made = record["models"], record["environment"]
 COUNTS = {"identical": "identical", "of them by a measured choice": "measured",
-          "one of two": "either", "different": "different", "refused": "refused"}  # fmt: skip
+          "open": "either", "different": "different", "refused": "refused"}  # fmt: skip
 
 
 def total(rows, count):
@@ -32,12 +32,18 @@ kernels = total(networks, "kernels")
 assert len(networks) > 50
 # claim: some-in-training
 assert sum(network["name"].endswith("_training") for network in networks) > 10
+# claim: compared-on-one-day
+assert {network["compared"] for network in networks} == {record["recorded"]}
 # claim: ninety-nine-in-a-hundred
 assert total(networks, "identical") > 0.99 * kernels
 # claim: none-is-different-or-refused
 assert total(networks, "different") == total(networks, "refused") == 0
-# claim: two-in-a-hundred-are-open
-assert total(networks, "either") <= 0.02 * kernels
+# claim: one-in-two-hundred-is-open
+assert 0 < total(networks, "either") <= 0.005 * kernels
+# claim: at-most-four-of-one-network
+assert max(network["either"] for network in networks) == 4
+# claim: one-in-six-by-a-measured-choice
+assert kernels / 7 < total(networks, "measured") < kernels / 6
 # claim: some-were-different
 assert total(before, "different") > 10
 # claim: nearly-one-in-ten-was-open

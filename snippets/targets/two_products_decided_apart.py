@@ -16,7 +16,7 @@ def both(x, v, y, w):
 
 def answers(kernel):
     """The answers a kernel needs, by the product: its rows and columns."""
-    return {each.question.operator[-8:]: each.answer for each in kernel.facts.one_of_two}
+    return {each.question.operator[-8:]: each.answer for each in kernel.facts.open}
 
 
 x, v = torch.randn(8, 64), torch.randn(64, 30)

@@ -22,7 +22,7 @@ def classify(x):
 
 def way(kernel):
     """The answer that a kernel is of, such as pad=yes; or that it is exact."""
-    return ", ".join({str(timed) for timed in kernel.facts.one_of_two}) or "exact"
+    return ", ".join({str(timed) for timed in kernel.facts.open}) or "exact"
 
 
 x = torch.randn(8, 64)

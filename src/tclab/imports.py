@@ -1,8 +1,8 @@
-"""Which Python files a process imported: what a run rests on, as a compiler's depfile says it.
+"""Which files a process imported: what a run rests on, as a compiler's depfile says it.
 
 A process that belongs to a run (``TCLAB_JOB`` names the run's folder) leaves a list of the files
 of its modules there, in ``imports/<pid>.json``: the snippet's own process, and each Python that it
-starts and that imports tclab.
+starts and that imports tclab. A recorded file that tclab itself asked for is in it, too.
 """
 
 from __future__ import annotations
@@ -18,6 +18,14 @@ from pathlib import Path
 _TCLAB = os.path.join(os.path.dirname(__file__), "")
 _STANDARD = os.path.join(os.path.dirname(os.__file__), "")
 _INSTALLED = tuple(f"{os.sep}{name}{os.sep}" for name in ("site-packages", "dist-packages"))
+
+
+_recorded: set[str] = set()
+
+
+def recorded_file(path: Path) -> None:
+    """What this process does hangs on a file below ``records/``, or on there being none."""
+    _recorded.add(os.path.realpath(path))
 
 
 def report_at_exit() -> None:
@@ -44,7 +52,8 @@ def _files() -> set[str]:
     """
     modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
     files = (getattr(module, "__file__", None) for module in modules)
-    return {os.path.realpath(file) for file in files if isinstance(file, str) and _counts(file)}
+    own = {os.path.realpath(file) for file in files if isinstance(file, str) and _counts(file)}
+    return own | _recorded
 
 
 def _counts(file: str) -> bool:

@@ -65,12 +65,21 @@ def plain(text: str) -> str:
 
 def scrub(text: str) -> str:
     """`text` as any machine would have printed it."""
+    folders = _prefixes(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
+    # Those of libraries and of the project go first, since a rule for paths ends at a space in one;
+    # those that <tmp> or ~ stands for come after, since such a rule would leave that behind.
+    after = [folder for folder in folders if folder[1].startswith(("<", "~"))]
+    text = _without(text, [folder for folder in folders if folder not in after])
     text = _apply(_PATHS, text[::-1])[::-1]
-    for prefix, replacement in _prefixes(os.environ.get("TORCHINDUCTOR_CACHE_DIR", "")):
+    return _apply(_REST, _without(text, after))
+
+
+def _without(text: str, folders: Sequence[tuple[str, str]]) -> str:
+    for prefix, replacement in folders:
         if prefix in text:
             # the project's folder, say, in File "/home/me/lab/snippets/a/b.py", line 3
             text = re.sub(_bounded(prefix), lambda _, r=replacement: r, text)  # type: ignore[misc]
-    return _apply(_REST, text)
+    return text
 
 
 def _apply(rules: Sequence[tuple[re.Pattern[str], str]], text: str) -> str:

@@ -18,12 +18,16 @@ from tclab.model import (
     Counts,
     Gap,
     Kernel,
+    KernelFacts,
     KernelIdentity,
+    KernelRow,
     Phase,
     Provenance,
     Recompiles,
     Snapshot,
     Symbols,
+    TimedAnswer,
+    TimedQuestion,
 )
 
 MADE = Provenance("2.13.0", "", "3.11.7", "a CPU", "Linux", "2026-11-21")
@@ -163,6 +167,19 @@ def test_a_report_of_the_format_before_is_read_and_compared(files, tmp_path: Pat
     assert main(["diff", str(saved), now]) == 3  # it has no snapshot
     printed = capsys.readouterr().out
     assert "-x = 1\n+x = 2\n" in printed and "differs" not in printed
+
+
+def test_a_kernel_that_was_one_of_two_is_open(files, tmp_path: Path) -> None:
+    padded = TimedAnswer(TimedQuestion("pad", "mm of [2, 3] @ [3, 4]", "m.py:3"), "yes")
+    with_open = KernelFacts(open=(padded,))
+    panes = (Kernel("k", "k", "x = 1\n", "python", "kernel", facts=with_open),)
+    chain = Chain("chain", "chain", panes)
+    one = report("", "", chains=(chain,), kernels=(KernelRow("k", open=(padded,)),))
+    (saved,) = files(one)
+    text = Path(saved).read_text(encoding="utf-8")
+    former = text.replace("tclab explain 5", "tclab explain 4").replace('"open"', '"one_of_two"')
+    (tmp_path / "former.json").write_text(former, encoding="utf-8")
+    assert former.count("one_of_two") == 2 and read(tmp_path / "former.json") == one
 
 
 def test_what_is_the_same_says_so(files, capsys) -> None:

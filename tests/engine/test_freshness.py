@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -48,13 +49,25 @@ states = {name: edited(name) for name in [*run.rests_on, *drawing]}
 print(json.dumps({"before": state().state, "rests_on": list(run.rests_on), "states": states}))
 """
 
+#: Prints how each snippet stands.
+STATES = """
+import json
+from tclab import snippets
+from tclab.engine.plan import Plan
+from pathlib import Path
+
+root = Path.cwd()
+plan = Plan(root)
+print(json.dumps({each.name: plan.live(each).state for each in snippets.find(root)}))
+"""
+
 
 class Copy:
-    """A project with one snippet, and a copy of tclab to edit."""
+    """A project with one snippet, and a copy of tclab to edit, which lies in it as in a clone."""
 
     def __init__(self, root: Path) -> None:
-        self.src = root / "src"
         self.project = root / "project"
+        self.src = self.project / "src"
         shutil.copytree(SRC, self.src, ignore=shutil.ignore_patterns("__pycache__"))
         (self.project / "snippets/t").mkdir(parents=True)
         (self.project / "mkdocs.yml").touch()
@@ -76,6 +89,10 @@ class Copy:
         """Run t/one, then edit."""
         self.python("-m", "tclab", "run", "t/one")
         return json.loads(self.python("-c", EDIT_EACH, str(self.src)))
+
+    def states(self) -> dict[str, str]:
+        """How each snippet stands."""
+        return json.loads(self.python("-c", STATES))
 
 
 @pytest.fixture
@@ -140,6 +157,28 @@ def test_what_captures_counts_for_every_run(copy: Copy):
         path.relative_to(SRC).as_posix() for path in (SRC / "tclab/capturing").rglob("*.py")
     }
     assert capturing <= set(seen["rests_on"])
+
+
+def test_the_choices_that_a_capture_for_a_target_asked_for_count(copy: Copy):
+    """Those of its own device and version, also where there are none yet."""
+    version = ".".join(metadata.version("torch").split(".")[:2])
+    choices, later = (
+        copy.project / f"records/{name}-torch{version}/padding.json" for name in ("h200", "a100")
+    )
+    choices.parent.mkdir(parents=True)
+    shutil.copyfile(SRC.parent / "records/h200-torch2.11/padding.json", choices)
+    capture = (
+        '"""Shows something."""\nimport tclab, torch\ntclab.capture(torch.relu{})(torch.ones(8))'
+    )
+    for name, target in (("h200", ", target='h200'"), ("a100", ", target='a100'"), ("here", "")):
+        copy.write(f"{name}.py", capture.format(target))
+    copy.python("-m", "tclab", "run", "t/h200", "t/a100", "t/here")
+    assert copy.states() == {"t/a100": "fresh", "t/h200": "fresh", "t/here": "fresh"}
+    choices.write_text(choices.read_text().replace("2026", "2027"))
+    assert copy.states() == {"t/a100": "fresh", "t/h200": "stale", "t/here": "fresh"}
+    later.parent.mkdir()
+    shutil.copyfile(choices, later)
+    assert copy.states() == {"t/a100": "stale", "t/h200": "stale", "t/here": "fresh"}
 
 
 def test_an_edit_while_it_runs_makes_that_run_stale(lab):

@@ -148,7 +148,7 @@ def test_a_size_of_which_everything_varies_is_not_called_specialised(write):
 def test_json_says_the_same_as_the_report(broken, skipped):
     for report in (broken, skipped):
         text = report.to_json()
-        assert json.loads(text)["format"] == "tclab explain 4"
+        assert json.loads(text)["format"] == "tclab explain 5"
         assert Report.from_json(text) == report
     with pytest.raises(ValueError, match="not a report"):
         Report.from_json("{}")

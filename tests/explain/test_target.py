@@ -78,9 +78,9 @@ def test_what_the_gpu_would_time_is_shown_both_ways_and_is_complete(model, folde
     out = capsys.readouterr().out
     assert "mm of [5, 7] @ [7, 3], model.py:10" in out and "--assume pad=no" in out
     html = (folder / "model-breaks-h200.html").read_text(encoding="utf-8")
-    assert "one of two: with pad=yes" in html and 'data-stage="sass"' in html
+    assert "open: with pad=yes" in html and 'data-stage="sass"' in html
     assert command.main([*words, "--assume", "pad=no"]) == 0
-    assert "one of two" not in capsys.readouterr().out
+    assert "open:" not in capsys.readouterr().out
 
 
 def test_an_assumption_wants_a_target_and_a_value(model, capsys):

@@ -15,7 +15,7 @@ COUNTS = {"kernels": 2, "identical": 2, "measured": 0, "either": 0, "different":
     ("verdict", "reason", "why"),
     [
         ("identical", "", ""),
-        ("one of two", "pad: mm of [2, 3] @ [3, 4], a.py:1", "1 padding that the GPU times"),
+        ("open", "pad: mm of [2, 3] @ [3, 4], a.py:1", "1 padding that the GPU times"),
         ("different", "pad: mm, a:1; pad: mm, a:2; in neither: x", "2 paddings that the GPU times"),
         ("different", "--- gpu\n+++ target\n-a\n+ValueError: no", ""),
         ("failed", "Traceback\n  File x\nMyError: no kernel\n", "MyError: no kernel"),

@@ -208,9 +208,9 @@ class Capture:
 
     def _compile_units(self) -> None:
         launched = {e.payload.strip(): e.data for e in self.trace.named(names.LAUNCHED)}
-        gpu = torch.cuda.get_device_name() if launched else ""
+        compiler = triton.Compiler(torch.cuda.get_device_name() if launched else "")
         for unit in self.units:
-            unit.compiled = triton.as_launched(self._short_triton(unit), launched, gpu)
+            unit.compiled = compiler.as_launched(self._short_triton(unit), launched)
 
     def _short_triton(self, unit: Unit) -> dict[str, str]:
         return size_limit.within(unit.output.triton_sources(), self.most_lines)

@@ -34,7 +34,7 @@ _ERROR = re.compile(r"[\w.]+(Error|Exception|Failed)\b")
 STYLES = {
     "identical": "green",
     "same kernels": "green",
-    "one of two": "green",
+    "open": "green",
     "refused": "yellow",
     "refused in part": "yellow",
     "no kernels": "dim",
@@ -90,8 +90,8 @@ def verify_target(
     Each function is
       identical      its kernels and the code that calls them are the same
       same kernels   the kernels are the same, the calling code is not
-      one of two     the GPU timed something: kernels shown as exact are the same, and
-                     each other one is of one of the two ways that are shown
+      open           the GPU timed something: kernels shown as exact are the same, and
+                     each other one is one of those that are shown
       no kernels     neither side generates one
       different      a kernel differs
       refused        the target refuses it, and says why; in part: the rest is the same
@@ -169,7 +169,7 @@ def show(report: ComparisonReport, target: Target, *, diff: bool) -> None:
 def _totals(report: ComparisonReport) -> str:
     kernels, identical = report["kernels"], report["identical"]
     share = identical / kernels if kernels else 0
-    either = f"{report['either']} one of two, " if report["either"] else ""
+    either = f"{report['either']} open, " if report["either"] else ""
     counts = f"{identical} identical ({share:.1%}), {either}{report['different']} different"
     return f"[bold]{kernels} kernels[/]: {counts}, {report['refused']} refused"
 

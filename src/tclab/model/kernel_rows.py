@@ -39,7 +39,7 @@ class KernelRow:
     spilled: int | None = None
     instructions: int | None = None
     times: int = 1
-    one_of_two: tuple[TimedAnswer, ...] = ()
+    open: tuple[TimedAnswer, ...] = ()
     measured: str = ""
 
 
@@ -112,7 +112,7 @@ def _row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
         spilled=taken.spilled if taken else None,
         instructions=facts.instructions,
         times=facts.calls or 1,
-        one_of_two=facts.one_of_two,
+        open=facts.open,
         measured=facts.measured,
     )
 

@@ -75,18 +75,14 @@ class TimedAnswer:
         return f"{self.question.choice}={self.answer}"
 
 
-def way_of(answers: Iterable[TimedAnswer]) -> str:
-    """``one of two: pad=yes``: with which answers the GPU gets a kernel; '' for one that it gets
-    anyway. Where the answers to several questions decide, each is named with its operator.
+def given(answers: Iterable[TimedAnswer]) -> str:
+    """``pad=yes``: with which answers the GPU gets an open kernel; '' for one that it gets anyway.
+    Where the answers to several questions decide and differ, each is named with its operator.
     """
-    given = tuple(answers)
-    if not given:
-        return ""
-    if len({str(answer) for answer in given}) == 1:
-        several = len({answer.question.key for answer in given}) > 1
-        return f"one of {'several' if several else 'two'}: {given[0]}"
-    each = dict.fromkeys(f"{answer} for {answer.question.operator}" for answer in given)
-    return f"one of several: {', '.join(each)}"
+    every = tuple(answers)
+    if len({str(answer) for answer in every}) <= 1:
+        return str(every[0]) if every else ""
+    return ", ".join(dict.fromkeys(f"{each} for {each.question.operator}" for each in every))
 
 
 # --------------------------------------------------------------------------- configuration
@@ -186,7 +182,7 @@ class KernelFacts:
     `written` is what the kernel's source says of itself, such as ``num_load``: names and values as
     they stand there. `original_aten` are the operators that Inductor wrote above it, `calls` how
     often the output code calls it, `first_call` the text of the first call. `instructions` are
-    those of the machine code, without padding. `one_of_two` is not empty for a kernel that the GPU
+    those of the machine code, without padding. `open` is not empty for a kernel that the GPU
     may not choose; `measured` says where and when it was measured that it chooses this one.
     """
 
@@ -200,7 +196,7 @@ class KernelFacts:
     original_aten: tuple[str, ...] = ()
     calls: int = 0
     first_call: str = ""
-    one_of_two: tuple[TimedAnswer, ...] = ()
+    open: tuple[TimedAnswer, ...] = ()
     measured: str = ""
 
     @property

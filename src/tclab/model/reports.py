@@ -14,7 +14,7 @@ from tclab.model.kernels import TimedQuestion
 from tclab.model.runs import Provenance
 from tclab.model.snapshots import Snapshot
 
-FORMAT = "tclab explain 4"
+FORMAT = "tclab explain 5"
 _NOWHERE = Provenance("", "", "", "", "", "")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,11 @@ def lines(code: str, language: str, plain: frozenset[str] = frozenset()) -> list
 
     Tokens whose class is in `plain` are left without colour.
     """
-    code = clean(code)
+    return list(_lines(clean(code), language, plain))
+
+
+@lru_cache(maxsize=32)  # graph after graph may have the same kernels
+def _lines(code: str, language: str, plain: frozenset[str]) -> tuple[Html, ...]:
     done: list[Html] = []
     current: list[Html] = []
     for name, value in _runs(code, language, plain):
@@ -84,7 +88,7 @@ def lines(code: str, language: str, plain: frozenset[str] = frozenset()) -> list
             if part:
                 current.append(tag("span", esc(part), class_=name) if name else esc(part))
     done.append(join(current))
-    return done[:-1] if len(done) > 1 and not done[-1] else done
+    return tuple(done[:-1] if len(done) > 1 and not done[-1] else done)
 
 
 def inline(code: str, language: str = "python") -> Html:

@@ -8,12 +8,14 @@ read: bytes and digests stay as they are. What changed from one to the next:
 - 3: a run `rests_on` files instead of having a `capture_key`. The facts of a kernel are values
   (`kernel_facts`), and its `direction` is a field; in format 2 both were words. A report has
   numbers (`former_reports`), which were tables.
+- 4: the answers with which a GPU gets a kernel are `open`; in format 3 they were `one_of_two`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 
 from tclab.model import KIND, KINDS, Json, Report
 from tclab.store import former_reports, kernel_facts
@@ -36,13 +38,14 @@ def artifact(data: Json, number: int) -> Json:
 
 
 def report(text: str) -> Report:
-    """A report that `tclab explain` saved, of this format or of the one before. ValueError,
+    """A report that `tclab explain` saved, of this format or of the two before. ValueError,
     TypeError or KeyError for JSON of another kind.
     """
     data: Json = json.loads(text)
-    if not isinstance(data, dict) or data.pop("format", None) != former_reports.FORMAT:
+    number = data.pop("format", None) if isinstance(data, dict) else None
+    if number not in former_reports.FORMATS:
         return Report.from_json(text)
-    return Report.from_data(_with_values(data))
+    return Report.from_data(artifact(data, 2 + former_reports.FORMATS.index(number)))
 
 
 def _marked(data: Json) -> Json:
@@ -67,25 +70,38 @@ def _run_without_key(data: _Object) -> _Object:
     return {name: value for name, value in data.items() if name != "capture_key"}
 
 
-def _with_values(data: Json) -> Json:
-    """Any data of format 2 in format 3: kernels and reports, wherever they are, with values."""
+_Upgrade = Callable[[_Object], _Object]
+
+
+def _upgraded(kinds: Mapping[str, _Upgrade], data: Json) -> Json:
+    """Any data with what its objects of these kinds have become, wherever they are."""
     if isinstance(data, list):
-        return [_with_values(item) for item in data]
+        return [_upgraded(kinds, item) for item in data]
     if not isinstance(data, dict):
         return data
-    upgraded = {name: _with_values(value) for name, value in data.items()}
-    upgrade = _UPGRADE.get(str(data.get(KIND)))
-    return upgrade(upgraded) if upgrade else upgraded
+    fields = {name: _upgraded(kinds, value) for name, value in data.items()}
+    upgrade = kinds.get(str(data.get(KIND)))
+    return upgrade(fields) if upgrade else fields
 
 
-_UPGRADE: dict[str, Callable[[_Object], _Object]] = {
-    "kernel": kernel_facts.upgraded,
-    "report": former_reports.upgraded,
-}
+def _open(data: _Object) -> _Object:
+    return {"open" if name == "one_of_two" else name: value for name, value in data.items()}
+
+
+def _as_it_was(run: _Object) -> _Object:
+    return run
+
+
+_VALUES = {"kernel": kernel_facts.upgraded, "report": former_reports.upgraded}
+_OPEN = {"kernel-facts": _open, "kernel-row": _open}
 
 #: From format 1 on, what makes the next format of it.
-_RUN: tuple[Callable[[_Object], _Object], ...] = (_run_marked, _run_without_key)
-_ARTIFACT: tuple[Callable[[Json], Json], ...] = (_marked, _with_values)
+_RUN: tuple[_Upgrade, ...] = (_run_marked, _run_without_key, _as_it_was)
+_ARTIFACT: tuple[Callable[[Json], Json], ...] = (
+    _marked,
+    partial(_upgraded, _VALUES),
+    partial(_upgraded, _OPEN),
+)
 
 #: What is written now.
 FORMAT = len(_RUN) + 1

@@ -23,7 +23,8 @@ from tclab.store import kernel_facts
 
 Cell = str | int | float | bool | None
 
-FORMAT = "tclab explain 3"
+#: Those that are still read, beside the one that is written; from the first on.
+FORMATS = ("tclab explain 3", "tclab explain 4")
 _TABLES = ("summary", "times")
 
 

@@ -60,7 +60,7 @@ def facts(words: Mapping[str, str]) -> KernelFacts:
         original_aten=tuple(filter(None, rest.pop("original_aten", "").split(", "))),
         calls=_number(rest.pop("calls", "")) or 0,
         first_call=rest.pop("call", ""),
-        one_of_two=_one_of_two(rest.pop("one of two", ""), rest.pop("decided by", "")),
+        open=_open(rest.pop("one of two", ""), rest.pop("decided by", "")),
         written=rest,
     )
 
@@ -131,7 +131,7 @@ def _occupancy(text: str, chosen: Configuration | None) -> Occupancy | None:
     return Occupancy(warps // chosen.config.num_warps, warps, int(match[2]), bounds)
 
 
-def _one_of_two(answers: str, decided_by: str) -> tuple[TimedAnswer, ...]:
+def _open(answers: str, decided_by: str) -> tuple[TimedAnswer, ...]:
     choice, _, answer = answers.partition(",")[0].partition("=")
     return tuple(
         TimedAnswer(TimedQuestion(choice, operator, place), answer)

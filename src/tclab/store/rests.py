@@ -1,4 +1,5 @@
-"""What a run rests on: the files that its processes imported, each with its digest.
+"""What a run rests on: the files that its processes imported, and the recorded files that they
+asked for, each with its digest.
 
 Names are from the project's root on (``snippets/topic/_shared.py``), for tclab's own code from
 its package on (``tclab/bench/rows.py``), so that they mean the same on every machine.
@@ -39,7 +40,8 @@ def of_run(
     """What a run rests on whose processes imported `imported`; nothing where none left a list.
 
     `package` is from before the run. Of the project's files those count that lie in the snippet's
-    folder and those that it says it reads: what a compiler wrote and loaded does not. One that
+    folder, recorded ones and those that it says it reads: what a compiler wrote and loaded does
+    not. A recorded file that was asked for and was not there has no digest. One that
     changed since the run `began` (ns since the epoch) gets no digest, so that what is edited
     meanwhile makes the run stale.
     """
@@ -47,7 +49,8 @@ def of_run(
     files = {_name(path, root): path for path in imported}
     if not files:
         return {}
-    own = {name: path for name, path in files.items() if path.is_relative_to(folder)}
+    places = (folder, root / "records")
+    own = {name: path for name, path in files.items() if any(map(path.is_relative_to, places))}
     own |= {_name(path.resolve(), root): path for path in snippet.includes}
     code = {name for name in package if name in files.keys() | own or name.startswith(_FLOOR)}
     digests = {

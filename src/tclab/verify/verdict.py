@@ -145,7 +145,7 @@ def _one_of_several(row: FunctionRow, real: list[Kernel], target: Result) -> Fun
         "way": shown.taken(rest),
     }
     row = _rest(row, sum(unknown.values()), (shown.exact - there).total(), target)
-    return row | {"verdict": row["verdict"] or "one of two"}
+    return row | {"verdict": row["verdict"] or "open"}
 
 
 def _bare(kernel: Kernel) -> Kernel:

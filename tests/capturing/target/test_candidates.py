@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tclab import render
@@ -22,8 +23,11 @@ def test_a_candidate_that_does_not_compile_says_so(pointwise_h200: Any, monkeypa
     def refuse(autotuner: Any, config: Any) -> Any:
         raise RuntimeError("out of resource: shared memory")
 
+    (kernel,) = pointwise_h200.compile_kernels()
     monkeypatch.setattr(candidates.autotuners, "compile_config", refuse)
-    failed = pointwise_h200.compile_candidates()
+    every = pointwise_h200.compile_candidates()
+    assert every.candidates[0].resources == kernel.resources  # it was compiled before
+    failed = replace(every, candidates=every.candidates[1:])
     assert {(each.resources, each.problem) for each in failed} == {
         (None, "out of resource: shared memory")
     }

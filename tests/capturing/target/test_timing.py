@@ -70,7 +70,7 @@ def both() -> Any:
 
 def _way(kernel: Kernel) -> str | None:
     """The answer that a kernel belongs to; None where it is exact."""
-    return ", ".join({str(timed) for timed in kernel.facts.one_of_two}) or None
+    return ", ".join({str(timed) for timed in kernel.facts.open}) or None
 
 
 def triton(capture: Any, way: str | None) -> list[str]:
@@ -83,10 +83,10 @@ def test_what_is_timed_is_named_with_its_line(both: Any) -> None:
     assert question.choice == "pad" and "test_timing.py" in question.place
 
 
-def test_kernels_of_both_ways_are_exact_and_the_others_one_of_two(both: Any) -> None:
+def test_kernels_of_both_ways_are_exact_and_the_others_are_open(both: Any) -> None:
     assert any("relu" in name for name in triton(both, None))
     assert triton(both, "pad=yes") and not both.gaps
-    (operator,) = {each.question.operator for k in both.kernels for each in k.facts.one_of_two}
+    (operator,) = {each.question.operator for k in both.kernels for each in k.facts.open}
     assert operator == "addmm of [8, 64] @ [64, 10]"
 
 
@@ -96,7 +96,7 @@ def test_an_assumption_shows_one_way(both: Any, way: str) -> None:
     c = tclab.capture(Net().requires_grad_(False), target="h200", assume={"pad": way})(
         torch.randn(8, 64)
     )
-    assert c.timed == () and not any(k.facts.one_of_two for k in c.kernels)
+    assert c.timed == () and not any(k.facts.open for k in c.kernels)
     (decision,) = c.decisions
     assert (decision.choice, decision.source) == (f"pad={way}", "assumed, not timed")
     shown = [*triton(both, None), *triton(both, f"pad={way}")]
@@ -108,7 +108,7 @@ def test_each_way_goes_down_to_instructions(both: Any) -> None:
     assert {k.name for k in compiled} >= set(triton(both, None) + triton(both, "pad=yes"))
     assert all("sass" in k.stages for k in compiled)
     (chain,) = both.chains()
-    assert any("one of two: with pad=yes" in pane.title for pane in chain.panes)
+    assert any("open: with pad=yes" in pane.title for pane in chain.panes)
 
 
 def test_the_function_ran_once(both: Any) -> None:
@@ -132,7 +132,7 @@ def fused(capture: Any) -> dict[frozenset[tuple[str, str]], str]:
     """The kernels that add both products: by the answers they need, without their number."""
     kernels = [k for k in capture.kernels if "relu" in k.kernel_name]
     return {
-        frozenset((each.question.operator[-8:], each.answer) for each in k.facts.one_of_two):
+        frozenset((each.question.operator[-8:], each.answer) for each in k.facts.open):
         alternatives.unnumbered(k) for k in kernels
     }  # fmt: skip
 
@@ -168,7 +168,7 @@ def measured_as(monkeypatch: Any, capture: Any, **ratios: tuple[float, float, fl
 def test_a_measured_choice_decides_and_says_so(neighbours: Any, monkeypatch: Any) -> None:
     measured_as(monkeypatch, neighbours, k64=(1.4, 1.45, 1.5), k48=(0.88, 0.9, 0.92))
     c = tclab.capture(two_products, target="h200")(*PRODUCTS)
-    assert not c.timed and not any(k.facts.one_of_two for k in c.kernels)
+    assert not c.timed and not any(k.facts.open for k in c.kernels)
     (kernel,) = [k for k in c.kernels if "relu" in k.kernel_name]
     decided = frozenset({("[64, 30]", "yes"), ("[48, 30]", "no")})
     assert alternatives.unnumbered(kernel) == fused(neighbours)[decided]
@@ -184,7 +184,7 @@ def test_a_choice_within_its_spread_stays_open(neighbours: Any, monkeypatch: Any
     (question,) = c.timed
     assert question.operator.endswith("[64, 30]")
     first, second = [k for k in c.kernels if "relu" in k.kernel_name]
-    assert first.facts.measured and {str(each) for each in second.facts.one_of_two} == {"pad=yes"}
+    assert first.facts.measured and {str(each) for each in second.facts.open} == {"pad=yes"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from tclab.capturing.chain.facts import facts
 from tclab.capturing.chain.graphs import bytecode_panes, graph_pane, python_panes
@@ -53,6 +54,8 @@ class _Captured:
     origins: Origins
     commands: Commands
     most_lines: int | None
+    #: By source: graph after graph may have the same kernel.
+    assembled: dict[str, Assembly | None] = field(default_factory=dict)
 
     def chain(self, graph: Graph, index: int) -> Chain:
         """The chain of the Dynamo graph number `index`."""
@@ -129,11 +132,10 @@ def _kernel_panes(
 
 def _assemblies(unit: Unit, captured: _Captured) -> dict[str, Assembly]:
     """The instructions of each C++ kernel, as far as they can be had, by name."""
-    commands = captured.commands
     sources = size_limit.assembled(unit.output.cpp_sources(), captured.most_lines)
+    new = [each for each in dict.fromkeys(sources.values()) if each not in captured.assembled]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        waiting = {
-            name: pool.submit(cpp.assemble, source, commands) for name, source in sources.items()
-        }
-        assemblies = {name: future.result() for name, future in waiting.items()}
-    return {name: assembly for name, assembly in assemblies.items() if assembly}
+        made = pool.map(partial(cpp.assemble, commands=captured.commands), new)
+        captured.assembled.update(zip(new, made))
+    known = {name: captured.assembled[source] for name, source in sources.items()}
+    return {name: assembly for name, assembly in known.items() if assembly}

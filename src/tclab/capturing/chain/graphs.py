@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tclab import spans, user_lines
 from tclab.capturing.chain.resolve import Origins, ShownGraph, python_keys
-from tclab.capturing.read import frames, printed_graph
+from tclab.capturing.read import frames
 from tclab.capturing.read.bytecode import Rewritten
 from tclab.capturing.trace.notes import NodeNote
 from tclab.model import Graph, Listing, links, slug, source_lines
@@ -36,15 +36,27 @@ def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
 
 def _lines(graph: Graph, shown_graph: ShownGraph | None) -> list[tuple[int, str]]:
     """Line and name of each node. Several inputs may stand on one line."""
-    places = {name: line for line, name in printed_graph.parse(graph.code).lines.items()}
-    lines = source_lines(graph.code)
-    for node in shown_graph.note.nodes if shown_graph else ():
-        if node.name not in places and node.op == "placeholder":
-            # def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 4][4, 1]cpu"):
-            declared = re.compile(rf"\b{re.escape(node.name)}\s*[:,)]")
-            at = [n for n, text in enumerate(lines, 1) if declared.search(text)]
-            places |= dict.fromkeys([node.name] if at else [], min(at, default=0))
+    marked = {key: line for line, keys in graph.links.items() for key in keys}
+    names = {node.name: node.keys[-1] for node in graph.nodes if node.keys}
+    places = {name: marked[key] for name, key in names.items() if key in marked}
+    inputs = shown_graph.inputs if shown_graph else ()
+    if any(name not in places for name in inputs):
+        declared = _declared(graph.code)
+        places |= {n: declared[n] for n in inputs if n not in places and n in declared}
     return [(line, name) for name, line in places.items()]
+
+
+# def forward(self, s77: "Sym(s77)", L_x_: "f32[s77, 4][4, 1]cpu"):
+_DECLARED = re.compile(r"\b(\w+)\s*[:,)]")
+
+
+def _declared(code: str) -> dict[str, int]:
+    """The first line on which each name stands as an argument may. A model has thousands."""
+    lines: dict[str, int] = {}
+    for number, text in enumerate(source_lines(code), 1):
+        for name in _DECLARED.findall(text):
+            lines.setdefault(name, number)
+    return lines
 
 
 def _origins(shown_graph: ShownGraph, origins: Origins) -> dict[str, links.Keys]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from tclab.capturing.machine_code import triton
+from tclab.capturing.read.units import CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.model import Candidate, Candidates
 from tclab.scrub import scrub
@@ -19,20 +20,20 @@ _RULE = re.compile(r"@triton_heuristics\.(\w+)\(\s*(?:size_hints=(\{[^}]*\}))?")
 _HINT = re.compile(r"reduction_hint=(ReductionHint\.\w+)")
 
 
-def candidates(sources: Mapping[str, str]) -> Candidates:
-    """Each candidate of those Triton kernels, sources by name, that have several; the first of a
-    kernel is the one whose stages are shown. To be called while the target stands in.
+def candidates(kernels: Iterable[CompiledKernel]) -> Candidates:
+    """Each candidate of those Triton kernels that have several; the first of a kernel is the one
+    that it was compiled with. To be called while the target stands in.
     """
-    every = (each for name, source in sources.items() for each in _of(name, source))
+    every = (each for kernel in kernels if len(kernel.candidates) > 1 for each in _of(kernel))
     return Candidates("Candidates", "candidates", tuple(every))
 
 
-def _of(name: str, source: str) -> Iterator[Candidate]:
-    autotuner = autotuners.build(name, source)
-    configs = list(autotuner.configs)
-    for config in configs if len(configs) > 1 else ():
-        untried = Candidate(name, rule(source), triton.config(config))
-        yield _compiled(untried, autotuner, config)
+def _of(kernel: CompiledKernel) -> Iterator[Candidate]:
+    autotuner = autotuners.build(kernel.name, kernel.source)
+    untried = [Candidate(kernel.name, rule(kernel.source), each) for each in kernel.candidates]
+    yield replace(untried[0], resources=kernel.resources)
+    for candidate, config in zip(untried[1:], autotuner.configs[1:]):
+        yield _compiled(candidate, autotuner, config)
 
 
 def rule(source: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from tclab.model import source_lines
 
@@ -194,12 +195,14 @@ def is_ptx(line: str) -> bool:
     return text.endswith(";") and not text.startswith((".", "//")) and text != ";"
 
 
-READERS: dict[str, Callable[[str], Positions]] = {
+_READERS: dict[str, Callable[[str], Positions]] = {
     "ttir": mlir_positions,
     "ttgir": mlir_positions,
     "llir": llvm_positions,
     "ptx": ptx_positions,
 }
+#: Graph after graph may have the same kernels.
+READERS = {stage: lru_cache(maxsize=16)(reader) for stage, reader in _READERS.items()}
 
 # ------------------------------------------------------------------------------ SASS
 

@@ -11,17 +11,18 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tclab.capturing.machine_code.occupancy import occupancy
+from tclab.capturing.read.output_code import unnumbered
 from tclab.capturing.read.units import Compiled, CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.errors import CaptureError
 from tclab.model import Config, Configuration, Listing, Occupancy, Resources, slug
 from tclab.scrub import scrub
-from tclab.targets import Target, architecture
+from tclab.targets import architecture
 
 #: Stage → Pygments lexer, title.
 _TEXTS = {
@@ -37,19 +38,44 @@ _TEXTS = {
 Launched = Mapping[str, Any]
 
 
-def for_target(sources: Mapping[str, str], target: Target) -> Compiled:
-    """Triton kernels, sources by name, for a target. To be called while the target stands in."""
-    gpu = f"{target.device} (sm_{target.arch})"
-    return {name: compile_kernel(name, source, gpu) for name, source in sources.items()}
+@dataclass(frozen=True)
+class Compiler:
+    """Compiles the kernels of one capture, those with an equal body once: graph after graph may
+    have the same, under another number. `gpu` is what an error names.
+    """
+
+    gpu: str
+    _done: dict[tuple[str, str, int], CompiledKernel] = field(default_factory=dict)
+
+    def kernels(self, sources: Mapping[str, str]) -> Compiled:
+        """Triton kernels, sources by name, in the first of their configurations."""
+        return {name: self._kernel(name, source) for name, source in sources.items()}
+
+    def as_launched(self, sources: Mapping[str, str], launched: Launched) -> Compiled:
+        """Those of the Triton kernels, sources by name, that the GPU that is here launched."""
+        return {
+            name: self._kernel(name, source, launched[source.strip()])
+            for name, source in sources.items()
+            if source.strip() in launched
+        }
+
+    def _kernel(self, name: str, source: str, launched: Any = None) -> CompiledKernel:
+        """The tool fills a line with a section's name: only a name as long gives the same text."""
+        key = unnumbered(name, source)[1], str(launched), len(name)
+        if key not in self._done:
+            self._done[key] = compile_kernel(name, source, self.gpu, launched)
+        return _renamed(self._done[key], name, source)
 
 
-def as_launched(sources: Mapping[str, str], launched: Launched, gpu: str) -> Compiled:
-    """Those of the Triton kernels, sources by name, that the GPU that is here launched."""
-    return {
-        name: compile_kernel(name, source, gpu, launched[source.strip()])
-        for name, source in sources.items()
-        if source.strip() in launched
+def _renamed(kernel: CompiledKernel, name: str, source: str) -> CompiledKernel:
+    """The same kernel under another name."""
+    if kernel.name == name:
+        return kernel
+    stages = {
+        stage: _listing(name, stage, listing.code.replace(kernel.name, name))
+        for stage, listing in kernel.stages.items()
     }
+    return replace(kernel, name=name, source=source, stages=stages)
 
 
 def compile_kernel(name: str, source: str, gpu: str, launched: Any = None) -> CompiledKernel:

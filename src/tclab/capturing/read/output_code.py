@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate
 
 from tclab.model import Graph, Node, links, source_lines
 
@@ -85,10 +85,8 @@ class OutputCode:
     def line_keys(self) -> dict[int, links.Keys]:
         """Lines, those of handles not counted, that define or call a kernel → its nodes' keys."""
         keys: dict[int, links.Keys] = {}
-        is_handle = (bool(_HANDLE.search(text)) for text in self.lines)
-        handles_until = [0, *accumulate(is_handle)]
         for line, nodes in self._places():
-            handles = handles_until[line]
+            handles = bisect_right(self._handle_lines, line)
             if of_nodes := links.joined(node.keys for node in nodes):
                 keys[line - handles] = of_nodes
         return keys
@@ -115,15 +113,30 @@ class OutputCode:
         if not names and definition:
             block = self.comment(definition.line)
             names = {m[1] for text in block if (m := _FRAGMENT.match(text))}
-        return [n for n in (self.graph.nodes if self.graph else ()) if n.name in names]
+        placed = sorted(self._placed[name] for name in names if name in self._placed)
+        return [self.graph.nodes[place] for place in placed] if self.graph else []
+
+    @cached_property
+    def _placed(self) -> dict[str, int]:
+        """Where each node stands in the graph, by its name."""
+        nodes = self.graph.nodes if self.graph else ()
+        return {node.name: place for place, node in enumerate(nodes)}
 
     def _handle(self, call: ast.Call) -> str:
         """The nearest handle above a call, if it is of the kernel that is called."""
-        for text in reversed(self.lines[: call.lineno - 1]):
-            if match := _HANDLE.search(text):
-                same = match[1].rpartition(":")[0] == _called(call)
-                return match[1] if same else ""
-        return ""
+        above = bisect_left(self._handle_lines, call.lineno)
+        handle = self._handles[self._handle_lines[above - 1]] if above else ""
+        return handle if handle.rpartition(":")[0] == _called(call) else ""
+
+    @cached_property
+    def _handles(self) -> dict[int, str]:
+        """The handles by their lines."""
+        found = ((n, _HANDLE.search(text)) for n, text in enumerate(self.lines, 1))
+        return {line: match[1] for line, match in found if match}
+
+    @cached_property
+    def _handle_lines(self) -> list[int]:
+        return list(self._handles)
 
     def externs(self) -> list[ast.Call]:
         """Calls into libraries and back into PyTorch's operators."""

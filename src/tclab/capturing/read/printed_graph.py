@@ -186,7 +186,7 @@ class _Reader:
         if _root(call.func) == "self":
             return "call_module", _dotted(call.func).removeprefix("self."), operands
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if owner is not None and _root(owner) in self.nodes | self.pending:
+        if owner is not None and (_root(owner) in self.nodes or _root(owner) in self.pending):
             assert isinstance(call.func, ast.Attribute)
             return "call_method", call.func.attr, [owner, *operands]
         return "call_function", _dotted(call.func), operands

@@ -96,16 +96,15 @@ class TargetCapture(Capture):
         """What the GPU would choose among: every configuration of the kernels that have several,
         compiled, with its registers, shared memory and occupancy.
         """
-        sources: dict[str, str] = {}
-        for unit in self.units:
-            sources |= self._short_triton(unit)
+        kernels = {kernel.name: kernel for kernel in self.compile_kernels()}
         with stand_in.standing_in(self.target):
-            return candidates.candidates(sources)
+            return candidates.candidates(kernels.values())
 
     def _compile_units(self) -> None:
+        compiler = triton.Compiler(f"{self.target.device} (sm_{self.target.arch})")
         with stand_in.standing_in(self.target):
             for unit in self.units:
-                unit.compiled = triton.for_target(self._short_triton(unit), self.target)
+                unit.compiled = compiler.kernels(self._short_triton(unit))
 
 
 def capture_for(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from tclab.model import KernelRow, SourceLine, Table
-from tclab.model.kernels import way_of
+from tclab.model.kernels import given
 
 COLUMNS = (
     "kernel", "lines", "bytes moved", "registers", "spilled bytes", "instructions", "times", "kind",
@@ -38,7 +38,7 @@ def _kind(row: KernelRow) -> str:
     category = "library call" if row.category == "extern" else row.category.replace("_", " ")
     maker = category or ("C++" if row.language == "cpp" else "Triton")
     backward = ", backward" if row.direction == "backward" else ""
-    way = way_of(row.one_of_two)
+    way = f"open: {given(row.open)}" if row.open else ""
     return ", ".join(filter(None, [f"{maker}{backward}", way, row.measured]))
 
 

@@ -39,7 +39,7 @@ def remarks(report: Report) -> Iterator[str]:
     if report.timed:
         choice = report.timed[0].choice
         yield (
-            "The GPU would time these to choose. Kernels that depend on it are marked one of two; "
+            "The GPU would time these to choose. Kernels that depend on it are marked open; "
             f"all others are exact either way; --assume {choice}=no or --assume {choice}=yes shows "
             f"one way. {'; '.join(map(str, report.timed))}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tclab.model import NOTHING_SHARED
-from tclab.model.kernels import way_of
+from tclab.model.kernels import given
 from tclab.render import parts
 from tclab.render.escape import COMMA, NOTHING, Html, esc, join, tag
 from tclab.render.options import place
@@ -40,8 +40,8 @@ def _named(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     yield "call", facts.first_call
     if not facts.resources:  # of a C++ kernel
         yield instructions
-    yield "one of two", way_of(facts.one_of_two).partition(": ")[2]
-    yield "decided by", facts.measured or _decided_by(facts.one_of_two)
+    yield "open", given(facts.open)
+    yield "decided by", facts.measured or _decided_by(facts.open)
 
 
 def _resources(taken: Resources) -> Iterator[tuple[str, str]]:

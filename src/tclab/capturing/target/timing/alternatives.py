@@ -15,7 +15,7 @@ from tclab.capturing.target.timing.combinations import Flips
 from tclab.capturing.target.timing.timed import CHOICES
 from tclab.capturing.target.timing.ways import GraphWays, Variant
 from tclab.model import Kernel, TimedAnswer, TimedQuestion
-from tclab.model.kernels import way_of
+from tclab.model.kernels import given
 
 
 def units(own: Sequence[Unit], graphs: Sequence[GraphWays]) -> tuple[Unit, ...]:
@@ -100,9 +100,8 @@ def _marked(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
     """The kernel saying with which answers the GPU gets it; as it is, where there are none."""
     if not answers:
         return kernel
-    way, _, given = way_of(answers).partition(": ")
-    title = f"{kernel.title}, {way}: with {given}"
-    return replace(kernel, title=title, facts=replace(kernel.facts, one_of_two=tuple(answers)))
+    title = f"{kernel.title}, open: with {given(answers)}"
+    return replace(kernel, title=title, facts=replace(kernel.facts, open=tuple(answers)))
 
 
 def _only(unit: Unit, kernels: Sequence[Kernel]) -> Unit:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import torch
 
+from tclab import imports
 from tclab.project import NoProject, project_root
 from tclab.targets import Target
 
@@ -78,6 +79,7 @@ def _read(environment: str) -> Measurements:
         path = project_root(Path(__file__).parent) / "records" / environment / FILE
     except NoProject:  # an installed tclab has no recordings
         return NOTHING
+    imports.recorded_file(path)
     return load(path) if path.exists() else NOTHING
 
 
