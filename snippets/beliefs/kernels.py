@@ -6,7 +6,7 @@ import re
 import torch
 from _beliefs import DOES_NOT, Beliefs, count, transformer_layer
 from torch._inductor.decomposition import select_decomp_table
-from torch._inductor.utils import run_and_get_code
+from torch._inductor.utils import run_and_get_code, run_fw_bw_and_get_code
 
 beliefs, x = Beliefs("Kernels"), torch.linspace(-1, 1, 64 * 64).reshape(64, 64)
 layer, tokens = transformer_layer(), x.reshape(-1, 4, 16)
@@ -69,7 +69,7 @@ def linear(x, w, b):
     return torch.relu(x @ w + b)
 
 
-def fused(**options):
+def fused(x=x, w=w, b=b, **options):
     own, library = kernels(code(linear, x, w, b, **options))
     return own + library == 1, told(own, library)
 
@@ -83,13 +83,14 @@ def fused_layers():
 products = beliefs.judge(
     "A product, a bias and a ReLU are one kernel",
     {
-        "no option is set, on a CPU": fused(),
-        "max_autotune, on a CPU": fused(options={"max_autotune": True}),
+        "no option is set, of 64 rows on a CPU": fused(),
+        "max_autotune, of 64 rows on a CPU": fused(options={"max_autotune": True}),
         "it is nn.Linear and nn.ReLU, on a CPU": fused_layers(),
+        "it is a row by a column, on a CPU": fused(x[:1].clone(), w[:, :1].clone(), b[:1].clone()),
     },
 )
-# claim: the-product-is-a-call
-assert products == DOES_NOT
+# claim: a-square-product-is-a-call
+assert products == "holds only if it is a row by a column, on a CPU"
 
 
 def chain(x):
@@ -139,6 +140,13 @@ def same(fn, *args, **options):
     return changed, "other code" if changed else "the same code"
 
 
+def trained(**options):
+    """The code of a training step of the layer, forward and backward."""
+    torch._dynamo.reset()
+    compiled = torch.compile(layer, **options)
+    return work("\n".join(run_fw_bw_and_get_code(lambda: compiled(tokens))[1]))
+
+
 def breaks(x):
     y = x.sin()
     torch._dynamo.graph_break()
@@ -155,15 +163,21 @@ full = beliefs.judge(
 )
 # claim: fullgraph-makes-the-same-code
 assert full == DOES_NOT
-graphs = beliefs.judge(
+step = trained()
+assert step == trained()
+reduced = beliefs.judge(
     '`mode="reduce-overhead"` changes what is called',
     {
-        "it runs on a CPU": same(chain, x, mode="reduce-overhead"),
+        "it is a chain on a CPU": same(chain, x, mode="reduce-overhead"),
         "it is a transformer layer on a CPU": same(layer, tokens, mode="reduce-overhead"),
+        "it is the layer's training step on a CPU": (
+            step != trained(mode="reduce-overhead"),
+            "other code",
+        ),
     },
 )
-# claim: no-cuda-graphs-on-a-cpu
-assert graphs == DOES_NOT
+# claim: other-code-in-training-alone
+assert reduced == "holds only if it is the layer's training step on a CPU"
 
 
 def of_complex(fn):
@@ -183,10 +197,12 @@ numbers = beliefs.judge(
     "Complex numbers fall back to eager's kernels",
     {
         "they are multiplied": of_complex(lambda z: z * (z + 1) * 2),
-        "two tensors of them are added": of_complex(lambda z: z + z),
+        "they are multiplied, and added": of_complex(lambda z: z * z + z),
+        "one is added to itself": of_complex(lambda z: z + z),
+        "one is added to its transpose": of_complex(lambda z: z + z.T),
         "they are a transformer's rotary positions": of_complex(rotary),
     },
 )
-# claim: complex-is-handed-on
-assert numbers == "holds only if they are multiplied"
+# claim: products-are-handed-on
+assert numbers == "holds only if they are multiplied or one is added to its transpose"
 beliefs.show()

@@ -148,7 +148,7 @@ def ignores(backend, module=None, x=x, **options):
     with torch._inductor.config.patch(options):
         compiled = wrapped(module, backend, x)
         before = compiled(x)
-        next(p for p in module.parameters() if p.dim() == 2).add_(1)
+        next(module.parameters()).add_(1)
         after = compiled(x)
     frozen = torch.equal(after, before)
     assert frozen or torch.allclose(after, module(x), rtol=1e-4, atol=1e-4)
@@ -160,12 +160,18 @@ weights = beliefs.judge(
     {
         "the backend is eager": ignores("eager"),
         "the backend is inductor": ignores("inductor"),
-        "it is inductor, of a transformer layer": ignores("inductor", feed_forward(), tokens),
-        "it is inductor, with freezing": ignores("inductor", freezing=True),
+        "it is inductor, of a transformer's norm": ignores("inductor", feed_forward(), tokens),
+        "freezing is on, of a linear layer": ignores("inductor", freezing=True),
+        "freezing is on, of a transformer's norm": ignores(
+            "inductor", feed_forward(), tokens, freezing=True
+        ),
+        "freezing is on, of an embedding": ignores(
+            "inductor", torch.nn.Embedding(4, 16), torch.arange(4), freezing=True
+        ),
     },
 )
 # claim: new-weights-are-used
-assert weights == "holds only if it is inductor, with freezing"
+assert weights == "holds only if freezing is on, of a linear layer"
 
 
 def training(*modules):

@@ -202,6 +202,14 @@ def copies_a_dict(x):
     return x.sin() * len(copy.deepcopy({"sizes": [1, 2]}))
 
 
+def copies_a_tensor(x):
+    return copy.deepcopy(x.sin())
+
+
+def copies_a_list_with_a_tensor(x):
+    return copy.deepcopy([x.sin()])[0]
+
+
 def copies_a_layer(x):
     return copy.deepcopy(layer)(x)
 
@@ -209,8 +217,10 @@ def copies_a_layer(x):
 copying = beliefs.judge(
     "`copy.deepcopy` breaks the graph",
     {
-        "it copies a list": tried(copies, x),
-        "it copies a dictionary": tried(copies_a_dict, x),
+        "it copies a list of numbers": tried(copies, x),
+        "it copies a dictionary of them": tried(copies_a_dict, x),
+        "it copies a tensor": tried(copies_a_tensor, x),
+        "it copies a list with a tensor": tried(copies_a_list_with_a_tensor, x),
         "it copies a transformer layer": tried(copies_a_layer, tokens),
     },
 )
@@ -219,5 +229,8 @@ if VERSION < (2, 12):
     assert copying == HOLDS
 if VERSION >= (2, 13):
     # claim: deepcopy-is-traced, torch >= 2.13
-    assert copying == "holds only if it copies a transformer layer"
+    assert copying == (
+        "holds only if it copies a tensor or it copies a list with a tensor"
+        " or it copies a transformer layer"
+    )
 beliefs.show()

@@ -1,7 +1,7 @@
 """Where `torch.compile` breaks the graph, and `torch.export` stops.
 
 An exported program has one graph and no Python around it. So what a break would leave to Python is
-an error.
+an error, or is gone from the program, as a `print` is.
 """
 
 import contextlib
@@ -40,6 +40,12 @@ def reads_an_item(x):
     return x * x[0].item()
 
 
+def counts_by_an_item(x):
+    for _ in range(int(x.sum().item())):
+        x = x + 1
+    return x
+
+
 class Wrapped(torch.nn.Module):
     def __init__(self, fn):
         super().__init__()
@@ -74,14 +80,14 @@ class Counts(torch.nn.Module):
         return x + self.calls
 
 
-FUNCTIONS = (plain, branches_on_data, cond, reads_an_item, prints, appends)
+FUNCTIONS = (plain, branches_on_data, cond, reads_an_item, counts_by_an_item, prints, appends)
 x, rows = torch.ones(4), {}
 for fn in FUNCTIONS:
     c = tclab.capture(fn, backend="eager")(x)
     rows[fn.__name__] = len(c.graphs), len(c.breaks), *exported(fn, x)
 tclab.show(
     tclab.Table(
-        title="Six functions",
+        title="Seven functions",
         name="functions",
         columns=("function", "graphs of torch.compile", "breaks", "exported", "effects of a call"),
         rows=[(name, *row) for name, row in rows.items()],
@@ -97,6 +103,8 @@ assert rows["branches_on_data"][1:3] == (1, "GuardOnDataDependentSymNode")
 assert rows["cond"][:3] == (1, 0, "right")
 # claim: an-item-is-a-symbol
 assert rows["reads_an_item"][1:3] == (1, "right")
+# claim: a-number-that-python-needs-is-an-error
+assert rows["counts_by_an_item"][1:3] == (1, "GuardOnDataDependentSymNode")
 # claim: a-print-is-gone
 assert rows["prints"][1:] == (1, "right", 0)
 # claim: a-list-is-not-appended-to

@@ -4,8 +4,9 @@ After a break Dynamo must resume in the middle of your function. In straight cod
 `with torch.no_grad()` it can. Inside a `for` loop, a `try`, or a context manager that it does
 not know, it gives the whole function up, and **no** graph of it is left, not even of the
 operations before the break. Functions that it calls are still compiled: put the loop's body into a
-function, and that one is split into graphs. The loop itself is given up all the same. Dynamo knows
-a loop by the jump back to its begin, and looks for that only as far as the next `return`.
+function of your own, and that one is split into graphs. The loop itself is given up all the same.
+Dynamo knows a loop by the jump back to its begin, and looks for that only as far as the next
+`return`.
 """
 
 import contextlib
@@ -44,6 +45,17 @@ def in_loop_with_a_return(x):
     return x.cos()
 
 
+def in_loop_with_a_return_in_an_else(x):
+    for _ in range(3):
+        x = x.sin()
+        torch._dynamo.graph_break()
+        if x.shape[0] < 100:
+            x = x + 1
+        else:
+            return x
+    return x.cos()
+
+
 def in_try(x):
     try:
         x = x.sin()
@@ -71,10 +83,21 @@ def loop_of_calls(x):
     return x
 
 
+layers = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(3))
+
+
+def loop_of_pytorchs_own_layers(x):
+    for layer in layers:
+        x = layer(x)
+        torch._dynamo.graph_break()
+    return x
+
+
 x = torch.randn(8)
 rows = []
-FUNCTIONS = (straight, known_manager, in_loop, in_loop_with_a_return, in_try, own_manager)
-for fn in (*FUNCTIONS, loop_of_calls):
+FUNCTIONS = (straight, known_manager, in_loop, in_loop_with_a_return)
+FUNCTIONS += (in_loop_with_a_return_in_an_else, in_try, own_manager, loop_of_calls)
+for fn in (*FUNCTIONS, loop_of_pytorchs_own_layers):
     c = tclab.capture(fn, backend="eager")(x)
     torch.testing.assert_close(c.result, fn(x))
     operations = sum(len(g) for g in c.graphs)
@@ -88,8 +111,11 @@ assert left["straight"] == left["known_manager"] == (2, False)
 assert left["in_loop"] == left["in_try"] == left["own_manager"] == (0, True)
 # claim: a-return-hides-the-loop
 assert left["in_loop_with_a_return"] == (4, False)
+assert left["in_loop_with_a_return_in_an_else"] == (0, True)
 # claim: called-functions-are-still-compiled
 assert left["loop_of_calls"] == (2, True)
+# claim: layers-of-pytorch-are-not
+assert left["loop_of_pytorchs_own_layers"] == (0, True)
 
 tclab.show(
     tclab.Table(

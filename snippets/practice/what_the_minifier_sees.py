@@ -1,7 +1,8 @@
-"""Three faults, and whether a setting of the minifier notices them.
+"""Four faults, and whether a setting of the minifier notices them.
 
-A wrong kernel, a compiler that fails, and a decomposition that is wrong, so that the graph below it
-is wrong as well. The level is that of TORCHDYNAMO_REPRO_LEVEL, after AOTAutograd.
+A wrong kernel, a compiler that fails, a pass of Inductor that is wrong, and a decomposition that is
+wrong, so that the graph below it is wrong as well. The level is that of TORCHDYNAMO_REPRO_LEVEL,
+after AOTAutograd.
 """
 # tclab: needs=cxx
 
@@ -14,16 +15,25 @@ from torch._inductor.decomposition import fast_random_decomps
 
 import tclab
 
-FAULTS = {"a kernel": "accuracy", "the compiler fails": "compile_error", "a decomposition": None}
-cpp, dynamo = torch._inductor.config.cpp, torch._dynamo.config
+FAULTS = {"a kernel": "accuracy", "the compiler fails": "compile_error"}
+FAULTS |= {"a pass before lowering": None, "a decomposition": None}
+inductor, dynamo = torch._inductor.config, torch._dynamo.config
 
 
 def f(x):
     return torch.relu(torch.tanh(x)) + 1
 
 
+def sine_for_tanh(graph):
+    """The pass: a hyperbolic tangent becomes a sine."""
+    for node in graph.nodes:
+        if node.target is torch.ops.aten.tanh.default:
+            node.target = torch.ops.aten.sin.default
+
+
 def plant(fault):
-    cpp.inject_relu_bug_TESTING_ONLY = FAULTS[fault]
+    inductor.cpp.inject_relu_bug_TESTING_ONLY = FAULTS[fault]
+    inductor.post_grad_custom_post_pass = sine_for_tanh if "pass" in fault else None
     fast_random_decomps.cache_clear()  # the table that Inductor decomposes by
     if fault == "a decomposition":
         fast_random_decomps()[torch.ops.aten.tanh.default] = torch.sin
@@ -45,7 +55,7 @@ def called(fault, level):
     return end, left
 
 
-torch._inductor.config.force_disable_caches = True
+inductor.force_disable_caches = True
 x = torch.linspace(-3, 3, 64)
 ends = {(fault, level): called(fault, level) for fault in FAULTS for level in (2, 4)}
 tclab.show(
@@ -66,5 +76,7 @@ failed = [ends["the compiler fails", level] for level in (2, 4)]
 assert failed[0][0] not in ("right", "wrong") and failed[0][1]
 # claim: level-4-keeps-nothing-of-it
 assert failed[1][0] == failed[0][0] and not failed[1][1]
+# claim: a-pass-changes-what-is-compared
+assert ends["a pass before lowering", 4] == ("wrong", False)
 # claim: a-decomposition-is-above-what-is-compared
 assert ends["a decomposition", 4] == ("wrong", False)

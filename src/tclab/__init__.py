@@ -27,7 +27,7 @@ __all__ = [
     "show",
     "steps",
 ]
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 imports.report_at_exit()
 

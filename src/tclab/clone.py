@@ -14,5 +14,5 @@ def need(part: str, user: str) -> Path:
     path = _FOLDER / part
     if not path.exists():
         step = "clone the project; there, pip install -e '.[explain]', or set PYTHONPATH=src"
-        raise TclabError(user, f"is not in a wheel of tclab: {part}", step)
+        raise TclabError(user, f"is not in the wheel: {part}", step)
     return path

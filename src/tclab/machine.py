@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tclab import settings
-from tclab.errors import UnsupportedTorch
+from tclab.errors import TclabError, UnsupportedTorch
 from tclab.model import Provenance, Snippet, Version
 
 #: The PyTorch releases this tclab was made for, both included.
@@ -173,6 +173,21 @@ def has_two_gpus() -> bool:
     return has_cuda() and gpus() >= 2
 
 
+def need_processes(user: str) -> None:
+    """TclabError where the system has no processes that can be limited and ended: on Windows."""
+    if not hasattr(os, "fork"):
+        cause = "needs processes that can be limited and ended, which this system does not have"
+        step = "Linux, macOS or Windows' WSL; here work tclab explain, diff, list, show, lab start"
+        raise TclabError(user, cause, step)
+
+
+def triton_step() -> str:
+    """What to do where Triton is not installed."""
+    if sys.platform == "linux":
+        return "pip install the Triton that pairs with this PyTorch"
+    return "Triton is built for Linux: do this there, in a container or in Windows' WSL"
+
+
 #: Errors of a machine that lacks what compiling C++ needs: a part of the text, and what to do.
 CXX_STEPS = {
     "InvalidCxxCompiler": "install a C++ compiler (Debian: apt-get install g++), or name it in CXX",
@@ -188,6 +203,16 @@ def has_cxx() -> bool:
     return header.is_file() and any(
         shutil.which(name) for name in (*named[:1], "g++", "gcc", "clang++")
     )
+
+
+def to_install(need: str) -> str:
+    """What a snippet's need asks of a machine, in words."""
+    return {
+        "cuda": "a GPU that PyTorch can use",
+        "two_gpus": "two GPUs that PyTorch can use",
+        "cxx": "a C++ compiler (Debian: apt-get install g++; or name yours in CXX)",
+        "triton": f"Triton ({triton_step()})",
+    }[need]
 
 
 def missing_needs(snippet: Snippet) -> set[str]:

@@ -68,6 +68,7 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 2
     try:
+        machine.need_processes("tclab bench")
         return _run(options, Clock(options.budget, start))
     except BadRequest as problem:
         report.warn(str(problem))

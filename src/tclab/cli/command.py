@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from tclab import files, paths, streams, terminal
+from tclab import __version__, files, paths, streams, terminal
 from tclab.cli import selection
 from tclab.cli.bench import bench
 from tclab.cli.claims import claims
@@ -40,7 +40,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
     help="The project's folder, with mkdocs.yml and snippets/. Default: TCLAB_ROOT, or the "
     "nearest one at or above the working folder.",
 )
-@click.version_option(package_name="tclab", message="%(prog)s %(version)s")
+@click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def tclab(context: click.Context, root: Path | None) -> None:
     """See what torch.compile does to code, by running it.

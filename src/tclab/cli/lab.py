@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from tclab import paths, render, terminal
+from tclab import machine, paths, render, terminal
 from tclab.cli import lab_verdict, report_file
 from tclab.cli.project import EXIT_STATUS, Project, printing_results, project
 from tclab.engine import schedule
@@ -166,5 +166,8 @@ def run(context: click.Context, which: str) -> None:
     snippets = [one.snippet for one in labs]
     with terminal.progress(len(snippets)) as on_event, printing_results() as runs:
         runs.update(schedule.run(snippets, here.plan, on_event=on_event, force=True))
-    if any(not run.ok for run in runs.values()):
+    lacking = set[str]().union(*map(machine.missing_needs, snippets))
+    for need in sorted(lacking):
+        terminal.note(f"needs {need}: {machine.to_install(need)}")
+    if lacking or any(not run.ok for run in runs.values()):
         context.exit(1)

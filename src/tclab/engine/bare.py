@@ -1,4 +1,4 @@
-"""``python -m tclab record …`` where only PyTorch is installed: neither click nor rich."""
+"""The command where neither click nor rich is installed: `record`, and what the others need."""
 
 from __future__ import annotations
 
@@ -14,10 +14,20 @@ from tclab.errors import TclabError
 from tclab.model import Snippet
 from tclab.project import project_root
 
+_MORE = "Every other command needs click and rich: pip install 'torch-compile-lab[explain]'"
+
 
 def main(argv: list[str]) -> int:
     """``python -m tclab record …`` where only PyTorch is installed; the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tclab", description=__doc__)
+    if argv and argv[0] not in ("record", "-h", "--help"):
+        print(_lacks(argv[0]), file=sys.stderr)
+        return 1
+    parser = argparse.ArgumentParser(
+        prog="python -m tclab",
+        description=__doc__,
+        epilog=_MORE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("record", help="run snippets here and keep the results")
     command.add_argument("environment", help="the name of this machine: h200-torch2.11")
@@ -30,6 +40,12 @@ def main(argv: list[str]) -> int:
     except TclabError as error:
         print(error, file=sys.stderr)
         return 1
+
+
+def _lacks(command: str) -> TclabError:
+    extra = "labs" if command == "lab" else "explain"
+    step = f"pip install 'torch-compile-lab[{extra}]'"
+    return TclabError(f"tclab {command}", "needs click and rich, which are not installed", step)
 
 
 def _record_plainly(arguments: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import IO
 
-from tclab import paths
+from tclab import machine, paths
 from tclab.engine import unfinished, variables
 from tclab.engine.worker.protocol import JobRequest, Message
 
@@ -60,6 +60,7 @@ class Pool:
 
     def start(self, key: str = "") -> None:
         """Start the supervisor; its message ``ready`` comes when it is."""
+        machine.need_processes("running a snippet")
         self.close()
         self.key = key
         self._base = _folder()

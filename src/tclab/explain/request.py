@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tclab import machine
 from tclab.errors import UnsupportedTorch
 from tclab.explain import inputs as _inputs
 from tclab.explain import load
@@ -69,6 +70,6 @@ def target_named(name: str | None) -> Target | None:
     if importlib.util.find_spec("triton") is None:
         raise UnsupportedTorch(
             f"--target {name}", "Triton is not installed, and it compiles the kernels",
-            "pip install the Triton that pairs with this PyTorch; or leave --target out",
+            f"{machine.triton_step()}; or leave --target out",
         )  # fmt: skip
     return target

@@ -23,7 +23,7 @@ import importlib.util
 
 for package, step in {
     "torch": "%pip install torch",
-    "tclab": "%pip install '.[labs]'   # in a clone of the project",
+    "tclab": "%pip install 'torch-compile-lab[labs]'",
 }.items():
     if importlib.util.find_spec(package) is None:
         print(f"{package} is missing. Run in a cell: {step}")"""
@@ -51,7 +51,7 @@ def installed(package: str) -> ModuleType:
         return importlib.import_module(package)
     except ImportError:
         cause = f"{package} is not installed, which exercises need to be notebooks, too"
-        step = "pip install '.[labs]' in a clone of the project, else pip install jupytext nbformat"
+        step = "pip install 'torch-compile-lab[labs]', or in a clone of the project '.[labs]'"
         raise LabError("tclab lab", cause, step) from None
 
 

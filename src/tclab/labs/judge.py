@@ -89,15 +89,10 @@ def _state(exercise: Exercise, state: State, why: str) -> Verdict:
 
 
 _HAVE = {"cuda": machine.has_cuda, "cxx": machine.has_cxx, "triton": machine.triton_version}
-_INSTALL = {
-    "cuda": "a GPU that PyTorch can use",
-    "cxx": "a C++ compiler (Debian: apt-get install g++; or name yours in CXX)",
-    "triton": "Triton (pip install the one that pairs with this PyTorch)",
-}
 
 
 def _lacking(exercise: Exercise) -> str:
-    missing = [_INSTALL[need] for need in sorted(exercise.needs) if not _HAVE[need]()]
+    missing = [machine.to_install(need) for need in sorted(exercise.needs) if not _HAVE[need]()]
     return f"it needs {' and '.join(missing)}" if missing else ""
 
 

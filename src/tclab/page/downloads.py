@@ -15,7 +15,7 @@ FOLDER = "downloads"
 _INSTALL = (
     "# Once, if PyTorch and tclab are not there yet:\n"
     "# %pip install {pins}\n"
-    "# %pip install -e .        # in a clone of the project: tclab itself"
+    "# %pip install torch-compile-lab    # tclab itself; in a clone of the project: -e ."
 )
 
 

@@ -18,9 +18,10 @@ from tclab.explain import failures, preload
 
 #: What the parent waits for: the child's end, and what is sent to the command alone.
 _HEARD = {
-    signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1,
-    signal.SIGUSR2,
-}  # fmt: skip
+    getattr(signal, name)
+    for name in ("SIGCHLD", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
+    if hasattr(signal, name)  # Windows has two of them
+}
 #: A signal with this code or a lower one was sent to one process; the terminal's go to all.
 _BY_A_PROCESS = 0
 

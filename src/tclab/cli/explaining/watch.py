@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from tclab import terminal
+from tclab import machine, terminal
 from tclab.cli import report_file
 from tclab.cli.explaining.server import Live, Server
 from tclab.cli.explaining.summary import print_summary, print_warnings
@@ -24,6 +24,7 @@ from tclab.explain.watch.loop import Changed, Event
 
 def watch(request: ExplainRequest, path: Path, *, port: int, open_: bool) -> None:
     """Serve and explain until Ctrl-C. BadRequest where the command line is wrong."""
+    machine.need_processes("tclab explain --watch")
     live, out = Live(request.spec), terminal.console()
     server = Server(live, port)
     try:

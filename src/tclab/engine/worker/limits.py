@@ -166,9 +166,11 @@ def send(pids: Iterable[int], number: int) -> None:
 # --------------------------------------------------------------------------- Linux's prctl
 
 
-def hear_of_parents_death(parent: int, number: int = signal.SIGKILL) -> None:
-    """Have the kernel send this process a signal when its parent `parent` dies."""
-    _prctl(_PR_SET_PDEATHSIG, number)
+def hear_of_parents_death(parent: int, number: int | None = None) -> None:
+    """Have the kernel send this process a signal, SIGKILL if no other is named, when its parent
+    `parent` dies.
+    """
+    _prctl(_PR_SET_PDEATHSIG, number or signal.SIGKILL)
     if os.getppid() != parent:  # it died before we asked
         os._exit(0)
 
