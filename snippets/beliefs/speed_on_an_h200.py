@@ -1,4 +1,4 @@
-"""Beliefs about speed, judged on whole models as they were measured on an H200."""
+"""Beliefs about speed, judged on whole models and single kernels, as an H200 ran them."""
 # tclab: reads=records/h200-torch2.11/*.jsonl
 
 from pathlib import Path

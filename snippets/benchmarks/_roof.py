@@ -56,7 +56,7 @@ class Roof:
         return max(rate for name, rate in self.products.items() if name.startswith(dtype))
 
     def least_us(self, eager: Row) -> float:
-        """No version of this function can take less."""
+        """About the least that a version of this function can take."""
         size, flops = eager.facts["least_bytes"], eager.facts.get("flops") or 0
         if "/attention@" in eager.case:
             flops /= 2  # torch counts all pairs of tokens, and half of them are masked

@@ -1,8 +1,8 @@
-"""Kernels bound by memory against a copy of the same size.
+"""Functions without products against a copy of the same size.
 
 Height is the fewest bytes a function can move over the time of its fastest mode. The line is the
-measured copy. A dot on it is as fast as a plain copy; below it, that much is left to gain. Each
-leads to its kernels.
+measured copy. A dot on it is as fast as a plain copy; below it, that much is left at the most.
+Each leads to its kernels.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl
 

@@ -1,9 +1,9 @@
-"""Every kernel against the roof: how fast it is, and how fast it could be.
+"""Functions against the roof: how fast they are, and about how fast they could be.
 
-The roof is the larger of two times: the fewest bytes over the rate of a copy of that size, and the
-products over the rate of a large product. `of the roof` is that time over the fastest mode's. Most
-times of max-autotune, and those of coordinate descent, are of a second machine of the same kind,
-each beside eager there.
+The roof is the larger of two times: the fewest bytes over the rate of a copy of about that size,
+and the products over the rate of a large product. `of the roof` is that time over the fastest
+mode's. Most times of max-autotune, and those of coordinate descent, are of a second machine of the
+same kind, each beside eager there.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl,records/h200-torch2.11/autotuned/*.jsonl
 

@@ -1,8 +1,8 @@
 """max-autotune beside reduce-overhead: both replay a CUDA graph, and one has chosen its kernels.
 
 Times of reduce-overhead are of the first recording. Those of max-autotune come from it and from
-later machines of the same kind; in all the model was right first. An autotuned model takes the
-longest to compile, so not each could be measured; `cold` and `tuned` are the seconds until each of
+later machines of the same kind; in all the model was right first. Autotuning takes
+long, so not each model was warm in time; `cold` and `tuned` are the seconds until each of
 the two is warm.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl,records/h200-torch2.11/autotuned*/*.jsonl

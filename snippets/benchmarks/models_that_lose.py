@@ -1,7 +1,7 @@
 """Models that the default mode made slower, and what CUDA graphs make of the same code.
 
-Where CUDA graphs win and the default mode loses, the kernels are not what costs: both modes have
-about as many, and launching differs. A model without a graph was not compiled at all. `again`
+Both modes have about as many kernels, and launching differs: where CUDA graphs win and the default
+mode loses, launching may be what costs. The LSTM has no graph: it was not compiled at all. `again`
 is the gain of the default mode in the second recording; `beyond` says whether the first one's
 spreads leave the loss.
 """

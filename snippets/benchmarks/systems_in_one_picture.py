@@ -1,7 +1,7 @@
 """How many times as fast as eager each system is, read from the recording.
 
-Five functions on one H200: a chain of pointwise operations, a softmax and feed-forward blocks, at
-two sizes. A bar is eager's time over the system's.
+On one H200: a chain of pointwise operations and feed-forward blocks, each at two sizes, and a
+softmax. A bar is eager's time over the system's.
 """
 # tclab: reads=records/h200*/benchmarks/systems_side*/*.json
 

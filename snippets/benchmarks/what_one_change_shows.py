@@ -1,4 +1,4 @@
-"""Four kernels below the roof, each with one thing changed: read from the recording.
+"""Four functions below the roof, each with its input changed: read from the recording.
 
 `share` is the time in which a copy of that run moves the fewest bytes, over the measured time; `by
 it` is the share over that of the function as it is in the tables of this page.

@@ -1,4 +1,4 @@
-"""Kernels below 85 % of the roof, each with a cause that its own numbers show.
+"""Kernels below 85 % of the roof, each with a cause where its own numbers show one.
 
 Looked for, in this order. Launching: the least time is below that of the cheapest compiled call,
 with a launch for each further kernel. A library: Inductor wrote no kernel. Then what the kernels
@@ -7,8 +7,8 @@ least 60 % of the measured time. Narrow loads: instructions, of a kernel that lo
 time. Instructions: to issue them, or the unit that has most of them. Bytes: those of each kernel's
 arguments, where they are a quarter more than the fewest. Few warps: no more than a quarter of those
 that fit, in a kernel with half of the bytes. Configuration: with other blocks and warps the same
-kernel is recorded at 85 % or more. `best` is Inductor's best mode; nothing closes it where nothing
-faster was measured.
+kernel is recorded at 85 % or more. `best` is Inductor's best mode; nothing closes it where
+nothing a tenth faster was measured.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl,records/*/autotuned/*.jsonl,records/kernel_needs.json
 

@@ -2,7 +2,7 @@
 
 The model is two equal blocks, without gradients. Cold is a process of its own over an empty folder;
 warm is another process over the same folder. One compile thread. PyTorch's precompiled header is
-off, since it is kept outside that folder.
+off.
 """
 # tclab: needs=cxx alone=true timeout=300
 
@@ -28,7 +28,7 @@ PHASES = {  # how the names of what is measured begin, and what is done there
     "code generation": (("Inductor: code",), "the text of kernels and wrapper"),
     "C++ compiler": (("C++",), "kernels, and probes for what this CPU can"),
     "hashing sources": (("Hashing",), "PyTorch's and Triton's, once a process"),
-    "the rest": ((), "looking graphs up, loading what was found"),
+    "the rest": ((), "such as looking graphs up, loading what was found"),
 }
 
 

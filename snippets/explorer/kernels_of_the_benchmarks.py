@@ -1,4 +1,4 @@
-"""The kernels of the benchmarks that make no products, at each of their sizes.
+"""The kernels of the benchmarks that make no products, at each of their sizes for a GPU.
 
 They are what Inductor writes for an H200, made on a machine without one, by the PyTorch that
 built this page. The configuration is the first of those that the GPU would choose among. A load

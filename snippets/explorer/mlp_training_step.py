@@ -1,7 +1,7 @@
 """A training step of a small MLP: forward, loss, backward.
 
-Each layer is a library call for the product and part of a kernel for the rest. Click the line with
-`gelu`: it is in a forward kernel and in a backward kernel.
+In the forward a layer's product and bias are one library call; the gradient of the bias is a sum
+in a kernel. Click the line with `gelu`: it is in a forward kernel and in a backward kernel.
 """
 # tclab: needs=triton timeout=300 memory=6144
 

@@ -1,7 +1,8 @@
 """Softmax, forward and backward: two persistent reductions.
 
-One Python line becomes a maximum, a subtraction, an exponential, a sum and a division. Each row is
-loaded once. `SHFL` in SASS passes partial results between the threads of a warp.
+One Python line becomes a maximum, a subtraction, an exponential, a sum and a division. In the
+forward each row is loaded once. `SHFL` in SASS passes partial results between the threads of a
+warp.
 """
 # tclab: needs=triton timeout=300 memory=6144
 

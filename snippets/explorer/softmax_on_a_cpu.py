@@ -1,8 +1,9 @@
 """Softmax on a CPU: from Python through the C++ kernel to the processor's instructions.
 
 No target: these are the kernels of the machine that built this page. The exponential is one
-vector operation, `exp`, for 8 or 16 elements at a time, with a second branch for what is left over.
-In the assembly it is a call into SLEEF, the library of vectorised functions that PyTorch brings.
+vector operation, `exp`, on x86 for 8 or 16 elements at a time, with a second branch for what is
+left over. In the assembly it is a call into SLEEF, the library of vectorised functions that
+PyTorch brings.
 """
 # tclab: timeout=300
 

@@ -1,7 +1,8 @@
 """A sum over columns: neighbouring threads read neighbouring columns.
 
-The reduction goes down the rows, against the layout of memory. Inductor splits it in two where one
-pass would leave most multiprocessors without work; how many parts depends on the number of them.
+The reduction goes down the rows, against the layout of memory. Inductor splits it in two here,
+since its results alone are too few to give all multiprocessors work; how many parts there are
+depends on the sizes and the GPU.
 """
 # tclab: needs=triton timeout=300 memory=6144
 

@@ -1,6 +1,6 @@
 """The same sum over columns, for an H200 and for an A100.
 
-Graphs, Inductor's IR, the kernels and Triton's own stages are the same, but for the lines that
+Graphs, Inductor's IR, the kernels' code and Triton's IR are the same, but for the lines that
 name the device. PTX has the same instructions, whatever its registers are called. SASS has not:
 each GPU has instructions of its own, and keeps a kernel's parameters elsewhere.
 """

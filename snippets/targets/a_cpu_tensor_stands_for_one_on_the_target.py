@@ -1,4 +1,4 @@
-"""A tensor made without `device=` counts as made on the target.
+"""A tensor made without `device=` counts as made on the target, a single number aside.
 
 Three ways to say the same. On a machine without a GPU write no device at all, or write
 `device="cuda"` inside the function: it is taken to mean the target. The kernels are the same.

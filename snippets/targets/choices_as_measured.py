@@ -1,8 +1,9 @@
 """Which products an H200 pads: measured twice, one product at a time on the idle GPU.
 
-PyTorch's own code timed each of them seven times, unpadded and padded. It pads where the product
-takes more than 1.1 times as long unpadded. The second recording is of another process, later. In
-the third, 16 compiles at a time shared the GPU, and each timed what it asked for once.
+PyTorch's own code timed each of them seven times, unpadded and padded. It pads where one timing
+says that the product takes more than 1.1 times as long unpadded; here the median counts. The second
+recording is of another process, later. In the third, 16 compiles at a time shared the GPU, and each
+timed what it asked for once.
 """
 # tclab: reads=records/h200-torch2.11/padding*.json
 

@@ -18,7 +18,7 @@ import torch
 
 import tclab
 
-WORSE = {"identical": 0, "no kernels": 1, "same kernels": 1, "one of two": 1, "refused": 2,
+WORSE = {"identical": 0, "no kernels": 1, "same kernels": 1, "open": 1, "refused": 2,
          "gpu failed": 3}  # fmt: skip
 
 
@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as out:
     report = json.loads((Path(out) / "report.json").read_text())
 
 functions, kernels = report["functions"], report["kernels"]
-COUNTS = {"identical": "identical", "one of two": "either",
+COUNTS = {"identical": "identical", "open": "either",
           "different": "different", "refused": "refused"}  # fmt: skip
 total = {verdict: report[count] for verdict, count in COUNTS.items()}
 tclab.show(tclab.Table(

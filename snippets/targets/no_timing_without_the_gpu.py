@@ -1,7 +1,6 @@
-"""What only timing can decide is refused.
+"""`mode="max-autotune"` is refused: only timing on the GPU can decide.
 
-`mode="max-autotune"` runs candidates on the GPU and takes the fastest. Which one that is cannot
-be known elsewhere.
+It runs candidates on the GPU and takes the fastest. Which one that is cannot be known elsewhere.
 """
 # tclab: needs=triton raises=tclab.targets.TargetError
 

@@ -1,9 +1,9 @@
 """Two functions for four GPUs.
 
 Both are compiled for an A100, an H200, a B200 and an L40S by one machine that has none of them.
-The sum over rows is split where its rows alone would leave multiprocessors without work, and
-that depends on their number. The pointwise kernel is the same Triton code for all four; then
-Triton and the assembler go different ways.
+The sum over rows is split where there are fewer than two rows for each multiprocessor; with PyTorch
+2.13 not for the B200, whose limit is another. The pointwise kernel is the same Triton code for all
+four; then Triton and the assembler go different ways.
 """
 # tclab: needs=triton timeout=400 memory=6144
 

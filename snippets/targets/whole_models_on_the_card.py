@@ -1,7 +1,8 @@
-"""Whole models as they ship, for the H200 and on one.
+"""Models of timm and transformers, for the H200 and on one.
 
-Each model of the corpus has random weights and was compiled twice by the same PyTorch: on the GPU
-by plain `torch.compile`, and for the target in a process that sees no GPU.
+Each model of the corpus has random weights, those for text a few layers, and was compiled twice
+by the same PyTorch: on the GPU by plain `torch.compile`, and for the target in a process that sees
+no GPU.
 """
 # tclab: reads=records/h200-torch2.11/whole_models.json
 
