@@ -39,6 +39,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY .ci/constraints.txt .ci/constraints.txt
 COPY src/tclab/__init__.py src/tclab/__init__.py
 COPY src/torch_compile_lab.py src/torch_compile_lab.py
+COPY docs/labs docs/labs
 RUN pip install --constraint .ci/constraints.txt --upgrade pip \
     && pip install --constraint .ci/constraints.txt --group test --editable ".[labs]"
 

@@ -19,6 +19,11 @@ def update(state, x):
     return state.sum()
 
 
+def replace(state, x):
+    state[:] = x
+    return state * 2
+
+
 torch.manual_seed(0)
 start, x = torch.randn(8), torch.randn(8)
 ours, theirs = start.clone(), start.clone()
@@ -38,6 +43,9 @@ assert "mul_" in written and "add_" in written
 assert not any(re.match(r"aten\.\w+_\.", t) for t in targets if t != "aten.copy_.default")
 # claim: a-write-through-a-view-is-a-scatter
 assert "aten.slice_scatter.default" in targets
+whole = tclab.capture(replace, backend="aot_eager")(start.clone(), x).forward[0]
+# claim: a-write-through-all-of-it-is-not
+assert not any("scatter" in node.target for node in whole.nodes)
 # claim: one-copy-at-the-end
 assert targets.count("aten.copy_.default") == 1 and targets[-1] == "aten.copy_.default"
 

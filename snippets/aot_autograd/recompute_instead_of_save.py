@@ -53,6 +53,21 @@ compiled(*args)
 with budget(0.0):
     rows.append(("0.0, set after the first call", held(compiled), None, None))
 
+
+def kept_alike(number):
+    """The part of the elements that dropout keeps, or does not, in forward and backward alike."""
+    torch._dynamo.reset()
+    ones = torch.ones(1000, requires_grad=True)
+    with budget(number):
+        dropped = torch.compile(dropout, backend="aot_eager_decomp_partition")(ones)
+        dropped.sum().backward()
+    return ((dropped != 0) == (ones.grad != 0)).float().mean()
+
+
+def dropout(x):
+    return torch.nn.functional.dropout(x.sin(), 0.5)
+
+
 full, half, none, late = rows
 # claim: less-is-saved
 assert full[1] > half[1] > none[1] == 0
@@ -62,6 +77,8 @@ assert full[2] < half[2] < none[2]
 assert none[3] == full[3] + 2
 # claim: too-late-after-the-first-call
 assert late[1] == full[1]
+# claim: a-dropout-is-drawn-again
+assert kept_alike(1.0) == 1 and max(map(kept_alike, (0.9, 0.5, 0.0))) < 0.7
 
 tclab.show(
     tclab.Table(

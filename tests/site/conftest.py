@@ -125,8 +125,8 @@ def project(tmp_path: Path) -> Project:
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     before, _, rest = config.partition("nav:\n")
     after = rest[rest.index("\nhooks:") :]
-    labs, markdown = before.index("  - mkdocs-jupyter:"), before.index("  - markdown-exec:")
-    made.write("mkdocs.yml", before[:labs] + before[markdown:] + NAV + after)
+    labs, markdown = after.index("  - mkdocs-jupyter:"), after.index("  - markdown-exec:")
+    made.write("mkdocs.yml", before + NAV + after[:labs] + after[markdown:])
     hook = tmp_path / HOOK
     hook.parent.mkdir(parents=True)
     shutil.copy(ROOT / HOOK, hook)
