@@ -21,7 +21,7 @@ def record(
 
     For machines that others lack. ENVIRONMENT names this one, for example h200-torch2.13.
     Without names: every snippet that needs a GPU, and all that ENVIRONMENT already has.
-    Nothing else writes to records/. Commit what it wrote: plain files, each with the PyTorch,
+    Nothing else writes recorded runs. Commit what it wrote: plain files, each with the PyTorch,
     the device and the day it came from. A failed run is reported and not recorded; the former
     recording stays.
 
