@@ -128,7 +128,7 @@ def test_the_first_page_has_what_its_recording_says(site: Path) -> None:
     (figures,) = re.findall(r'<dl class="tclab-figures">.*?</dl>', html)
     shown = dict(re.findall(r"<dt>(\w+)</dt><dd>(\d+)</dd>", figures))
     totals = (ROOT / "records/h200-torch2.11/targets/corpus_report/01-totals.json").read_text()
-    assert set(shown) == {"identical", "different", "refused", "all"}
+    assert set(shown) == {"identical", "open", "different", "refused", "all"}
     for verdict, number in shown.items():
         assert re.search(rf'"{verdict}",\s*{number},', totals), verdict
 
