@@ -7,9 +7,9 @@ On the machine with the GPU, every function is compiled twice by the same PyTorc
 processes of their own: for the target in a process that sees no GPU, and on the GPU by plain
 ``torch.compile``. What PyTorch times on a GPU to choose, it times before that, while nothing else
 runs, and keeps in its cache: of compiles that share a GPU each would time the others, too. Kernels
-are compared as text, with nothing removed: names,
-device properties and the settings in their text count. Of the output code around them, only the counter of
-graphs and the names of cache files are taken out. What is already in DIR is not done again, so
+are compared as text, with nothing removed: names, device properties and the settings in their
+text count. Of the output code around them, only the counter of graphs and the names of cache files
+are taken out. What is already in DIR is not done again, so
 that a corpus can be done in several runs; ``--side target`` does what needs no GPU.
 """
 
