@@ -188,7 +188,7 @@ class Chart(Artifact):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         series = {str(label): tuple(ys) for label, ys in self.series.items()}
         object.__setattr__(self, "series", series)
-        if self.style in ("span", "lanes") and len(series) != 2:
+        if self.is_timeline and len(series) != 2:
             raise ValueError(f"Chart {self.title!r}: spans are two series, not {len(series)}")
         for label, ys in series.items():
             if len(ys) != len(self.x):
@@ -199,6 +199,11 @@ class Chart(Artifact):
             given = len(getattr(self, name))
             if given not in (0, len(self.x)):
                 raise ValueError(f"Chart {self.title!r}: {given} {name}, not {len(self.x)}")
+
+    @property
+    def is_timeline(self) -> bool:
+        """Its two series say where spans begin and how long they are."""
+        return self.style in ("span", "lanes")
 
 
 @kind("chain")

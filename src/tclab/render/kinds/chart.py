@@ -26,7 +26,6 @@ _SIZE = (7.2, 3.8)  # inches at 72 dots
 #: Inches of the drawing for a phone, as wide as its screen: letters are drawn in their size.
 _NARROW = 4.4
 _SPAN = 0.27  # inches, of one span's height
-_TIMELINES = ("span", "lanes")
 _KINDS = {"bar": "Bar chart", "span": "Timeline", "lanes": "Timeline"}
 
 
@@ -138,7 +137,7 @@ def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> Non
 
 def _dressed(axes: Any, artifact: Chart) -> None:
     _fill(axes, artifact)
-    spans = artifact.style in _TIMELINES
+    spans = artifact.is_timeline
     across, up = one_line(artifact.x_label), one_line(artifact.y_label)
     dress(axes, up if spans else across, "" if spans else up, "x" if spans else "y")
 
@@ -156,12 +155,12 @@ def dress(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
 
 
 def _size(artifact: Chart) -> tuple[float, float]:
-    spans = artifact.style in _TIMELINES
+    spans = artifact.is_timeline
     return (_SIZE[0], 0.7 + _SPAN * len(set(_rows(artifact)))) if spans else _SIZE
 
 
 def _fill(axes: Any, artifact: Chart) -> None:
-    if artifact.style in _TIMELINES:
+    if artifact.is_timeline:
         _spans(axes, artifact)
         return
     xs, categories = _positions(artifact)
@@ -286,7 +285,7 @@ def html(artifact: Chart, options: Options) -> Html:
     whole = replace(options, fold=False)  # it stands in a fold
     body = table.html(data(artifact), whole, dots.linked(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
-    named = NOTHING if artifact.style in _TIMELINES else legend(artifact.series)
+    named = NOTHING if artifact.is_timeline else legend(artifact.series)
     return join([named, drawing, caption, numbers])
 
 
