@@ -154,14 +154,14 @@ def _run(command: Sequence[str], torch: str, on_step: OnStep) -> None:
         raise _failure(torch, "".join(said), command)
 
 
-# error: Failed to fetch: `https://pypi.org/simple/torch/`; dns error
+# error: Failed to fetch: https://pypi.org/simple/torch/
 # WARNING: Retrying (…) after connection broken by 'NewConnectionError(…)': /simple/torch/
 _NETWORK = re.compile(
     r"Failed to fetch|dns error|error sending request|NewConnectionError|NameResolutionError|"
     r"ConnectTimeout|Network is unreachable|ProxyError"
 )
 # ERROR: No matching distribution found for torch==2.15.9
-# × No solution found when resolving dependencies:
+#   cause: Because there is no version of torch==2.15.99 and you require torch==2.15.99, we can
 _ABSENT = re.compile(r"No matching distribution found for (\S+)|there is no version of (\S+?)[\s,]|"
                      r"(\S+) was not found in the package registry")  # fmt: skip
 # The virtual environment was not created successfully because ensurepip is not available.
