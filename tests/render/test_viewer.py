@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import re
+from pathlib import Path
 
 import pytest
 from read_html import Page
@@ -248,10 +251,17 @@ CHAIN = Chain(
 )  # fmt: skip
 
 
+def test_the_guide_of_the_explorer_names_every_switch_that_has_words():
+    words = re.findall(r"<button[^>]*>([^<]+)</button>", render.html(CHAIN, Options("c")))
+    assert words
+    guide = (Path(__file__).parents[2] / "docs/explorer/index.md").read_text(encoding="utf-8")
+    assert [word for word in words if f"| {word} |" not in guide] == []
+
+
 def parts_of(script: str) -> tuple[str, list[list[str]]]:
     """The name and the listings that a script of machine code delivers."""
-    match = re.fullmatch(r'tclabCode\("([\w-]+)", (\[.*\])\);\n', script, re.DOTALL)
-    return match[1], json.loads(match[2])
+    match = re.fullmatch(r'tclabCode\("([\w-]+)", "([\w+/=]+)"\);\n', script, re.ASCII)
+    return match[1], json.loads(gzip.decompress(base64.b64decode(match[2])))
 
 
 def in_files(chain: Chain, url: str) -> tuple[str, dict[str, str]]:
