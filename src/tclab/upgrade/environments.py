@@ -23,7 +23,7 @@ from tclab.model import Version
 #: The Triton that each PyTorch works with: its builds for processors alone bring none.
 TRITON = {(2, 11): "3.6.0", (2, 12): "3.7.1", (2, 13): "3.7.1", (2, 14): "3.8.0", (2, 15): "3.9.0"}
 #: What PyTorch 2.15.0 from PyPI took with Triton and the CUDA libraries, Linux on x86-64; measured.
-SIZE = "about 2.9 GB to download where pip's or uv's cache has nothing, 6 GB on the disk"
+SIZE = "about 3 GB to download where no cache has them, 5.3 GB on the disk"
 _DONE = "tclab.json"
 
 # 2.15.0
@@ -154,37 +154,33 @@ def _run(command: Sequence[str], torch: str, on_step: OnStep) -> None:
         raise _failure(torch, "".join(said), command)
 
 
-# error: Failed to fetch: https://pypi.org/simple/torch/
-# WARNING: Retrying (…) after connection broken by 'NewConnectionError(…)': /simple/torch/
-_NETWORK = re.compile(
-    r"Failed to fetch|dns error|error sending request|NewConnectionError|NameResolutionError|"
-    r"ConnectTimeout|Network is unreachable|ProxyError"
-)
-# ERROR: No matching distribution found for torch==2.15.9
-#   cause: Because there is no version of torch==2.15.99 and you require torch==2.15.99, we can
-_ABSENT = re.compile(r"No matching distribution found for (\S+)|there is no version of (\S+?)[\s,]|"
-                     r"(\S+) was not found in the package registry")  # fmt: skip
-# The virtual environment was not created successfully because ensurepip is not available.
-_NO_VENV = re.compile(r"ensurepip is not|No module named venv")
+_AGAIN = "give the same command again once there is one, it goes on; or --python PATH"
+_OTHER = "another version, another Python, or --python PATH of an environment that has it"
+#: What an installer says, what is wrong then, and what to do.
+_PROBLEMS = (
+    # error: Failed to fetch: https://pypi.org/simple/torch/
+    # WARNING: Retrying (…) after connection broken by 'NewConnectionError(…)': /simple/torch/
+    (r"(?:Failed to fetch|dns error|NewConnection|NameResolution|ConnectTimeout|ProxyError)()",
+     "no package index can be reached", _AGAIN),
+    # ERROR: No matching distribution found for torch==2.15.99
+    (r"No matching distribution found for (\S+)",
+     "the package index has no {} for this Python", _OTHER),
+    #   cause: Because there is no version of torch==2.15.99 and you require torch==2.15.99, we can
+    (r"there is no version of (\S+)", "the package index has no {} for this Python", _OTHER),
+    # The virtual environment was not created successfully because ensurepip is not available.
+    (r"(?:ensurepip is not|No module named venv)()", "this Python has no venv",
+     "install uv, or the system's python3-venv"),
+)  # fmt: skip
 
 
 def _failure(torch: str, said: str, command: Sequence[str]) -> NoEnvironment:
     """What is wrong, of what the command said."""
     place = f"PyTorch {torch}"
     if files.is_of_a_full_disk(OSError(said)):
-        return NoEnvironment(place, "the disk is full", f"free some: it takes {SIZE}")
-    if _NETWORK.search(said):
-        step = (
-            "connect and give the same command again: it goes on where it stopped; or --python PATH"
-        )
-        return NoEnvironment(place, "no package index can be reached", step)
-    if match := _ABSENT.search(said):
-        name = next(filter(None, match.groups()))
-        step = "another version, another Python, or --python PATH of an environment that has it"
-        return NoEnvironment(place, f"the package index has no {name} for this Python", step)
-    if _NO_VENV.search(said):
-        return NoEnvironment(place, "this Python has no venv", "install uv, or python3-venv")
-    last = [line.strip() for line in said.splitlines() if line.strip()][-1:] or ["it said nothing"]
-    return NoEnvironment(
-        place, f"{Path(command[0]).name} failed: {last[0][:300]}", "or --python PATH"
-    )
+        return NoEnvironment(place, "the disk is full", f"free some: {SIZE}")
+    for pattern, cause, step in _PROBLEMS:
+        if match := re.search(pattern, said):
+            return NoEnvironment(place, cause.format(match[1]), step)
+    last = next(filter(None, map(str.strip, reversed(said.splitlines()))), "it said nothing")
+    cause = f"{Path(command[0]).name} failed: {last[:300]}"
+    return NoEnvironment(place, cause, "mend that, or name one that there is: --python PATH")

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from tclab.model import Diff, Kernel, KernelIdentity, encode
 from tclab.render import figure, parts, standalone
 from tclab.render.escape import COMMA, NOTHING, Html, esc, join, tag
+from tclab.snapshot import KernelPair
 from tclab.upgrade import words
 from tclab.upgrade.causes import Cause
 from tclab.upgrade.stages import Side, Upgrade
@@ -40,11 +41,10 @@ def _one(upgrade: Upgrade) -> Iterator[Html]:
     for said, step in words.problems(upgrade):
         lines = tag("p", esc(said)), tag("p", esc(f"Next: {step}")) if step else NOTHING
         yield tag("div", *lines, class_="explain-alert", role="alert")
-    yield from map(figure, words.tables(upgrade))
-    if upgrade.causes:
-        yield tag("h2", esc("One pair of kernels for each cause"))
-    for cause in upgrade.causes:
-        yield from _cause(cause, upgrade)
+    for table in words.tables(upgrade):
+        yield figure(table)
+        if table.name == "causes":
+            yield from (piece for cause in upgrade.causes for piece in _cause(cause, upgrade))
 
 
 def _cause(cause: Cause, upgrade: Upgrade) -> Iterator[Html]:
@@ -56,10 +56,22 @@ def _cause(cause: Cause, upgrade: Upgrade) -> Iterator[Html]:
     issue = form.issue.partition("#")[2]
     known = tag("a", esc(form.issue), href=f"https://github.com/pytorch/pytorch/issues/{issue}")
     lines = join([esc(line) for line in upgrade.lines(pair.kernels[-1])], COMMA)
-    facts = [("known as", known if issue else NOTHING), ("from", lines)]
+    beside = ((name, esc(said)) for name, said in _beside(pair))
+    facts = [("known as", known if issue else NOTHING), ("from", lines), *beside]
     yield tag("div", parts.facts(facts), class_="tclab")
+    if pair.old and pair.new and pair.old.body == pair.new.body:
+        return
     labels = f"PyTorch {upgrade.before.torch}", f"PyTorch {upgrade.after.torch}"
     yield figure(Diff(pair.kernels[-1].title, "", labels, _listing(pair.old), _listing(pair.new)))
+
+
+def _beside(pair: KernelPair) -> Iterator[tuple[str, str]]:
+    """What is not the same beside the code of both."""
+    if pair.old and pair.new:
+        one, two = ({**each.launch, "configuration": each.configuration} for each in pair.kernels)
+        for name in sorted(one.keys() | two.keys()):
+            if one.get(name) != two.get(name):
+                yield name, f"{one.get(name, 'none')} to {two.get(name, 'none')}"
 
 
 def _listing(kernel: KernelIdentity | None) -> tuple[Kernel, ...]:

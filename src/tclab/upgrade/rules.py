@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from tclab.upgrade.dataflow import LOAD, NOTHING, STORE, Flow, Rule
 
 #: Whether a cause can move numbers, from what harms least to what harms most.
-NO, NAN, LAST_BITS, UNKNOWN, YES = "no", "of a row with NaN", "the last bits", "not known", "yes"
-RANK = (NO, NAN, LAST_BITS, UNKNOWN, YES)
+NO, BY_TRITON, NAN = "no", "not by PyTorch's code", "of a row with NaN"
+LAST_BITS, UNKNOWN, YES = "the last bits", "not known", "yes"
+RANK = (NO, BY_TRITON, NAN, LAST_BITS, UNKNOWN, YES)
 
 
 def _nothing(flow: Flow, operation: str, operands: tuple[int, ...]) -> int | None:
@@ -31,6 +32,11 @@ class Form:
     speed: str = ""
     note: str = ""
     issue: str = ""
+
+    @property
+    def moves(self) -> bool:
+        """Whether results can differ by it, or nobody knows that they do not."""
+        return self.numbers not in (NO, BY_TRITON)
 
 
 def _renamed(**names: str) -> Rule:
@@ -184,7 +190,7 @@ FORMS = (
     Form("maximum and minimum with a helper, and without", _extremum),
 )  # fmt: skip
 ORDER = Form("the same operations in another order")
-COMPILED = Form("the same code, and another Triton's instructions",
+COMPILED = Form("the same code, and another Triton's instructions", numbers=BY_TRITON,
                 note="of what Triton makes of equal code, registers and spills are compared, no "
                 "more")  # fmt: skip
 UNNAMED = Form("not known", numbers=UNKNOWN)

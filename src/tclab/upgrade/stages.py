@@ -11,7 +11,6 @@ from tclab.model import Gap, Kernel, KernelIdentity, Report, Snapshot
 from tclab.snapshot import Comparison, compare
 from tclab.upgrade import causes
 from tclab.upgrade.captures import Capture
-from tclab.upgrade.rules import NO
 
 #: The stage above all others.
 COMPILES = "whether it compiles"
@@ -91,13 +90,13 @@ class Upgrade:
             return COMPILES
         moving = ("graph breaks", "graphs", "library calls")
         parts = [e.part for e in self.comparison.changes if not e.title.startswith("dynamo ")]
-        kernels = ["kernels"] * any(each.form.numbers != NO for each in self.causes)
+        kernels = ["kernels"] * any(each.form.moves for each in self.causes)
         return next((part for part in [*kernels, *moving] if part in [*parts, *kernels]), "")
 
     @property
     def worse(self) -> bool:
         """Whether something got worse, or can. A guard or a register more is not felt by itself."""
-        numbers = any(each.form.numbers != NO for each in self.causes)
+        numbers = any(each.form.moves for each in self.causes)
         failed = bool(self.after.failure) or not self.complete
         unfelt = ("guards", "registers", "shared")
         changes = (e for e in self.comparison.changes if not e.title.endswith(unfelt))

@@ -81,13 +81,11 @@ def causes(upgrade: Upgrade) -> Table:
         (len(each.pairs), each.form.name.replace("`", ""), each.form.numbers, *effects(each),
          each.form.issue or None) for each in upgrade.causes
     ]  # fmt: skip
-    levels = ", ".join(f"{number} {level}" for level, number in upgrade.comparison.levels.items())
     return Table(
         title="Why kernels differ",
         name="causes",
         columns=("kernels", "cause", "moves numbers", "memory", "speed", "known as"),
         rows=tuple(rows),
-        caption=f"Kernels beside each other: {levels}." if levels else "",
     )
 
 
@@ -124,6 +122,7 @@ def changes(upgrade: Upgrade) -> Table:
 def by_stage(upgrade: Upgrade) -> Table:
     """Every stage from the top: how many on either side, and how many things differ in it."""
     differing = Counter(each.part for each in upgrade.comparison.changes)
+    differing["kernels"] = len({id(pair) for cause in upgrade.causes for pair in cause.pairs})
     before, after = (_counts(side.snapshot) for side in (upgrade.before, upgrade.after))
     return Table(
         title="Stage by stage",
