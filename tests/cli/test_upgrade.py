@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tclab.cli.command import main
-from tclab.model import BreakIdentity, Gap, GraphCounts, Report, Snapshot
+from tclab.model import BreakIdentity, Gap, GraphCounts, Provenance, Report, Snapshot
 from tests.upgrade.test_causes import bodies, kernel
 
 MODEL = "model.py:f"
@@ -41,7 +41,8 @@ def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
 
 
 def report(snapshot: Snapshot, **more: object) -> Report:
-    return replace(Report(MODEL, snapshot=snapshot), **more)
+    made = Provenance(f"{snapshot.torch}+cpu", "", "3.11", "a CPU", "Linux", "2026-11-23")
+    return replace(Report(MODEL, snapshot=snapshot, provenance=made), **more)
 
 
 def upgraded(play: Play, before: Made, after: Made, *words: str) -> int:
@@ -137,7 +138,7 @@ def test_json_has_both_snapshots_and_the_causes(play, capsys) -> None:
     assert upgraded(play, report(BEFORE), with_kernel("index"), "--format", "json") == 4
     said = capsys.readouterr()
     data = json.loads(said.out)
-    assert data["format"] == "tclab upgrade 1"
+    assert data["format"] == "tclab upgrade 1" and data["machine"]["torch"] == "2.13.0+cpu"
     (one,) = data["names"]
     assert (one["name"], one["first"], one["complete"]) == (MODEL, "kernels", True)
     assert one["causes"][0]["cause"] == "an index, and the same index simplified"

@@ -73,6 +73,20 @@ def test_one_more_change_is_seen_behind_the_known_ones(name: str) -> None:
             assert found["not known"].form.numbers == rules.UNKNOWN, planted
 
 
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("64 * r + x % 64", "64 * r + x % 128"),
+        ("x // 64 % 4", "x // 64"),
+        ("2 * x", "x"),
+        ("x", "y"),
+    ],
+)
+def test_an_index_that_is_another_somewhere_is_not_known(one: str, two: str) -> None:
+    text = "def kernel(ptr_0, ptr_1):\n    tl.store(ptr_1 + x, tl.load(ptr_0 + ({}), None), None)\n"
+    assert set(grouped(kernel(text.format(one)), kernel(text.format(two)))) == {"not known"}
+
+
 def test_a_hint_for_the_cache_moves_no_number() -> None:
     old = "def kernel(ptr_0, ptr_1):\n    tl.store(ptr_1 + 0, tl.load(ptr_0 + 0, None), None)\n"
     new = old.replace("None)", "None, eviction_policy='evict_first')", 1)

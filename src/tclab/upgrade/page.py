@@ -83,8 +83,11 @@ def _listing(kernel: KernelIdentity | None) -> tuple[Kernel, ...]:
 
 
 def to_json(upgrades: Sequence[Upgrade]) -> str:
-    """One JSON object: what the tables say of each name, and both snapshots."""
-    data = {"format": FORMAT, "names": [_data(each) for each in upgrades]}
+    """One JSON object: the machine, what the tables say of each name, and both snapshots."""
+    sides = (side for each in upgrades for side in (each.before, each.after))
+    reports = (side.capture.report for side in sides if side.capture.report)
+    machine = next((asdict(report.provenance) for report in reports), None)
+    data = {"format": FORMAT, "machine": machine, "names": [_data(each) for each in upgrades]}
     return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
 
