@@ -13,7 +13,7 @@ from rich.table import Table as Drawn
 
 from tclab import machine, terminal
 from tclab.cli import report_file
-from tclab.cli.explaining import steps
+from tclab.cli.explaining import explain, steps
 from tclab.errors import BadRequest
 from tclab.explain import OnStep, Step, load
 from tclab.model import Table
@@ -63,24 +63,6 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Where PyTorch is taken from. Builds of "
     "https://download.pytorch.org/whl/cpu are far smaller, and do for a --target.",
 )
-@click.option("--target", metavar="GPU", help="The GPU to make kernels for: h200, a100, sm_90 …")
-@click.option("--backward", is_flag=True, help="Differentiate what it returns, after each call.")
-@click.option(
-    "-i",
-    "--input",
-    "inputs",
-    metavar="SPEC",
-    multiple=True,
-    help="One argument, as for tclab explain.",
-)
-@click.option(
-    "--option",
-    "options",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Of torch.compile, as for tclab explain.",
-)
-@click.option("--long-kernels", is_flag=True, help="Compare registers of long kernels, too.")
 @click.option(
     "--seconds",
     type=click.FloatRange(min=1),
@@ -134,6 +116,11 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(2)
+
+
+#: What makes the request is said as to tclab explain.
+_REQUEST = ("target", "backward", "inputs", "options", "assume", "long_kernels")
+upgrade.params += [each for each in explain.params if each.name in _REQUEST]
 
 
 def _upgrades(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,
