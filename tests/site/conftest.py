@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -217,6 +218,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """A function that opens a tab; errors and requests of all tabs are kept in lists on it."""
+    with tabs(browser) as open_tab:
+        yield open_tab
+
+
+@contextmanager
+def tabs(browser: Any) -> Iterator[Any]:
+    """What `tab` is, for a block."""
     contexts = []
 
     def open_tab(**options: Any) -> Any:
