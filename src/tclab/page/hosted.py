@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import html
 import json
 import posixpath
 import re
@@ -19,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from tclab.errors import PageError, TclabError
 from tclab.model import Version
@@ -36,6 +37,8 @@ _TITLE = re.compile(
 )
 _ANNOUNCE = re.compile(r'(<div data-md-component="announce">)\s*(</div>)')
 _CANONICAL = re.compile(r'\s*<link rel="canonical" href="[^"]*">')
+#: What a link of a table carries with it, with the end of the file's name.
+_DATA = re.compile(r'href="data:[^",]+,([^"]*)"(?= download="[^"]+(\.\w+)")')
 _NAMED = re.compile(r'\b(href|(?:data-)?src)="([^"#:?]+)')
 
 
@@ -98,6 +101,9 @@ class Tree:
         for name in site.files:
             if name in site.pages:
                 text = (site.folder / name).read_text(encoding="utf-8")
+                text = _DATA.sub(
+                    lambda link, name=name: _kept(link, folder / name, folder.parent), text
+                )
                 _write(folder / name, compact(self._page(text, site, name)))
             elif f"{site.version}/{name}" not in self._elsewhere:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -214,6 +220,14 @@ class Tree:
 def _to(site: Site, page: str) -> str:
     """From a page to the nearest one of another version."""
     return f"{'../' * (page.count('/') + 1)}{site.version}/{site.nearest(page)}"
+
+
+def _kept(link: re.Match[str], page: Path, tree: Path) -> str:
+    """A link that carries data, to a file of all versions that has them."""
+    text = unquote(html.unescape(link[1]))
+    file = tree / "data" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}{link[2]}"
+    _write(file, text)
+    return f'href="{posixpath.relpath(file, page.parent)}"'
 
 
 def _xml(root: str, lines: Iterator[str]) -> str:

@@ -6,14 +6,8 @@ const delivered = new Map();
 const awaited = new Map();
 window.tclabCode = (name, text) => { delivered.set(name, text); };
 
-// JSON of gzip in base64. A page that stands alone has it in an element.
+// A page that stands alone has it in an element.
 const inPage = (id) => unpacked(document.getElementById(id).textContent);
-
-async function unpacked(text) {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
 
 function codeAway(name, address) {
   if (!awaited.has(name)) {
