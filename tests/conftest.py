@@ -31,17 +31,33 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
 
 # --------------------------------------------------------------------------- the order
 
-#: Files that take half a minute or more (`make test PYTEST_ARGS=--durations=0` tells).
+#: Files that take half a minute or more (`make test PYTEST_ARGS=--durations=0` tells). The first
+#: one builds the site; the others that look at it come when it is there.
 LONGEST = (
+    "site/test_site.py",
     "engine/test_warm.py",
-    "labs/test_notebooks.py",
     "labs/test_answers.py",
     "explain/test_watch.py",
-    "engine/test_surroundings.py",
+    "site/test_explorer.py",
+    "site/test_accessible.py",
+    "labs/test_notebooks.py",
+    "engine/test_unfinished.py",
+    "cli/test_faults.py",
+    "bench/test_measured.py",
     "bench/test_command.py",
+    "engine/test_faults.py",
+    "engine/test_freshness.py",
+    "explain/test_bad_input.py",
+    "cli/test_commands.py",
+    "cli/test_wheel.py",
+    "explain/test_report.py",
     "explain/test_secrets.py",
+    "engine/test_surroundings.py",
     "engine/test_secrets.py",
-    "site/test_site.py",
+    "verify/test_compare.py",
+    "site/test_faults.py",
+    "site/test_build.py",
+    "site/test_serve.py",
 )
 
 

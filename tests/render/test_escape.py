@@ -149,6 +149,7 @@ def test_stamp_source_and_output_escape_too():
 
     for text in NASTY:
         run = nasty(RUN, text)
+        run = replace(run, artifacts=run.artifacts[:3])  # each is looked at by itself above
         snippet = replace(SNIPPET, source=text, name=text)
         pieces = [
             render.stamp(run),

@@ -7,6 +7,7 @@ import gzip
 import html
 import json
 import re
+from pathlib import Path
 
 import pytest
 from read_html import Page
@@ -248,6 +249,13 @@ CHAIN = Chain(
         Listing("p", "p", "ret;\n", "text", "ptx"),
     ),
 )  # fmt: skip
+
+
+def test_the_guide_of_the_explorer_names_every_switch_that_has_words():
+    words = re.findall(r"<button[^>]*>([^<]+)</button>", render.html(CHAIN, Options("c")))
+    assert words
+    guide = (Path(__file__).parents[2] / "docs/explorer/index.md").read_text(encoding="utf-8")
+    assert [word for word in words if f"| {word} |" not in guide] == []
 
 
 def parts_of(script: str) -> tuple[str, list[list[str]]]:

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,23 +159,24 @@ class Built:
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The site, built by `mkdocs build --strict`: once, also for workers side by side."""
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return build_site(tmp_path_factory.mktemp("built") / "site")
-    folder = tmp_path_factory.getbasetemp().parent / "built" / "site"
-    folder.parent.mkdir(exist_ok=True)
-    with folder.with_name("lock").open("w") as lock:
+    aside = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        aside = aside.parent
+    aside /= "built"
+    aside.mkdir(exist_ok=True)
+    folder = ROOT / os.environ.get("TCLAB_BUILT_SITE", aside / "site")
+    with (aside / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        peak = folder.with_name("peak")
+        peak = aside / "peak"
         if not peak.exists():
-            peak.write_text(str(build_site(folder).peak))
+            peak.write_text(str(build_site(folder, aside / "build.log")))
         return Built(folder, int(peak.read_text()))
 
 
-def build_site(folder: Path) -> Built:
-    """Build it into `folder`; the log stands beside it."""
+def build_site(folder: Path, output: Path) -> int:
+    """Build it into `folder`; the peak of memory, in MiB."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(folder)]
     variables = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OMP_NUM_THREADS": "1"}
-    output = folder.with_name("build.log")
     with output.open("w") as log:
         process = subprocess.Popen(
             command, cwd=ROOT, env=variables, stdout=log, stderr=subprocess.STDOUT
@@ -184,7 +186,7 @@ def build_site(folder: Path) -> Built:
             peak = max(peak, resident(process.pid))
             time.sleep(0.02)
     assert process.returncode == 0, output.read_text()
-    return Built(folder, peak)
+    return peak
 
 
 def resident(pid: int) -> int:
@@ -224,6 +226,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """A function that opens a tab; errors and requests of all tabs are kept in lists on it."""
+    with tabs(browser) as open_tab:
+        yield open_tab
+
+
+@contextmanager
+def tabs(browser: Any) -> Iterator[Any]:
+    """What `tab` is, for a block."""
     contexts = []
 
     def open_tab(**options: Any) -> Any:

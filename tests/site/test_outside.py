@@ -144,7 +144,7 @@ def test_the_first_paragraph_describes_a_page(markdown: str, told: str) -> None:
 
 def test_a_lost_reader_is_led_to_each_section() -> None:
     pages = [
-        twins.Listed("Start", "Home", "index.html", ""),
+        twins.Listed("Get started", "Home", "index.html", ""),
         twins.Listed("Pipeline", "The call", "pipeline/the-call.html", ""),
         twins.Listed("Pipeline", "Dynamo", "pipeline/dynamo.html", ""),
     ]

@@ -44,7 +44,7 @@ class Snippet:
     source: str
     needs: frozenset[str] = frozenset()  # of NEEDS
     raises: str = ""  # dotted name of the error it must end with
-    timeout: float = 120.0  # seconds
+    timeout: float = 300.0  # seconds
     memory: int = 4096  # MiB of resident memory, with child processes
     includes: tuple[Path, ...] = ()  # local files it imports, besides itself
     alone: bool = False  # timed: a cold process, empty caches, nothing else running

@@ -263,7 +263,7 @@ def listed(pages: list[SitePage]) -> list[twins.Listed]:
     """The pages of the navigation, each in its section."""
     return [
         twins.Listed(
-            page.parent.title if page.parent else "Start",
+            page.parent.title if page.parent else "Get started",
             str(page.title),
             page.url,
             page.meta.get("description", ""),

@@ -53,6 +53,7 @@ def lacks(target: Target) -> Iterator[str]:
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_a_target_is_complete(target: Target) -> None:
+    assert targets.get(target.name) is target, "small letters and digits alone make a name"
     assert not list(lacks(target))
 
 

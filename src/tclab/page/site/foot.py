@@ -27,7 +27,7 @@ def not_found(html: str, pages: Iterable[twins.Listed], base: str) -> str:
     """The page for an address that leads nowhere: where to look instead."""
     first: dict[str, twins.Listed] = {}
     for page in pages:
-        first.setdefault(page.section if page.section != "Start" else page.title, page)
+        first.setdefault(page.section if page.section != "Get started" else page.title, page)
     links = (tag("li", tag("a", esc(name), href=base + page.url)) for name, page in first.items())
     words = (
         "The address may be of another version of this site. Press / and search for a word of "
