@@ -88,7 +88,7 @@ class Image:
 
     def step(self, name: str, text: str) -> None:
         """Do one instruction. AttributeError for one that is not known here."""
-        getattr(self, f"_{name.lower()}")(text if name == "RUN" else self._expanded(text))
+        getattr(self, f"_{name.lower()}")(text if name in ("RUN", "CMD") else self._expanded(text))
 
     def _expanded(self, text: str) -> str:
         known = {**self.arguments, **self.variables}
