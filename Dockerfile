@@ -5,8 +5,8 @@
 #   docker compose run --rm shell
 #   docker compose run --rm lab      # the solved labs on the GPU
 
-# Another base, or this one by its digest: --build-arg BASE=python@sha256:…
-ARG BASE=python:3.11-slim-bookworm
+# The digest decides; the tag says what it is. Another base: --build-arg BASE=python:3.12-slim-bookworm
+ARG BASE=python:3.11.16-slim-bookworm@sha256:528257d48c1da0dcecc2e725d1ae34498d60c965f1241e39cd6a85a8859bdf84
 # hadolint ignore=DL3006
 FROM ${BASE}
 

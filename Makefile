@@ -40,7 +40,8 @@ JOBS ?=
 # One more than CI has cores: many tests wait, for a browser or for another process.
 PYTEST_JOBS ?= 3
 PYTEST_ARGS ?=
-# Passed to pip when torch is installed, e.g. PIP_TORCH_ARGS="--index-url https://download.pytorch.org/whl/cpu"
+# Passed to pip when torch is installed. What torch needs is found on PyPI in the versions that
+# .ci/constraints.txt has, and few of them on PyTorch's own index. E.g. PIP_TORCH_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"
 PIP_TORCH_ARGS ?=
 
 DEFAULT_TORCH := 2.13.0
@@ -93,7 +94,7 @@ MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site snippets versions serve test coverage lint lint-ci check dist minima record image-record names newest news bench bench-clone readme-picture list \
+.PHONY: help site snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -184,7 +185,12 @@ record: $(INSTALLED) ## record this machine's runs for others: make record ENV=h
 	$(BIN)/tclab record $(ENV) $(SNIPPETS)
 
 image-record: ## build the image and record in it: make image-record ENV=h200-torch2.13
-	docker compose run --build --rm shell tclab record $(ENV) $(SNIPPETS)
+	LAB_UID=$${LAB_UID:-$$(id -u)} docker compose run --build --rm shell tclab record $(ENV) $(SNIPPETS)
+
+# Debian's debootstrap stands for the base image; the folder is removed once nothing is mounted in it.
+image-check: ## every step of the Dockerfile in a bare root, without Docker (as root, minutes)
+	root=$$(mktemp -d) && trap "rm -rf --one-file-system $$root" EXIT && \
+	  unshare --mount --pid --fork --kill-child $(PYTHON) -m benchmarks.image $$root
 
 # What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
 names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0
@@ -234,7 +240,7 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 .PHONY: .install
 .install:
 	@if [ $(INSTALLED) -nt pyproject.toml ] && [ $(INSTALLED) -nt .ci/constraints.txt ]; then exit 0; fi; \
-	echo "Installing torch $(TORCH), Triton $(TRITON) and the site's tools into $(VENV)/"; \
+	echo "Installing torch $(TORCH), Triton $(TRITON) and the site's tools into $(VENV)/" >&2; \
 	$(PYTHON) -m venv $(VENV) || { \
 	  echo "next: install the venv module (Debian: apt-get install python3-venv)" >&2; exit 2; }; \
 	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --upgrade pip; \

@@ -58,7 +58,6 @@ LONGEST = (
     "site/test_faults.py",
     "site/test_build.py",
     "site/test_serve.py",
-    "site/test_length.py",
 )
 
 

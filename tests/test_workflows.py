@@ -61,6 +61,14 @@ def test_what_a_target_names_is_there() -> None:
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
 
 
+@pytest.mark.parametrize("path", [*FILES, ROOT / "README.md", ROOT / "Makefile"])
+def test_what_torch_needs_is_looked_for_on_pypi_too(path: Path) -> None:
+    """PyTorch's index has few versions of it; .ci/constraints.txt names one of each."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if "PIP_TORCH_ARGS" in line and "index-url" in line:
+            assert "--extra-index-url " in line, line
+
+
 @pytest.mark.parametrize(("job", "step"), [(j, s) for j, s in steps() if "uses" in s])
 def test_an_action_is_named_by_its_commit(job: str, step: dict[str, Any]) -> None:
     assert re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}", step["uses"])

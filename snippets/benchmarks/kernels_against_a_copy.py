@@ -1,7 +1,7 @@
 """Functions without products against a copy of the same size.
 
 Height is the fewest bytes a function can move over the time of its fastest mode. The line is the
-measured copy. A dot on it is as fast as a plain copy; below it, that much is left at the most.
+measured copy. A dot on it is as fast as a plain copy; below it, about that much is left.
 Each leads to its kernels.
 """
 # tclab: reads=records/h200-torch2.11/*.jsonl

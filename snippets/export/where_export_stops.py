@@ -1,7 +1,7 @@
 """Where `torch.compile` breaks the graph, and `torch.export` stops.
 
-An exported program has one graph and no Python around it. So what a break would leave to Python is
-an error, or is gone from the program, as a `print` is.
+An exported program has one graph and no Python around it. So what a break would leave to Python may
+be an error, or gone from the program, as a `print` is.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Activation checkpointing inside a compiled function: what is saved, what is done again.
 
-The same block, plain and under `torch.utils.checkpoint`. What the backward graph takes in is what
-the forward had to keep for it.
+The same block, plain and under `torch.utils.checkpoint`. What the backward graph takes in, but for
+the gradient that comes to it, is what the forward had to keep.
 """
 
 import torch

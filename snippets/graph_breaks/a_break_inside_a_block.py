@@ -6,10 +6,12 @@ not know, it gives the whole function up, and **no** graph of it is left, not ev
 operations before the break. Functions that it calls are still compiled: put the loop's body into a
 function of your own, and that one is split into graphs. The loop itself is given up all the same.
 Dynamo knows a loop by the jump back to its begin, and looks for that only as far as the next
-`return`.
+`return` of the bytecode.
 """
 
 import contextlib
+import dis
+import sys
 
 import torch
 
@@ -104,14 +106,25 @@ for fn in (*FUNCTIONS, loop_of_pytorchs_own_layers):
     rows.append((fn.__name__, len(c.graphs), operations, any(b.skipped for b in c.breaks)))
     if fn is in_loop:
         tclab.show(c.breaks, name="in-a-loop")
+
+
+def hides(fn):
+    """Whether the bytecode of a loop has a return before its jump back."""
+    after = [i.opname for i in dis.get_instructions(fn)]
+    kinds = [name for name in after if name.startswith(("RETURN", "JUMP_BACK", "JUMP_ABSOLUTE"))]
+    return kinds[0].startswith("RETURN")
+
+
 left = {name: (graphs, given_up) for name, graphs, _, given_up in rows}
 # claim: straight-code-is-split
 assert left["straight"] == left["known_manager"] == (2, False)
 # claim: a-block-gives-the-function-up
 assert left["in_loop"] == left["in_try"] == left["own_manager"] == (0, True)
+LOOPS = (in_loop, in_loop_with_a_return, in_loop_with_a_return_in_an_else)
 # claim: a-return-hides-the-loop
-assert left["in_loop_with_a_return"] == (4, False)
-assert left["in_loop_with_a_return_in_an_else"] == (0, True)
+assert all(left[fn.__name__] == ((4, False) if hides(fn) else (0, True)) for fn in LOOPS)
+# claim: python-decides-where-the-return-stands
+assert [hides(fn) for fn in LOOPS] == [False, sys.version_info < (3, 12), False]
 # claim: called-functions-are-still-compiled
 assert left["loop_of_calls"] == (2, True)
 # claim: layers-of-pytorch-are-not

@@ -9,6 +9,7 @@ last column: how far the gradients are from those of one process with both batch
 import torch
 from _two import in_two
 from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 import tclab
@@ -38,12 +39,12 @@ def batch(rank):
 def step(rank, way):
     """Graphs, breaks and recompiles of one training step, a shard's shape, the whole gradients."""
     torch._dynamo.reset()
-    model = net()
+    model, two = net(), init_device_mesh("cpu", (2,))  # also where there is a GPU
     for block in model:
         if way == "each block":
             block.compile(backend="aot_eager")
-        fully_shard(block)
-    fully_shard(model)
+        fully_shard(block, mesh=two)
+    fully_shard(model, mesh=two)
     with tclab.capture() as c:
         model(batch(rank)).square().mean().backward()
     shard = tuple(model[0].linear.weight.to_local().shape)

@@ -63,6 +63,27 @@ def test_a_recording_without_a_name_is_told_before_anything_is_installed(folder)
     assert ran.returncode == 2 and "next: make record ENV=" in ran.stderr and ran.stdout == ""
 
 
+PYTHON = """#!/bin/sh
+case "$*" in
+  "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+  *newest) echo torch=2.99.0 ;;
+esac
+"""
+
+
+def test_where_all_is_installed_first_the_newest_pytorch_is_still_all_that_is_printed(folder):
+    """A workflow reads it."""
+    (folder / ".venv/.installed").unlink()
+    (folder / "python").write_text(PYTHON)
+    (folder / "python").chmod(0o755)
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    words = ("make", "--silent", "newest", f"PYTHON={folder / 'python'}")
+    ran = subprocess.run(words, cwd=folder, env=env, text=True, capture_output=True, timeout=60,
+                         check=False)  # fmt: skip
+    assert ran.stdout == "torch=2.99.0\n" and "Installing torch" in ran.stderr
+    assert (folder / ".venv/.installed").exists()
+
+
 def test_the_advice_serves_this_machine_only(folder):
     assert "http.server --bind 127.0.0.1" in make(folder, "site").stdout
     assert "http.server --bind 127.0.0.1" in (ROOT / "README.md").read_text(encoding="utf-8")

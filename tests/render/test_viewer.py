@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import html
 import json
 import re
@@ -258,8 +260,8 @@ def test_the_guide_of_the_explorer_names_every_switch_that_has_words():
 
 def parts_of(script: str) -> tuple[str, list[list[str]]]:
     """The name and the listings that a script of machine code delivers."""
-    match = re.fullmatch(r'tclabCode\("([\w-]+)", (\[.*\])\);\n', script, re.DOTALL)
-    return match[1], json.loads(match[2])
+    match = re.fullmatch(r'tclabCode\("([\w-]+)", "([\w+/=]+)"\);\n', script, re.ASCII)
+    return match[1], json.loads(gzip.decompress(base64.b64decode(match[2])))
 
 
 def in_files(chain: Chain, url: str) -> tuple[str, dict[str, str]]:

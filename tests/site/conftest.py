@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import functools
+import gzip
 import http.server
+import json
 import os
 import shutil
 import subprocess
@@ -12,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +40,11 @@ ONE_OF_EACH_KIND = (
 def in_turn(pages: Sequence[str], ways: int, way: int) -> list[str]:
     """The pages whose turn it is to be seen in this of so many ways, and one of each kind."""
     return [p for i, p in enumerate(pages) if i % ways == way or p in ONE_OF_EACH_KIND]
+
+
+def unpacked(script: str) -> Any:
+    """What a script of the site has packed in its first string."""
+    return json.loads(gzip.decompress(base64.b64decode(script.split('"')[1])))
 
 
 NAV = """nav:
@@ -217,6 +226,13 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """A function that opens a tab; errors and requests of all tabs are kept in lists on it."""
+    with tabs(browser) as open_tab:
+        yield open_tab
+
+
+@contextmanager
+def tabs(browser: Any) -> Iterator[Any]:
+    """What `tab` is, for a block."""
     contexts = []
 
     def open_tab(**options: Any) -> Any:

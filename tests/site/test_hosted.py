@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import posixpath
 import re
+import shutil
 from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from tclab.page import hosted
+from tclab.page.site.compact import compact
+from tests.site.conftest import ONE_OF_EACH_KIND
 
 ADDRESS = "https://example.org/lab/"
 
@@ -23,6 +29,9 @@ PAGE = """<!doctype html><html><head><title>{title}</title>{style}</head><body>
 </div><div class="md-header__topic"><span class="md-ellipsis">{title}</span></div></header>
 <a href="{base}pipeline/call.html">Pipeline</a> <a href="{base}downloads/one.py#x">one</a>
 <a href="{base}downloads/two.py">two</a> <div data-src="{base}assets/code/k.js"></div>
+<script src="{base}assets/k.js"></script>
+<a href="data:text/csv;charset=utf-8,a,%22b%22%0D%0A&amp;" download="times.csv">times.csv</a>
+<a href="data:text/csv;charset=utf-8,a,%22b%22%0D%0A&amp;" download="t.csv">t</a>
 <code>{version}</code></body></html>
 """
 STYLE = """<style>.md-version__list { display: none }
@@ -38,6 +47,8 @@ def site(folder: Path, version: str, *more: str) -> str:
     write(folder / "downloads/one.py", "print(1)\n")
     write(folder / "downloads/two.py", f"print({version!r})\n")
     write(folder / "assets/code/k.js", "code()")
+    write(folder / "assets/k.js", "code()")
+    write(folder / "assets/javascripts/workers/search.js", "search()")
     write(folder / "assets/site.css", "p {}")
     write(folder / "assets/javascripts/lunr/tinyseg.js", "1")
     return f"{version}={folder}"
@@ -106,12 +117,23 @@ def test_a_page_leads_to_itself_or_to_its_chapter(composed: Composed) -> None:
 def test_what_is_the_same_is_there_once(composed: Composed) -> None:
     out = composed()
     assert len(list(out.rglob("one.py"))) == 1 and len(list(out.rglob("k.js"))) == 1
-    assert len(list(out.rglob("two.py"))) == 3
+    assert (
+        len(list(out.rglob("two.py"))) == 3 == len(list(out.rglob("search.js")))
+    )  # by its version
     assert not list(out.rglob("tinyseg.js"))
     page = (out / "2.9.0/pipeline/call.html").read_text()
     assert 'href="../../2.13.0/downloads/one.py#x"' in page
     assert 'data-src="../../2.13.0/assets/code/k.js"' in page
+    assert '<script src="../../2.13.0/assets/code/k.js">' in page  # the same under another name
     assert 'href="../downloads/two.py"' in page
+
+
+def test_what_links_carry_is_a_file_of_all_versions(composed: Composed) -> None:
+    out = composed()
+    (data,) = out.glob("data/*")
+    assert data.suffix == ".csv" and data.read_bytes() == b'a,"b"\r\n&'
+    assert f'<a href="../../data/{data.name}" download="t.csv">' in (
+        out / "2.9.0/pipeline/call.html").read_text()  # fmt: skip
 
 
 def test_the_same_sites_give_the_same_tree(composed: Composed) -> None:
@@ -158,4 +180,94 @@ def test_the_switch_works_from_a_file_and_without_scripts(composed, browser, scr
     page.wait_for_url("**/2.9.0/pipeline/call.html")
     page.get_by_role("link", name="The same page with PyTorch 2.13.0").click()
     page.wait_for_url("**/2.13.0/pipeline/call.html")
+    page.context.close()
+
+
+# ------------------------------------------------------------------------------ fewer bytes
+
+
+class Nodes(HTMLParser):
+    """Tags with their attributes, and texts, whose blanks count in the article alone."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[object] = []
+        self.depth = 0
+        self.feed(page)
+
+    def handle_starttag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.depth += name in ("article", "pre", "script")
+        self.found.append((name, attrs))
+
+    def handle_endtag(self, name: str) -> None:
+        self.depth -= name in ("article", "pre", "script")
+        self.found.append(name)
+
+    def handle_data(self, text: str) -> None:
+        self.found.append(text if self.depth else " ".join(text.split()))
+
+
+@pytest.mark.parametrize("page", ["index.html", "pipeline/triton.html", "explorer/relu.html"])
+def test_a_page_in_fewer_bytes_is_the_same_page(site: Path, page: str) -> None:
+    before = (site / page).read_text(encoding="utf-8")
+    after = compact(before)
+    assert len(after) < 0.97 * len(before)
+    assert Nodes(after).found == Nodes(before).found
+
+
+def test_a_page_of_another_make_stays_as_it_is() -> None:
+    assert compact(STYLE + '<p class="a">\n\n b</p>') == STYLE + '<p class="a">\n\n b</p>'
+
+
+# ------------------------------------------------------------------------ the site, in two versions
+
+
+@pytest.fixture(scope="module")
+def two(site: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's site as those of two versions, the older one without a page."""
+    folder = tmp_path_factory.mktemp("two")
+    shutil.copytree(site, folder / "older")
+    (folder / "older" / "pipeline" / "guards.html").unlink()
+    words = [f"2.13.0={site}", f"2.12.0={folder / 'older'}"]
+    assert hosted.main([str(folder / "out"), *words]) == 0
+    return folder / "out"
+
+
+def test_each_page_of_the_site_leads_to_itself_in_the_other_version(two: Path) -> None:
+    checked = 0
+    for version in ("2.13.0", "2.12.0"):
+        for page in (two / version).rglob("*.html"):
+            ways = re.findall(r'<a href="([^"]+)" class=md-version__link>', page.read_text("utf-8"))
+            names = {(page.parent / way).resolve().relative_to(two).as_posix() for way in ways}
+            name = page.relative_to(two / version).as_posix()
+            if ways and name != "pipeline/guards.html":
+                assert names == {f"2.13.0/{name}", f"2.12.0/{name}"}
+                checked += 1
+    assert checked > 160
+
+
+def test_no_link_of_the_tree_is_dead(two: Path) -> None:
+    there = {path.relative_to(two).as_posix() for path in two.rglob("*") if path.is_file()}
+    checked = set[str]()
+    for page in (path for path in sorted(there) if path.endswith(".html")):
+        for name, attributes in (n for n in Nodes((two / page).read_text("utf-8")).found if n[1:]):
+            for link in (v for k, v in attributes if k in ("href", "src", "data-src") and v):
+                parts = urlsplit(link)
+                if name != "base" and not parts.scheme and not parts.netloc and parts.path:
+                    path = posixpath.join(posixpath.dirname(page), unquote(parts.path))
+                    assert posixpath.normpath(path) in there, (page, link)
+                    checked.add(path)
+    assert len(checked) > 3000
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scripts", [True, False])
+@pytest.mark.parametrize("name", ONE_OF_EACH_KIND)
+def test_the_switch_of_each_kind_of_page(two: Path, browser, name: str, scripts: bool) -> None:
+    page = browser.new_context(java_script_enabled=scripts).new_page()
+    page.goto((two / "2.13.0" / name).as_uri())
+    for version in ("2.12.0", "2.13.0"):
+        page.locator(".md-version__current").focus()
+        page.locator(".md-version__link", has_text=version).click()
+        page.wait_for_url(f"**/{version}/{name}")
     page.context.close()

@@ -154,6 +154,7 @@ def test_the_rest_of_a_listing_is_one_click_away(tab, address: str) -> None:
     assert 1 < len(seen) < lines.count()
     fold = listing.locator("summary").last
     before = fold.bounding_box()["y"]
+    at_rest(page)
     fold.click()
     page.wait_for_function("document.querySelectorAll('.tclab-listing details[open]').length > 1")
     assert all(line.is_visible() for line in lines.all())

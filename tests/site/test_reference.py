@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from tclab.page.reference.concordance import Concordance, names_in
 from tclab.page.reference.groups import Entry, Group
 from tclab.page.site import names
 from tclab.render import calls, entries
+from tests.site.conftest import unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 300_000  # bytes of a page, compressed
@@ -189,9 +189,7 @@ def test_a_build_says_what_came_and_went_and_where_it_is_named() -> None:
 def test_the_installed_names_are_the_listed_ones(site: Path) -> None:
     """The build says what differs; for the version that the project is built with, nothing does."""
     listed = versions.read(ROOT / "docs" / versions.FOLDER)
-    groups = json.loads(
-        (site / "search" / "names.js").read_text("utf-8").split("=", 1)[1].rstrip(";\n")
-    )
+    groups = unpacked((site / "search" / "names.js").read_text("utf-8"))
     built = {g["prefix"].rstrip("-"): {entry[0] for entry in g["entries"]} for g in groups}
     newest = Version.of(_torch()).short
     for table, wanted in listed[newest].items():
@@ -215,9 +213,11 @@ def test_names_are_a_script(tmp_path: Path) -> None:
     )
     names.write(tmp_path, [page], chapters)
     text = (tmp_path / "names.js").read_text("utf-8")
-    assert text.startswith("window.tclabNames=[") and text.endswith("];\n")
-    assert '["_orig_mod","A","a.html#b"]' in text and '["C","E: x","c.html"]' in text
-    assert '"prefix":"graph-breaks-"' in text and '["GB1","</x>"]' in text
+    assert text.startswith('window.tclabPackedNames="') and text.endswith('";\n')
+    groups = unpacked(text)
+    entries = [entry for group in groups for entry in group["entries"]]
+    assert ["_orig_mod", "A", "a.html#b"] in entries and ["C", "E: x", "c.html"] in entries
+    assert groups[0]["prefix"] == "graph-breaks-" and groups[0]["entries"] == [["GB1", "</x>"]]
 
 
 # --------------------------------------------------------------------------- in a browser

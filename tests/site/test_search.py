@@ -12,7 +12,7 @@ import pytest
 from tclab.page.blocks import Page
 from tclab.page.site import names, search
 from tclab.render import Keyword
-from tests.site.conftest import HELLO, NAV
+from tests.site.conftest import HELLO, NAV, unpacked
 
 LIMIT = 600_000  # bytes: every page loads it
 
@@ -31,7 +31,7 @@ def test_the_index_stays_small(site: Path) -> None:
 def code_words(site: Path) -> list[tuple[str, str, str, str]]:
     """(stage, word, line, address) of each word of code that the search finds."""
     text = (site / "search/names.js").read_text(encoding="utf-8")
-    groups = json.loads(text.removeprefix("window.tclabNames=").rstrip().removesuffix(";"))
+    groups = unpacked(text)
     return [(group["title"], *entry) for group in groups if "code" in group
             for entry in group["entries"]]  # fmt: skip
 

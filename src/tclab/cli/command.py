@@ -26,6 +26,7 @@ from tclab.cli.record import record
 from tclab.cli.record_choices import record_choices
 from tclab.cli.run import run
 from tclab.cli.show import show
+from tclab.cli.upgrade import upgrade
 from tclab.cli.verify_target import verify_target
 from tclab.errors import TclabError
 from tclab.project import NoProject, project_root
@@ -63,6 +64,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab record h200-torch2.13           keep what only this machine can run
       tclab explain my_model.py:forward     open a function of your own
       tclab diff h200.json a100.json        two of its reports, side by side
+      tclab upgrade my_model.py:f --to 2.15.0   what another PyTorch makes of it
       tclab lab start 1                     an exercise; tclab lab check 1 FILE
       tclab verify-target                   compare a target with the GPU that is here
       tclab bench --suite cpu               measure whether compiling pays here
@@ -84,6 +86,7 @@ COMMANDS = (
     claims,
     explain,
     diff,
+    upgrade,
     verify_target,
     record_choices,
     lab,

@@ -25,7 +25,11 @@ def where_to(request: ExplainRequest, output: Path | None, format_: str) -> Path
     """Where the report goes, None for stdout; known to be writable before anything is compiled."""
     if output is None and format_ != "html":
         return None
-    output = output or Path(default_name(request))
+    return writable(output or Path(default_name(request)))
+
+
+def writable(output: Path) -> Path:
+    """The path, where a report can be written there. BadRequest where it cannot."""
     folder = Path(os.path.realpath(output)).parent
     if not folder.is_dir():
         step = f"mkdir -p {shlex.quote(str(output.parent if not output.is_symlink() else folder))}"

@@ -9,24 +9,26 @@ The same sites give the same tree, byte for byte.
 from __future__ import annotations
 
 import argparse
-import filecmp
+import hashlib
+import html
 import json
 import posixpath
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from tclab.errors import PageError, TclabError
 from tclab.model import Version
+from tclab.page.site.compact import compact
 from tclab.render.escape import Html, esc, markup, tag
 
-#: What pages name in attributes alone, so that an older version can use a newer one's.
-_SHARED = ("downloads/", "assets/code/")
+#: What pages name in attributes alone, so that one version can use another's.
+_SHARED = re.compile(r"(downloads|assets)/(?!javascripts/workers/).*")
 #: Never asked for: languages that the search does not have, and what only a debugger reads.
 _LEFT_OUT = re.compile(r"assets/javascripts/lunr/.*|.*\.map|404\.html|sitemap\.xml(\.gz)?")
 
@@ -35,7 +37,9 @@ _TITLE = re.compile(
 )
 _ANNOUNCE = re.compile(r'(<div data-md-component="announce">)\s*(</div>)')
 _CANONICAL = re.compile(r'\s*<link rel="canonical" href="[^"]*">')
-_NAMED = re.compile(r'\b(href|data-src)="([^"#:?]+)')
+#: What a link of a table carries with it, with the end of the file's name.
+_DATA = re.compile(r'href="data:[^",]+,([^"]*)"(?= download="[^"]+(\.\w+)")')
+_NAMED = re.compile(r'\b(href|(?:data-)?src)="([^"#:?]+)')
 
 
 @dataclass(frozen=True)
@@ -94,32 +98,38 @@ class Tree:
         made.rename(out)
 
     def _write_site(self, site: Site, folder: Path) -> None:
-        elsewhere = self._elsewhere(site)
         for name in site.files:
             if name in site.pages:
                 text = (site.folder / name).read_text(encoding="utf-8")
-                _write(folder / name, self._page(text, site, name, elsewhere))
-            elif name not in elsewhere:
+                text = _DATA.sub(
+                    lambda link, name=name: _kept(link, folder / name, folder.parent), text
+                )
+                _write(folder / name, compact(self._page(text, site, name)))
+            elif f"{site.version}/{name}" not in self._elsewhere:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(site.folder / name, folder / name)
         if self.url:
             _write(folder / "sitemap.xml", self._sitemap(site))
 
-    def _elsewhere(self, site: Site) -> dict[str, str]:
-        """Of its files those that a newer version has, byte for byte: the newest such version."""
-        newer = self.sites[: list(self.sites).index(site)]
-        found = dict[str, str]()
-        for name in (name for name in site.files if name.startswith(_SHARED)):
-            for other in newer:
-                if _same(site.folder / name, other.folder / name):
-                    found[name] = other.version
-                    break
-        return found
+    @cached_property
+    def _elsewhere(self) -> dict[str, str]:
+        """Files that are in the tree already, under a name that ends alike: path in the tree of
+        each → path of the first with those bytes.
+        """
+        first, elsewhere = dict[tuple[str, bytes], str](), dict[str, str]()
+        for site in self.sites:
+            for name in filter(_SHARED.fullmatch, site.files):
+                content = hashlib.sha256((site.folder / name).read_bytes()).digest()
+                here = f"{site.version}/{name}"
+                there = first.setdefault((posixpath.basename(name), content), here)
+                if there != here:
+                    elsewhere[here] = there
+        return elsewhere
 
     # ------------------------------------------------------------------------ a page
 
-    def _page(self, text: str, site: Site, name: str, elsewhere: Mapping[str, str]) -> str:
-        text = _NAMED.sub(lambda link: _moved(link, name, elsewhere), text)
+    def _page(self, text: str, site: Site, name: str) -> str:
+        text = _NAMED.sub(lambda link: self._moved(link, f"{site.version}/{name}"), text)
         text = _CANONICAL.sub("", text)
         if self.url:
             home = self.newest if name in self.newest.pages else site
@@ -130,6 +140,12 @@ class Tree:
         if site is self.newest:
             return text
         return _ANNOUNCE.sub(lambda place: f"{place[1]}{self._note(site, name)}{place[2]}", text)
+
+    def _moved(self, link: re.Match[str], page: str) -> str:
+        """A link of a page, both from the tree's root on, to the file that is there for it."""
+        folder = posixpath.dirname(page)
+        there = self._elsewhere.get(posixpath.normpath(posixpath.join(folder, link[2])))
+        return f'{link[1]}="{posixpath.relpath(there, folder)}' if there else link[0]
 
     def _selector(self, here: Site, name: str) -> Html:
         """What Material's script makes of versions.json, made ahead: its style sheet opens it."""
@@ -206,17 +222,12 @@ def _to(site: Site, page: str) -> str:
     return f"{'../' * (page.count('/') + 1)}{site.version}/{site.nearest(page)}"
 
 
-def _moved(link: re.Match[str], page: str, elsewhere: Mapping[str, str]) -> str:
-    """A link of a page, which leads to another version where that one has the file."""
-    name = posixpath.normpath(posixpath.join(posixpath.dirname(page), link[2]))
-    if name not in elsewhere:
-        return link[0]
-    up = "../" * (page.count("/") + 1)
-    return f'{link[1]}="{up}{elsewhere[name]}/{name}'
-
-
-def _same(one: Path, other: Path) -> bool:
-    return other.is_file() and filecmp.cmp(one, other, shallow=False)
+def _kept(link: re.Match[str], page: Path, tree: Path) -> str:
+    """A link that carries data, to a file of all versions that has them."""
+    text = unquote(html.unescape(link[1]))
+    file = tree / "data" / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}{link[2]}"
+    _write(file, text)
+    return f'href="{posixpath.relpath(file, page.parent)}"'
 
 
 def _xml(root: str, lines: Iterator[str]) -> str:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text", "": "text",
             "asm": "nasm"}  # fmt: skip
 
-# Classes that Material colours as it colours plain code, or that have no colour: left out.
-_PLAIN = frozenset({"n", "w", "x", "esc"})
+# Classes that have the colour of plain code, or none: left out. A third of all is punctuation.
+_PLAIN = frozenset({"n", "p", "w", "x", "esc"})
 
 #: Longer texts are shown without colours: a lexer's time is not worth them.
 MAX_HIGHLIGHT = 400_000

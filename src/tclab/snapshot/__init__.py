@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from tclab.snapshot.compare import Change, Comparison, compare
+from tclab.snapshot.compare import (
+    DIFFERS,
+    REWRITTEN,
+    Change,
+    Comparison,
+    KernelPair,
+    compare,
+)
 from tclab.snapshot.take import take
 
-__all__ = ["Change", "Comparison", "compare", "take"]
+__all__ = ["DIFFERS", "REWRITTEN", "Change", "Comparison", "KernelPair", "compare", "take"]

@@ -40,12 +40,27 @@ class Change:
 
 
 @dataclass(frozen=True)
+class KernelPair:
+    """A kernel with the nearest of the other side, and how far they agree. None: it has none."""
+
+    old: KernelIdentity | None
+    new: KernelIdentity | None
+    level: str = DIFFERS
+
+    @property
+    def kernels(self) -> tuple[KernelIdentity, ...]:
+        """Those that are there: two, or one."""
+        return tuple(each for each in (self.old, self.new) if each)
+
+
+@dataclass(frozen=True)
 class Comparison:
     """`levels` counts pairs of kernels by how far they agree; `rewritings` those that are known,
     by name.
     """
 
     changes: tuple[Change, ...] = ()
+    pairs: tuple[KernelPair, ...] = ()
     levels: dict[str, int] = field(default_factory=dict)
     rewritings: dict[str, int] = field(default_factory=dict)
 
@@ -66,11 +81,14 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
     levels: Counter[str] = Counter()
     rewritings: Counter[str] = Counter()
     kernels: list[Change] = []
+    compared: list[KernelPair] = []
     for old, new in pairs:
         if old is None or new is None:
             kernels.append(_alone(old, new))
+            compared.append(KernelPair(old, new))
             continue
         level, names = _level(old, new)
+        compared.append(KernelPair(old, new, level))
         levels[level] += 1
         rewritings.update(names)
         kernels += _kernel_changes(old, new, level)
@@ -85,7 +103,7 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
         *_sets("CUDA graphs", before.skipped_graphs, after.skipped_graphs),
         *_number("memory", "planned bytes", before.planned_bytes, after.planned_bytes),
     ]
-    return Comparison(tuple(changes), dict(levels), dict(rewritings))
+    return Comparison(tuple(changes), tuple(compared), dict(levels), dict(rewritings))
 
 
 # ------------------------------------------------------------------------------ kernels

@@ -6,7 +6,6 @@ found by themselves, not by words in prose: a list and a few comparisons do.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from tclab.page.blocks import Page
 from tclab.page.reference.concordance import Concordance
 from tclab.render import Keyword, identifier
+from tclab.render.delivery.compressed import packed
 
 #: Of a message so many characters are kept.
 _LONGEST = 200
@@ -23,13 +23,16 @@ MOST_PAGES = 2
 
 
 def write(folder: Path, pages: Iterable[Page], chapters: Concordance) -> None:
-    """Write `names.js` into the folder of the search index: a script, so that it loads over file://."""
+    """Write `names.js` into the folder of the search index: a script, so that it loads over file://,
+    of compressed data.
+    """
     read = list(pages)
     groups = [group for page in read for group in _groups(page)]
     groups += [_named(chapters), _messages(chapters), *words(read)]
-    text = json.dumps(groups, separators=(",", ":"), ensure_ascii=False)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "names.js").write_text(f"window.tclabNames={text};\n", encoding="utf-8")
+    (folder / "names.js").write_text(
+        f'window.tclabPackedNames="{packed(groups)}";\n', encoding="utf-8"
+    )
 
 
 def _groups(page: Page) -> Iterable[dict[str, object]]:

@@ -39,7 +39,7 @@ class Compressed(Delivery):
 
     def _noted(self, name: str, pane: Code) -> Html:
         parts = self.elements.setdefault(name, [])
-        parts.append(_content(pane))
+        parts.append(content(pane))
         return tag(
             "div",
             tag("p", _NOTE),
@@ -62,13 +62,18 @@ class Compressed(Delivery):
         return join(_element(name, parts) for name, parts in self.elements.items())
 
 
-def _content(pane: Code) -> object:
+def content(pane: Code) -> object:
+    """What the viewer's script makes the pane of."""
     if isinstance(pane, BareCode):
         return [pane.text, pane.noise]
     return pane.lines if isinstance(pane, MarkedCode) else pane.html
 
 
-def _element(name: str, parts: list[object]) -> Html:
+def packed(parts: Sequence[object]) -> str:
+    """Parts as the viewer's script unpacks them: JSON, gzip, base64."""
     data = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
-    text = base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
-    return script(text, type="application/gzip", id=name)
+    return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
+
+
+def _element(name: str, parts: Sequence[object]) -> Html:
+    return script(packed(parts), type="application/gzip", id=name)

@@ -1,7 +1,8 @@
 """Machine code and long listings in files beside the page: it is read long before its SASS is.
 
 A column of a chain becomes a script, which the viewer asks for when the column is opened (a script
-may be loaded over ``file://``, where data may not), and a text for readers without scripts. A
+may be loaded over ``file://``, where data may not), and a text for readers without scripts. The
+script holds gzip: a site of several versions has hundreds of them. A
 listing becomes a page of its own; a plain link to it stays, which the site's script turns into the
 code when its fold is opened.
 """
@@ -13,6 +14,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tclab.render.delivery import BareCode, Code, Delivery
+from tclab.render.delivery.compressed import content, packed
 from tclab.render.escape import Html, esc, identifier, one_line, tag
 
 if TYPE_CHECKING:
@@ -80,9 +82,7 @@ def _digest(panes: Sequence[BareCode]) -> str:
 
 
 def _script(name: str, panes: Sequence[BareCode]) -> str:
-    parts = [[pane.text, pane.noise] for pane in panes]
-    data = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-    return f"tclabCode({json.dumps(name)}, {data});\n"
+    return f"tclabCode({json.dumps(name)}, {json.dumps(packed(list(map(content, panes))))});\n"
 
 
 def _text(pane: BareCode) -> str:

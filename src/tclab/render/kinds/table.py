@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: From so many rows on, a table can be taken away as a file.
 LONG = 20
+#: What stands for itself in the address of data.
+_PLAIN = "/,:;+*()=@"
 
 Cell = str | int | float | bool | None
 
@@ -104,7 +106,7 @@ def _downloads(artifact: Table) -> Html:
     files = {f"{name}.csv": ("text/csv", csv_text(artifact))}
     files[f"{name}.json"] = ("application/json", json_text(artifact))
     links = (
-        tag("a", esc(file), href=f"data:{kind};charset=utf-8,{quote(text)}", download=file)
+        tag("a", esc(file), href=f"data:{kind};charset=utf-8,{quote(text, _PLAIN)}", download=file)
         for file, (kind, text) in files.items()
     )
     return tag("p", join(links, SPACE), class_="tclab-caption tclab-take", data_search_exclude="")

@@ -1,25 +1,20 @@
 // Code that comes on demand.
 
-// Code that is not in the page's text: a file of it calls tclabCode with all of one stage. A
+// Code that is not in the page's text: a file of it calls tclabCode with all of one stage, packed. A
 // script, not a request for data, so that it also works over file://.
 const delivered = new Map();
 const awaited = new Map();
-window.tclabCode = (name, parts) => { delivered.set(name, parts); };
+window.tclabCode = (name, text) => { delivered.set(name, text); };
 
-// In a page that stands alone: gzip, in base64, in an element of the page.
-async function unpacked(id) {
-  const text = document.getElementById(id).textContent;
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return JSON.parse(await new Response(stream).text());
-}
+// A page that stands alone has it in an element.
+const inPage = (id) => unpacked(document.getElementById(id).textContent);
 
 function codeAway(name, address) {
   if (!awaited.has(name)) {
-    awaited.set(name, address[0] === "#" ? unpacked(name) : new Promise((resolve, reject) => {
+    awaited.set(name, address[0] === "#" ? inPage(name) : new Promise((resolve, reject) => {
       const script = document.createElement("script");
       script.src = address;
-      script.onload = () => resolve(delivered.get(name));
+      script.onload = () => resolve(unpacked(delivered.get(name)));
       script.onerror = () => { awaited.delete(name); script.remove(); reject(); };
       document.head.append(script);
     }));

@@ -36,7 +36,7 @@ document.addEventListener("toggle", (event) => {
   for (const place of event.target.querySelectorAll("[data-packed]")) {
     const name = place.dataset.packed;
     delete place.dataset.packed;
-    unpacked(name).then((parts) => { place.outerHTML = parts[0]; });
+    inPage(name).then((parts) => { place.outerHTML = parts[0]; });
   }
 }, true);
 

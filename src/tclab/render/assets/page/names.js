@@ -90,8 +90,9 @@ class NameSearch {
     if (this.script) return;
     this.script = document.createElement("script");
     this.script.src = siteRoot() + "/search/names.js";
-    this.script.onload = () => {
-      this.names = (window.tclabNames || [])
+    this.script.onload = async () => {
+      window.tclabNames = await unpacked(window.tclabPackedNames);
+      this.names = window.tclabNames
         .flatMap((group) => group.entries.map((entry) => new Name(group, entry)));
       this.show(field);
     };

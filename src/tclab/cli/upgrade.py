@@ -1,0 +1,220 @@
+"""``tclab upgrade``: what another PyTorch makes of the same function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table as Drawn
+
+from tclab import machine, terminal
+from tclab.cli import report_file
+from tclab.cli.explaining import explain, steps
+from tclab.errors import BadRequest
+from tclab.explain import OnStep, Step, load
+from tclab.model import Table
+from tclab.render.kinds.table import cells, numeric
+from tclab.targets import TargetError, get
+from tclab.upgrade import environments, page, words
+from tclab.upgrade.captures import capture
+from tclab.upgrade.environments import Maker
+from tclab.upgrade.stages import Side, Upgrade, status
+
+#: A terminal shows so many rows of each table; the report has them all.
+_MOST = 12
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command(short_help="What another PyTorch makes of your function.")
+@click.argument("specs", metavar="[FILE.py:NAME]...", nargs=-1)
+@click.option(
+    "--names",
+    "listed",
+    type=click.File(encoding="utf-8"),
+    metavar="PATH",
+    help="A file with one more FILE.py:NAME in each line.",
+)
+@click.option("--to", "to", metavar="X.Y.Z", help="The PyTorch to come.")
+@click.option(
+    "--from", "from_", metavar="X.Y.Z", help="The one before. Default: that of this Python."
+)
+@click.option(
+    "--python",
+    "pythons",
+    metavar="PATH",
+    multiple=True,
+    help="A Python that has one of the two, instead of an environment made for it.",
+)
+@click.option(
+    "--with",
+    "packages",
+    metavar="PACKAGE",
+    multiple=True,
+    help="What your file imports, for environments that are made: einops, timm==1.0.31 …",
+)
+@click.option(
+    "--index",
+    default="",
+    metavar="URL",
+    help="Where PyTorch is taken from. Builds of "
+    "https://download.pytorch.org/whl/cpu are far smaller, and do for a --target.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=1),
+    default=1200.0,
+    metavar="N",
+    help="The most that one compile may take. Default: 1200.",
+)
+@click.option(
+    "--report-only-worse",
+    "only_worse",
+    is_flag=True,
+    help="Leave out names of which nothing got worse: no break, recompile, memory or "
+    "spill more, and no number that can move. The status is that of the others.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["html", "json"]),
+    default="html",
+    help="Of the report. Default: html.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=_FILE,
+    metavar="PATH",
+    help="Where to write. Default: upgrade-X.Y.Z.html here; JSON goes to stdout.",
+)
+@click.pass_context
+def upgrade(context: click.Context, /, **asked: Any) -> None:
+    """Compile functions of your own under two PyTorches, and say what differs and why.
+
+    Each compile runs in a process of its own, with the Python of its PyTorch. Where none is named,
+    an environment is made in your cache, which is kept; its size is said before, and your own
+    environment is not touched. Stages are compared from the top; kernels that differ are grouped
+    by cause, with what the cause can move and one pair side by side. Times are not compared.
+
+    \b
+    Ends with: 0 the same, 4 something differs (also where only one of them compiles it),
+    3 something was not compared, 2 wrong use, 1 no such environment or function.
+
+    \b
+    Examples:
+      tclab upgrade model.py:Block --to 2.15.0 --target h200 --backward
+      tclab upgrade model.py:Block --from 2.11.0 --to 2.13.0 --with einops
+      tclab upgrade model.py:f model.py:g --to 2.15.0 --python ~/new/bin/python
+      tclab upgrade --names names.txt --to 2.15.0 --report-only-worse --format json
+    """
+    try:
+        context.exit(status(_upgrades(**asked)))
+    except (BadRequest, TargetError) as problem:
+        terminal.error(problem)
+        context.exit(2)
+
+
+#: What makes the request is said as to tclab explain.
+_REQUEST = ("target", "backward", "inputs", "options", "assume", "long_kernels")
+upgrade.params += [each for each in explain.params if each.name in _REQUEST]
+
+
+def _upgrades(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,
+              from_: str | None, pythons: tuple[str, ...], packages: tuple[str, ...], index: str,
+              seconds: float, only_worse: bool, format_: str, output: Path | None,
+              **request: Any) -> list[Upgrade]:  # fmt: skip
+    """Every name under both, written and printed."""
+    lines = (line.partition("#")[0].strip() for line in listed or ())
+    every = list(dict.fromkeys([*specs, *filter(None, lines)]))
+    _check(every, request["target"])
+    there = {environments.torch_of(python): python for python in pythons}
+    torches = _versions(from_, to, there)
+    if output is None and format_ == "html":
+        output = Path(f"upgrade-{torches[1]}.html")
+    path = report_file.writable(output) if output else None
+    maker = Maker(packages, index)
+    with steps.displayed() as on_step:
+        sides = [(torch, _python(torch, there, maker, on_step)) for torch in torches]
+        found = [_one(spec, sides, request, seconds, on_step) for spec in every]
+    shown = [each for each in found if each.worse or not only_worse]
+    report_file.put((page.html if format_ == "html" else page.to_json)(shown), path)
+    _print(shown, path)
+    return shown
+
+
+def _check(specs: list[str], target: str | None) -> None:
+    """BadRequest or TargetError for what cannot be, before anything is made."""
+    if not specs:
+        raise BadRequest("upgrade", "no function is named", "name one: tclab upgrade FILE.py:NAME")
+    for spec in specs:
+        load.split(spec)
+    if target:
+        get(target)
+
+
+def _here() -> str:
+    return environments.release(machine.torch_facts().get("__version__", ""))
+
+
+def _versions(from_: str | None, to: str | None, there: dict[str, str]) -> tuple[str, str]:
+    """From which to which: what is not said is the one here, and the one that --python has."""
+    before = environments.version("--from", from_) if from_ else _here()
+    others = [torch for torch in there if torch != before]
+    if not before:
+        raise BadRequest("--from", "this Python has no PyTorch", "say which: --from 2.13.0")
+    if not to and len(others) != 1:
+        raise BadRequest("--to", "the PyTorch to come is not named", "say which: --to 2.15.0")
+    after = environments.version("--to", to) if to else others[0]
+    if before == after:
+        raise BadRequest(f"--to {after}", "that is the one before, too", "name another --from")
+    return before, after
+
+
+def _python(torch: str, there: dict[str, str], maker: Maker, on_step: OnStep) -> str:
+    """The Python of this PyTorch: one that is named, this one, or one that is made."""
+    if torch in there or torch == _here():
+        return there.get(torch, sys.executable)
+    if not maker.is_there(torch):
+        folder = maker.folder(torch)
+        size = "" if maker.index else f" ({environments.SIZE})"
+        terminal.note(f"PyTorch {torch} gets an environment in {folder}{size}")
+    return maker.python(torch, on_step)
+
+
+def _one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], seconds: float,
+         on_step: OnStep) -> Upgrade:  # fmt: skip
+    both = []
+    for torch, python in sides:
+        on_step(Step(f"compiling {spec} under PyTorch {torch}"))
+        both.append(Side(torch, capture(python, {"spec": spec, **request}, torch, seconds)))
+    return Upgrade(spec, *both)
+
+
+def _print(upgrades: list[Upgrade], path: Path | None) -> None:
+    """What to look at first; on stderr where stdout has the report."""
+    out = terminal.console(stderr=path is None)
+    for each in upgrades:
+        for line in (words.title(each), words.verdict(each)):
+            out.print(f"[bold]{escape(line)}[/]", soft_wrap=True)
+        for said, step in words.problems(each):
+            out.print(f"[yellow]{escape(said)}[/]\n  next: {escape(step)}", soft_wrap=True)
+        for table in words.tables(each):
+            out.print("", _drawn(table), sep="\n")
+            if len(table.rows) > _MOST:
+                out.print(f"… and {len(table.rows) - _MOST} more in the report")
+    if path is not None:
+        out.print(f"[green]wrote[/] {escape(str(path))}", soft_wrap=True)
+
+
+def _drawn(table: Table) -> Drawn:
+    drawn = terminal.plain_table()
+    drawn.title, drawn.title_justify, drawn.title_style = table.title, "left", "bold"
+    for name, right in zip(table.columns, numeric(table)):
+        drawn.add_column(name, justify="right" if right else "left", overflow="fold")
+    for row in cells(table)[:_MOST]:
+        drawn.add_row(*map(escape, row))
+    return drawn

@@ -1,0 +1,1 @@
+"""The same function under two PyTorches: where the compiles part, and why."""

@@ -1,0 +1,181 @@
+"""``tclab upgrade`` with Pythons played by scripts: each hands out one report, or what is wrong."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tclab.cli.command import main
+from tclab.model import BreakIdentity, Gap, GraphCounts, Provenance, Report, Snapshot
+from tests.upgrade.test_causes import bodies, kernel
+
+MODEL = "model.py:f"
+BEFORE = Snapshot(MODEL, "h200", "2.13.0", "3.7.1", kernels=(kernel(bodies("index")[0]),), guards=5)
+AFTER = replace(BEFORE, torch="2.15.0", triton="3.9.0")
+BREAK = BreakIdentity("GB0059", "model.py", "f", "print(x)")
+PROBLEM = {"problem": ["model.py:3 (x = 1)", "it cannot be compiled", "wait"], "ours": False}
+Made = Report | dict[str, object]
+Play = Callable[[str, Made], str]
+
+
+@pytest.fixture
+def play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Play:
+    """A Python that has this PyTorch and makes this of everything."""
+    monkeypatch.chdir(tmp_path)
+
+    def plant(torch: str, made: Made) -> str:
+        script, answer = tmp_path / f"python-{torch}", tmp_path / f"{torch}.json"
+        answer.write_text(made.to_json() if isinstance(made, Report) else json.dumps(made))
+        script.write_text(f"#!{sys.executable}\nimport shutil, sys\n"
+                          f"print({torch!r}) if '-c' in sys.argv else "
+                          f"shutil.copy({str(answer)!r}, sys.argv[-1])\n")  # fmt: skip
+        script.chmod(0o755)
+        return str(script)
+
+    return plant
+
+
+def report(snapshot: Snapshot, **more: object) -> Report:
+    made = Provenance(f"{snapshot.torch}+cpu", "", "3.11", "a CPU", "Linux", "2026-11-23")
+    return replace(Report(MODEL, snapshot=snapshot, provenance=made), **more)
+
+
+def upgraded(play: Play, before: Made, after: Made, *words: str) -> int:
+    pythons = [f"--python={play(torch, made)}" for torch, made in
+               (("2.13.0", before), ("2.15.0", after))]  # fmt: skip
+    return main(["upgrade", MODEL, "--from", "2.13.0", "--to", "2.15.0", *pythons, *words])
+
+
+def test_the_same_twice(play, capsys) -> None:
+    assert upgraded(play, report(BEFORE), report(AFTER)) == 0
+    assert "Nothing differs." in capsys.readouterr().out
+
+
+def with_kernel(name: str) -> Report:
+    return report(replace(AFTER, kernels=(kernel(bodies(name)[1]),)))
+
+
+def test_a_known_cause_that_moves_nothing(play, capsys, tmp_path) -> None:
+    assert upgraded(play, report(BEFORE), with_kernel("index")) == 4
+    said = capsys.readouterr().out
+    assert "Nothing that PyTorch writes otherwise can move numbers." in said
+    assert "The first stage that differs: kernels." in said
+    page = (tmp_path / "upgrade-2.15.0.html").read_text()
+    assert page.startswith("<!doctype html>") and "an index, and the same index simplified" in page
+    assert "x_0 % 64" in page
+
+
+def test_another_random_number_comes_first_with_its_issue(play, capsys, tmp_path) -> None:
+    old, new = bodies("random_numbers")
+    before = report(replace(BEFORE, kernels=(kernel(old),)))
+    after = report(replace(AFTER, kernels=(kernel(new),), guards=7))
+    assert upgraded(play, before, after) == 4
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("1 kernel: other numbers (triton_helpers.rand4x and tl.rand).")
+    assert (
+        "https://github.com/pytorch/pytorch/issues/198333"
+        in (tmp_path / "upgrade-2.15.0.html").read_text()
+    )
+
+
+def test_the_first_stage_is_the_highest(play, capsys) -> None:
+    after = report(replace(AFTER, breaks=(BREAK,), kernels=()))
+    assert upgraded(play, report(BEFORE), after) == 4
+    assert "The first stage that differs: graph breaks." in capsys.readouterr().out
+
+
+def test_other_operators_can_move_numbers(play, capsys) -> None:
+    graphs = (GraphCounts("dynamo", {"aten.mT": 1}), GraphCounts("forward", {"aten.sub": 2}))
+    assert upgraded(play, report(BEFORE), report(replace(AFTER, graphs=graphs[:1]))) == 4
+    names = replace(BEFORE, graphs=(GraphCounts("dynamo", {"getattr": 1}),))
+    capsys.readouterr()
+    assert upgraded(play, report(names), report(replace(AFTER, graphs=graphs[:1]))) == 4
+    assert "Nothing that PyTorch writes otherwise can move" in capsys.readouterr().out
+    old = replace(BEFORE, graphs=(graphs[0], GraphCounts("forward", {"aten.sub": 1})))
+    assert upgraded(play, report(old), report(replace(AFTER, graphs=graphs))) == 4
+    assert "Numbers can move: the graphs are not the same." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_what_only_one_compiles_is_a_result(play, capsys, lost: bool) -> None:
+    sides = (report(BEFORE), PROBLEM) if lost else (PROBLEM, report(AFTER))
+    assert upgraded(play, *sides) == 4
+    said = capsys.readouterr().out
+    assert f"It compiles under PyTorch {'2.13.0' if lost else '2.15.0'} only." in said
+    assert "model.py:3 (x = 1): it cannot be compiled" in said and "next: wait" in said
+
+
+def test_what_a_target_refuses_above_its_kernels_does_not_compile_either(play, capsys) -> None:
+    refused = report(BEFORE, refusal=Gap("model.py:2", "unsupported", "wait"))
+    assert upgraded(play, refused, report(AFTER)) == 4
+    assert "It compiles under PyTorch 2.15.0 only." in capsys.readouterr().out
+
+
+def test_what_neither_compiles_and_what_is_not_known_is_incomplete(play, capsys) -> None:
+    assert upgraded(play, PROBLEM, PROBLEM) == 3
+    assert "It compiles under neither." in capsys.readouterr().out
+    gap = Gap("a kernel", "has 2,000 lines", "--long-kernels")
+    assert upgraded(play, report(BEFORE), report(AFTER, left_out=(gap,))) == 3
+    said = capsys.readouterr().out
+    assert "Nothing of what was compared differs." in said
+    assert "Not compared under PyTorch 2.15.0. a kernel: has 2,000 lines" in said
+
+
+def test_an_error_that_is_none_of_pytorchs_ends_it(play, capsys) -> None:
+    ours = {"problem": ["model.py:1", "No module named 'einops'", "--with einops"], "ours": True}
+    assert upgraded(play, report(BEFORE), ours) == 1
+    said = capsys.readouterr().err
+    assert "model.py:1, under PyTorch 2.15.0: No module named 'einops'" in said
+    assert "next: --with einops" in said
+
+
+def test_json_has_both_snapshots_and_the_causes(play, capsys) -> None:
+    assert upgraded(play, report(BEFORE), with_kernel("index"), "--format", "json") == 4
+    said = capsys.readouterr()
+    data = json.loads(said.out)
+    assert data["format"] == "tclab upgrade 1" and data["machine"]["torch"] == "2.13.0+cpu"
+    (one,) = data["names"]
+    assert (one["name"], one["first"], one["complete"]) == (MODEL, "kernels", True)
+    assert one["causes"][0]["cause"] == "an index, and the same index simplified"
+    assert one["before"]["snapshot"]["torch"] == "2.13.0"
+    assert "an index" in said.err
+
+
+def test_a_list_of_names_and_only_what_got_worse(play, capsys, tmp_path) -> None:
+    (tmp_path / "names.txt").write_text("# mine\n\nmodel.py:g  # later\n")
+    words = ("--names", "names.txt", "--format", "json")
+    assert upgraded(play, report(BEFORE), with_kernel("index"), *words) == 4
+    assert [n["name"] for n in json.loads(capsys.readouterr().out)["names"]] == [
+        MODEL,
+        "model.py:g",
+    ]
+    assert upgraded(play, report(BEFORE), with_kernel("index"), *words, "--report-only-worse") == 0
+    assert json.loads(capsys.readouterr().out)["names"] == []
+    worse = report(replace(AFTER, breaks=(BREAK,)))
+    assert upgraded(play, report(BEFORE), worse, *words, "--report-only-worse") == 4
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        (["--to", "2.15.0"], "upgrade"),
+        (["f", "--to", "2.15.0"], "f"),
+        ([MODEL, "--from", "2.13.0"], "--to"),
+        ([MODEL, "--from", "2.15.0", "--to", "2.15"], "--to 2.15.0"),
+        ([MODEL, "--to", "3.0.0"], "--to 3.0.0"),
+        ([MODEL, "--to", "2.15.0", "--target", "h2000"], "h2000"),
+        ([MODEL, "--to", "2.15.0", "--python", "/no/python"], "--python /no/python"),
+    ],
+)
+def test_wrong_words_end_it_before_anything_is_made(words, place, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert main(["upgrade", *words]) == 2
+    said = capsys.readouterr().err
+    assert place in said and "next:" in said
+    assert not (tmp_path / "cache").exists()

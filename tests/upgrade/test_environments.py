@@ -1,0 +1,130 @@
+"""Environments made by a planted uv or pip: nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tclab.errors import BadRequest
+from tclab.explain.steps import silent
+from tclab.upgrade import environments
+from tclab.upgrade.environments import TRITON, Maker, NoEnvironment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """A planted uv: it writes down what it is asked, and says and ends as it is told to."""
+    calls = tmp_path / "calls.txt"
+
+    def plant(said: str = "", status: int = 0) -> Path:
+        tool = tmp_path / "bin" / "uv"
+        tool.parent.mkdir(exist_ok=True)
+        text = f'#!/bin/bash\necho "$@" >> {calls}\ncat <<"END"\n{said}\nEND\n'
+        text += f'case "$1" in pip) exit {status};; esac\nmkdir -p "${{@: -1}}"\n'
+        tool.write_text(text)
+        tool.chmod(0o755)
+        return calls
+
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/bin:/usr/bin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return plant
+
+
+def test_each_pytorch_has_the_triton_that_the_makefile_installs() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    table = re.findall(r"^TRITON_(\d+)\.(\d+) := (\S+)$", text, re.MULTILINE)
+    assert {(int(one), int(two)): triton for one, two, triton in table} == TRITON
+
+
+def test_it_is_made_once_in_the_cache_and_kept(uv, tmp_path) -> None:
+    calls = uv()
+    python = Maker().python("2.15.0", silent)
+    assert Path(python).is_relative_to(tmp_path / "cache" / "tclab" / "environments")
+    venv, install = calls.read_text().splitlines()
+    assert venv.startswith("venv ") and venv.endswith(str(Path(python).parent.parent))
+    assert f"--python {python}" in install and "torch==2.15.0" in install
+    assert ("triton==3.9.0" in install) == (sys.platform == "linux")
+    assert Maker().python("2.15.0", silent) == python
+    assert len(calls.read_text().splitlines()) == 2
+
+
+def test_a_package_more_is_added_to_what_is_there(uv) -> None:
+    calls = uv()
+    Maker().python("2.15.0", silent)
+    assert not Maker(("einops",)).is_there("2.15.0")
+    Maker(("einops",)).python("2.15.0", silent)
+    assert "torch==2.15.0" in calls.read_text().splitlines()[-1]
+    assert calls.read_text().endswith(" einops\n")
+    assert Maker(("einops",)).is_there("2.15.0")
+    assert Maker().is_there("2.15.0")
+
+
+def test_a_half_made_one_is_gone_on_with(uv) -> None:
+    uv("the connection broke", 1)
+    with pytest.raises(NoEnvironment):
+        Maker().python("2.15.0", silent)
+    assert not Maker().is_there("2.15.0")
+    uv()
+    Maker().python("2.15.0", silent)
+    assert Maker().is_there("2.15.0")
+
+
+def test_an_index_of_its_own_has_a_folder_of_its_own_and_is_not_told(uv) -> None:
+    calls = uv()
+    maker = Maker(index="https://me:secret@example.org/cpu")
+    folder = maker.folder("2.15.0")
+    maker.python("2.15.0", silent)
+    assert folder != Maker().folder("2.15.0") and "secret" not in str(folder)
+    assert "--index-url https://me:secret@example.org/cpu torch==2.15.0" in calls.read_text()
+
+
+REFUSALS = {
+    "error: Failed to fetch: https://pypi.org/simple/six/\n"
+    "  cause: tcp connect error": "no package index can be reached",
+    "error: No solution found when resolving dependencies\n  cause: Because there is no version of "
+    "torch==2.15.99 and you require torch==2.15.99, we can conclude": "has no torch==2.15.99",
+    "ERROR: No matching distribution found for torch==2.15.99": "has no torch==2.15.99",
+    "error: No space left on device (os error 28)": "the disk is full",
+    "something else\nthe last word\n": "uv failed: the last word",
+}
+
+
+@pytest.mark.parametrize("said", REFUSALS)
+def test_a_refusal_has_its_cause_and_the_next_step(uv, said: str) -> None:
+    uv(said, 1)
+    with pytest.raises(NoEnvironment) as caught:
+        Maker().python("2.15.0", silent)
+    assert caught.value.place == "PyTorch 2.15.0"
+    assert REFUSALS[said] in caught.value.cause
+    assert caught.value.next_step
+
+
+def test_without_uv_it_is_venv_and_pip(uv, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    folder = Maker().folder("2.15.0")
+    venv, install = Maker().commands("2.15.0", folder, folder / "bin/python")
+    assert venv == [sys.executable, "-m", "venv", str(folder)]
+    assert install[:4] == [str(folder / "bin/python"), "-m", "pip", "install"]
+
+
+@pytest.mark.parametrize("text", ["2", "new", "2.15.0rc1", "1.13.0", "2.99.0"])
+def test_what_is_no_release_that_is_known_is_refused(text: str) -> None:
+    with pytest.raises(BadRequest) as caught:
+        environments.version("--to", text)
+    assert caught.value.place == f"--to {text}" and caught.value.next_step
+
+
+def test_a_release_in_short() -> None:
+    assert environments.version("--to", "2.15") == environments.version("--to", "2.15.0")
+
+
+def test_a_python_says_which_pytorch_it_has(tmp_path) -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", environments.torch_of(sys.executable))
+    for python in (tmp_path / "none", Path("/bin/false")):
+        with pytest.raises(BadRequest):
+            environments.torch_of(str(python))
