@@ -9,6 +9,7 @@ The same sites give the same tree, byte for byte.
 from __future__ import annotations
 
 import argparse
+import functools
 import hashlib
 import html
 import json
@@ -101,10 +102,8 @@ class Tree:
         for name in site.files:
             if name in site.pages:
                 text = (site.folder / name).read_text(encoding="utf-8")
-                text = _DATA.sub(
-                    lambda link, name=name: _kept(link, folder / name, folder.parent), text
-                )
-                _write(folder / name, compact(self._page(text, site, name)))
+                kept = functools.partial(_kept, page=folder / name, tree=folder.parent)
+                _write(folder / name, compact(self._page(_DATA.sub(kept, text), site, name)))
             elif f"{site.version}/{name}" not in self._elsewhere:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(site.folder / name, folder / name)
