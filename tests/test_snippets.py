@@ -35,7 +35,7 @@ def test_a_snippet_is_what_its_file_says(lab):
 
 def test_the_header_is_optional(lab):
     found = snippets.read(put(lab, '"""T."""'), lab.root)
-    assert (found.needs, found.timeout, found.raises, found.alone) == (set(), 120, "", False)
+    assert (found.needs, found.timeout, found.raises, found.alone) == (set(), 300, "", False)
 
 
 @pytest.mark.parametrize(
