@@ -6,12 +6,14 @@ import json
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tclab.errors import ExplainError
 from tclab.explain import Report
 from tclab.model import Snapshot
 from tclab.upgrade.captures import Capture, capture
+from tests.chromium import comes
 
 WORDS = {"spec": "model.py:f", "backward": True}
 
@@ -74,8 +76,14 @@ time.sleep(600)
 """
     failure = play(code, seconds=3.0).failure
     assert failure is not None and "within 3 seconds" in failure.cause
-    state = Path(f"/proc/{pid.read_text()}/stat")
-    assert not state.exists() or state.read_text().split()[2] == "Z"
+    assert comes(lambda: has_ended(int(pid.read_text())))
+
+
+def has_ended(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def test_the_child_says_which_module_is_missing(tmp_path, monkeypatch, capsys) -> None:
