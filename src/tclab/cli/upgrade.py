@@ -16,7 +16,7 @@ from tclab.cli import report_file
 from tclab.cli.explaining import explain, steps
 from tclab.errors import BadRequest
 from tclab.explain import OnStep, Step, load
-from tclab.model import Table
+from tclab.model import Table, Version
 from tclab.render.kinds.table import cells, numeric
 from tclab.targets import TargetError, get
 from tclab.upgrade import environments, page, words
@@ -157,7 +157,7 @@ def _check(specs: list[str], target: str | None) -> None:
 
 
 def _here() -> str:
-    return environments.release(machine.torch_facts().get("__version__", ""))
+    return Version.of(machine.torch_facts().get("__version__", "")).public
 
 
 def _versions(from_: str | None, to: str | None, there: dict[str, str]) -> tuple[str, str]:

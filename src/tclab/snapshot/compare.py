@@ -55,14 +55,16 @@ class KernelPair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`levels` counts pairs of kernels by how far they agree; `rewritings` those that are known,
-    by name.
-    """
+    """`pairs` of kernels; `rewritings` counts those that are known, by name."""
 
     changes: tuple[Change, ...] = ()
     pairs: tuple[KernelPair, ...] = ()
-    levels: dict[str, int] = field(default_factory=dict)
     rewritings: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """Pairs of two kernels, by how far they agree."""
+        return dict(Counter(pair.level for pair in self.pairs if pair.old and pair.new))
 
     @property
     def same(self) -> bool:
@@ -77,19 +79,16 @@ class Comparison:
 
 def compare(before: Snapshot, after: Snapshot) -> Comparison:
     """Whatever differs between two compiles, in the order of a compile."""
-    pairs = list(_paired(before.kernels, after.kernels))
-    levels: Counter[str] = Counter()
     rewritings: Counter[str] = Counter()
     kernels: list[Change] = []
-    compared: list[KernelPair] = []
-    for old, new in pairs:
+    pairs: list[KernelPair] = []
+    for old, new in _paired(before.kernels, after.kernels):
         if old is None or new is None:
             kernels.append(_alone(old, new))
-            compared.append(KernelPair(old, new))
+            pairs.append(KernelPair(old, new))
             continue
         level, names = _level(old, new)
-        compared.append(KernelPair(old, new, level))
-        levels[level] += 1
+        pairs.append(KernelPair(old, new, level))
         rewritings.update(names)
         kernels += _kernel_changes(old, new, level)
     changes = [
@@ -103,7 +102,7 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
         *_sets("CUDA graphs", before.skipped_graphs, after.skipped_graphs),
         *_number("memory", "planned bytes", before.planned_bytes, after.planned_bytes),
     ]
-    return Comparison(tuple(changes), tuple(compared), dict(levels), dict(rewritings))
+    return Comparison(tuple(changes), tuple(pairs), dict(rewritings))
 
 
 # ------------------------------------------------------------------------------ kernels

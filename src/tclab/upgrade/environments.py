@@ -55,12 +55,7 @@ def torch_of(python: str) -> str:
         raise BadRequest(place, f"it cannot be started: {error}", step) from None
     if done.returncode:
         raise BadRequest(place, "it has no PyTorch", step)
-    return release(done.stdout.strip())
-
-
-def release(torch: str) -> str:
-    """``2.15.0+cu132`` as ``2.15.0``."""
-    return torch.partition("+")[0]
+    return Version.of(done.stdout.strip()).public
 
 
 @dataclass(frozen=True)
