@@ -120,7 +120,9 @@ KNOWS: dict[str, set[str]] = {
         *("tclab.clone", "tclab.store"),
     },
     "tclab.snapshot": {"tclab.capturing"},
+    "tclab.advisories": {"tclab.model"},
     "tclab.explain": {
+        "tclab.advisories",
         *("tclab.snapshot", "tclab.files", "tclab.machine", "tclab.targets"),
         "tclab.threads",
     },

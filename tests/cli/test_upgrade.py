@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tclab.cli.command import main
-from tclab.model import BreakIdentity, Gap, GraphCounts, Provenance, Report, Snapshot
+from tclab.model import Advice, BreakIdentity, Gap, GraphCounts, Provenance, Report, Snapshot
 from tests.upgrade.test_causes import bodies, kernel
 
 MODEL = "model.py:f"
@@ -81,6 +81,28 @@ def test_another_random_number_comes_first_with_its_issue(play, capsys, tmp_path
         "https://github.com/pytorch/pytorch/issues/198333"
         in (tmp_path / "upgrade-2.15.0.html").read_text()
     )
+
+
+ADVICE = Advice("masks repeat", "a wrong result", True, "pytorch#1", "upgrade",
+                ("pointwise aten.rand",))  # fmt: skip
+
+
+def test_a_known_fault_of_either_is_said(play, capsys, tmp_path) -> None:
+    has, has_not = report(BEFORE, advisories=(ADVICE,)), report(AFTER)
+    assert upgraded(play, has, has_not, "--report-only-worse") == 0
+    assert "masks repeat" not in capsys.readouterr().out
+    assert upgraded(play, report(BEFORE), report(AFTER, advisories=(ADVICE,)),
+                    "--report-only-worse") == 0  # fmt: skip
+    assert "masks repeat" in capsys.readouterr().out
+    assert upgraded(play, report(BEFORE), report(AFTER, advisories=(ADVICE,))) == 0
+    said = capsys.readouterr().out
+    fault = "A known fault of PyTorch 2.15.0: a wrong result, pytorch#1: masks repeat"
+    assert f"{fault}, in pointwise aten.rand\n  next: upgrade" in said
+    assert fault in (tmp_path / "upgrade-2.15.0.html").read_text()
+    assert upgraded(play, has, has_not, "--format", "json", "-o", "out.json") == 0
+    (name,) = json.loads((tmp_path / "out.json").read_text())["names"]
+    assert name["before"]["advisories"][0]["issue"] == "pytorch#1"
+    assert not name["after"]["advisories"]
 
 
 def test_the_first_stage_is_the_highest(play, capsys) -> None:

@@ -415,6 +415,26 @@ def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_
     assert lines[-1].endswith("x.html, 2.5 MB")
 
 
+RANGE = """import torch
+
+def f():
+    return torch.arange(11) * 1_000_000_000
+"""
+
+
+def test_a_known_fault_is_said_in_the_terminal_the_page_and_the_json(folder, tmp_path, capsys):
+    (folder / "range.py").write_text(RANGE)
+    report = explain_named(ExplainRequest("range.py:f"))
+    (advice,) = report.advisories
+    assert advice.issue == "pytorch#175966"
+    text = f"{advice.harm}, {advice.issue}: {advice.title}, perhaps, in "
+    out = said(report, tmp_path / "x.html", capsys)
+    assert f"known fault of this PyTorch: {text}" in out and f"next: {advice.workaround}" in out
+    page = document.html(report)
+    assert "A known fault of this PyTorch" in page and advice.title in page
+    assert Report.from_json(report.to_json()).advisories == (advice,)
+
+
 def test_the_summary_is_bounded(broken, tmp_path, capsys):
     many = replace(broken.breaks, breaks=broken.breaks.breaks * 30)
     report = replace(broken, breaks=many, kernels=broken.kernels * 30)

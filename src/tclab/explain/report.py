@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import machine, redaction
+from tclab import advisories, machine, redaction
 from tclab.model import (
     Candidates,
     Chain,
@@ -39,6 +39,7 @@ def build(
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
     here, device = machine.here(), target.device if target else ""
     chains, fault = _chains(capture, machine_code=refusal is None)
+    snapshot = take(capture, here, subject.title, device)
     report = Report(
         title=subject.title,
         name="report",
@@ -62,7 +63,8 @@ def build(
         chains=chains,
         compile_time=capture.compile_time,
         provenance=here,
-        snapshot=take(capture, here, subject.title, device),
+        snapshot=snapshot,
+        advisories=advisories.find(snapshot),
     )
     return _near(report)
 

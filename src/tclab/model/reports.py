@@ -87,6 +87,28 @@ class Gap:
     next_step: str
 
 
+@kind("advice")
+@dataclass(frozen=True)
+class Advice:
+    """A known fault of the PyTorch that compiled something, which `places` of it have or, where it
+    is not `certain`, may have. `issue` is who reported it: ``pytorch#1``.
+    """
+
+    kind: ClassVar[str]
+    title: str
+    harm: str
+    certain: bool
+    issue: str
+    workaround: str
+    places: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """``a wrong result, pytorch#1: Masks that repeat, in pointwise aten.rand``."""
+        known = f", {self.issue}" if self.issue else ""
+        may = "" if self.certain else ", perhaps"
+        return f"{self.harm}{known}: {self.title}{may}, in {', '.join(self.places)}"
+
+
 @kind("report")
 @dataclass(frozen=True)
 class Report(Artifact):
@@ -99,6 +121,7 @@ class Report(Artifact):
     while the rest is shown; `left_out` what takes long and was not asked for. `fault` says why the
     stages could not be linked, where they could not. `warnings` are those of other packages.
     `snapshot` is what two reports are compared by; in one of an earlier tclab it is empty.
+    `advisories` are known faults of this PyTorch that something in it has.
     """
 
     calls: tuple[str, ...] = ()
@@ -123,6 +146,7 @@ class Report(Artifact):
     provenance: Provenance = _NOWHERE
     warnings: tuple[str, ...] = ()
     snapshot: Snapshot = field(default_factory=Snapshot)
+    advisories: tuple[Advice, ...] = ()
 
     @property
     def complete(self) -> bool:

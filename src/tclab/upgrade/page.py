@@ -110,4 +110,10 @@ def _side(side: Side) -> dict[str, object]:
     failure = asdict(side.failure) if side.failure else None
     lacks = [asdict(each) for each in side.lacks]
     snapshot = None if side.failure else encode(side.snapshot)
-    return {"torch": side.torch, "failure": failure, "lacks": lacks, "snapshot": snapshot}
+    return {
+        "torch": side.torch,
+        "failure": failure,
+        "lacks": lacks,
+        "advisories": [asdict(each) for each in side.advisories],
+        "snapshot": snapshot,
+    }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tclab.model import Gap, Kernel, KernelIdentity, Report, Snapshot
+from tclab.model import Advice, Gap, Kernel, KernelIdentity, Report, Snapshot
 from tclab.snapshot import Comparison, compare
 from tclab.upgrade import causes
 from tclab.upgrade.captures import Capture
@@ -39,6 +39,11 @@ class Side:
         refusal = () if self.failure or not report.refusal else (report.refusal,)
         fault = (Gap("tclab", report.fault, "please report it"),) if report.fault else ()
         return (*report.gaps, *report.left_out, *refusal, *fault)
+
+    @property
+    def advisories(self) -> tuple[Advice, ...]:
+        """The known faults of its PyTorch that it has."""
+        return self.capture.report.advisories if self.capture.report else ()
 
     @property
     def snapshot(self) -> Snapshot:
@@ -97,7 +102,8 @@ class Upgrade:
     def worse(self) -> bool:
         """Whether something got worse, or can. A guard or a register more is not felt by itself."""
         numbers = any(each.form.moves for each in self.causes)
-        failed = bool(self.after.failure) or not self.complete
+        new = {e.title for e in self.after.advisories} - {e.title for e in self.before.advisories}
+        failed = bool(self.after.failure or new) or not self.complete
         unfelt = ("guards", "registers", "shared")
         changes = (e for e in self.comparison.changes if not e.title.endswith(unfelt))
         return failed or numbers or any(each.worse for each in changes)

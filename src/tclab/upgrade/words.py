@@ -59,11 +59,15 @@ def _first(upgrade: Upgrade) -> str:
 
 
 def problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
-    """Why a side does not compile, and what was not compared; each with the next step."""
+    """Why a side does not compile, known faults, and what was not compared; each with the next
+    step.
+    """
     for side in (upgrade.before, upgrade.after):
         if gap := side.failure:
             head = f"It does not compile under PyTorch {side.torch}."
             yield f"{head} {gap.place}: {gap.cause}", gap.next_step
+        for advice in side.advisories:
+            yield f"A known fault of PyTorch {side.torch}: {advice}", advice.workaround
         for gap in side.lacks:
             head = f"Not compared under PyTorch {side.torch}."
             yield f"{head} {gap.place}: {gap.cause}", gap.next_step

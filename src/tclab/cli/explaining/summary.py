@@ -74,6 +74,9 @@ def _print_head(out: Console, report: Report) -> None:
         _line(out, f"  [dim]{escape(remark)}[/]")
     _line(out, f"[bold]{escape(counts.verdict(report))}[/]")
     _line(out, escape(", ".join(counts.costs(report)) + "."))
+    for advice in report.advisories:
+        _line(out, f"[bold yellow]{words.KNOWN}:[/] {escape(str(advice))}")
+        _hanging(out, "  next: ", advice.workaround)
 
 
 def _print_kernels(out: Console, report: Report) -> None:

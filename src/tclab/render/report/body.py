@@ -76,7 +76,9 @@ def _how(report: Report) -> Html:
 
 
 def _alerts(report: Report) -> Iterator[Html]:
-    """What the report lacks."""
+    """Known faults that it has, and what the report lacks."""
+    for advice in report.advisories:
+        yield _alert(f"A {words.KNOWN}.", f"{advice}.", advice.workaround)
     if report.refusal:
         head = f"Not exact for {report.target}, so not shown."
         yield _alert(head, words.refusal(report), report.refusal.next_step)

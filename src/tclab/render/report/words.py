@@ -11,6 +11,9 @@ from tclab.render.escape import one_line
 if TYPE_CHECKING:
     from tclab.model import Report
 
+#: Above a fault of this PyTorch that the code has, or may have.
+KNOWN = "known fault of this PyTorch"
+
 
 def title(report: Report) -> str:
     """The report's heading."""
