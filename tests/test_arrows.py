@@ -48,6 +48,8 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.terminal": {"rich"},
     "tclab.cli": {"click", "rich"},
     "tclab.explain": {"torch"},
+    "tclab.baseline": {"torch"},
+    "torch_compile_lab_pytest": {"pytest"},
     "tclab.labs": {"torch", "jupytext", "nbformat"},
     "tclab.__main__": {"click", "rich"},
 }
@@ -127,15 +129,17 @@ KNOWS: dict[str, set[str]] = {
         "tclab.threads",
     },
     "tclab.upgrade": {"tclab.explain", "tclab.paths", "tclab.render"},
+    "tclab.baseline": {"tclab.upgrade"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
     "tclab.cli": {
         *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
-        *("tclab.bench", "tclab.streams", "tclab.upgrade"),
+        *("tclab.bench", "tclab.streams", "tclab.upgrade", "tclab.baseline"),
     },
     "tclab": {"tclab.capturing", "tclab.display", "tclab.imports"},
     "tclab.__main__": {"tclab.cli", "tclab.bench", "tclab.streams"},
+    "torch_compile_lab_pytest": {"tclab.baseline"},  # what pytest imports at its start
     "torch_compile_lab": {"tclab.__main__"},  # the command's start, which no other package has
 }
 

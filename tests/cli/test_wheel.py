@@ -78,8 +78,9 @@ def test_the_wheel_has_the_package_and_what_the_labs_need(built: Built) -> None:
         and not path.relative_to(package).as_posix().startswith(left_out)
     }  # fmt: skip
     labs = {f"tclab/labs/shipped/docs/labs/{lab.name}.py" for lab in LABS}
-    assert labs | files | {"torch_compile_lab.py", "tclab/py.typed"} <= built.names()
-    others = built.names() - labs - files - {"torch_compile_lab.py"}
+    modules = {"torch_compile_lab.py", "torch_compile_lab_pytest.py"}
+    assert labs | files | modules | {"tclab/py.typed"} <= built.names()
+    others = built.names() - labs - files - modules
     about = f"torch_compile_lab-{__version__}.dist-info/"
     others -= {f"{about}{n}" for n in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
     assert others == {f"{about}licenses/LICENSE", "tclab/labs/shipped/docs/labs/index.md"}

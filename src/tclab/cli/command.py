@@ -16,6 +16,7 @@ import click
 from tclab import __version__, files, paths, streams, terminal
 from tclab.cli import selection
 from tclab.cli.bench import bench
+from tclab.cli.check import check
 from tclab.cli.claims import claims
 from tclab.cli.diff import diff
 from tclab.cli.explaining import child, explain
@@ -65,6 +66,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab explain my_model.py:forward     open a function of your own
       tclab diff h200.json a100.json        two of its reports, side by side
       tclab upgrade my_model.py:f --to 2.15.0   what another PyTorch makes of it
+      tclab check compiled.toml             whether your compiles are as they were
       tclab lab start 1                     an exercise; tclab lab check 1 FILE
       tclab verify-target                   compare a target with the GPU that is here
       tclab bench --suite cpu               measure whether compiling pays here
@@ -87,6 +89,7 @@ COMMANDS = (
     explain,
     diff,
     upgrade,
+    check,
     verify_target,
     record_choices,
     lab,

@@ -73,11 +73,27 @@ def trace_handler(handler: logging.Handler) -> Iterator[None]:
     trace_log.setLevel(logging.DEBUG)
     trace_log.propagate = trace_log.disabled = False
     try:
-        yield
+        with _unheard_by_pytest(trace_log):
+            yield
     finally:
         trace_log.removeHandler(handler)
         trace_log.setLevel(level)
         trace_log.propagate, trace_log.disabled = propagate, disabled
+
+
+@contextmanager
+def _unheard_by_pytest(logger: logging.Logger) -> Iterator[None]:
+    """Take away pytest's handlers, which it gives to loggers that do not propagate: a test that
+    fails would print every record.
+    """
+    theirs = [each for each in logger.handlers if type(each).__module__.startswith("_pytest.")]
+    for handler in theirs:
+        logger.removeHandler(handler)
+    try:
+        yield
+    finally:
+        for handler in theirs:
+            logger.addHandler(handler)
 
 
 @contextmanager
@@ -91,7 +107,8 @@ def log_tap(name: str, handler: logging.Handler) -> Iterator[None]:
     logger.setLevel(logging.DEBUG)
     logger.disabled = False
     try:
-        yield
+        with _unheard_by_pytest(logger):
+            yield
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)

@@ -1,0 +1,38 @@
+"""What a marked test may compile: whatever it compiles, by itself or through a library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tclab.baseline import words
+from tclab.baseline.observed import Observed
+
+
+@dataclass(frozen=True)
+class Limits:
+    """At most so many graph breaks and recompiles in the package `within`, '' for all code; None:
+    any number.
+    """
+
+    max_breaks: int | None = None
+    max_recompiles: int | None = None
+    within: str = ""
+
+    def check(self, of: Observed) -> None:
+        """AssertionError, with every identity, where a limit is passed."""
+        breaks = ["\n    ".join([str(identity), *words.of_break(item)])
+                  for identity, item in zip(of.snapshot.breaks, of.breaks)]  # fmt: skip
+        recompiles = [str(each) for each in of.snapshot.recompiles]
+        lines = [
+            *_passed("graph breaks", breaks, self.max_breaks),
+            *_passed("recompiles", recompiles, self.max_recompiles),
+        ]
+        if lines:
+            theirs = [f"in other code, not counted: {each}" for each in of.theirs]
+            raise AssertionError("\n".join([*lines, *theirs]))
+
+
+def _passed(what: str, every: list[str], most: int | None) -> list[str]:
+    if most is None or len(every) <= most:
+        return []
+    return [f"{what}: {len(every)}, at most {most}", *(f"  {each}" for each in every)]

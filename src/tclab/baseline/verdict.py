@@ -1,0 +1,57 @@
+"""Which differences of two compiles make one of them worse, at each level of cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tclab.model import Snapshot
+from tclab.snapshot import Change, Comparison, compare
+
+_DYNAMO = ("graph breaks", "recompiles", "guards")
+_GRAPHS = (*_DYNAMO, "graphs")
+_KERNELS = (*_GRAPHS, "kernels", "library calls", "CUDA graphs", "memory")
+#: What is compared at each level, cheapest first: the parts of a comparison.
+LEVELS = {"dynamo": _DYNAMO, "graphs": _GRAPHS, "kernels": _KERNELS, "machine": _KERNELS}
+#: Of a kernel, what only the machine level compares.
+_OF_MACHINE = (": configuration", ": registers", ": spilled", ": shared")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is `worse` and what is `better` than it was, each in the order of a compile.
+
+    Worse is a new identity (a break, a recompile, a kernel that was not there, a kernel with other
+    code) or a larger number; better is one that is gone, or a smaller number.
+    """
+
+    comparison: Comparison
+    worse: tuple[Change, ...]
+    better: tuple[Change, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs at this level."""
+        return not (self.worse or self.better)
+
+
+def judge(before: Snapshot, after: Snapshot, level: str) -> Verdict:
+    """What is worse of `after`, and what better, of the parts that `level` compares."""
+    comparison = compare(before, after)
+    changes = [each for each in comparison.changes if _is_compared(each, level)]
+    worse = tuple(each for each in changes if _is_worse(each))
+    return Verdict(comparison, worse, tuple(each for each in changes if each not in worse))
+
+
+def _is_compared(change: Change, level: str) -> bool:
+    of_machine = change.title.endswith(_OF_MACHINE)
+    return change.part in LEVELS[level] and (level == "machine" or not of_machine)
+
+
+def _is_worse(change: Change) -> bool:
+    if change.worse is not None:
+        return change.worse
+    if not change.after:
+        return False
+    if change.before.isdecimal() and change.after.isdecimal():
+        return int(change.after) > int(change.before)
+    return True

@@ -1,0 +1,122 @@
+"""``tclab check``, with compiles that are handed out, and once with a real one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tclab import machine
+from tclab.cli import check
+from tclab.cli.command import main
+from tclab.errors import ExplainError
+from tclab.model import BreakIdentity, Gap, Report, Snapshot
+from tclab.upgrade.captures import Capture
+from tests.upgrade.test_causes import bodies, kernel
+
+TORCH = machine.torch_facts()["__version__"]
+WAS = Snapshot("model.py:f", torch=TORCH, guards=5, kernels=(kernel(bodies("index")[0]),))
+BREAK = BreakIdentity("GB0059", "model.py", "f", "print(x)")
+LISTED = '[[function]]\nname = "model.py:f"\nlevel = "kernels"\n'
+MODEL = """\
+import torch
+
+def f(x):
+    return x.relu()
+
+def example_inputs():
+    return torch.ones(8),
+"""
+Check = Callable[..., int]
+
+
+@pytest.fixture
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Check a file of functions, whose compiles are these."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(made: Snapshot | Capture | ExplainError, *words: str, text: str = LISTED) -> int:
+        Path("compiled.toml").write_text(text)
+
+        def capture(*_: object) -> Capture:
+            if isinstance(made, ExplainError):
+                raise made
+            return made if isinstance(made, Capture) else Capture(Report("f", snapshot=made))
+
+        monkeypatch.setattr(check, "capture", capture)
+        return main(["check", *words])
+
+    return run
+
+
+def test_without_a_file_nothing_can_be_compared(checked, capsys) -> None:
+    assert checked(WAS) == 3
+    assert "next: --update writes it" in capsys.readouterr().out
+    assert not Path("compiled").exists()
+
+
+def test_the_same_better_and_worse(checked, capsys) -> None:
+    assert checked(WAS, "--update") == 0 == checked(WAS)
+    (path,) = Path("compiled").iterdir()
+    before = path.read_text()
+    capsys.readouterr()
+    assert checked(replace(WAS, breaks=(BREAK,)), "--report", "out") == 4
+    said = capsys.readouterr().out
+    assert "model.py:f: worse" in said
+    assert "graph break, new: GB0059 at print(x) in model.py" in said
+    (page,) = Path("out").iterdir()
+    assert "GB0059" in page.read_text()
+    assert checked(replace(WAS, guards=4)) == 0
+    assert "better: guards, guards: 5 to 4" in capsys.readouterr().out
+    assert checked(replace(WAS, guards=4), "--strict") == 4
+    assert path.read_text() == before
+
+
+def test_an_older_pytorchs_file_is_compared_and_not_counted(checked, capsys) -> None:
+    checked(WAS, "--update")
+    (path,) = Path("compiled").iterdir()
+    path.rename(path.with_name(f"{path.name.partition('.torch')[0]}.torch2.9.json"))
+    assert checked(replace(WAS, kernels=(kernel(bodies("index")[1]),))) == 0
+    said = capsys.readouterr().out
+    assert "changed by PyTorch" in said and "an index, and the same index simplified" in said
+
+
+def test_what_does_not_compile_is_incomplete(checked, capsys) -> None:
+    assert checked(Capture(failure=Gap("model.py:3", "it cannot be compiled", "wait"))) == 3
+    assert "model.py:3: it cannot be compiled" in capsys.readouterr().out
+    assert checked(ExplainError("model.py", "no module named einops", "install it")) == 3
+    refused = Report("f", refusal=Gap("h200", "refused", "wait"), snapshot=WAS)
+    assert checked(Capture(refused), "--update") == 3
+    assert not Path("compiled").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1", "it lists no function"),
+        ("[[function]]\ntarget = 'h200'", "a function without a name"),
+        (LISTED + "colour = 1", "unknown: colour"),
+        (LISTED + "backward = 'yes'", "backward = 'yes'"),
+        (LISTED.replace("kernels", "all"), "level = 'all'"),
+        (LISTED * 2, "model.py:f is there twice"),
+        (LISTED + "target = 'h2oo'", "h2oo"),
+        ("[[function", "cannot be read"),
+    ],
+)
+def test_wrong_use(checked, capsys, text: str, said: str) -> None:
+    assert checked(WAS, text=text) == 2
+    assert said in capsys.readouterr().err
+    assert main(["check", "no_such.toml"]) == 2
+
+
+def test_a_real_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("model.py").write_text(MODEL)
+    Path("compiled.toml").write_text('[[function]]\nname = "model.py:f"\n')
+    assert main(["check", "--update"]) == 0 == main(["check"])
+    Path("model.py").write_text(MODEL.replace("    return x", "    print('now')\n    return x"))
+    capsys.readouterr()
+    assert main(["check"]) == 4
+    assert "graph break, new: GB0059 at print('now')" in capsys.readouterr().out
