@@ -74,10 +74,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     limits = Limits(*marker.args, **marker.kwargs)
     with observed.watched() as capture:
         result = yield
-    try:
-        limits.check(observed.observed(capture, limits.within))
-    except AssertionError as failure:
-        pytest.fail(str(failure), pytrace=False)
+    if said := limits.passed(observed.observed(capture, limits.within)):
+        pytest.fail(said, pytrace=False)
     return result
 
 

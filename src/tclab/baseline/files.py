@@ -18,10 +18,12 @@ _NAME = re.compile(r"(?P<name>.+)\.torch(?P<version>\d+\.\d+)\.json")
 
 def plain(name: str) -> str:
     """A file name that is the same on every system, and another for each name: what cannot stand
-    in one, or differs by case alone, is replaced and told apart by a digest.
+    in one, or differs by case alone, is replaced and told apart by a digest. ``test_it[8]`` is
+    ``test_it-8``.
     """
-    text = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:_MOST]
-    if text == name and text == text.lower():
+    shown = re.sub(r"\[(.*)\]", r"-\1", name, count=1)
+    text = re.sub(r"[^A-Za-z0-9_.-]+", "-", shown).strip("-.")[:_MOST]
+    if text == shown and text == text.lower():
         return text
     return f"{text}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
 
