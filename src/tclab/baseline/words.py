@@ -33,11 +33,14 @@ def changes(of: Iterable[Change], now: Observed | None = None) -> Iterator[str]:
 
 
 def _what(change: Change) -> str:
+    code = "\n" in change.before + change.after
+    if change.part == "kernels" and not code:  # what stands beside a kernel's code
+        return f"{change.title}: {change.before or 'none'} to {change.after or 'none'}"
     if not change.before:
         return f"new: {change.title}"
     if not change.after:
         return f"gone: {change.title}"
-    if "\n" in change.before + change.after:
+    if code:
         return f"other code: {change.title}"
     return f"{change.title}: {change.before} to {change.after}"
 
