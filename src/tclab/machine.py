@@ -13,7 +13,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tclab import settings
@@ -206,7 +206,7 @@ def has_cxx() -> bool:
 
 
 def to_install(need: str) -> str:
-    """What a snippet's need asks of a machine, in words: that of a package, where it is no other."""
+    """What a need asks of a machine, in words; the name of no need is that of a package."""
     words = {
         "cuda": "a GPU that PyTorch can use",
         "two_gpus": "two GPUs that PyTorch can use",
@@ -235,7 +235,7 @@ def _missing_packages(snippet: Snippet) -> set[str]:
     return {name for name in names if not _installed(name)}
 
 
-@lru_cache(maxsize=None)
+@cache
 def _imported(source: str) -> frozenset[str]:
     """The packages that a file imports, but those that it may do without: it tries to import them,
     or asks for their ``find_spec`` first.
@@ -248,7 +248,7 @@ def _imported(source: str) -> frozenset[str]:
                 names |= {alias.name for alias in aliases}
             case ast.ImportFrom(module=str(module), level=0):
                 names.add(module)
-            case ast.Call(func=ast.Attribute(attr="find_spec"), args=[ast.Constant(value=name)]):
+            case ast.Call(func=ast.Attribute(attr="find_spec"), args=[ast.Constant(value=str(name))]):
                 asked.add(name)
         if not isinstance(node, ast.Try):
             nodes += ast.iter_child_nodes(node)
@@ -256,6 +256,6 @@ def _imported(source: str) -> frozenset[str]:
     return frozenset(packages - sys.stdlib_module_names)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _installed(package: str) -> bool:
     return package in sys.modules or importlib.util.find_spec(package) is not None
