@@ -66,7 +66,9 @@ def compiled(
 
 
 def observed(capture: Capture, within: str = "", title: str = "", target: str = "") -> Observed:
-    """What was captured; only breaks and recompiles in the package `within` count."""
+    """What was captured. Of breaks and recompiles those in the package `within` count; guards, of
+    which nobody knows whose they are, then not at all.
+    """
     snapshot = take(capture, machine.here(), title, target)
     pairs = list(zip(snapshot.breaks, capture.breaks))
     mine = [pair for pair in pairs if _is_within(pair[1].location, within)]
@@ -76,6 +78,8 @@ def observed(capture: Capture, within: str = "", title: str = "", target: str = 
         breaks=tuple(identity for identity, _ in mine),
         recompiles=tuple(each for each, item in recompiles if _is_within(item.location, within)),
     )
+    if within:
+        kept = replace(kept, guards=0, python_guards=0)
     theirs = tuple(identity for identity, item in pairs if not _is_within(item.location, within))
     return Observed(kept, tuple(item for _, item in mine), theirs)
 

@@ -12,6 +12,8 @@ _GRAPHS = (*_DYNAMO, "graphs")
 _KERNELS = (*_GRAPHS, "kernels", "library calls", "CUDA graphs", "memory")
 #: What is compared at each level, cheapest first: the parts of a comparison.
 LEVELS = {"dynamo": _DYNAMO, "graphs": _GRAPHS, "kernels": _KERNELS, "machine": _KERNELS}
+#: What another division into graphs changes.
+_FOLLOW = ("graphs", "kernels", "library calls")
 #: Of a kernel, what only the machine level compares.
 _OF_MACHINE = (": configuration", ": registers", ": spilled", ": shared")
 
@@ -21,7 +23,9 @@ class Verdict:
     """What is `worse` and what is `better` than it was, each in the order of a compile.
 
     Worse is a new identity (a break, a recompile, a kernel that was not there, a kernel with other
-    code) or a larger number; better is one that is gone, or a smaller number.
+    code) or a larger number; better is one that is gone, or a smaller number. Where breaks or
+    recompiles are gone, and none is new, other graphs and kernels follow from that: they are not
+    worse, unless more of them are launched.
     """
 
     comparison: Comparison
@@ -38,13 +42,26 @@ def judge(before: Snapshot, after: Snapshot, level: str) -> Verdict:
     """What is worse of `after`, and what better, of the parts that `level` compares."""
     comparison = compare(before, after)
     changes = [each for each in comparison.changes if _is_compared(each, level)]
-    worse = tuple(each for each in changes if _is_worse(each))
+    follows = _FOLLOW if _is_mended(changes) and _launches(after) <= _launches(before) else ()
+    worse = tuple(
+        e for e in changes if _is_worse(e) and not (e.worse is None and e.part in follows)
+    )
     return Verdict(comparison, worse, tuple(each for each in changes if each not in worse))
 
 
 def _is_compared(change: Change, level: str) -> bool:
     of_machine = change.title.endswith(_OF_MACHINE)
     return change.part in LEVELS[level] and (level == "machine" or not of_machine)
+
+
+def _is_mended(changes: list[Change]) -> bool:
+    """Whether breaks or recompiles are gone, and none is new."""
+    above = [each.worse for each in changes if each.part in ("graph breaks", "recompiles")]
+    return bool(above) and not any(above)
+
+
+def _launches(snapshot: Snapshot) -> int:
+    return len(snapshot.kernels) + sum(snapshot.library_calls.values())
 
 
 def _is_worse(change: Change) -> bool:

@@ -1,0 +1,71 @@
+"""What is worse and what is better, of compiles that are written down here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tclab.baseline.verdict import judge
+from tclab.model import BreakIdentity, GraphCounts, Snapshot
+from tests.upgrade.test_causes import bodies, kernel
+
+ONE, OTHER = (kernel(text) for text in bodies("index"))
+THIRD = replace(kernel(bodies("random_numbers")[0]), operators=("aten.rand",))
+BREAKS = tuple(BreakIdentity("GB0059", "model.py", "f", line) for line in ("print(1)", "print(2)"))
+WAS = Snapshot(torch="2.13.0", breaks=BREAKS[:1], kernels=(ONE, THIRD), guards=5,
+               library_calls={"extern_kernels.mm": 1},
+               graphs=(GraphCounts("forward", {"aten.add": 2}),))  # fmt: skip
+
+
+def parts(after: Snapshot, level: str = "kernels") -> tuple[set[str], set[str]]:
+    verdict = judge(WAS, after, level)
+    return {e.part for e in verdict.worse}, {e.part for e in verdict.better}
+
+
+def test_the_same_twice() -> None:
+    assert judge(WAS, replace(WAS), "machine").same
+
+
+def test_as_many_breaks_and_another_one_is_worse() -> None:
+    assert parts(replace(WAS, breaks=BREAKS[1:])) == ({"graph breaks"}, {"graph breaks"})
+
+
+def test_a_kernel_with_other_code_is_worse() -> None:
+    assert parts(replace(WAS, kernels=(OTHER, THIRD))) == ({"kernels"}, set())
+
+
+def test_a_kernel_that_is_gone_is_better() -> None:
+    assert parts(replace(WAS, kernels=(ONE,))) == (set(), {"kernels"})
+
+
+def test_a_break_that_is_gone_makes_other_kernels_no_worse() -> None:
+    mended = replace(WAS, breaks=(), kernels=(replace(OTHER, operators=("aten.mul",)),))
+    assert parts(mended) == (set(), {"graph breaks", "kernels"})
+
+
+def test_unless_more_are_launched_or_another_break_came() -> None:
+    four = (ONE, THIRD, OTHER, replace(OTHER, operators=("aten.mul",)))
+    assert parts(replace(WAS, breaks=(), kernels=four))[0] == {"kernels"}
+    other = replace(WAS, breaks=BREAKS[1:], kernels=(OTHER, THIRD))
+    assert parts(other)[0] == {"graph breaks", "kernels"}
+
+
+def test_more_guards_with_a_break_less_are_worse() -> None:
+    assert parts(replace(WAS, breaks=(), guards=6)) == ({"guards"}, {"graph breaks"})
+
+
+@pytest.mark.parametrize(
+    ("level", "worse"),
+    [("dynamo", set()), ("graphs", {"graphs"}), ("kernels", {"graphs", "library calls"})],
+)
+def test_a_level_compares_no_more_than_it_compiles(level: str, worse: set[str]) -> None:
+    graphs, calls = (GraphCounts("forward", {"aten.add": 3}),), {"extern_kernels.mm": 2}
+    assert parts(replace(WAS, graphs=graphs, library_calls=calls), level)[0] == worse
+
+
+def test_registers_count_at_the_level_of_the_machine_alone() -> None:
+    was, now = (replace(WAS, kernels=(replace(ONE, registers=n),)) for n in (16, 32))
+    assert judge(was, now, "kernels").same
+    (change,) = judge(was, now, "machine").worse
+    assert (change.before, change.after) == ("16", "32")
