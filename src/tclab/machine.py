@@ -248,7 +248,9 @@ def _imported(source: str) -> frozenset[str]:
                 names |= {alias.name for alias in aliases}
             case ast.ImportFrom(module=str(module), level=0):
                 names.add(module)
-            case ast.Call(func=ast.Attribute(attr="find_spec"), args=[ast.Constant(value=str(name))]):
+            case ast.Call(
+                func=ast.Attribute(attr="find_spec"), args=[ast.Constant(value=str(name))]
+            ):
                 asked.add(name)
         if not isinstance(node, ast.Try):
             nodes += ast.iter_child_nodes(node)
