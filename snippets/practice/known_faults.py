@@ -47,8 +47,11 @@ tclab.show(
     tclab.Table(
         title="Known faults",
         name="faults",
-        columns=("what goes wrong", "harm", "versions", "known as", "what to do", "checked"),
-        rows=[(e.title, e.harm, e.versions, e.issue, e.workaround, e.checked) for e in entries],
+        columns=("what goes wrong", "known as", "what to do", "what was checked"),
+        rows=[
+            (f"{e.harm}: {e.title}", f"{e.issue}: {e.versions}", e.workaround, e.checked)
+            for e in entries
+        ],
     )
 )
 here = {each.issue for each in entries if each.affects(torch.__version__)}
