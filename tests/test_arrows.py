@@ -48,6 +48,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.terminal": {"rich"},
     "tclab.cli": {"click", "rich"},
     "tclab.explain": {"torch"},
+    "tclab.versions": {"torch"},
     "tclab.labs": {"torch", "jupytext", "nbformat"},
     "tclab.__main__": {"click", "rich"},
 }
@@ -125,6 +126,7 @@ KNOWS: dict[str, set[str]] = {
         "tclab.threads",
     },
     "tclab.upgrade": {"tclab.explain", "tclab.paths", "tclab.render"},
+    "tclab.versions": {"tclab.upgrade", "tclab.engine", "tclab.catalog"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
