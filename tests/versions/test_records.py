@@ -11,6 +11,7 @@ import pytest
 
 from tclab.model import (
     Artifact,
+    BreakIdentity,
     Claim,
     Failure,
     GraphCounts,
@@ -24,6 +25,7 @@ from tclab.versions import claims, records, tables
 from tclab.versions.records import FAILED, FALSE, HELD, NOT_REACHED, Compile, VersionRecord
 from tclab.versions.step import Step, steps
 
+NOTHING = "nothing that can move numbers"
 BODY = "def kernel(ptr_0, xnumel, XBLOCK):\n    tl.store(ptr_0 + 0, {}, None)"
 OLD_RANDOM = BODY.format("tl.rand(tmp_0, 1)")
 RANDOM = BODY.format("triton_helpers.rand4x(tmp_0, 1, XBLOCK)")
@@ -100,13 +102,15 @@ def test_the_same_record_has_no_difference_from_itself() -> None:
     both = [compiled("a/x", RANDOM, planned_bytes=64)]
     same = step(both, both)
     assert not same.parts["functions", "h200"].causes
-    assert not tables.first(same).rows and not tables.memory(same).rows
+    assert [row[0] for row in tables.first(same).rows] == [NOTHING]
+    assert not tables.memory(same).rows
 
 
 def test_a_buffer_that_is_only_renamed_before_it_was_normalised_is_no_difference() -> None:
     other = replace(kernel(RANDOM), text="e" * 16)
     new = replace(compiled("a/x"), snapshot=Snapshot(title="a/x", target="h200", kernels=(other,)))
-    assert not tables.first(step([compiled("a/x", RANDOM)], [new])).rows
+    (row,) = tables.first(step([compiled("a/x", RANDOM)], [new])).rows
+    assert row[0] == NOTHING
 
 
 def test_random_numbers_come_before_a_maximum() -> None:
@@ -137,9 +141,28 @@ def test_what_compiles_under_one_only_comes_first() -> None:
 def test_memory_that_grew_most_is_named() -> None:
     old = [compiled("a/x", planned_bytes=100), compiled("a/y", planned_bytes=100)]
     new = [compiled("a/x", planned_bytes=110), compiled("a/y", planned_bytes=300)]
-    (row,) = tables.first(step(old, new)).rows
+    row, still = tables.first(step(old, new)).rows
+    assert still[0] == NOTHING
     assert row[1] == "2 of functions, h200; most in a/y, 100 to 300 bytes"
     assert [each[0] for each in tables.memory(step(old, new)).rows] == ["a/y", "a/x"]
+
+
+def test_other_operators_are_counted_but_not_dynamos_own_names() -> None:
+    def graph(stage: str, name: str) -> Compile:
+        return compiled("a/x", graphs=(GraphCounts(stage, {name: 1}),))
+
+    named = tables.first(step([graph("dynamo", "add")], [graph("dynamo", "aten.add")])).rows
+    assert named == ((NOTHING, "1 of 1 functions, h200", "no"),)
+    (row,) = tables.first(step([graph("forward", "a")], [graph("forward", "b")])).rows
+    assert row == ("other operators in graphs", "1 of 1 functions, h200", "not known")
+
+
+def test_a_break_more_is_said_with_its_line() -> None:
+    breaks = (BreakIdentity("GB0001", "x.py", "f", "print(y)"),)
+    (row,) = tables.first(step([compiled("a/x")], [compiled("a/x", breaks=breaks)])).rows
+    assert row[:2] == ("a graph break more", "a/x for h200: GB0001 at print(y) in x.py")
+    (row,) = tables.first(step([compiled("a/x", breaks=breaks)], [compiled("a/x")])).rows
+    assert row[0] == "a graph break less"
 
 
 def test_what_one_record_lacks_is_not_compared() -> None:

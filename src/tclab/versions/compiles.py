@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +45,15 @@ def compiled(example: Any, target: str, here: Provenance) -> dict[str, Any]:
     except TargetError as error:
         return {"name": example.name, "failure": str(error)}
     except Exception as error:
-        failure = traceback.format_exception_only(error)[-1].strip()
-        return {"name": example.name, "failure": failure.splitlines()[0]}
+        return {"name": example.name, "failure": _first_cause(error)}
     return {"name": example.name, "snapshot": encode(snapshot)}
+
+
+def _first_cause(error: BaseException) -> str:
+    """What went wrong below all that only passes it on: its type and the first line it says."""
+    while below := error.__cause__ or getattr(error, "inner_exception", None):
+        error = below
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
 
 
 if __name__ == "__main__":

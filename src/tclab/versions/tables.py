@@ -8,7 +8,7 @@ from tclab.model import Table
 from tclab.snapshot.compare import DIFFERS, PARTS, REWRITTEN, SAME_BODY, SAME_TEXT
 from tclab.upgrade import words
 from tclab.upgrade.causes import Cause
-from tclab.upgrade.rules import NO, RANK
+from tclab.upgrade.rules import NO, RANK, UNKNOWN
 from tclab.versions.step import Part, Step
 
 #: What a row of `first` is about, how many there are, and what of it can move numbers.
@@ -17,7 +17,8 @@ First = tuple[str, str, str | None]
 
 def first(step: Step) -> Table:
     """What a user who upgrades should look at, worst first."""
-    rows = [*_compiles(step), *_numbers(step), *_memory(step), *_sentences(step)]
+    moving = [*_compiles(step), *_numbers(step), *_operators(step)]
+    rows = [*moving, *_breaks(step), *_memory(step), *_sentences(step), *_still(step)]
     return Table(
         title=f"From {step.before.release} to {step.after.release}, worst first",
         name="first",
@@ -51,6 +52,30 @@ def _kernels(cause: Cause, part: Part) -> str:
 
 def _short(key: tuple[str, str]) -> str:
     return f"{key[0]}, {key[1]}"
+
+
+def _operators(step: Step) -> Iterator[First]:
+    for key, part in step.parts.items():
+        if number := sum(each.other_operators for each in part.pairs):
+            yield (
+                "other operators in graphs",
+                f"{number} of {len(part.pairs)} {_short(key)}",
+                UNKNOWN,
+            )
+
+
+def _still(step: Step) -> Iterator[First]:
+    for key, part in step.parts.items():
+        if not part.moving:
+            yield "nothing that can move numbers", f"{len(part.pairs)} of {len(part.pairs)} {_short(key)}", NO
+
+
+def _breaks(step: Step) -> Iterator[First]:
+    for each in step.pairs:
+        for change in each.upgrade.comparison.changes:
+            if change.part == "graph breaks":
+                what = "a graph break more" if change.after else "a graph break less"
+                yield what, f"{each.of.name} for {each.of.target}: {change.title}", None
 
 
 def _memory(step: Step) -> Iterator[First]:
