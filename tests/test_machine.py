@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tclab import machine, settings
+from tclab import machine, settings, snippets
 from tclab.errors import UnsupportedTorch
 
 from .lab import SRC
@@ -61,6 +61,34 @@ def test_needs(lab, monkeypatch, tmp_path):
     assert machine.missing_needs(snippet) == {"cuda"}
     monkeypatch.setattr(machine.sysconfig, "get_path", lambda _: str(tmp_path))  # no Python.h
     assert machine.missing_needs(snippet) == {"cuda", "cxx"}
+
+
+IMPORTS = """
+import importlib, os, torch.nn, no_such_package.of_it
+from _beside import f
+try:
+    import tried_package
+except ImportError:
+    pass
+def g():
+    from inner_package import it
+    if importlib.util.find_spec("asked_package"):
+        import asked_package
+"""
+
+
+def test_a_package_that_a_snippet_imports_is_a_need(lab):
+    snippet = lab.write("t/x", IMPORTS)
+    beside = snippet.path.with_name("_beside.py")
+    beside.write_text("import package_of_a_helper\ndef f(): pass\n")
+    assert machine.missing_needs(snippets.get("t/x", lab.root)) == {
+        "no_such_package",
+        "inner_package",
+        "package_of_a_helper",
+    }
+    assert machine.to_install("inner_package") == (
+        "the package inner_package (pip install inner_package)"
+    )
 
 
 @pytest.mark.parametrize(

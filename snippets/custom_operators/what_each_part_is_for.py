@@ -78,6 +78,22 @@ def answer(check, op):
         return "error"
 
 
+def without_a_result(name, change, mutates_args):
+    """An operator that returns nothing, and that has no fake."""
+
+    def called(x: torch.Tensor) -> None:
+        change(x)
+
+    return torch.library.custom_op(f"lab::{name}", called, mutates_args=mutates_args)
+
+
+def compiles(op):
+    fn = torch.compile(lambda x: (op(x), x + 1)[1], backend="aot_eager", fullgraph=True)
+    return fn(x.clone()).tolist() == [3 if op is IN_PLACE else 2] * 4
+
+
+IN_PLACE = without_a_result("in_place", lambda x: x.mul_(2), ("x",))
+A_LOOK = without_a_result("a_look", lambda x: x.sum().item(), ())
 CHECKS = (eager, compiled, gradient, opcheck, gradcheck)
 answers = {
     name: {check.__name__: answer(check, op) for check in CHECKS} for name, op in OPERATORS.items()
@@ -96,6 +112,12 @@ nothing, no_fake, size, no_slope, slope, changes = answers.values()
 assert set(nothing.values()) == {"right"}
 # claim: eager-needs-no-fake
 assert no_fake["eager"] == "right" and no_fake["compiled"] == "error"
+# claim: without-a-result-a-change-needs-no-fake
+assert answer(compiles, IN_PLACE) == "right"
+# claim: a-look-needs-one
+assert answer(compiles, A_LOOK) == "error"
+A_LOOK.register_fake(lambda x: None)
+assert answer(compiles, A_LOOK) == "right"
 # claim: a-wrong-size-goes-through-a-compile
 assert size["compiled"] == "right"
 # claim: a-gradient-needs-a-derivative

@@ -52,6 +52,15 @@ def compiled(**how):
     return len(c.kernels), leaves, len(c.graphs)
 
 
+def refuses_a_tensor(**how):
+    """Whether the optimizer wants a number for the learning rate."""
+    try:
+        torch.optim.AdamW(parameters(), lr=torch.tensor(0.001), **how)
+    except ValueError:
+        return True
+    return False
+
+
 WAYS = {"a loop": {"foreach": False}, "foreach": {"foreach": True}, "fused": {"fused": True}}
 counts = {name: eager(**how) for name, how in WAYS.items()}
 kernels, leaves, graphs = compiled(foreach=True)
@@ -84,3 +93,6 @@ assert graphs == 1
 assert number["compiled, foreach"] <= number["fused"]
 # claim: all-end-at-the-same-weights
 assert max(off.values()) < 1e-5
+# claim: foreach-without-capturable-refuses-a-tensor
+assert refuses_a_tensor(foreach=True)
+assert not (refuses_a_tensor() or refuses_a_tensor(foreach=True, capturable=True))

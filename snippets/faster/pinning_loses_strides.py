@@ -3,6 +3,10 @@
 The backward of `x @ w` needs the transpose of `x`, so the compiled forward saves a view that is not
 contiguous. Where `save_on_cpu` is to pin, it copies into `torch.empty(tensor.size())`, with or
 without a GPU. Inductor's backward was made for the strides of the view.
+
+A view with gaps, such as the queries in one product of queries, keys and values, loses its strides
+in `torch.empty_like` and in a copy, too. `to("cpu", copy=True)` stands for what `save_on_cpu()`
+does to a tensor of a GPU.
 """
 # tclab: needs=cxx timeout=180
 
@@ -21,14 +25,41 @@ HOOKS = {
 }
 
 
+def hooks_that_keep_gaps():
+    """A copy of all numbers from a tensor's first to its last, which then can have its strides."""
+
+    def pack(tensor):
+        span = 1 + sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride()))
+        on_host = tensor.detach().as_strided((span,), (1,)).to("cpu", copy=True)
+        return tensor.device, on_host, tensor.shape, tensor.stride()
+
+    def unpack(packed):
+        device, on_host, *layout = packed
+        return on_host.to(device).as_strided(*layout)
+
+    return torch.autograd.graph.saved_tensors_hooks(pack, unpack)
+
+
 def keeps_no_view(x, *weights):
     """Elementwise, so what its backward needs is contiguous."""
     return x.sin().exp().sum() + sum(weight.sum() for weight in weights)
 
 
-def step(fn, around):
+def attention(x, w):
+    """Keeps queries, keys and values, which are views of one product with gaps between the rows."""
+    q, k, v = (x @ w).chunk(3, -1)  # [1, heads, rows, width] each
+    return torch.nn.functional.scaled_dot_product_attention(q, k, v).square().sum()
+
+
+def products():
+    """An input of two heads, and the weight of all three products."""
+    torch.manual_seed(0)
+    return [torch.randn(shape, requires_grad=True) for shape in ((1, 2, 16, 8), (8, 24))]
+
+
+def step(fn, around, inputs=None):
     """The gradients, or the first line of the error."""
-    inputs = data(2, 64, 32, "cpu")
+    inputs = inputs or data(2, 64, 32, "cpu")
     try:
         with around:
             fn(*inputs).backward()
@@ -52,6 +83,15 @@ def outcome(backend, name):
     return "the same bits" if all(map(torch.equal, result, plain)) else "other gradients"
 
 
+COPIES = {
+    "none": HOOKS["none"],
+    "a copy on the host": torch.autograd.graph.saved_tensors_hooks(
+        lambda t: t.detach().to("cpu", copy=True), lambda t: t
+    ),
+    "hooks that keep strides": HOOKS["hooks that keep strides"],
+    "hooks that keep gaps": hooks_that_keep_gaps(),
+}
+gaps = {name: step(torch.compile(attention), around, products()) for name, around in COPIES.items()}
 pinned = step(torch.compile(keeps_no_view), HOOKS["save_on_cpu(pin_memory=True)"])
 without = step(keeps_no_view, HOOKS["none"])
 
@@ -70,3 +110,9 @@ assert set(by_hooks["save_on_cpu(pin_memory=True)"][:2]) == {"the same bits"}
 others = [row for name, row in by_hooks.items() if name != "save_on_cpu(pin_memory=True)"]
 # claim: what-keeps-strides-works
 assert all(set(row) == {"the same bits"} for row in others)
+# claim: empty-like-loses-gaps
+assert "stride" in gaps["hooks that keep strides"]
+# claim: a-copy-loses-gaps
+assert "stride" in gaps["a copy on the host"]
+# claim: the-whole-span-keeps-gaps
+assert all(map(torch.equal, gaps["hooks that keep gaps"], gaps["none"]))

@@ -13,12 +13,12 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from tclab import settings
 from tclab.errors import TclabError, UnsupportedTorch
-from tclab.model import Provenance, Snippet, Version
+from tclab.model import Provenance, Snippet, Version, parsed
 
 #: The PyTorch releases this tclab was made for, both included.
 OLDEST, NEWEST = (2, 11), (2, 15)
@@ -206,21 +206,58 @@ def has_cxx() -> bool:
 
 
 def to_install(need: str) -> str:
-    """What a snippet's need asks of a machine, in words."""
-    return {
+    """What a need asks of a machine, in words; the name of no need is that of a package."""
+    words = {
         "cuda": "a GPU that PyTorch can use",
         "two_gpus": "two GPUs that PyTorch can use",
         "cxx": "a C++ compiler (Debian: apt-get install g++; or name yours in CXX)",
         "triton": f"Triton ({triton_step()})",
-    }[need]
+    }
+    return words.get(need) or f"the package {need} (pip install {need})"
 
 
 def missing_needs(snippet: Snippet) -> set[str]:
-    """Which of the snippet's needs this machine lacks."""
+    """Which of the snippet's needs this machine lacks, and of the packages that it imports."""
     have = {
         "cuda": has_cuda,
         "two_gpus": has_two_gpus,
         "triton": lambda: bool(triton_version()),
         "cxx": has_cxx,
     }
-    return {need for need in snippet.needs if not have[need]()}
+    return {need for need in snippet.needs if not have[need]()} | _missing_packages(snippet)
+
+
+def _missing_packages(snippet: Snippet) -> set[str]:
+    """What the snippet or a file of its own imports, and is not here."""
+    files = [path for path in snippet.includes if path.suffix == ".py"]
+    sources = [snippet.source, *(path.read_text(encoding="utf-8") for path in files)]
+    names = set[str]().union(*map(_imported, sources)) - {path.stem for path in files}
+    return {name for name in names if not _installed(name)}
+
+
+@cache
+def _imported(source: str) -> frozenset[str]:
+    """The packages that a file imports, but those that it may do without: it tries to import them,
+    or asks for their ``find_spec`` first.
+    """
+    nodes: list[ast.AST] = [parsed(source)]
+    names, asked = set[str](), set[str]()
+    for node in nodes:
+        match node:
+            case ast.Import(names=aliases):
+                names |= {alias.name for alias in aliases}
+            case ast.ImportFrom(module=str(module), level=0):
+                names.add(module)
+            case ast.Call(
+                func=ast.Attribute(attr="find_spec"), args=[ast.Constant(value=str(name))]
+            ):
+                asked.add(name)
+        if not isinstance(node, ast.Try):
+            nodes += ast.iter_child_nodes(node)
+    packages = {name.partition(".")[0] for name in names - asked}
+    return frozenset(packages - sys.stdlib_module_names)
+
+
+@cache
+def _installed(package: str) -> bool:
+    return package in sys.modules or importlib.util.find_spec(package) is not None

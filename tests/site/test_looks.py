@@ -154,6 +154,23 @@ def test_nothing_of_a_reference_is_cut_off(tab: Any, address: str, name: str, wi
     assert cut == []
 
 
+#: The height that a row is guessed to have while it is off the screen, over the one it has.
+GUESSED = """() => Array.from(document.querySelectorAll(".tclab-entries tbody tr"), (row) => {
+    const guessed = row.getBoundingClientRect().height;
+    row.style.contentVisibility = "visible";
+    return [row.id, guessed / row.getBoundingClientRect().height];
+})"""
+
+
+@pytest.mark.parametrize("name", ["graph-breaks", "settings", "operators", "logs", "guards"])
+def test_a_row_off_a_phone_s_screen_is_not_guessed_too_low(
+    tab: Any, address: str, name: str
+) -> None:
+    """What overflows a row that is not laid out would lie below the next one's links."""
+    page = opened(tab, f"{address}/reference/{name}.html", {"width": 412, "height": 823})
+    assert [row for row in page.evaluate(GUESSED) if row[1] < 0.9] == []
+
+
 def test_settings_that_matter_come_first(tab: Any, address: str) -> None:
     page = opened(tab, f"{address}/reference/settings.html")
     for box in page.locator(".tclab-entries").all():

@@ -12,6 +12,7 @@ import argparse
 import functools
 import hashlib
 import html
+import itertools
 import json
 import posixpath
 import re
@@ -33,6 +34,7 @@ _SHARED = re.compile(r"(downloads|assets)/(?!javascripts/workers/).*")
 #: Never asked for: languages that the search does not have, and what only a debugger reads.
 _LEFT_OUT = re.compile(r"assets/javascripts/lunr/.*|.*\.map|404\.html|sitemap\.xml(\.gz)?")
 
+_LINE = re.compile(r'#([\w.-]+-L\d+)"')
 _TITLE = re.compile(
     r'(<div class="md-header__topic">\s*<span class="md-ellipsis">.*?</span>)', re.DOTALL
 )
@@ -61,6 +63,12 @@ class Site:
     def pages(self) -> set[str]:
         """The paths of its pages."""
         return {name for name in self.files if name.endswith(".html")}
+
+    @cached_property
+    def lines(self) -> frozenset[str]:
+        """The ids of lines of code to which its pages link."""
+        texts = ((self.folder / name).read_text(encoding="utf-8") for name in self.pages)
+        return frozenset(itertools.chain.from_iterable(map(_LINE.findall, texts)))
 
     @cached_property
     def home(self) -> str:
@@ -103,7 +111,8 @@ class Tree:
             if name in site.pages:
                 text = (site.folder / name).read_text(encoding="utf-8")
                 kept = functools.partial(_kept, page=folder / name, tree=folder.parent)
-                _write(folder / name, compact(self._page(_DATA.sub(kept, text), site, name)))
+                page = self._page(_DATA.sub(kept, text), site, name)
+                _write(folder / name, compact(page, site.lines))
             elif f"{site.version}/{name}" not in self._elsewhere:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(site.folder / name, folder / name)

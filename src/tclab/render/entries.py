@@ -33,6 +33,8 @@ _PADDING = 3
 _SHORT = 16
 #: Rows that are elements from the start, where there are more than twice as many.
 _AT_ONCE = 50
+#: Characters of a cell's line where a row is a block, on a phone.
+_PHONE = 22
 _BREAKS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
 
 Link = tuple[str, str]  # address, words
@@ -132,10 +134,11 @@ def _row(table: Table, row: Sequence[str], widths: Mapping[str, int], extra: Ext
     cells = [markup("<td>{}", cell) for cell in (first, *others)]  # its end tag may be left out
     chars = list(widths.values())
     linked = _lines(["\n".join(words for _, words in links)], chars[-1:])
-    tall = linked + (linked + 2) // 4  # a link's line is a quarter higher
-    lines = max(_lines(row, chars[: len(row)]), tall)
-    height = f"--lines:{lines}" if lines > 1 else None
-    return tag("tr", *cells, id=anchor(table, name), style=height)
+    # A link's line is a quarter higher.
+    lines = max(_lines(row, chars[: len(row)]), linked + (linked + 2) // 4)
+    height = f"--lines:{lines};" if lines > 1 else ""
+    tall = sum(_lines([text], [_PHONE]) for text in row) + 2 * len(links)
+    return tag("tr", *cells, id=anchor(table, name), style=f"{height}--tall:{tall}")
 
 
 def _lines(texts: Sequence[str], widths: Sequence[int]) -> int:
