@@ -67,7 +67,11 @@ def _operators(step: Step) -> Iterator[First]:
 def _still(step: Step) -> Iterator[First]:
     for key, part in step.parts.items():
         if not part.moving:
-            yield "nothing that can move numbers", f"{len(part.pairs)} of {len(part.pairs)} {_short(key)}", NO
+            yield (
+                "nothing that can move numbers",
+                f"{len(part.pairs)} of {len(part.pairs)} {_short(key)}",
+                NO,
+            )
 
 
 def _breaks(step: Step) -> Iterator[First]:
