@@ -52,7 +52,7 @@ tclab.show(
 patterns = [(version.release, *with_pattern(version)) for version in versions]
 tclab.show(
     tclab.Table(
-        "Kernels with `rand4x` or `randn4x`",
+        "Kernels with rand4x or randn4x",
         "rand4x",
         ("PyTorch", "kernels with it", "of"),
         patterns,

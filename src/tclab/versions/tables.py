@@ -43,7 +43,7 @@ def _numbers(step: Step) -> Iterator[First]:
                        key=lambda form: (-RANK.index(form.numbers), form.name)):  # fmt: skip
         places = (f"{_kernels(c, part)} {name}" for c, part, name in every if c.form == form)
         known = f" ({form.issue})" if form.issue else ""
-        yield f"kernels: {form.name}{known}", "; ".join(places), form.numbers
+        yield f"kernels: {form.name.replace('`', '')}{known}", "; ".join(places), form.numbers
 
 
 def _kernels(cause: Cause, part: Part) -> str:
@@ -122,7 +122,7 @@ def _levels(key: tuple[str, str], part: Part) -> tuple[str | int, ...]:
 def causes(part: Part, name: str, title: str) -> Table:
     """Why kernels differ, what can move numbers first."""
     rows = [
-        (len(each.pairs), part.functions(each), each.form.name, each.form.numbers,
+        (len(each.pairs), part.functions(each), each.form.name.replace("`", ""), each.form.numbers,
          *words.effects(each), each.form.issue or None) for each in part.causes
     ]  # fmt: skip
     columns = ("kernels", "in", "cause", "moves numbers", "memory", "speed", "known as")
