@@ -17,7 +17,7 @@ SHELL := /bin/bash
 # than a name; what is given as words of a command, where it would run or redirect a part of them.
 # Neither is expanded before that.
 NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS
-WORDS := PYTHON VERSIONS SNIPPETS PIP_TORCH_ARGS PYTEST_ARGS BENCH
+WORDS := PYTHON VERSIONS SNIPPETS PARTS PIP_TORCH_ARGS PYTEST_ARGS BENCH
 define NEWLINE
 
 
@@ -94,7 +94,7 @@ MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news bench bench-clone readme-picture list \
+.PHONY: help site snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news version bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -191,6 +191,14 @@ image-record: ## build the image and record in it: make image-record ENV=h200-to
 image-check: ## every step of the Dockerfile in a bare root, without Docker (as root, minutes)
 	root=$$(mktemp -d) && trap "rm -rf --one-file-system $$root" EXIT && \
 	  unshare --mount --pid --fork --kill-child $(PYTHON) -m benchmarks.image $$root
+
+# A stopped one goes on where it was. Whole models need timm and transformers in the environment.
+COMPILES := $(TCLAB_STORE)/compiles
+PARTS ?= functions/h200 models/h200 models/a100
+version: $(INSTALLED) ## record claims, beliefs, compiles of this PyTorch: make version TORCH=2.15.0
+	for part in $(PARTS); do CUDA_VISIBLE_DEVICES= TORCHINDUCTOR_COMPILE_THREADS=1 OMP_NUM_THREADS=1 \
+	  $(BIN)/python -m tclab.versions.compiles $(COMPILES) $${part%/*} $${part#*/}; done
+	$(BIN)/python -m tclab.versions.record $(COMPILES) $(SNIPPETS)
 
 # What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
 names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0

@@ -50,6 +50,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.explain": {"torch"},
     "tclab.baseline": {"torch"},
     "torch_compile_lab_pytest": {"pytest"},
+    "tclab.versions": {"torch"},
     "tclab.labs": {"torch", "jupytext", "nbformat"},
     "tclab.__main__": {"click", "rich"},
 }
@@ -130,6 +131,7 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.upgrade": {"tclab.explain", "tclab.paths", "tclab.render"},
     "tclab.baseline": {"tclab.upgrade"},
+    "tclab.versions": {"tclab.upgrade", "tclab.engine", "tclab.catalog"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
     "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},

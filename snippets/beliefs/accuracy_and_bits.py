@@ -92,8 +92,18 @@ equality = beliefs.judge(
     },
 )
 if VERSION >= (2, 13):
+    on_request = "holds only if emulate_precision_casts is set or nothing in it is rounded"
     # claim: casts-are-emulated-on-request, torch >= 2.13
-    assert equality == ("holds only if emulate_precision_casts is set or nothing in it is rounded")
+    assert equality.startswith(on_request) and "gated" not in equality
+if VERSION == (2, 13):
+    # claim: a-number-keeps-other-bits, torch == 2.13
+    assert equality == on_request
+if VERSION == (2, 14):
+    # claim: a-number-had-its-bits, torch == 2.14
+    assert equality == on_request + " or emulate_precision_casts is set, and a number is added"
+if VERSION >= (2, 15):
+    # claim: a-number-has-other-bits-again, torch >= 2.15
+    assert equality == on_request
 if VERSION < (2, 12):
     # claim: casts-were-not-enough, torch < 2.12
     assert equality == "holds only if nothing in it is rounded"

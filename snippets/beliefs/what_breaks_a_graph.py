@@ -186,11 +186,11 @@ chance = beliefs.judge(
     "Python's random numbers break the graph",
     {"it is random.random": tried(draws, x), "it is random.randint": tried(draws_an_int, x)},
 )
-if VERSION < (2, 15):
-    # claim: random-breaks, torch < 2.15
+if VERSION < (2, 14):
+    # claim: random-breaks, torch < 2.14
     assert chance == "holds only if it is random.random"
-if VERSION >= (2, 15):
-    # claim: random-is-traced, torch >= 2.15
+if VERSION >= (2, 14):
+    # claim: random-is-traced, torch >= 2.14
     assert chance == DOES_NOT
 
 

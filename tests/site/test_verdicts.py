@@ -128,7 +128,9 @@ def test_a_belief_without_a_heading_is_an_error() -> None:
 # --------------------------------------------------------------------------- what is kept
 
 
-@pytest.mark.parametrize("environment", ["cpu-torch2.11", "cpu-torch2.15"])
+@pytest.mark.parametrize(
+    "environment", ["cpu-torch2.11", "cpu-torch2.12", "cpu-torch2.14", "cpu-torch2.15"]
+)
 @pytest.mark.parametrize("snippet", JUDGING, ids=lambda s: s.name)
 def test_each_belief_was_judged_on_other_versions_by_this_very_snippet(
     snippet, environment

@@ -87,6 +87,43 @@ def test_an_index_that_is_another_somewhere_is_not_known(one: str, two: str) -> 
     assert set(grouped(kernel(text.format(one)), kernel(text.format(two)))) == {"not known"}
 
 
+_PLACES = """\
+def kernel(ptr_0, ptr_1, xnumel, XBLOCK):
+    xindex = tl.program_id(0) * XBLOCK + tl.arange(0, XBLOCK)[:]
+    x_0 = xindex % 4
+    tmp_0 = tl.load(ptr_1 + x_0, None)
+    tl.store(ptr_0 + xindex, {} < 3, None)
+"""
+
+
+def test_an_index_whose_type_is_said_moves_no_number() -> None:
+    old, new = (_PLACES.format(text) for text in ("-1 + x_0", "(-1 + x_0).to(tl.int64)"))
+    (found,) = grouped(kernel(old), kernel(new)).values()
+    assert found.form.name == "an index whose type is said, and one whose type is not"
+    assert not found.form.moves
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ("tmp_0", "tmp_0.to(tl.int32)"),
+        ("x_0 * 0.5", "(x_0 * 0.5).to(tl.int32)"),
+        ("x_0", "x_0.to(tl.int8)"),
+        ("x_0", "x_0.to(tl.float32)"),
+    ],
+)
+def test_a_conversion_that_can_change_a_value_is_not_known(one: str, two: str) -> None:
+    old, new = (_PLACES.format(text) for text in (one, two))
+    assert set(grouped(kernel(old), kernel(new))) == {"not known"}
+
+
+def test_blocks_of_two_dimensions_have_a_name_and_are_not_said_to_move_nothing() -> None:
+    old = "def kernel(ptr_0, xnumel, XBLOCK):\n    tl.store(ptr_0 + xnumel, 1.0, None)\n"
+    new = old.replace("xnumel, XBLOCK", "ynumel, xnumel, YBLOCK, XBLOCK")
+    (found,) = grouped(kernel(old), kernel(new)).values()
+    assert (found.form, found.form.numbers) == (rules.TILED, rules.UNKNOWN)
+
+
 def test_a_hint_for_the_cache_moves_no_number() -> None:
     old = "def kernel(ptr_0, ptr_1):\n    tl.store(ptr_1 + 0, tl.load(ptr_0 + 0, None), None)\n"
     new = old.replace("None)", "None, eviction_policy='evict_first')", 1)

@@ -19,12 +19,14 @@ from tclab.page import blocks, outputs, overviews, state
 from tclab.page.reference import calls as called
 from tclab.page.reference import changed, machine_code
 from tclab.page.reference import entries as reference
+from tclab.page.site import changes as changed_words
 from tclab.page.site import verdicts as judged
 
 __all__ = [
     "awaited",
     "beliefs",
     "calls",
+    "changes",
     "code",
     "entries",
     "instructions",
@@ -149,6 +151,14 @@ def beliefs() -> None:
     """Every belief that a page of the site judges, with its verdicts and a link to it."""
     block = blocks.current()
     block.emit(judged.of_all(block, state.build().book))
+
+
+def changes(name: str) -> None:
+    """The sentences and beliefs of the site of which a snippet on a step from one PyTorch to the
+    next found that they came true or became false, each a link to where it stands.
+    """
+    block, _, runs = _find(name)
+    block.emit(changed_words.html(block, state.build().book, runs[0]))
 
 
 def _find(name: str) -> tuple[blocks.Block, Snippet, tuple[Run, ...]]:

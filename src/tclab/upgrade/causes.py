@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,10 +19,13 @@ from tclab.upgrade.rules import (
     LAUNCH,
     ORDER,
     RANK,
+    TILED,
     UNNAMED,
     Form,
 )
 
+# def kernel(ptr_0, ptr_1, ynumel, xnumel, YBLOCK, XBLOCK):
+_BLOCK = re.compile(r"\b[XYZ]BLOCK\b")
 #: What follows from a buffer of its own instead of one written in place.
 _OF_PLACE = {"mutated_arg_names", "divisible by 16"}
 
@@ -77,11 +81,18 @@ def of(pair: KernelPair) -> tuple[Form, ...]:
 def _of_bodies(old: KernelIdentity, new: KernelIdentity) -> tuple[Form, ...]:
     if old.language != "python":
         return (UNNAMED,)
+    if _dimensions(old.body) != _dimensions(new.body) and old.operators == new.operators:
+        return (TILED,)
     left, right = _flow(old.body), _flow(new.body)
     if left.form != right.form:
         some = (form for form in FORMS if left.fired[form.name] != right.fired[form.name])
         return (*some, UNNAMED if old.operators == new.operators else FUSED)
     return tuple(_needed(old.body, new.body)) or (ORDER,)
+
+
+def _dimensions(body: str) -> list[str]:
+    """The blocks that a kernel is launched with: ``YBLOCK``, ``XBLOCK``."""
+    return _BLOCK.findall(body.partition("\n")[0])
 
 
 def _needed(old: str, new: str) -> Iterator[Form]:

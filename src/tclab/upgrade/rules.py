@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -123,6 +124,32 @@ def _in_place(flow: Flow, operation: str, operands: tuple[int, ...]) -> int | No
     return flow.plain(operation, flow.plain(name, *to), *operands[1:])
 
 
+_WHOLE = {"tl.int32", "tl.int64"}
+_ON_INDICES = {"Add", "Mult", "Sub", "USub", "FloorDiv", "Mod"}
+# XBLOCK, r0_offset after 1, tl.program_id, tl.arange
+_PLACE = re.compile(r"[XYZ]BLOCK|R\d_BLOCK|[xyzr]\d?_?(offset|numel)\b.*|tl\.(program_id|arange)")
+
+
+def _typed(flow: Flow, operation: str, operands: tuple[int, ...]) -> int | None:
+    """``x_0.to(tl.int32)`` for ``x_0``: of a whole number, which keeps its value."""
+    if operation != ".to" or len(operands) != 2 or flow.nodes[operands[1]][0] not in _WHOLE:
+        return None
+    return operands[0] if _is_index(flow, operands[0]) else None
+
+
+def _is_index(flow: Flow, node: int) -> bool:
+    """Whether it is computed of places and whole numbers alone."""
+    operation, operands = flow.nodes[node]
+    if operation == "tl.full":
+        return flow.nodes[operands[2]][0] in _WHOLE
+    if operation in _ON_INDICES or operation.startswith("Compare "):
+        return all(_is_index(flow, each) for each in operands)
+    if operation.startswith("Subscript"):
+        return _is_index(flow, operands[0])
+    number = operation.startswith("Constant ") and operation.split()[1].lstrip("-").isdigit()
+    return number or bool(_PLACE.fullmatch(operation))
+
+
 _SAMPLES = 32
 _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
     "Add": int.__add__,
@@ -181,6 +208,7 @@ FORMS = (
     Form("a buffer written in place, and one of its own", _in_place,
          memory="a buffer more or less: see the bytes planned"),
     Form("an index, and the same index simplified", _index, speed="fewer operations on indices"),
+    Form("an index whose type is said, and one whose type is not", _typed),
     Form("a barrier between loads and stores", _barrier, speed="threads of a block wait there"),
     Form("a hint what the cache lets go first", _hint, speed="what stays in the cache"),
     Form("a product with 1.0, and none", _times_one),
@@ -196,6 +224,10 @@ COMPILED = Form("the same code, and another Triton's instructions", numbers=BY_T
 UNNAMED = Form("not known", numbers=UNKNOWN)
 FUSED = Form("another fusion or decomposition", numbers=UNKNOWN,
              note="other operators are in a kernel, or one side has a kernel more")  # fmt: skip
+TILED = Form("blocks of one dimension, and of two", numbers=UNKNOWN,
+             speed="which memory is read together",
+             note="what one element is does not depend on it; atomic additions are made in another "
+             "order")  # fmt: skip
 LAUNCH = Form("what the heuristics read beside the code", numbers=UNKNOWN,
               speed="other sizes or alignments can give another configuration")  # fmt: skip
 CONFIGURED = Form("another configuration", numbers=UNKNOWN, speed="other blocks, warps or stages",

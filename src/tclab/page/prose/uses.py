@@ -11,7 +11,8 @@ from tclab.page.prose.fences import Fence
 from tclab.page.prose.markdown import MarkdownText
 
 #: Functions of `tclab.page` whose first argument is a snippet's name.
-FUNCTIONS = ("snippet", "awaited", "code", "show", "stdout", "entries", "calls", "verdicts")
+FUNCTIONS = ("snippet", "awaited", "code", "show", "stdout", "entries", "calls", "changes",
+             "verdicts")  # fmt: skip
 #: Those of them that put its source on the page.
 LISTING = ("snippet", "awaited", "code")
 #: And those that put its title and caption there.

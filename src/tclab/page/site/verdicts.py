@@ -16,6 +16,7 @@ from tclab.model import Run, Table, Version
 from tclab.page.blocks import Block
 from tclab.page.book import Book
 from tclab.page.prose.text import PageText
+from tclab.page.prose.uses import Use
 from tclab.render import parts
 from tclab.render.escape import NOTHING, Html, esc, join, markup, tag
 
@@ -98,16 +99,28 @@ def of_snippet(block: Block, page: PageText, name: str, runs: Sequence[Run]) -> 
 
 def of_all(block: Block, book: Book) -> Html:
     """The table of every belief that a page of the site shows, each a link to it."""
-    judged: list[Belief] = []
-    links = {}
-    for use in (use for use in book.uses if use.function == "verdicts"):
-        page = book.url(use.page)
-        for belief in beliefs(book.runs_of(use.snippet, block.place)):
-            judged.append(belief)
-            links[belief.text] = block.on.link(f"{page}#{_slug(belief.text)}")
+    own = links(block, book)
+    judged = [belief for use in _uses(book) for belief in _judged(block, book, use)]
     if not judged:
         raise PageError(block.place, "no page shows verdicts", 'call verdicts("topic/snippet")')
-    return join([_summary(judged), table(judged, links, "Every belief", seen=False)])
+    return join([_summary(judged), table(judged, own, "Every belief", seen=False)])
+
+
+def links(block: Block, book: Book) -> dict[str, str]:
+    """Each belief that a page of the site shows → where it stands."""
+    return {
+        belief.text: block.on.link(f"{book.url(use.page)}#{_slug(belief.text)}")
+        for use in _uses(book)
+        for belief in _judged(block, book, use)
+    }
+
+
+def _uses(book: Book) -> list[Use]:
+    return [use for use in book.uses if use.function == "verdicts"]
+
+
+def _judged(block: Block, book: Book, use: Use) -> list[Belief]:
+    return beliefs(book.runs_of(use.snippet, block.place))
 
 
 def headings(page: PageText) -> set[str]:

@@ -1,0 +1,51 @@
+"""Two records of `records/versions/`, compared, and shown as tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import tclab
+from tclab.model import Kernel
+from tclab.versions import records, tables
+from tclab.versions.step import Step
+
+_HERE = Path(__file__).resolve().parent
+_PLACES = (_HERE, _HERE.parents[1] / "records" / "versions")
+#: Corpus and target → what its table of causes is called.
+_PARTS = {
+    ("functions", "h200"): "Functions for an H200",
+    ("models", "h200"): "Whole models for an H200",
+    ("models", "a100"): "Whole models for an A100",
+}
+
+
+def recorded(release: str) -> records.VersionRecord:
+    """The record of a release: beside this file, or in the project."""
+    name = f"torch{release}.json"
+    return records.read(next(p / name for p in _PLACES if (p / name).exists()))
+
+
+def step_to(before: str, after: str) -> Step:
+    """The step from one release to the next; all its tables are shown."""
+    step = Step(recorded(before), recorded(after))
+    for table in (tables.first(step), tables.levels(step)):
+        tclab.show(table)
+    for key, part in step.parts.items():
+        name = f"causes-{'-'.join(key)}"
+        tclab.show(tables.causes(part, name, f"{_PARTS[key]}: why kernels differ"))
+    for table in (tables.stages(step), tables.memory(step), tables.claims(step),
+                  tables.verdicts(step)):  # fmt: skip
+        tclab.show(table)
+    _show_pair(step)
+    return step
+
+
+def _show_pair(step: Step) -> None:
+    """A kernel of the worst cause under both, the one with the least to read."""
+    every = [cause for part in step.parts.values() for cause in part.causes]
+    pairs = [cause.example for cause in every if cause.form.moves]
+    if pair := next((pair for pair in pairs if pair.old and pair.new), None):
+        code = ((Kernel(each.title, "", f"{each.body}\n", each.language, "kernel"),)
+                for each in pair.kernels)  # fmt: skip
+        labels = f"PyTorch {step.before.release}", f"PyTorch {step.after.release}"
+        tclab.show(tclab.Diff(pair.kernels[-1].title, "pair", labels, *code))

@@ -1,0 +1,17 @@
+"""What PyTorch 2.11 and 2.12 made of the same code, compared.
+
+Each has recorded what became of the snippets' claims and of the catalogue's functions and models,
+for GPUs that were not there.
+"""
+# tclab: reads=records/versions/torch2.11.json,records/versions/torch2.12.json
+
+from _step import step_to
+
+step = step_to("2.11", "2.12")
+
+# claim: each-side-is-of-its-version
+assert (step.before.release, step.after.release) == ("2.11", "2.12")
+# claim: each-function-compiles-under-both-or-neither
+assert not step.of("functions", "h200").on_one_side
+# claim: random-numbers-are-drawn-as-before
+assert "pytorch#198333" not in {c.form.issue for c in step.of("functions", "h200").causes}

@@ -1,0 +1,21 @@
+"""What PyTorch 2.13 and 2.14 made of the same code, compared.
+
+Each has recorded what became of the snippets' claims and of the catalogue's functions and models,
+for GPUs that were not there.
+"""
+# tclab: reads=records/versions/torch2.13.json,records/versions/torch2.14.json
+
+from _step import step_to
+
+step = step_to("2.13", "2.14")
+
+# claim: each-side-is-of-its-version
+assert (step.before.release, step.after.release) == ("2.13", "2.14")
+functions = step.of("functions", "h200")
+
+# claim: each-kernel-that-differs-has-a-named-cause
+assert functions.differing > 0 == functions.unnamed
+# claim: a-permutation-compiles
+assert [pair.of.name for pair in functions.on_one_side] == ["indexing/random_permutation"]
+# claim: no-memory-more
+assert not [row for row in functions.memory if row[2] > row[1]]

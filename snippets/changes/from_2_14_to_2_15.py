@@ -1,0 +1,19 @@
+"""What PyTorch 2.14 and 2.15 made of the same code, compared.
+
+Each has recorded what became of the snippets' claims and of the catalogue's functions and models,
+for GPUs that were not there.
+"""
+# tclab: reads=records/versions/torch2.14.json,records/versions/torch2.15.json
+
+from _step import step_to
+
+step = step_to("2.14", "2.15")
+
+# claim: each-side-is-of-its-version
+assert (step.before.release, step.after.release) == ("2.14", "2.15")
+functions = step.of("functions", "h200")
+
+# claim: only-random-numbers
+assert [cause.form.issue for cause in functions.causes] == ["pytorch#198333"]
+# claim: the-same-operators
+assert not any(pair.other_operators for pair in functions.pairs)
