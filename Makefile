@@ -37,8 +37,8 @@ $(foreach name,$(call given,$(WORDS)),$(if $(call found,$(value $(name))),$(erro
 
 PYTHON ?= python3
 JOBS ?=
-# One more than CI has cores: many tests wait, for a browser or for another process.
-PYTEST_JOBS ?= 3
+# Two more than CI has cores: many tests wait, for a browser or for another process.
+PYTEST_JOBS ?= 4
 PYTEST_ARGS ?=
 # Passed to pip when torch is installed. What torch needs is found on PyPI in the versions that
 # .ci/constraints.txt has, and few of them on PyTorch's own index. E.g. PIP_TORCH_ARGS="--extra-index-url https://download.pytorch.org/whl/cpu"

@@ -17,7 +17,8 @@ from tclab.page.site import changes, verdicts
 CHAPTER = PageText(
     "docs/pipeline/x.md",
     "# The `x` chapter\n\n"
-    "[It **was** one, as [here](y.md).](claim:a/x#was)\n\n[It is two.](claim:a/x#is)\n",
+    "[It **was** one, as [here](y.md).](claim:a/x#was)\n\n[It is two.](claim:a/x#is)\n\n"
+    "On one version [it is three](claim:a/x#three).\n",
 )
 BELIEF = "A `print` breaks the graph"
 
@@ -49,6 +50,10 @@ def book() -> Any:
 def html(claims: list[tuple[str, ...]], beliefs: list[tuple[str, ...]] = []) -> str:  # noqa: B006
     block = Block(Page("docs/changes/2.14.md", "changes/2.14.html"), 3)
     return changes.html(block, book(), run(claims, beliefs))
+
+
+def test_of_a_part_the_whole_sentence_is_shown() -> None:
+    assert "On one version it is three." in html([("a/x#three", "held", "false")])
 
 
 def test_a_sentence_that_no_longer_holds_leads_to_its_page() -> None:

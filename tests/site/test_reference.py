@@ -41,7 +41,7 @@ def test_a_row_has_an_id_its_links_and_its_versions() -> None:
         torch_git="a" * 40,
     )
     html = entries.html(TABLE, extra)
-    assert '<tr id="operators-aten-add-Tensor">' in html
+    assert '<tr id="operators-aten-add-Tensor" style="--tall:' in html
     assert '<a href="../a.html#b">A &amp; B</a>' in html and "<td>2.12–2.13" in html
     assert f"/blob/{'a' * 40}/torch/_inductor/decomposition.py#L555" in html
     assert "<b>" not in html and "aten.&lt;b&gt;" in html

@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from tclab import render
 from tclab.errors import PageError
 from tclab.model import Run, Table
 from tclab.page.blocks import Block
 from tclab.page.book import Book
+from tclab.page.prose.sentences import Sentence
 from tclab.page.site import verdicts
 from tclab.render import parts
 from tclab.render.escape import Html, esc, join, tag
@@ -34,7 +36,8 @@ def html(block: Block, book: Book, run: Run) -> Html:
         *_sentences(block, book, f"Holds in {after}, not in {before}", come),
         *_beliefs(block, book, beliefs),
     ]
-    return join(pieces) or parts.note("No sentence and no belief that was tried on both differs.")
+    none = parts.note("No sentence and no belief that was tried on both differs.")
+    return join([*(pieces or [none]), render.stamp(run)])
 
 
 def _table(block: Block, run: Run, name: str) -> Table:
@@ -51,7 +54,7 @@ def _sentences(
 ) -> Iterator[Html]:
     """One table; an assert without a sentence stands under its own name."""
     if rows:
-        cells = [line for row in rows for line in _of_claim(block, book, str(row[0]))]
+        cells = dict.fromkeys(line for row in rows for line in _of_claim(block, book, str(row[0])))
         yield parts.table([head, "page"], cells, label=head, search=False)
 
 
@@ -62,9 +65,23 @@ def _of_claim(block: Block, book: Book, claim: str) -> Iterator[tuple[Html, Html
         link = tag(
             "a", parts.prose(_title(book, each.page)), href=block.on.link(book.url(each.page))
         )
-        yield parts.prose(_MARKUP.sub(r"\1\2", each.text)), link
+        yield parts.prose(_plain(_whole(book, each))), link
     if not said:
         yield tag("code", esc(claim)), parts.DASH
+
+
+def _plain(text: str) -> str:
+    """Its words: a bound sentence may have a link within."""
+    return _MARKUP.sub(r"\1\2", _MARKUP.sub(r"\1\2", text))
+
+
+def _whole(book: Book, part: Sentence) -> str:
+    """The sentence as written of which a claim carries a part; the part where none is found."""
+    page = book.pages.get(part.page)
+    if page is None:  # a lab's cell
+        return part.text
+    link = page.text[part.start : part.end]
+    return next((each.text for each in page.prose if link in each.text), part.text)
 
 
 def _title(book: Book, page: str) -> str:

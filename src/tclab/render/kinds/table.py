@@ -81,7 +81,7 @@ def numeric(table: Table) -> list[bool]:
 
 def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
     """The table under its columns' units, and its caption; or its figures. `first` is HTML for
-    the first cell of each row, where it is more than text.
+    the first cell of each row, where it is more than text. A folded one is not searched.
     """
     if options.view == "figures":
         return _figures(artifact)
@@ -94,6 +94,7 @@ def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
         label=artifact.title,
         right=numeric(artifact),
         units=artifact.units,
+        search=not options.folds(len(rows)),
     )
     body = parts.folded_rows(body, len(rows), options) if rows else parts.note("No rows.")
     caption = parts.caption(artifact.caption)
