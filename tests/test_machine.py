@@ -77,8 +77,10 @@ def g():
 """
 
 
-def test_a_package_that_a_snippet_imports_is_a_need(lab):
-    snippet = lab.write("t/x", IMPORTS)
+def test_a_package_that_a_snippet_for_a_gpu_imports_is_a_need(lab, monkeypatch):
+    monkeypatch.setattr(machine, "has_cuda", lambda: True)
+    assert machine.missing_needs(lab.write("t/here", IMPORTS)) == set()  # an error says it
+    snippet = lab.write("t/x", IMPORTS, "needs=cuda")
     beside = snippet.path.with_name("_beside.py")
     beside.write_text("import package_of_a_helper\ndef f(): pass\n")
     assert machine.missing_needs(snippets.get("t/x", lab.root)) == {

@@ -217,14 +217,17 @@ def to_install(need: str) -> str:
 
 
 def missing_needs(snippet: Snippet) -> set[str]:
-    """Which of the snippet's needs this machine lacks, and of the packages that it imports."""
+    """Which of the snippet's needs this machine lacks. One for a GPU is recorded where there is
+    one: it needs the packages that it imports, too. Elsewhere one that is missing is an error.
+    """
     have = {
         "cuda": has_cuda,
         "two_gpus": has_two_gpus,
         "triton": lambda: bool(triton_version()),
         "cxx": has_cxx,
     }
-    return {need for need in snippet.needs if not have[need]()} | _missing_packages(snippet)
+    missing = {need for need in snippet.needs if not have[need]()}
+    return missing | (_missing_packages(snippet) if "cuda" in snippet.needs else set())
 
 
 def _missing_packages(snippet: Snippet) -> set[str]:

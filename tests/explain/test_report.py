@@ -428,7 +428,7 @@ def test_a_known_fault_is_said_in_the_terminal_the_page_and_the_json(folder, tmp
     (advice,) = report.advisories
     assert advice.issue == "pytorch#175966"
     text = f"{advice.harm}, {advice.issue}: {advice.title}, perhaps, in "
-    out = said(report, tmp_path / "x.html", capsys)
+    out = " ".join(said(report, tmp_path / "x.html", capsys).split())
     assert f"known fault of this PyTorch: {text}" in out and f"next: {advice.workaround}" in out
     page = document.html(report)
     assert "A known fault of this PyTorch" in page and advice.title in page
