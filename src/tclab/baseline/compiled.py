@@ -107,7 +107,7 @@ class Compiled:
             raise BadRequest(f"level={self.level!r}", "it compiles no kernels", step)
         was = self.observed.snapshot
         asked = [
-            ("graph breaks", breaks, [self._break(str(each)) for each in was.breaks]),
+            ("graph breaks", breaks, words.breaks(self.observed)),
             ("recompiles", recompiles, [*map(str, was.recompiles)]),
             ("kernels", kernels, [each.title for each in was.kernels]),
             ("reasons for no CUDA graph", cudagraph_skips, [*was.skipped_graphs]),
@@ -115,15 +115,8 @@ class Compiled:
         lines = [line for what, expected, found in asked if expected is not None
                  for line in _unexpected(what, expected, found)]  # fmt: skip
         if lines:
-            self._fail("\n".join([f"{self.name}: not what was expected", *lines, *self._theirs()]))
-
-    def _break(self, title: str) -> str:
-        item = self.observed.break_of(title)
-        return "\n    ".join([title, *(words.of_break(item) if item else ())])
-
-    def _theirs(self) -> list[str]:
-        """Breaks of other packages, which do not count."""
-        return [f"in other code, not counted: {each}" for each in self.observed.theirs]
+            head = f"{self.name}: not what was expected"
+            self._fail("\n".join([head, *lines, *words.in_other_code(self.observed)]))
 
     def matches(self) -> None:
         """AssertionError where something is worse than in the file of this test and version of
@@ -153,9 +146,8 @@ class Compiled:
         if verdict.worse:
             head = f"{self.name}: {len(verdict.worse)} worse than {path.name}"
             lines = words.changes(verdict.worse, self.observed)
-            self._fail(
-                "\n".join([head, *lines, *better, *self._theirs(), f"next: {step}"]), verdict
-            )
+            theirs = words.in_other_code(self.observed)
+            self._fail("\n".join([head, *lines, *better, *theirs, f"next: {step}"]), verdict)
         if verdict.better:
             step = "say --compiled-update to keep it so"
             text = "\n".join([f"{self.name}: better than {path.name}", *better, f"next: {step}"])

@@ -20,15 +20,12 @@ class Limits:
 
     def passed(self, of: Observed) -> str:
         """What passes a limit, with every identity; '' where nothing does."""
-        breaks = ["\n    ".join([str(identity), *words.of_break(item)])
-                  for identity, item in zip(of.snapshot.breaks, of.breaks)]  # fmt: skip
         recompiles = [str(each) for each in of.snapshot.recompiles]
         lines = [
-            *_passed("graph breaks", breaks, self.max_breaks),
+            *_passed("graph breaks", words.breaks(of), self.max_breaks),
             *_passed("recompiles", recompiles, self.max_recompiles),
         ]
-        theirs = [f"in other code, not counted: {each}" for each in of.theirs]
-        return "\n".join([*lines, *theirs]) if lines else ""
+        return "\n".join([*lines, *words.in_other_code(of)]) if lines else ""
 
 
 def _passed(what: str, every: list[str], most: int | None) -> list[str]:

@@ -54,6 +54,17 @@ def _why(change: Change, now: Observed | None) -> Iterator[str]:
         yield from of_break(item)
 
 
+def breaks(of: Observed) -> list[str]:
+    """Each break that counts, and below it the user's line, the reason and a hint."""
+    pairs = zip(of.snapshot.breaks, of.breaks)
+    return ["\n    ".join([str(identity), *of_break(item)]) for identity, item in pairs]
+
+
+def in_other_code(of: Observed) -> list[str]:
+    """Breaks of other packages, which do not count."""
+    return [f"in other code, not counted: {each}" for each in of.theirs]
+
+
 def of_break(item: Break) -> Iterator[str]:
     """The user's line, the reason and PyTorch's first hint."""
     yield f"{item.location}: {item.location.code.strip() if item.location else ''}"
