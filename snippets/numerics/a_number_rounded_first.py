@@ -1,9 +1,9 @@
 """A sixth cause: a Python number that eager rounds before it adds it.
 
 Eager's kernels on this CPU round the number of an addition to the tensor's type; Inductor takes it
-as it is, up to PyTorch 2.13. Both then compute in float32 and round the result. The last columns say how many elements
-have other bits than eager's: by default, with `emulate_precision_casts`, and where the number is a
-tensor of the same type.
+as it is, up to PyTorch 2.13. Both then compute in float32 and round the result. The last columns
+say how many elements have other bits than eager's: by default, with `emulate_precision_casts`, and
+where the number is a tensor of the same type.
 """
 
 import torch
