@@ -15,7 +15,7 @@ LEVELS = {"dynamo": _DYNAMO, "graphs": _GRAPHS, "kernels": _KERNELS, "machine": 
 #: What another division into graphs changes.
 _FOLLOW = ("graphs", "kernels", "library calls")
 #: Of a kernel, what only the machine level compares.
-_OF_MACHINE = (": configuration", ": registers", ": spilled", ": shared")
+_OF_MACHINE = ("configuration", "registers", "spilled", "shared")
 
 
 @dataclass(frozen=True)
@@ -50,8 +50,7 @@ def judge(before: Snapshot, after: Snapshot, level: str) -> Verdict:
 
 
 def _is_compared(change: Change, level: str) -> bool:
-    of_machine = change.title.endswith(_OF_MACHINE)
-    return change.part in LEVELS[level] and (level == "machine" or not of_machine)
+    return change.part in LEVELS[level] and (level == "machine" or change.detail not in _OF_MACHINE)
 
 
 def _is_mended(changes: list[Change]) -> bool:

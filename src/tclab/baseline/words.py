@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterable, Iterator
 
 from tclab.baseline.observed import Observed
+from tclab.baseline.verdict import Verdict
 from tclab.explain import fixes
 from tclab.model import Break
 from tclab.snapshot import Change, Comparison
@@ -79,7 +80,15 @@ def _difference(change: Change) -> list[str]:
     return lines[:_MOST] + ([f"… and {more} more lines"] if more > 0 else [])
 
 
-def by_cause(comparison: Comparison) -> Iterator[str]:
+def by_torch(verdict: Verdict, now: Observed) -> Iterator[str]:
+    """What another PyTorch changed: kernels by cause, and what no cause names."""
+    causes_ = [*_by_cause(verdict.comparison)]
+    yield from causes_
+    every = (*verdict.worse, *verdict.better)
+    yield from changes([e for e in every if not (causes_ and e.part == "kernels")], now)
+
+
+def _by_cause(comparison: Comparison) -> Iterator[str]:
     """Why kernels differ between two PyTorches, what can move numbers first."""
     for cause in causes.group(comparison.pairs):
         form, count = cause.form, len(cause.pairs)
