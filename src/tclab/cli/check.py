@@ -35,14 +35,16 @@ _NEXT = {
                 type=click.Path(dir_okay=False, path_type=Path))  # fmt: skip
 @click.option("--update", is_flag=True, help="Write the files that are compared with.")
 @click.option("--strict", is_flag=True, help="What is better than its file counts as worse, too.")
+@click.option("--against", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="The folder of the files. Default: compiled, beside FILE.")  # fmt: skip
 @click.option("--report", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help="Write a page of each function that is worse into this folder.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=1), default=1200.0, metavar="N",
               help="The most that one compile may take. Default: 1200.")  # fmt: skip
 @click.pass_context
 def check(
-    context: click.Context, path: Path, update: bool, strict: bool, report: Path | None,
-    seconds: float,
+    context: click.Context, path: Path, update: bool, strict: bool, against: Path | None,
+    report: Path | None, seconds: float,
 ) -> None:  # fmt: skip
     """Compile the functions that FILE lists, and compare each with what it was: breaks,
     recompiles, graphs, kernels. Worse is a new one, or a larger number. FILE is TOML:
@@ -67,17 +69,18 @@ def check(
     Examples:
       tclab check --update
       tclab check compiled.toml --report out
+      tclab check --against /tmp/base
     """
     try:
         functions = listed.read(path)
         for each in functions:
             ExplainRequest.parse(each.name, **each.request)
         with steps.displayed() as on_step:
-            ends = []
+            ends, folder = [], against or path.parent / "compiled"
             for each in functions:
                 on_step(Step(f"compiling {each.name}"))
                 made = _made(each, seconds)
-                ends.append(_held(made, each, path.parent / "compiled", update, strict, report))
+                ends.append(_held(made, each, folder, update, strict, report))
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(WRONG_USE)
