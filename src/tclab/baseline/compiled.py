@@ -120,7 +120,7 @@ class Compiled:
         was = self.observed.snapshot
         asked = [
             ("graph breaks", breaks, words.breaks(self.observed)),
-            ("recompiles", recompiles, [*map(str, was.recompiles)]),
+            ("recompiles", recompiles, words.recompiles(self.observed)),
             ("kernels", kernels, [each.title for each in was.kernels]),
             ("reasons for no CUDA graph", cudagraph_skips, [*was.skipped_graphs]),
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tclab.baseline.observed import Observed
@@ -23,14 +24,23 @@ _ONE = {
     "CUDA graphs": "no CUDA graph",
     "memory": "memory",
 }
+_OPERATORS = 3  # changes of a stage's graphs in a terminal
 _MOST = 24  # lines of a kernel's difference in a terminal
 
 
 def changes(of: Iterable[Change], now: Observed | None = None) -> Iterator[str]:
-    """Each change in lines: what it is, and of what is new why, and what to do."""
+    """Each change in lines: what it is, and of what is new why, and what to do. Of a stage's graphs
+    only the first ones.
+    """
+    of_stages: Counter[str] = Counter()
     for change in of:
-        yield f"{_ONE[change.part]}, {_what(change)}"
-        yield from (f"    {line}" for line in _why(change, now))
+        of_stages[change.detail] += change.part == "graphs"
+        if of_stages[change.detail] <= _OPERATORS:
+            yield f"{_ONE[change.part]}, {_what(change)}"
+            yield from (f"    {line}" for line in _why(change, now))
+    for stage, number in of_stages.items():
+        if number > _OPERATORS:
+            yield f"graph, {stage}: and {number - _OPERATORS} more"
 
 
 def _what(change: Change) -> str:
@@ -59,6 +69,11 @@ def breaks(of: Observed) -> list[str]:
     """Each break that counts, and below it the user's line, the reason and a hint."""
     pairs = zip(of.snapshot.breaks, of.breaks)
     return ["\n    ".join([str(identity), *of_break(item)]) for identity, item in pairs]
+
+
+def recompiles(of: Observed) -> list[str]:
+    """Each recompile that counts, and below it what ends it."""
+    return [f"{each}\n    fix: {fixes.again(str(each))}" for each in of.snapshot.recompiles]
 
 
 def in_other_code(of: Observed) -> list[str]:
