@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,13 @@ def test_rights_are_given_to_jobs_alone_and_none_to_a_pull_request() -> None:
     assert all(what["timeout-minutes"] <= 180 for _, what in jobs())
 
 
+def test_an_action_runs_its_own_command_and_hands_values_by_variables() -> None:
+    for path in (ROOT / ".github" / "actions").glob("*/action.yml"):
+        for step in yaml.safe_load(path.read_text(encoding="utf-8"))["runs"]["steps"]:
+            folder, program = step["run"].split("/")
+            assert folder == '"$GITHUB_ACTION_PATH"' and os.access(path.parent / program, os.X_OK)
+
+
 # -------------------------------------------------------------- the commands, with a gh of ours
 
 GH = """#!/bin/sh
@@ -158,3 +165,65 @@ def test_a_tag_of_another_version_ends_a_release(tmp_path: Path) -> None:
     for tag, status in ((f"v{__version__}", 0), ("v9.9", 1)):
         done = call(tmp_path / "said", tmp_path, str(ROOT / ".ci/same-version"), tag)
         assert done.returncode == status, done.stderr
+
+
+TCLAB = """#!/bin/sh
+echo "$PWD $@" >> "$SAID"
+case "$*" in *--update*) echo "m.py:f: written"; exit "${BEFORE:-0}" ;; esac
+echo "m.py:f: $ENDS"; echo '```'; exit "$ENDS"
+"""
+
+
+@pytest.fixture
+def compare(gh: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The action's command in a clone at the head of a pull request, with a tclab of ours."""
+    tool = tmp_path / "bin" / "tclab"
+    tool.write_text(TCLAB)
+    tool.chmod(0o755)
+    git = ("git", "-c", "user.name=a", "-c", "user.email=b")
+    call(gh, tmp_path, "git", "init", "-q", "there")
+    for content in "12":
+        (tmp_path / "there" / "compiled.toml").write_text(content)
+        call(gh, tmp_path / "there", "git", "add", ".")
+        call(gh, tmp_path / "there", *git, "commit", "-qm", content)
+    base = call(gh, tmp_path / "there", "git", "rev-parse", "HEAD~").stdout.strip()
+    call(gh, tmp_path, "git", "clone", "-q", "there", "here")
+
+    def run(**env: str) -> subprocess.CompletedProcess[str]:
+        given = {"BASE": base, "COMMENT": "true", "FILE": "compiled.toml", "NUMBER": "7",
+                 "GITHUB_REPOSITORY": "a/b", "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
+                 "GITHUB_OUTPUT": str(tmp_path / "output"), **env}  # fmt: skip
+        return call(gh, tmp_path / "here", str(ROOT / ".github/actions/compiled/compare"), **given)
+
+    return run
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+@pytest.mark.parametrize(
+    ("before", "head", "ends"), [("0", "0", 0), ("0", "4", 4), ("0", "3", 3), ("3", "3", 0)]
+)
+def test_a_pull_request_is_compared_with_its_base(
+    compare, gh, tmp_path, before: str, head: str, ends: int
+) -> None:
+    done = compare(BEFORE=before, ENDS=head)
+    assert done.returncode == ends, done.stderr
+    base, there, comments, posted = gh.read_text().splitlines()
+    assert base.split()[0].endswith("/base") and " --update --against " in base
+    assert there.startswith(f"{tmp_path / 'here'} check compiled.toml --against ")
+    assert "--method POST repos/a/b/issues/7/comments" in posted and "--paginate" in comments
+    summary = (tmp_path / "summary.md").read_text()
+    assert f"    m.py:f: {head}\n    ```\n" in summary  # what is printed ends no block
+    assert ("At the base:" in summary) == (before == "3")
+    assert (tmp_path / "output").read_text() == f"status={head}\n"
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_a_second_run_mends_its_comment_and_none_is_made_where_none_is_wanted(compare, gh) -> None:
+    text = GH.replace("esac", '"api --paginate") echo 12 ;; esac')
+    (gh.parent / "bin" / "gh").write_text(text)
+    compare(ENDS="0")
+    assert "--method PATCH repos/a/b/issues/comments/12" in gh.read_text()
+    gh.unlink()
+    compare(ENDS="0", COMMENT="false")
+    assert len(gh.read_text().splitlines()) == 2
+    assert compare(ENDS="0", BASE="0" * 40).returncode == 2

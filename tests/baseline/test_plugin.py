@@ -170,6 +170,33 @@ def test_graphs_show_another_operator(suite) -> None:
     result.stdout.fnmatch_lines(["E *graph, forward 0: aten.sin: 0 to 1"])
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("y.sum().item()", "graph break, new: GB0124 at y.sum().item() in model.py"),
+        ("y = y * 2.5", "graph, forward 0: aten.mul: 1 to 2"),
+        ("y = y.sin().cos().tan().exp()", "graph, forward: and 1 more"),
+    ],
+)
+def test_each_change_is_named(suite, line: str, said: str) -> None:
+    suite.test(code=SUITE.format(level="graphs", within="").replace("[(X8,), (X12,)]", "X8"))
+    suite.run("--compiled-update").assert_outcomes(passed=1)
+    suite.write(model=line)
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"E *{said}"])
+
+
+def test_a_second_dtype_is_a_recompile_of_the_function(suite) -> None:
+    suite.run("--compiled-update").assert_outcomes(passed=1)
+    code = SUITE.format(level="dynamo", within="")
+    suite.test(code=code.replace("torch.ones(12)", "torch.ones(8, dtype=torch.float64)"))
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["E *recompile, new: *dtype mismatch*, in f of model.py",
+                                 "E *fix: *"])  # fmt: skip
+
+
 def older(suite: Suite) -> None:
     """The file as if an older PyTorch had written it."""
     (path,) = (suite.path / "compiled").glob("*")

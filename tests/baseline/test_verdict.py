@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tclab.baseline.verdict import judge
-from tclab.model import BreakIdentity, GraphCounts, Snapshot
+from tclab.model import BreakIdentity, GraphCounts, RecompileIdentity, Snapshot
 from tests.upgrade.test_causes import bodies, kernel
 
 ONE, OTHER = (kernel(text) for text in bodies("index"))
@@ -49,6 +49,23 @@ def test_unless_more_are_launched_or_another_break_came() -> None:
     assert parts(replace(WAS, breaks=(), kernels=four))[0] == {"kernels"}
     other = replace(WAS, breaks=BREAKS[1:], kernels=(OTHER, THIRD))
     assert parts(other)[0] == {"graph breaks", "kernels"}
+
+
+def test_one_graph_plans_more_memory_than_two_and_is_no_worse() -> None:
+    planned = replace(WAS, planned_bytes=12_288)
+    joined = replace(planned, breaks=(), planned_bytes=14_848)
+    assert {e.part for e in judge(planned, joined, "kernels").better} == {"graph breaks", "memory"}
+    more = replace(planned, planned_bytes=14_848)
+    assert [e.part for e in judge(planned, more, "kernels").worse] == ["memory"]
+
+
+def test_a_recompile_of_another_function_is_another() -> None:
+    guards = ("tensor 'x' size mismatch at index 0. expected 8, actual 12",)
+    was, moved = (
+        replace(WAS, recompiles=(RecompileIdentity(name, "model.py", guards),)) for name in "fg"
+    )
+    (change,) = judge(was, moved, "dynamo").worse
+    assert change.title == f"{guards[0]}, in g of model.py"
 
 
 def test_more_guards_with_a_break_less_are_worse() -> None:

@@ -12,7 +12,7 @@ from tclab import machine
 from tclab.cli import check
 from tclab.cli.command import main
 from tclab.errors import ExplainError
-from tclab.model import BreakIdentity, Gap, Report, Snapshot
+from tclab.model import Break, BreakIdentity, Breaks, Gap, Report, Snapshot, SourceLine
 from tclab.upgrade.captures import Capture
 from tests.upgrade.test_causes import bodies, kernel
 
@@ -74,6 +74,24 @@ def test_the_same_better_and_worse(checked, capsys) -> None:
     assert path.read_text() == before
 
 
+def test_another_folder_is_compared_with(checked) -> None:
+    assert checked(WAS, "--update", "--against", "there") == 0
+    assert [*Path("there").iterdir()] and not Path("compiled").exists()
+    assert checked(WAS, "--against", "there") == 0
+    assert checked(replace(WAS, breaks=(BREAK,)), "--against", "there") == 4
+
+
+def test_a_break_has_its_line_and_reason(checked, capsys) -> None:
+    checked(WAS, "--update")
+    capsys.readouterr()
+    place = SourceLine("model.py", 4, code="print(x)")
+    item = Break("Failed to trace", location=place)
+    worse = replace(WAS, breaks=(BREAK,))
+    assert checked(Capture(Report("f", snapshot=worse, breaks=Breaks(breaks=(item,))))) == 4
+    said = capsys.readouterr().out
+    assert "model.py:4: print(x)" in said and "reason: Failed to trace" in said
+
+
 def test_an_older_pytorchs_file_is_compared_and_not_counted(checked, capsys) -> None:
     checked(WAS, "--update")
     (path,) = Path("compiled").iterdir()
@@ -81,6 +99,7 @@ def test_an_older_pytorchs_file_is_compared_and_not_counted(checked, capsys) -> 
     assert checked(replace(WAS, kernels=(kernel(bodies("index")[1]),))) == 0
     said = capsys.readouterr().out
     assert "changed by PyTorch" in said and "an index, and the same index simplified" in said
+    assert "other code" not in said  # the cause has it
 
 
 def test_what_does_not_compile_is_incomplete(checked, capsys) -> None:

@@ -89,7 +89,7 @@ PLANTED: dict[str, tuple[Snapshot, str, str]] = {
     ),
     "a recompile added": (
         replace(BEFORE, recompiles=(RecompileIdentity("f", "m.py", ("L['n'] == 3",)),)),
-        *("recompiles", "L['n'] == 3"),
+        *("recompiles", "L['n'] == 3, in f of m.py"),
     ),
     "a guard added": (replace(BEFORE, guards=11), "guards", "guards"),
     "a guard in Python": (replace(BEFORE, python_guards=1), "guards", "guards in Python"),

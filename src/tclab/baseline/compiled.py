@@ -8,13 +8,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclab.baseline import files, observed, page, words
+from tclab.baseline import held, observed, words
 from tclab.baseline.observed import Observed
-from tclab.baseline.verdict import LEVELS, Verdict, judge
+from tclab.baseline.verdict import LEVELS
 from tclab.errors import BadRequest
-from tclab.model import Version
 
 Expected = int | Container[int]
+#: What to do after each end.
+_NEXT = {
+    held.NO_FILE: "say --compiled-update to write {path}",
+    held.WORSE: "mend it; or, where it is meant, say --compiled-update",
+    held.BETTER: "say --compiled-update to keep it so",
+    held.BY_TORCH: "say --compiled-update to keep a file of PyTorch {version}",
+}
 
 
 class CompiledWarning(UserWarning):
@@ -31,6 +37,12 @@ class Settings:
     strict: bool = False
     new_torch_fails: bool = False
     report: Path | None = None
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """What fails a test, of the ends of `held`."""
+        better = [held.BETTER] * self.strict
+        return (held.NO_FILE, held.WORSE, *better, *([held.BY_TORCH] * self.new_torch_fails))
 
 
 @dataclass
@@ -108,7 +120,7 @@ class Compiled:
         was = self.observed.snapshot
         asked = [
             ("graph breaks", breaks, words.breaks(self.observed)),
-            ("recompiles", recompiles, [*map(str, was.recompiles)]),
+            ("recompiles", recompiles, words.recompiles(self.observed)),
             ("kernels", kernels, [each.title for each in was.kernels]),
             ("reasons for no CUDA graph", cudagraph_skips, [*was.skipped_graphs]),
         ]
@@ -123,61 +135,24 @@ class Compiled:
         PyTorch, or where there is none. With --compiled-update the file is written instead.
         """
         __tracebackhide__ = True
-        was, settings = self.observed.snapshot, self.of.settings
-        baseline = files.Baseline(self.of.folder, self.name, was.torch)
-        self.of.note("compiled_file", str(baseline.path))
-        nearest = baseline.nearest()
-        if nearest is None and not settings.update:
-            step = f"say --compiled-update to write {baseline.path}"
-            self._fail(f"{self.name}: there is no file to compare with\nnext: {step}")
-        verdict = judge(files.read(nearest), was, self.level) if nearest else None
-        if settings.update:
-            if verdict is None or not verdict.same or nearest != baseline.path:
-                baseline.write(was)
-        elif verdict and nearest and nearest != baseline.path:
-            self._changed_by_torch(verdict, nearest)
-        elif verdict and nearest:
-            self._judged(verdict, nearest)
-
-    def _judged(self, verdict: Verdict, path: Path) -> None:
-        __tracebackhide__ = True
-        step = "mend it; or, where it is meant, say --compiled-update"
-        better = [f"better: {line}" for line in words.changes(verdict.better)]
-        if verdict.worse:
-            head = f"{self.name}: {len(verdict.worse)} worse than {path.name}"
-            lines = words.changes(verdict.worse, self.observed)
-            theirs = words.in_other_code(self.observed)
-            self._fail("\n".join([head, *lines, *better, *theirs, f"next: {step}"]), verdict)
-        if verdict.better:
-            step = "say --compiled-update to keep it so"
-            text = "\n".join([f"{self.name}: better than {path.name}", *better, f"next: {step}"])
-            if self.of.settings.strict:
-                self._fail(text, verdict)
-            warnings.warn(CompiledWarning(text), stacklevel=3)
-
-    def _changed_by_torch(self, verdict: Verdict, path: Path) -> None:
-        """What differs from an older PyTorch's file is not the user's fault."""
-        __tracebackhide__ = True
-        if verdict.same:
+        settings = self.of.settings
+        outcome = held.hold(
+            self.of.folder, self.name, self.observed, self.level, update=settings.update
+        )
+        self.of.note("compiled_file", str(outcome.own.path))
+        if outcome.end in (held.SAME, held.WRITTEN):
             return
-        then, now = files.version(path), Version.of(self.observed.snapshot.torch)
-        head = f"{self.name}: changed by PyTorch, {then.short if then else ''} to {now.short}"
-        of_kernels = [*words.by_cause(verdict.comparison)]
-        rest = [
-            e for e in (*verdict.worse, *verdict.better) if not of_kernels or e.part != "kernels"
-        ]
-        step = f"say --compiled-update to keep a file of PyTorch {now.short}"
-        text = "\n".join([head, *of_kernels, *words.changes(rest, self.observed), f"next: {step}"])
-        if self.of.settings.new_torch_fails:
-            self._fail(text, verdict)
-        warnings.warn(CompiledWarning(text), stacklevel=3)
+        step = _NEXT[outcome.end].format(path=outcome.own.path, version=outcome.own.version)
+        text = "\n".join([f"{self.name}: {outcome.head}", *outcome.lines(), f"next: {step}"])
+        if outcome.end in settings.failing:
+            self._fail(text, outcome)
+        warnings.warn(CompiledWarning(text), stacklevel=2)
 
-    def _fail(self, text: str, verdict: Verdict | None = None) -> None:
+    def _fail(self, text: str, outcome: held.Outcome | None = None) -> None:
         """AssertionError with the text; the page of what differs is written where one is asked."""
         __tracebackhide__ = True
-        if self.of.settings.report and verdict:
-            path = self.of.settings.report / f"{files.plain(self.name)}.html"
-            page.write(path, self.name, verdict)
+        folder = self.of.settings.report
+        if outcome and folder and (path := outcome.report(folder)):
             text = f"{text}\nreport: {path}"
         self.of.note("compiled_failure", text)
         raise AssertionError(text)

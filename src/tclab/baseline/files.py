@@ -39,7 +39,12 @@ class Baseline:
     @property
     def path(self) -> Path:
         """The file of this version, there or not."""
-        return self.folder / f"{plain(self.name)}.torch{Version.of(self.torch).short}.json"
+        return self.folder / f"{plain(self.name)}.torch{self.version}.json"
+
+    @property
+    def version(self) -> str:
+        """The minor version, such as ``2.13``."""
+        return Version.of(self.torch).short
 
     def nearest(self) -> Path | None:
         """The file of this version, or else of the nearest older one."""

@@ -20,10 +20,9 @@ class Limits:
 
     def passed(self, of: Observed) -> str:
         """What passes a limit, with every identity; '' where nothing does."""
-        recompiles = [str(each) for each in of.snapshot.recompiles]
         lines = [
             *_passed("graph breaks", words.breaks(of), self.max_breaks),
-            *_passed("recompiles", recompiles, self.max_recompiles),
+            *_passed("recompiles", words.recompiles(of), self.max_recompiles),
         ]
         return "\n".join([*lines, *words.in_other_code(of)]) if lines else ""
 

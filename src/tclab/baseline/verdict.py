@@ -13,9 +13,9 @@ _KERNELS = (*_GRAPHS, "kernels", "library calls", "CUDA graphs", "memory")
 #: What is compared at each level, cheapest first: the parts of a comparison.
 LEVELS = {"dynamo": _DYNAMO, "graphs": _GRAPHS, "kernels": _KERNELS, "machine": _KERNELS}
 #: What another division into graphs changes.
-_FOLLOW = ("graphs", "kernels", "library calls")
+_FOLLOW = ("graphs", "kernels", "library calls", "memory")
 #: Of a kernel, what only the machine level compares.
-_OF_MACHINE = (": configuration", ": registers", ": spilled", ": shared")
+_OF_MACHINE = ("configuration", "registers", "spilled", "shared")
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Verdict:
 
     Worse is a new identity (a break, a recompile, a kernel that was not there, a kernel with other
     code) or a larger number; better is one that is gone, or a smaller number. Where breaks or
-    recompiles are gone, and none is new, other graphs and kernels follow from that: they are not
-    worse, unless more of them are launched.
+    recompiles are gone, and none is new, other graphs and kernels follow from that, and one graph
+    plans more memory than each of two: they are not worse, unless more kernels are launched.
     """
 
     comparison: Comparison
@@ -43,15 +43,12 @@ def judge(before: Snapshot, after: Snapshot, level: str) -> Verdict:
     comparison = compare(before, after)
     changes = [each for each in comparison.changes if _is_compared(each, level)]
     follows = _FOLLOW if _is_mended(changes) and _launches(after) <= _launches(before) else ()
-    worse = tuple(
-        e for e in changes if _is_worse(e) and not (e.worse is None and e.part in follows)
-    )
+    worse = tuple(e for e in changes if _is_worse(e) and e.part not in follows)
     return Verdict(comparison, worse, tuple(each for each in changes if each not in worse))
 
 
 def _is_compared(change: Change, level: str) -> bool:
-    of_machine = change.title.endswith(_OF_MACHINE)
-    return change.part in LEVELS[level] and (level == "machine" or not of_machine)
+    return change.part in LEVELS[level] and (level == "machine" or change.detail not in _OF_MACHINE)
 
 
 def _is_mended(changes: list[Change]) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from tclab.baseline.observed import Observed
+from tclab.baseline.verdict import Verdict
 from tclab.explain import fixes
 from tclab.model import Break
 from tclab.snapshot import Change, Comparison
@@ -22,14 +24,23 @@ _ONE = {
     "CUDA graphs": "no CUDA graph",
     "memory": "memory",
 }
+_OPERATORS = 3  # changes of a stage's graphs in a terminal
 _MOST = 24  # lines of a kernel's difference in a terminal
 
 
 def changes(of: Iterable[Change], now: Observed | None = None) -> Iterator[str]:
-    """Each change in lines: what it is, and of what is new why, and what to do."""
+    """Each change in lines: what it is, and of what is new why, and what to do. Of a stage's graphs
+    only the first ones.
+    """
+    of_stages: Counter[str] = Counter()
     for change in of:
-        yield f"{_ONE[change.part]}, {_what(change)}"
-        yield from (f"    {line}" for line in _why(change, now))
+        of_stages[change.detail] += change.part == "graphs"
+        if of_stages[change.detail] <= _OPERATORS:
+            yield f"{_ONE[change.part]}, {_what(change)}"
+            yield from (f"    {line}" for line in _why(change, now))
+    for stage, number in of_stages.items():
+        if number > _OPERATORS:
+            yield f"graph, {stage}: and {number - _OPERATORS} more"
 
 
 def _what(change: Change) -> str:
@@ -60,6 +71,11 @@ def breaks(of: Observed) -> list[str]:
     return ["\n    ".join([str(identity), *of_break(item)]) for identity, item in pairs]
 
 
+def recompiles(of: Observed) -> list[str]:
+    """Each recompile that counts, and below it what ends it."""
+    return [f"{each}\n    fix: {fixes.again(str(each))}" for each in of.snapshot.recompiles]
+
+
 def in_other_code(of: Observed) -> list[str]:
     """Breaks of other packages, which do not count."""
     return [f"in other code, not counted: {each}" for each in of.theirs]
@@ -79,7 +95,15 @@ def _difference(change: Change) -> list[str]:
     return lines[:_MOST] + ([f"… and {more} more lines"] if more > 0 else [])
 
 
-def by_cause(comparison: Comparison) -> Iterator[str]:
+def by_torch(verdict: Verdict, now: Observed) -> Iterator[str]:
+    """What another PyTorch changed: kernels by cause, and what no cause names."""
+    causes_ = [*_by_cause(verdict.comparison)]
+    yield from causes_
+    every = (*verdict.worse, *verdict.better)
+    yield from changes([e for e in every if not (causes_ and e.part == "kernels")], now)
+
+
+def _by_cause(comparison: Comparison) -> Iterator[str]:
     """Why kernels differ between two PyTorches, what can move numbers first."""
     for cause in causes.group(comparison.pairs):
         form, count = cause.form, len(cause.pairs)

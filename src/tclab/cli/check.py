@@ -9,18 +9,25 @@ import click
 from rich.markup import escape
 
 from tclab import machine, terminal
-from tclab.baseline import files, listed, page, words
+from tclab.baseline import held, listed
 from tclab.baseline.listed import Listed
-from tclab.baseline.verdict import Verdict, judge
+from tclab.baseline.observed import Observed
 from tclab.cli.explaining import steps
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain import ExplainRequest, Step
-from tclab.model import Report
+from tclab.model import Gap, Report
 from tclab.targets import TargetError
 from tclab.upgrade.captures import capture
 
 #: What the command ends with.
 SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
+_STATUS = {held.WORSE: WORSE, held.NO_FILE: INCOMPLETE}
+#: What to do after each end.
+_NEXT = {
+    held.NO_FILE: ["next: --update writes it"],
+    held.WORSE: ["next: mend it; or, where it is meant, --update"],
+    held.BETTER: ["next: --update keeps it so"],
+}
 
 
 @click.command(short_help="Whether your compiles are as they were.")
@@ -28,14 +35,16 @@ SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
                 type=click.Path(dir_okay=False, path_type=Path))  # fmt: skip
 @click.option("--update", is_flag=True, help="Write the files that are compared with.")
 @click.option("--strict", is_flag=True, help="What is better than its file counts as worse, too.")
+@click.option("--against", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="The folder of the files. Default: compiled, beside FILE.")  # fmt: skip
 @click.option("--report", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
               help="Write a page of each function that is worse into this folder.")  # fmt: skip
 @click.option("--seconds", type=click.FloatRange(min=1), default=1200.0, metavar="N",
               help="The most that one compile may take. Default: 1200.")  # fmt: skip
 @click.pass_context
 def check(
-    context: click.Context, path: Path, update: bool, strict: bool, report: Path | None,
-    seconds: float,
+    context: click.Context, path: Path, update: bool, strict: bool, against: Path | None,
+    report: Path | None, seconds: float,
 ) -> None:  # fmt: skip
     """Compile the functions that FILE lists, and compare each with what it was: breaks,
     recompiles, graphs, kernels. Worse is a new one, or a larger number. FILE is TOML:
@@ -60,80 +69,63 @@ def check(
     Examples:
       tclab check --update
       tclab check compiled.toml --report out
+      tclab check --against /tmp/base
     """
     try:
         functions = listed.read(path)
         for each in functions:
             ExplainRequest.parse(each.name, **each.request)
         with steps.displayed() as on_step:
-            ends = []
+            ends, folder = [], against or path.parent / "compiled"
             for each in functions:
                 on_step(Step(f"compiling {each.name}"))
-                checked = _Check(each, path.parent / "compiled", strict, report)
-                ends.append(checked.end(update=update, seconds=seconds))
+                made = _made(each, seconds)
+                ends.append(_held(made, each, folder, update, strict, report))
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(WRONG_USE)
     context.exit(INCOMPLETE if INCOMPLETE in ends else max(ends))
 
 
-class _Check:
-    """One function and its file."""
+def _made(of: Listed, seconds: float) -> Report | Gap | None:
+    """The report of one function, or why there is nothing to compare."""
+    torch = machine.torch_facts().get("__version__", "")
+    try:
+        made = capture(sys.executable, {"spec": of.name, **of.request}, torch, seconds)
+    except ExplainError as problem:
+        return Gap(problem.place, problem.cause, problem.next_step)
+    if made.report and _lacks(made.report, of.level):
+        return made.report.refusal or made.report.gaps[0]
+    return made.failure or made.report
 
-    def __init__(self, of: Listed, folder: Path, strict: bool, report: Path | None) -> None:
-        self.of, self.folder, self.strict, self.report = of, folder, strict, report
 
-    def end(self, *, update: bool, seconds: float) -> int:
-        """Compile it, compare it, and say what differs; what it means for the whole."""
-        words_ = {"spec": self.of.name, **self.of.request}
-        torch = machine.torch_facts().get("__version__", "")
-        try:
-            made = capture(sys.executable, words_, torch, seconds)
-        except ExplainError as problem:
-            return self._say(INCOMPLETE, "not compared", [str(problem)])
-        if made.failure or made.report is None or _lacks(made.report, self.of.level):
-            gap = made.failure or (made.report and made.report.refusal)
-            return self._say(
-                INCOMPLETE, "not compared", [f"{gap.place}: {gap.cause}"] if gap else []
-            )
-        was = made.report.snapshot
-        baseline = files.Baseline(self.folder, self.of.name, was.torch)
-        nearest = baseline.nearest()
-        verdict = judge(files.read(nearest), was, self.of.level) if nearest else None
-        if update:
-            if verdict is None or not verdict.same or nearest != baseline.path:
-                baseline.write(was)
-                return self._say(SAME, f"written to {baseline.path}", [])
-            return self._say(SAME, "the same", [])
-        if verdict is None:
-            return self._say(
-                INCOMPLETE, f"there is no {baseline.path}", ["next: --update writes it"]
-            )
-        return self._judged(verdict, by_torch=nearest != baseline.path)
+def _held(
+    made: Report | Gap | None, of: Listed, folder: Path, update: bool, strict: bool,
+    pages: Path | None,
+) -> int:  # fmt: skip
+    """Hold one function to its file, and say what differs; what it means for the whole."""
+    if not isinstance(made, Report):
+        return _say(of, INCOMPLETE, "not compared", [f"{made.place}: {made.cause}"] if made else [])
+    now = Observed(made.snapshot, made.breaks.breaks)
+    outcome = held.hold(folder, of.name, now, of.level, update=update)
+    if outcome.end == held.WRITTEN:
+        return _say(of, SAME, f"written to {outcome.own.path}", [])
+    lines, verdict, status = [*outcome.lines()], outcome.end, _STATUS.get(outcome.end, SAME)
+    if outcome.end == held.NO_FILE:
+        verdict = f"there is no {outcome.own.path}"
+    if outcome.end == held.BETTER and strict:
+        verdict, status = "better, and --strict", WORSE
+    if status == WORSE and pages:
+        lines.append(f"report: {outcome.report(pages)}")
+    return _say(of, status, verdict, [*lines, *_NEXT.get(outcome.end, ())])
 
-    def _judged(self, verdict: Verdict, *, by_torch: bool) -> int:
-        if verdict.same:
-            return self._say(SAME, "the same", [])
-        if by_torch:
-            lines = [*words.by_cause(verdict.comparison)]
-            rest = (*verdict.worse, *verdict.better)
-            return self._say(SAME, "changed by PyTorch", [*lines, *words.changes(rest)])
-        better = [f"better: {line}" for line in words.changes(verdict.better)]
-        if not verdict.worse and not self.strict:
-            return self._say(SAME, "better", [*better, "next: --update keeps it so"])
-        if self.report:
-            path = self.report / f"{files.plain(self.of.name)}.html"
-            page.write(path, self.of.name, verdict)
-            better.append(f"report: {path}")
-        judged = "worse" if verdict.worse else "better, and --strict"
-        return self._say(WORSE, judged, [*words.changes(verdict.worse), *better])
 
-    def _say(self, end: int, verdict: str, lines: list[str]) -> int:
-        out = terminal.console()
-        out.print(f"[bold]{escape(self.of.name)}[/]: {escape(verdict)}", soft_wrap=True)
-        for line in lines:
-            out.print(f"  {escape(line)}", soft_wrap=True)
-        return end
+def _say(of: Listed, status: int, verdict: str, lines: list[str]) -> int:
+    out = terminal.console()
+    out.print(f"[bold]{escape(of.name)}[/]: {escape(verdict)}", soft_wrap=True)
+    for line in lines:
+        out.print(f"  {escape(line)}", soft_wrap=True)
+    return status
 
 
 def _lacks(report: Report, level: str) -> bool:

@@ -45,7 +45,7 @@ class RecompileIdentity:
     guards: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "; ".join(self.guards)
+        return f"{'; '.join(self.guards)}, in {self.function} of {self.file}"
 
 
 @kind("graph-counts")

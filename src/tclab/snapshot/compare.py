@@ -29,7 +29,9 @@ _NUMBERS = ("configuration", "loads", "stores", "calls", "bytes", "registers", "
 class Change:
     """One difference. Of what was gained `before` is '', of what was lost `after`.
 
-    `worse` says whether a user would want it the other way; None where it cannot be said.
+    `worse` says whether a user would want it the other way; None where it cannot be said. `detail`
+    is the part's number that differs, of a kernel what stands beside its code, such as registers;
+    of graphs it is the stage; '' where the thing itself differs.
     """
 
     part: str
@@ -37,6 +39,7 @@ class Change:
     before: str
     after: str
     worse: bool | None = None
+    detail: str = ""
 
 
 @dataclass(frozen=True)
@@ -167,12 +170,12 @@ def _kernel_changes(old: KernelIdentity, new: KernelIdentity, level: str) -> Ite
     for name in names:
         left, right = old.launch.get(name, ""), new.launch.get(name, "")
         if left != right:
-            yield Change("kernels", f"{new.title}: {name}", left, right)
+            yield Change("kernels", f"{new.title}: {name}", left, right, detail=name)
     for name in _NUMBERS:
         left, right = getattr(old, name), getattr(new, name)
         if left != right and None not in {left, right}:
             worse = None if isinstance(left, str) else right > left
-            yield Change("kernels", f"{new.title}: {name}", str(left), str(right), worse)
+            yield Change("kernels", f"{new.title}: {name}", str(left), str(right), worse, name)
 
 
 def _alone(old: KernelIdentity | None, new: KernelIdentity | None) -> Change:
@@ -198,21 +201,29 @@ def _graphs(before: Snapshot, after: Snapshot) -> Iterator[Change]:
     """Graph by graph of each stage: which operators there are more of, and fewer."""
     for stage in dict.fromkeys(g.stage for g in (*before.graphs, *after.graphs)):
         olds, news = ([g for g in side.graphs if g.stage == stage] for side in (before, after))
-        yield from _number("graphs", f"{stage} graphs", len(olds), len(news))
+        yield from _number("graphs", f"{stage} graphs", len(olds), len(news), detail=stage)
         if len(olds) == len(news):
             for place, (old, new) in enumerate(zip(olds, news)):
-                yield from _counts("graphs", old.operators, new.operators, f"{stage} {place}: ")
+                where = f"{stage} {place}: "
+                yield from _counts("graphs", old.operators, new.operators, where, stage)
 
 
-def _counts(part: str, before: object, after: object, where: str = "") -> Iterator[Change]:
+def _counts(
+    part: str, before: object, after: object, where: str = "", detail: str = ""
+) -> Iterator[Change]:
     olds, news = Counter(before), Counter(after)  # type: ignore[call-overload]
     for name in sorted(olds.keys() | news.keys()):
-        yield from _number(part, where + name, olds[name], news[name], judged=False)
+        yield from _number(part, where + name, olds[name], news[name], False, detail)
 
 
 def _number(
-    part: str, title: str, before: int | None, after: int | None, judged: bool = True
+    part: str,
+    title: str,
+    before: int | None,
+    after: int | None,
+    judged: bool = True,
+    detail: str = "",
 ) -> Iterator[Change]:
     if before != after and None not in {before, after}:
         worse = after > before if judged else None  # type: ignore[operator]
-        yield Change(part, title, str(before), str(after), worse)
+        yield Change(part, title, str(before), str(after), worse, detail or title)

@@ -94,7 +94,7 @@ class Upgrade:
         if self.failed:
             return COMPILES
         moving = ("graph breaks", "graphs", "library calls")
-        parts = [e.part for e in self.comparison.changes if not e.title.startswith("dynamo ")]
+        parts = [e.part for e in self.comparison.changes if e.detail != "dynamo"]
         kernels = ["kernels"] * any(each.form.moves for each in self.causes)
         return next((part for part in [*kernels, *moving] if part in [*parts, *kernels]), "")
 
@@ -105,7 +105,7 @@ class Upgrade:
         new = {e.title for e in self.after.advisories} - {e.title for e in self.before.advisories}
         failed = bool(self.after.failure or new) or not self.complete
         unfelt = ("guards", "registers", "shared")
-        changes = (e for e in self.comparison.changes if not e.title.endswith(unfelt))
+        changes = (e for e in self.comparison.changes if e.detail not in unfelt)
         return failed or numbers or any(each.worse for each in changes)
 
     def lines(self, kernel: KernelIdentity) -> tuple[str, ...]:

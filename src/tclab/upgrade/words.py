@@ -111,7 +111,7 @@ def _counted(cause: Cause, name: str, called: str) -> str:
 
 def changes(upgrade: Upgrade) -> Table:
     """What differs beside the kernels' code, worse first."""
-    named = [e for e in upgrade.comparison.changes if not e.title.endswith(_IN_CAUSES)]
+    named = [e for e in upgrade.comparison.changes if e.detail not in _IN_CAUSES]
     plain = [e for e in named if "\n" not in e.before + e.after]
     judged = {True: "worse", False: "better", None: None}
     ordered = sorted(plain, key=lambda each: not each.worse)
