@@ -23,8 +23,9 @@ class Stages {
 
   // How many columns there is room for; chain.css knows the same widths.
   room() {
+    if (NARROW.matches) return 1; // without asking for a width, which lays the page out
     const wide = this.chain.root.clientWidth;
-    return NARROW.matches ? 1 : wide >= 1420 ? 4 : wide >= 900 ? 3 : 2;
+    return wide >= 1420 ? 4 : wide >= 900 ? 3 : 2;
   }
 
   // What the address says, or what the reader last chose on a window like this one, as far as it
@@ -55,7 +56,9 @@ class Stages {
     });
     const last = this.columns.filter((column) => column.shown).pop();
     if (last) last.element.toggleAttribute("data-last", true);
-    if (NARROW.matches && last) this.showBox(this.boxes[this.columns.indexOf(last)].parentElement);
+    if (!NARROW.matches || !last) return;
+    const label = this.boxes[this.columns.indexOf(last)].parentElement;
+    requestAnimationFrame(() => this.showBox(label)); // with the frame's own layout
   }
 
   // The box of the stage in front, where not all boxes have room: it and the one before it, whole.
