@@ -134,7 +134,7 @@ KNOWS: dict[str, set[str]] = {
     "tclab.versions": {"tclab.upgrade", "tclab.engine", "tclab.catalog"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
-    "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render"},
+    "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render", "tclab.versions"},
     "tclab.cli": {
         *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
         *("tclab.bench", "tclab.streams", "tclab.upgrade", "tclab.baseline"),

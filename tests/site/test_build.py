@@ -248,7 +248,20 @@ def recorded(project):
     return project
 
 
-def test_live_and_recorded_runs_stand_in_tabs_each_stamped(recorded) -> None:
+def test_what_runs_show_alike_stands_once_and_the_stamp_names_them_all(recorded) -> None:
+    assert recorded.build().returncode == 0
+    html = recorded.html()
+    assert "H200 · torch 2.11.0" not in html
+    assert html.count("run by this build") == 1
+    assert "the same on PyTorch 2.11.0, NVIDIA H200, recorded " in html
+
+
+def test_live_and_recorded_runs_that_differ_stand_in_tabs_each_stamped(recorded) -> None:
+    run = Store(recorded.root / ".tclab").load("start/hello")
+    assert run is not None
+    other = replace(run.provenance, gpu="NVIDIA H200", torch="2.11.0+cu130")
+    changed = replace(run, stdout="printed by a GPU\n", provenance=other, environment=H200)
+    recordings.write(recorded.root, H200, changed)
     assert recorded.build().returncode == 0
     html = recorded.html()
     assert "H200 · torch 2.11.0" in html and "CPU · torch" in html

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from tclab import claims, snippets
@@ -25,6 +26,8 @@ from tclab.page.prose.text import PageText
 from tclab.page.prose.uses import Use
 from tclab.store import checksums, recordings
 from tclab.store.status import Status
+from tclab.versions import records
+from tclab.versions.records import VersionRecord
 
 
 class Problems(Exception):
@@ -61,6 +64,11 @@ class Book:
     def store_path(self) -> Path:
         """The folder of what builds keep; nothing in it is needed for a correct build."""
         return self.plan.store.path
+
+    @cached_property
+    def versions(self) -> tuple[VersionRecord, ...]:
+        """What each PyTorch made of the snippets, as it is recorded; read once a build."""
+        return tuple(records.every(self.root / "records" / records.FOLDER))
 
     def url(self, page: str) -> str:
         """``x/y.html`` of ``docs/x/y.md``: a page's address from the site's root."""

@@ -32,11 +32,12 @@ def figure(
     fold: bool | None,
     view: str | None,
     titled: bool,
+    searched: bool = True,
 ) -> Html:
     """One artifact of `run` without its stamp; its source lines link into the page's listings.
 
-    The page gets the words that a search finds of it, and the files of what a browser asks for
-    later.
+    The page gets the words that a search finds of it, if it is `searched`, and the files of what a
+    browser asks for later.
     """
 
     def make() -> str:
@@ -52,7 +53,7 @@ def figure(
         cached(make, "figure", encode(artifact), run.provenance.torch_git, options)
     )
     page.files |= files
-    page.keywords += keywords(artifact, prefix)
+    page.keywords += keywords(artifact, prefix) if searched else []
     return Html(html)
 
 

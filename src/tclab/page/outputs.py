@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from tclab import render
 from tclab.errors import PageError, TclabError
-from tclab.model import Artifact, Chain, Report, Run, Snippet, Text, slug, source_lines
-from tclab.page import downloads, fragments, subjects
+from tclab.model import Artifact, Chain, Report, Run, Snippet, Text, Version, slug, source_lines
+from tclab.page import alike, downloads, fragments, subjects
+from tclab.page.alike import Shown
 from tclab.page.blocks import Block
 from tclab.page.captions import caption_html
 from tclab.page.site import reports
@@ -76,12 +77,8 @@ def _same(title: str, heading: str) -> bool:
 def _outputs(block: Block, snippet: Snippet, runs: Sequence[Run], folds: Folds) -> list[Html]:
     """What it printed, its artifacts, and the declared error; one of them must be there."""
     _check_names(block, snippet, runs, [*folds])
-
-    def of(run: Run) -> list[Artifact]:
-        return [*_stdout_of(run), *run.artifacts, *_raised_in(run)]
-
-    if any(map(of, runs)):
-        return [_each(block, snippet, runs, of, folds=folds, above=snippet.title)]
+    if any(map(everything, runs)):
+        return [_each(block, snippet, runs, everything, folds=folds, above=snippet.title)]
     cause = f"{snippet.name} shows nothing and prints nothing"
     raise PageError(block.place, cause, "add tclab.show(...) to it, or use only its code(...)")
 
@@ -154,10 +151,15 @@ def printed(block: Block, snippet: Snippet, runs: Sequence[Run], fold: bool | No
     if not any(run.stdout.strip() for run in runs):
         cause = f"{snippet.name} prints nothing"
         raise PageError(block.place, cause, "show an artifact, or only its code(...)")
-    return _each(block, snippet, runs, _stdout_of, fold)
+    return _each(block, snippet, runs, stdout_of, fold)
 
 
-def _stdout_of(run: Run) -> list[Artifact]:
+def everything(run: Run) -> list[Artifact]:
+    """What a run shows: what it printed, its artifacts, and the declared error."""
+    return [*stdout_of(run), *run.artifacts, *_raised_in(run)]
+
+
+def stdout_of(run: Run) -> list[Artifact]:
     return [Text("Printed", "stdout", run.stdout)] if run.stdout.strip() else []
 
 
@@ -187,42 +189,57 @@ def _each(
     folds: Folds = MappingProxyType({}),
     above: str = "",
 ) -> Html:
-    """The artifacts `of` each run and its stamp: one after the other, or in a tab for each run.
+    """The artifacts `of` the runs, and stamps: once what they show alike, in tabs what differs.
 
     A title that repeats the one `above` it is left out.
     """
-    panels = []
-    for run in runs:
-        chosen = of(run)
-        if chosen:
-            figures = [
-                _figure(block, snippet, run, a, folds.get(a.name, fold), view, before)
-                for a, before in zip(chosen, [above, *(a.title for a in chosen)])
-            ]
-            panels.append((label(run), join([*figures, render.stamp(run)], NEWLINE)))
+
+    def panel(shown: Shown, searched: bool) -> Html:
+        titles = [above, *(a.title for a in shown.artifacts)]
+        figures = [
+            _figure(block, shown.runs[0], a, folds.get(a.name, fold), view, title, searched)
+            for a, title in zip(shown.artifacts, titles)
+        ]
+        html = join([*figures, render.stamp(*shown.runs)], NEWLINE)
+        return html if searched else tag("div", html, data_search_exclude="")
+
+    pieces = []
+    for together in alike.stretches(runs, of):
+        chosen = next((n for n, each in enumerate(together) if runs[0] in each.runs), 0)
+        panels = [panel(each, number == chosen) for number, each in enumerate(together)]
+        pieces.append(_tabs(block, snippet, together, panels, chosen))
+        above = together[chosen].artifacts[-1].title
+    return join(pieces, NEWLINE)
+
+
+def _tabs(
+    block: Block, snippet: Snippet, together: Sequence[Shown], panels: Sequence[Html], chosen: int
+) -> Html:
+    """A tab for each that differs; the only one without."""
     if len(panels) == 1:
-        return panels[0][1]
+        return panels[0]
     where = Options(prefix=block.on.unique(f"{snippet.name}-runs"))
-    return parts.tabs("Which machine", _distinct(panels), where)
+    names = [label(each.runs) for each in together]
+    return parts.tabs("Which machine", _distinct([*zip(names, panels)]), where, chosen=chosen)
 
 
 def _figure(
     block: Block,
-    snippet: Snippet,
     run: Run,
     artifact: Artifact,
     fold: bool | None,
     view: str | None,
     above: str,
+    searched: bool,
 ) -> Html:
     """One artifact with its title; the page notes where the code of its first chain begins."""
     page = block.on
-    prefix = page.unique(f"{snippet.name}-{run.environment}-{artifact.name}")
+    prefix = page.unique(f"{run.snippet}-{run.environment}-{artifact.name}")
     titled = not _same(artifact.title, above)
     if isinstance(artifact, Report):
         return reports.figure(page, artifact, prefix)
     try:
-        html = fragments.figure(page, run, artifact, prefix, fold, view, titled)
+        html = fragments.figure(page, run, artifact, prefix, fold, view, titled, searched)
     except TclabError as error:  # such as a view that a graph has not
         raise PageError(block.place, error.cause, error.next_step) from None
     if isinstance(artifact, Chain) and artifact.panes and not page.code:
@@ -230,11 +247,13 @@ def _figure(
     return html
 
 
-def label(run: Run) -> str:
-    """A run's tab: its device and its PyTorch."""
-    first = run.measured[0]
-    device = _short_gpu(first.gpu) if first.gpu else "CPU"
-    return f"{device} · torch {first.version.public}"
+def label(runs: Iterable[Run]) -> str:
+    """The tab of what these runs show: each device with its PyTorches, ``CPU · torch 2.13.0``."""
+    versions: dict[str, set[Version]] = {}
+    for first in (run.measured[0] for run in runs):
+        versions.setdefault(_short_gpu(first.gpu) or "CPU", set()).add(first.version)
+    names = {device: ", ".join(v.public for v in sorted(of)) for device, of in versions.items()}
+    return "; ".join(f"{device} · torch {of}" for device, of in names.items())
 
 
 def _short_gpu(name: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 
 from tclab.errors import PageError
-from tclab.model import Claim, Run, Snippet, Table, slug
+from tclab.model import Claim, Run, Snippet, Source, Table, slug
 from tclab.page import downloads, verdict
 from tclab.page.book import Book
 from tclab.page.prose.sentences import Sentence, Value
 from tclab.page.prose.text import PageText
 from tclab.render.escape import NOTHING, Html, esc, markup, tag
 from tclab.render.kinds.table import cells
+from tclab.render.stamp import places
+from tclab.versions import claims
 
 _WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
           "<=": "up to PyTorch {}", "==": "PyTorch {}"}  # fmt: skip
@@ -109,11 +112,21 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
     if not runs:
         return ""
-    places = "; ".join(dict.fromkeys(map(verdict.made_on, runs)))
-    title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {places}"
+    title = (
+        f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {_places(book, snippet, claim, runs)}"
+    )
     href = _line_url(snippet, claim.line, url, sentence.page, book)
     hidden = tag("span", esc("proof"), class_="tclab-sr", data_search_exclude="")
     return _within_a_line(tag("a", hidden, class_="tclab-proof", href=href, title=title))
+
+
+def _places(book: Book, snippet: Snippet, claim: Claim, runs: Sequence[Run]) -> str:
+    """Each device with the PyTorches on which a claim held: in these runs, and as recorded."""
+    if any(run.sources for run in runs):  # the rows' machines, whatever PyTorch reads them
+        return "; ".join(dict.fromkeys(map(verdict.made_on, runs)))
+    known = (e.machine for e in book.versions if claims.held_under(e, snippet, claim.name))
+    recorded = (Source(made.torch, gpu=made.gpu) for made in known)
+    return places(chain((run.measured[0] for run in runs), recorded))
 
 
 def _within_a_line(html: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tclab.errors import PageError
-from tclab.model import Claim, Run, Snippet, Source
+from tclab.model import Claim, Run, Snippet
 from tclab.page.prose.sentences import Sentence
+from tclab.render.stamp import device_name
 
 #: Longer sentences are cut in a message.
 _LONGEST = 120
@@ -43,13 +44,9 @@ def untrue(claim: Claim, run: Run) -> str:
 
 def made_on(run: Run) -> str:
     """``PyTorch 2.13.0, CPU``; where the run read a recording, ``rows recorded on PyTorch …``."""
-    places = (f"PyTorch {s.version.public}, {_device(s)}" for s in run.measured)
+    places = (f"PyTorch {s.version.public}, {device_name(s)}" for s in run.measured)
     recorded = "rows recorded on " if run.sources else ""
     return recorded + " and ".join(dict.fromkeys(places))
-
-
-def _device(source: Source) -> str:
-    return source.gpu or (f"for {source.target} on a CPU" if source.target else "CPU")
 
 
 def _quoted(sentence: Sentence) -> str:

@@ -126,9 +126,11 @@ def output(run: Run, options: Options | None = None) -> Html:
     return _run.output(run, options or Options())
 
 
-def stamp(run: Run) -> Html:
-    """One line of HTML: PyTorch, Triton, device, day, seconds, live or recorded."""
-    return _stamp.html(run)
+def stamp(run: Run, *same: Run) -> Html:
+    """One line of HTML: PyTorch, Triton, device, day, seconds, live or recorded; then which other
+    runs showed the `same`.
+    """
+    return _stamp.html(run, same)
 
 
 def text(artifact: Artifact) -> str:
@@ -141,9 +143,9 @@ def run_text(run: Run) -> str:
     return _run.text(run)
 
 
-def stamp_text(run: Run) -> str:
+def stamp_text(run: Run, *same: Run) -> str:
     """The stamp for a terminal."""
-    return _stamp.text(run)
+    return _stamp.text(run, same)
 
 
 def css() -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tclab.render.escape import Html, esc, markup, one_line, tag
 from tclab.render.options import commit_url
 
 if TYPE_CHECKING:
-    from tclab.model import Provenance, Run, Source
+    from tclab.model import Provenance, Run, Source, Version
 
 
 def seconds(value: float) -> str:
@@ -48,8 +49,39 @@ def _source(source: Source) -> str:
     return one_line(", ".join(filter(None, parts)))
 
 
-def pieces(run: Run) -> list[str]:
-    """The stamp's parts as text."""
+def places(sources: Iterable[Source]) -> str:
+    """``PyTorch 2.11.0 and 2.12.0, CPU; PyTorch 2.11.0, NVIDIA H200``: a device at a time."""
+    versions: dict[str, set[Version]] = {}
+    for source in sources:
+        versions.setdefault(device_name(source), set()).add(source.version)
+    named = ((device, [v.public for v in sorted(of)]) for device, of in versions.items())
+    return "; ".join(f"PyTorch {enumerated(of)}, {device}" for device, of in named)
+
+
+def device_name(source: Source) -> str:
+    """The GPU, or that it was a CPU, and what for."""
+    return source.gpu or (f"for {source.target} on a CPU" if source.target else "CPU")
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """``a, b and c``"""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _same(runs: Iterable[Run]) -> list[str]:
+    """Where else the same was shown, and when."""
+    sources = [source for run in runs for source in run.measured]
+    days = sorted({day for source in sources for day in source.dates})
+    said = f"the same on {places(sources)}, recorded {enumerated(days)}" if sources else ""
+    return [one_line(said)] if said else []
+
+
+def pieces(run: Run, same: Iterable[Run] = ()) -> list[str]:
+    """The stamp's parts as text; `same` are other runs that showed the same."""
+    return [*_own(run), *_same(same)]
+
+
+def _own(run: Run) -> list[str]:
     if run.sources:
         by = "this build" if run.environment == "here" else run.environment
         first, *rest = map(_source, run.sources)
@@ -57,9 +89,9 @@ def pieces(run: Run) -> list[str]:
     return [*made_by(run.provenance), seconds(run.seconds), one_line(origin(run))]
 
 
-def html(run: Run) -> Html:
+def html(run: Run, same: Iterable[Run] = ()) -> Html:
     """One line; the commit links to PyTorch's repository."""
-    first, *rest = map(esc, pieces(run))
+    first, *rest = map(esc, pieces(run, same))
     url = commit_url(run.provenance.torch_git)
     if url and not run.sources:
         link = tag("a", esc(run.provenance.torch_git[:7]), href=url, rel="noopener")
@@ -70,6 +102,6 @@ def html(run: Run) -> Html:
     return tag("p", *items, class_=f"tclab-stamp tclab-{kind}", data_search_exclude="")
 
 
-def text(run: Run) -> str:
+def text(run: Run, same: Iterable[Run] = ()) -> str:
     """One line."""
-    return " · ".join(pieces(run))
+    return " · ".join(pieces(run, same))

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from tclab.engine.plan import Plan
 from tclab.model import Claim, Run, Snippet, Table
-from tclab.versions.records import FAILED, FALSE, HELD, NOT_REACHED
+from tclab.store import keys
+from tclab.versions.records import FAILED, FALSE, HELD, NOT_REACHED, VersionRecord
 
 #: The artifact in which a snippet on beliefs shows its verdicts.
 VERDICTS = "verdicts"
@@ -29,6 +30,12 @@ def _plain(run: Run) -> bool:
 def of_run(snippet: Snippet, run: Run) -> Mapping[str, str]:
     """Claim → what came of it."""
     return {claim.name: _outcome(run, run.claim(claim.name)) for claim in snippet.claims}
+
+
+def held_under(record: VersionRecord, snippet: Snippet, claim: str) -> bool:
+    """Whether the snippet as it is now was run for the record, and the claim held."""
+    same = record.sources.get(snippet.name) == keys.source_key(snippet)
+    return same and record.claims[snippet.name].get(claim) == HELD
 
 
 def _outcome(run: Run, claim: Claim | None) -> str:

@@ -22,13 +22,10 @@ from tclab.project import project_root
 from tclab.store import checksums
 from tclab.versions import claims, records
 
-#: Below ``records/``.
-FOLDER = "versions"
-
 
 def file(root: Path, release: str) -> Path:
     """Where the record of a release lies."""
-    return root / "records" / FOLDER / f"torch{release}.json"
+    return root / "records" / records.FOLDER / f"torch{release}.json"
 
 
 def record(root: Path, captures: Path, names: Sequence[str]) -> Path:
@@ -44,7 +41,9 @@ def record(root: Path, captures: Path, names: Sequence[str]) -> Path:
         verdicts.update(claims.verdicts(run))
     compiles = tuple(records.of_captures(captures)) or before.compiles
     said = {**before.claims, **{name: found for name, found in own.items() if found}}
-    records.write(path, records.VersionRecord(plan.here, said, verdicts, compiles))
+    sources = {name: runs[name].source_key for name in said if name in runs}
+    sources = {**before.sources, **sources}
+    records.write(path, records.VersionRecord(plan.here, said, verdicts, compiles, sources))
     checksums.write(path)
     return path
 

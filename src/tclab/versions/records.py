@@ -17,6 +17,8 @@ from tclab import files
 from tclab.model import KernelIdentity, Provenance, Snapshot, decode, encode
 
 FORMAT = "tclab version 1"
+#: Below ``records/``.
+FOLDER = "versions"
 #: What came of a claim: its assert was true, was false, was not come to, or its snippet failed.
 HELD, FALSE, NOT_REACHED, FAILED = "held", "false", "not reached", "failed"
 #: Characters of a digest: enough to tell the kernels of a catalogue apart.
@@ -41,12 +43,15 @@ class Compile:
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """`claims`: snippet → claim → what came of it. `verdicts`: belief → verdict."""
+    """`claims`: snippet → claim → what came of it. `sources`: snippet → the key of what was run.
+    `verdicts`: belief → verdict.
+    """
 
     machine: Provenance
     claims: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     verdicts: Mapping[str, str] = field(default_factory=dict)
     compiles: tuple[Compile, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def release(self) -> str:
@@ -60,6 +65,7 @@ def write(path: Path, record: VersionRecord) -> None:
     compiles = [_written(each, bodies) for each in sorted(record.compiles, key=lambda e: e.key)]
     parts = {
         "claims": _object(record.claims),
+        "sources": _object(record.sources),
         "verdicts": _object(record.verdicts),
         "compiles": _lines("[]", map(_json, compiles)),
         "bodies": _object(bodies),
@@ -80,7 +86,13 @@ def read(path: Path) -> VersionRecord:
         data["claims"],
         data["verdicts"],
         tuple(_read(each, data["bodies"]) for each in data["compiles"]),
+        data["sources"],
     )
+
+
+def every(folder: Path) -> list[VersionRecord]:
+    """The records of a folder, the oldest PyTorch first."""
+    return sorted(map(read, folder.glob("torch*.json")), key=lambda each: each.machine.version)
 
 
 def _object(items: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
-from tclab.model import Gap, Report, Version
+from tclab.model import Gap, Report
 from tclab.snapshot import KernelPair
 from tclab.upgrade.captures import Capture
 from tclab.upgrade.causes import Cause
@@ -177,9 +177,4 @@ def _claims(record: VersionRecord) -> dict[str, str]:
 
 def steps(folder: Path) -> tuple[Step, ...]:
     """Every step between the records of a folder, the oldest first."""
-    every = sorted(map(records.read, folder.glob("torch*.json")), key=_version)
-    return tuple(Step(old, new) for old, new in pairwise(every))
-
-
-def _version(record: VersionRecord) -> Version:
-    return record.machine.version
+    return tuple(Step(old, new) for old, new in pairwise(records.every(folder)))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tclab import render
 from tclab.model import Artifact, Candidates, Run, Table, encode
-from tclab.page import fragments, proofs
+from tclab.page import alike, fragments, outputs, proofs
 from tclab.page.book import Book
 from tclab.page.prose import uses
 from tclab.page.prose.text import PageText
@@ -98,8 +98,8 @@ def _output(call: ast.Call, book: Book) -> Iterator[str]:
         yield from (*snippet.caption.split("\n"), "")
     if function in uses.LISTING:
         yield from _fenced(snippet.source, "python")
-    for run in book.runs.get(snippet.name, ()) if function != "code" else ():
-        yield from _of_run(run, _wanted(call, function), function)
+    if function != "code":
+        yield from _of_runs(book.runs.get(snippet.name, ()), _wanted(call, function), function)
 
 
 def _without_caption(call: ast.Call) -> bool:
@@ -118,13 +118,21 @@ def _wanted(call: ast.Call, function: str) -> list[str] | None:
     return [value] if isinstance(value, str) else value
 
 
-def _of_run(run: Run, wanted: list[str] | None, function: str) -> Iterator[str]:
-    if function in ("snippet", "awaited", "stdout") and run.stdout.strip():
-        yield from _fenced(run.stdout, "text")
-    for artifact in run.artifacts if function != "stdout" else ():
-        if wanted is None or artifact.name in wanted:
-            yield from _shown(artifact)
-    yield from (f"*{render.stamp_text(run)}*", "")
+def _of_runs(runs: Sequence[Run], wanted: list[str] | None, function: str) -> Iterator[str]:
+    """What the runs show, as on the page: once what they show alike."""
+    for together in alike.stretches(runs, lambda run: _chosen(run, wanted, function)):
+        for each in together:
+            for artifact in each.artifacts:
+                yield from _shown(artifact)
+            yield from (f"*{render.stamp_text(*each.runs)}*", "")
+
+
+def _chosen(run: Run, wanted: list[str] | None, function: str) -> list[Artifact]:
+    if function == "stdout":
+        return outputs.stdout_of(run)
+    if function in ("snippet", "awaited"):
+        return outputs.everything(run)
+    return [each for each in run.artifacts if wanted is None or each.name in wanted]
 
 
 def _shown(artifact: Artifact) -> list[str]:

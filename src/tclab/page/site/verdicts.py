@@ -19,6 +19,7 @@ from tclab.page.prose.text import PageText
 from tclab.page.prose.uses import Use
 from tclab.render import parts
 from tclab.render.escape import NOTHING, Html, esc, join, markup, tag
+from tclab.render.stamp import enumerated
 
 #: The artifact's name, and its columns. `on` is the machine of recorded data, '' for the run's own.
 TABLE = "verdicts"
@@ -150,13 +151,9 @@ def table(
         ]
         for belief in judged
     ]
-    note = parts.caption(f"Where no place is named, the verdict is of {_all(rule)}.")
+    note = parts.caption(f"Where no place is named, the verdict is of {enumerated(rule)}.")
     head = ["belief", "verdict", *(["seen"] if seen else [])]
     return join([parts.table(head, rows, label=label), note])
-
-
-def _all(names: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _verdict(belief: Belief, columns: Sequence[str], rule: Sequence[str]) -> Html:
@@ -166,7 +163,7 @@ def _verdict(belief: Belief, columns: Sequence[str], rule: Sequence[str]) -> Htm
     for place, verdict in known.items():
         by_verdict.setdefault(verdict, []).append(place)
     everywhere = [list(rule)] == list(by_verdict.values())
-    lines = (_marked(v, "" if everywhere else _all(at)) for v, at in by_verdict.items())
+    lines = (_marked(v, "" if everywhere else enumerated(at)) for v, at in by_verdict.items())
     inner = join(lines)
     return tag("div", inner, class_="tclab-differs") if belief.differs else inner
 
