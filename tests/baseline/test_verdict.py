@@ -86,3 +86,8 @@ def test_registers_count_at_the_level_of_the_machine_alone() -> None:
     assert judge(was, now, "kernels").same
     (change,) = judge(was, now, "machine").worse
     assert (change.before, change.after) == ("16", "32")
+
+
+def test_a_kernel_that_spills_is_worse_also_where_a_break_is_gone() -> None:
+    was, now = (replace(WAS, kernels=(replace(ONE, spilled=n),)) for n in (0, 64))
+    assert [e.part for e in judge(was, replace(now, breaks=()), "machine").worse] == ["kernels"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tclab.model import Snapshot
@@ -25,7 +26,8 @@ class Verdict:
     Worse is a new identity (a break, a recompile, a kernel that was not there, a kernel with other
     code) or a larger number; better is one that is gone, or a smaller number. Where breaks or
     recompiles are gone, and none is new, other graphs and kernels follow from that, and one graph
-    plans more memory than each of two: they are not worse, unless more kernels are launched.
+    plans more memory than each of two: they are not worse, unless more kernels are launched. A
+    kernel that stayed and needs more of the machine is.
     """
 
     comparison: Comparison
@@ -43,12 +45,17 @@ def judge(before: Snapshot, after: Snapshot, level: str) -> Verdict:
     comparison = compare(before, after)
     changes = [each for each in comparison.changes if _is_compared(each, level)]
     follows = _FOLLOW if _is_mended(changes) and _launches(after) <= _launches(before) else ()
-    worse = tuple(e for e in changes if _is_worse(e) and e.part not in follows)
+    worse = tuple(e for e in changes if _is_worse(e) and not _is_among(follows, e))
     return Verdict(comparison, worse, tuple(each for each in changes if each not in worse))
 
 
 def _is_compared(change: Change, level: str) -> bool:
     return change.part in LEVELS[level] and (level == "machine" or change.detail not in _OF_MACHINE)
+
+
+def _is_among(parts: Sequence[str], change: Change) -> bool:
+    """Whether it is a change of these parts, but for what one kernel needs of the machine."""
+    return change.part in parts and change.detail not in _OF_MACHINE
 
 
 def _is_mended(changes: list[Change]) -> bool:
