@@ -14,6 +14,11 @@ import torch
 
 import tclab
 
+pytestmark = pytest.mark.skipif(
+    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 13),
+    reason="The project's own files begin with PyTorch 2.13",
+)
+
 SNIPPETS = Path(__file__).resolve().parents[2] / "snippets" / "graph_breaks"
 #: Of what came and went each version has its own list.
 TOPICS = sorted(
