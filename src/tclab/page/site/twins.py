@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tclab import render
-from tclab.model import Artifact, Candidates, Run, Table, encode
+from tclab.model import Artifact, Candidates, Run, Table, Text, encode
 from tclab.page import alike, fragments, outputs, proofs
 from tclab.page.book import Book
 from tclab.page.prose import uses
@@ -139,6 +139,8 @@ def _shown(artifact: Artifact) -> list[str]:
     """A table as a table, all else as the text a terminal gets; kept on disk."""
     if isinstance(artifact, Candidates):
         artifact = candidates.in_rows(artifact)
+    if isinstance(artifact, Text) and artifact.name == "stdout":
+        return list(_fenced(artifact.text, "text"))
     if isinstance(artifact, Table):
         return [f"**{artifact.title}**", "", *_table(artifact), ""]
     text = fragments.cached(lambda: json.dumps(render.text(artifact)), "text", encode(artifact))
