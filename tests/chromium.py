@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
+import psutil
 import pytest
 
 #: In the order in which they are looked for, after the one that $CHROMIUM names.
@@ -22,8 +25,47 @@ FLAGS = [
 ]  # fmt: skip
 
 
+#: Seconds after which a test's browser is asleep, which Chromium's renderer can be for ever.
+ASLEEP = 240
+
+
+class Chromium:
+    """A Chromium that is started anew where it has ended."""
+
+    def __init__(self, playwright: Any, path: str) -> None:
+        self._launch = lambda: playwright.chromium.launch(executable_path=path, args=FLAGS)
+        self._started = self._launch()
+
+    def __getattr__(self, name: str) -> Any:
+        if not self._started.is_connected():
+            self._started = self._launch()
+        return getattr(self._started, name)
+
+    @contextmanager
+    def limited(self, seconds: float = ASLEEP) -> Iterator[None]:
+        """A block that ends with an error where the browser does not answer: JavaScript that is
+        evaluated has no limit of its own.
+        """
+        timer = threading.Timer(seconds, _kill_below)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+
+def _kill_below() -> None:
+    """Kill each Chromium that this process has started."""
+    print(f"\nChromium did not answer for {ASLEEP} s, and is killed", file=sys.stderr)
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if "chrom" in process.name():
+                process.kill()
+
+
 @contextmanager
-def launched() -> Iterator[Any]:
+def launched() -> Iterator[Chromium]:
     """A Chromium, for the length of the block; the test is skipped where there is none."""
     installed = (shutil.which(command) for command in COMMANDS)
     path = os.environ.get("CHROMIUM") or next(filter(None, installed), None)
@@ -32,7 +74,7 @@ def launched() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        started = Chromium(playwright, path)
         yield started
         started.close()
 

@@ -131,7 +131,9 @@ def tab(browser: Any) -> Iterator[Any]:
         page.on("pageerror", lambda error: problems.append(str(error)))
         return page
 
-    yield open_tab
+    with browser.limited():
+        yield open_tab
     for context in contexts:
-        context.close()
+        if context.browser.is_connected():
+            context.close()
     assert problems == []

@@ -226,7 +226,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def tab(browser: Any) -> Iterator[Any]:
     """A function that opens a tab; errors and requests of all tabs are kept in lists on it."""
-    with tabs(browser) as open_tab:
+    with browser.limited(), tabs(browser) as open_tab:
         yield open_tab
 
 
@@ -247,4 +247,5 @@ def tabs(browser: Any) -> Iterator[Any]:
 
     yield open_tab
     for context in contexts:
-        context.close()
+        if context.browser.is_connected():
+            context.close()

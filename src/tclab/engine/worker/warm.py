@@ -34,6 +34,12 @@ LASTING = {
 
 _threads = 1
 
+#: What ATen hands to MKL's vector math, as ``aten/src/ATen/cpu/vml.h`` lists it in 2.13.
+_VECTOR_MATH = (
+    *("acos", "asin", "atan", "cos", "cosh", "erf", "erfc", "erfinv", "exp", "expm1", "lgamma"),
+    *("log", "log10", "log1p", "log2", "sin", "sinh", "sqrt", "tan", "tanh"),
+)
+
 _LOOKS = 50  # at the threads, until one that ends is gone
 
 
@@ -50,6 +56,7 @@ def warm_up() -> str:
         if moved := private.gone(warming.NAMES):  # imports all that they name
             return "; ".join(moved)
         _digest_triton()
+        _resolve_vector_math()
         if compiles:
             state = _State()
             _compile_once()
@@ -157,6 +164,22 @@ def _compile_once() -> None:
         if alone:
             out.backward()
     torch._dynamo.reset()
+
+
+def _resolve_vector_math() -> None:
+    """Call each function of MKL's vector math once, in one thread.
+
+    MKL chooses a function's kernel at its first call. Where two threads make that call at once,
+    one may get a kernel of low accuracy, for that call alone: pytorch/pytorch#188792. What is
+    chosen here holds in every fork.
+    """
+    import torch
+
+    torch.set_num_threads(1)
+    for dtype in (torch.float32, torch.float64):
+        x = torch.full((2,), 0.5, dtype=dtype)
+        for name in _VECTOR_MATH:
+            getattr(torch, name)(x)
 
 
 def _digest_triton() -> None:
