@@ -184,6 +184,8 @@ EDITS = {
 REMOVED = "a break removed"
 FLAGS = (
     *("-p", "torch_compile_lab_pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=short"),
+    # Both collect garbage after each run, which is slow once PyTorch is loaded.
+    *("-p", "no:unraisableexception", "-p", "no:threadexception"),
     *("-W", "ignore", "-W", "always::tclab.baseline.compiled.CompiledWarning"),
 )
 folder = Path(tempfile.mkdtemp())
