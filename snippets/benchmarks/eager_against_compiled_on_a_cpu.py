@@ -2,7 +2,9 @@
 
 Small enough to run wherever this site is built: check against float64, time eager and compiled
 in turn, count the calls after which the compile has paid. Inputs rotate through twice the last
-cache of this processor; the largest of its caches is asked for.
+cache of this processor; the largest of its caches is asked for. Which of the two is faster is not
+asserted: on one machine eager's five loops took 2.5 ms in some rounds and 10 ms in others, where
+the fused loop took 2.8 ms.
 """
 # tclab: alone=true timeout=360
 
@@ -52,7 +54,6 @@ with torch.no_grad(), fresh_cache():  # so that the first calls really compile
         rows.append((name, wrong[1], eager, us, eager / us, seconds, calls))
         speed_up.append(eager / us)
 
-assert speed_up[0] > 1, "one fused loop over 8 MB was no faster than five"
 columns = {"case": "", "error": " .1e", "eager": "µs .0f", "compiled": "µs .0f"}
 columns |= {"speed-up": "× .2f", "first call": "s .1f", "calls to break even": " ,d"}
 machine = f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}, float32"
