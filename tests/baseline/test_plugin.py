@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from _pytest.pytester import SysModulesSnapshot
 
+from tclab.baseline import ratio
+
 pytest_plugins = ["pytester"]
 
 MODEL = """\
@@ -159,6 +161,28 @@ def test_kernels_are_not_expected_of_a_level_that_compiles_none(suite) -> None:
     result = suite.run()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*it compiles no kernels*"])
+
+
+def test_seconds_are_a_ratio_to_a_small_compile(suite) -> None:
+    code = SUITE.format(level="dynamo", within="")
+    suite.test(code=code.replace("c.matches()", "c.expect(compile_ratio=1e6)"))
+    suite.run().assert_outcomes(passed=1)
+    suite.test(code=code.replace("c.matches()", "c.expect(breaks=0, compile_ratio=0.001)"))
+    result = suite.run()
+    result.assert_outcomes(failed=1)
+    result.stdout.re_match_lines([r".*compile: \d.* times a small one's, expected at most 0.001"])
+
+
+def test_the_ratio_is_of_rounds_in_turns_after_one_that_does_not_count() -> None:
+    order: list[str] = []
+    seconds = {"a": iter([99.0, 6.0, 2.0, 8.0]), "b": iter([0.1, 2.0, 2.0, 2.0])}
+
+    def compiles(name: str) -> float:
+        order.append(name)
+        return next(seconds[name])
+
+    assert ratio.ratio(lambda: compiles("a"), lambda: compiles("b")) == 3.0
+    assert order == ["a", "b"] * 4
 
 
 def test_graphs_show_another_operator(suite) -> None:

@@ -11,7 +11,17 @@ from pathlib import Path
 import pytest
 
 from tclab.cli.command import main
-from tclab.model import Advice, BreakIdentity, Gap, GraphCounts, Provenance, Report, Snapshot
+from tclab.model import (
+    Advice,
+    BreakIdentity,
+    CompileTime,
+    Gap,
+    GraphCounts,
+    Phase,
+    Provenance,
+    Report,
+    Snapshot,
+)
 from tests.upgrade.test_causes import bodies, kernel
 
 MODEL = "model.py:f"
@@ -166,6 +176,22 @@ def test_json_has_both_snapshots_and_the_causes(play, capsys) -> None:
     assert one["causes"][0]["cause"] == "an index, and the same index simplified"
     assert one["before"]["snapshot"]["torch"] == "2.13.0"
     assert "an index" in said.err
+
+
+def test_seconds_are_measured_in_turns_where_rounds_are_asked_for(play, capsys, tmp_path) -> None:
+    def took(snapshot: Snapshot, seconds: float) -> Report:
+        return report(snapshot, compile_time=CompileTime((Phase("all", 1, seconds),), 1))
+
+    assert (
+        upgraded(play, took(BEFORE, 4.0), took(AFTER, 6.0), "--rounds", "2", "--format=json") == 0
+    )
+    [name] = json.loads(capsys.readouterr().out)["names"]
+    of = {"2.13.0": 4.0, "2.15.0": 6.0, "ratio": 1.5}
+    assert name["compile_seconds"] == [{"round": r, **of} for r in ("1", "2", "median")]
+    assert upgraded(play, took(BEFORE, 4.0), took(AFTER, 6.0)) == 0
+    assert "Compile seconds" not in capsys.readouterr().out
+    assert upgraded(play, PROBLEM, took(AFTER, 6.0), "--rounds", "3") == 4
+    assert "Compile seconds" not in capsys.readouterr().out
 
 
 def test_a_list_of_names_and_only_what_got_worse(play, capsys, tmp_path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclab.baseline import held, observed, words
+from tclab.baseline import held, observed, ratio, words
 from tclab.baseline.observed import Observed
 from tclab.baseline.verdict import LEVELS
 from tclab.errors import BadRequest
@@ -77,11 +77,21 @@ class Factory:
         level = level or ("kernels" if target else "graphs")
         if level not in LEVELS:
             raise BadRequest(f"level={level!r}", "there is no such level", f"one of {[*LEVELS]}")
+        calls = observed.split_calls(inputs)
+        how: dict[str, Any] = {"level": level, "target": target, "options": options}
         found = observed.compiled(
-            fn, observed.split_calls(inputs), level=level, target=target, backward=backward,
-            within=within, title=self.test, options=options,
-        )  # fmt: skip
-        return Compiled(found, level, self._name(name), self)
+            fn, calls, backward=backward, within=within, title=self.test, **how
+        )
+
+        def compile_ratio() -> float:
+            import torch
+
+            return ratio.ratio(
+                lambda: observed.seconds(fn, calls, backward=backward, **how),
+                lambda: observed.seconds(ratio.small, [(torch.ones(64, 64),)], **how),
+            )
+
+        return Compiled(found, level, self._name(name), self, compile_ratio)
 
     def _name(self, name: str) -> str:
         """The test's, and of a second compile its own name or number."""
@@ -101,6 +111,8 @@ class Compiled:
     level: str
     name: str
     of: Factory
+    #: Compiles again, several times, and says how many times as long as a small compile it took.
+    compile_ratio: Callable[[], float]
 
     def expect(
         self,
@@ -109,9 +121,11 @@ class Compiled:
         recompiles: Expected | None = None,
         kernels: Expected | None = None,
         cudagraph_skips: Expected | None = None,
+        compile_ratio: float | None = None,
     ) -> None:
         """AssertionError, with every identity, where a number is not the one expected, or not in
-        the range or set expected. What is left out is not looked at.
+        the range or set expected; and where compiling takes more than `compile_ratio` times as long
+        as a small compile of the same run. What is left out is not looked at.
         """
         __tracebackhide__ = True
         if self.level in ("dynamo", "graphs") and (kernels, cudagraph_skips) != (None, None):
@@ -126,6 +140,10 @@ class Compiled:
         ]
         lines = [line for what, expected, found in asked if expected is not None
                  for line in _unexpected(what, expected, found)]  # fmt: skip
+        if compile_ratio is not None and (took := self.compile_ratio()) > compile_ratio:
+            lines.append(
+                f"compile: {took:.1f} times a small one's, expected at most {compile_ratio}"
+            )
         if lines:
             head = f"{self.name}: not what was expected"
             self._fail("\n".join([head, *lines, *words.in_other_code(self.observed)]))

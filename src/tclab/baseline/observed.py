@@ -51,6 +51,29 @@ def compiled(
     """`fn` compiled as if for the first time and called with each of `calls`; gradients, buffers
     and random numbers are afterwards as they were.
     """
+    captured = captured_at(
+        fn, calls, level=level, target=target, backward=backward, options=options
+    )
+    if level == "machine":
+        captured.compile_kernels()
+    return observed(captured, within, title, target or "")
+
+
+def seconds(fn: Callable[..., Any], calls: Sequence[tuple[object, ...]], **how: Any) -> float:
+    """What PyTorch took to compile `fn` as `captured_at` does, without the code of kernels."""
+    return captured_at(fn, calls, **how).compile_time.seconds
+
+
+def captured_at(
+    fn: Callable[..., Any],
+    calls: Sequence[tuple[object, ...]],
+    *,
+    level: str,
+    target: str | None = None,
+    backward: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> Capture:
+    """The compile of `fn` as far as a level goes, down to the kernels' text."""
     from tclab.capturing import capture
 
     how = dict(options or {})
@@ -59,10 +82,7 @@ def compiled(
     elif target is not None:
         how["target"] = target
     with _as_before(fn, calls):
-        captured = capture(fn, backward=backward, **how).over(calls)
-    if level == "machine":
-        captured.compile_kernels()
-    return observed(captured, within, title, target or "")
+        return capture(fn, backward=backward, **how).over(calls)
 
 
 def observed(capture: Capture, within: str = "", title: str = "", target: str = "") -> Observed:

@@ -20,7 +20,7 @@ from tclab.model import Table, Version
 from tclab.render.kinds.table import cells, numeric
 from tclab.targets import TargetError, get
 from tclab.upgrade import environments, page, words
-from tclab.upgrade.captures import capture
+from tclab.upgrade.captures import Capture, capture
 from tclab.upgrade.environments import Maker
 from tclab.upgrade.stages import Side, Upgrade, status
 
@@ -71,6 +71,14 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="The most that one compile may take. Default: 1200.",
 )
 @click.option(
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Compile N times under each, in turns, and show the seconds as a ratio. Default: 1, "
+    "which shows none.",
+)
+@click.option(
     "--report-only-worse",
     "only_worse",
     is_flag=True,
@@ -98,7 +106,8 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
     Each compile runs in a process of its own, with the Python of its PyTorch. Where none is named,
     an environment is made in your cache, which is kept; its size is said before, and your own
     environment is not touched. Stages are compared from the top; kernels that differ are grouped
-    by cause, with what the cause can move and one pair side by side. Times are not compared.
+    by cause, with what the cause can move and one pair side by side. Seconds are compared with
+    --rounds alone, and neither the verdict nor the status hangs on them.
 
     \b
     Ends with: 0 the same, 4 something differs (also where only one of them compiles it),
@@ -125,7 +134,7 @@ upgrade.params += [each for each in explain.params if each.name in _REQUEST]
 
 def _upgrades(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,
               from_: str | None, pythons: tuple[str, ...], packages: tuple[str, ...], index: str,
-              seconds: float, only_worse: bool, format_: str, output: Path | None,
+              seconds: float, rounds: int, only_worse: bool, format_: str, output: Path | None,
               **request: Any) -> list[Upgrade]:  # fmt: skip
     """Every name under both, written and printed."""
     lines = (line.partition("#")[0].strip() for line in listed or ())
@@ -139,7 +148,7 @@ def _upgrades(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str |
     maker = Maker(packages, index)
     with steps.displayed() as on_step:
         sides = [(torch, _python(torch, there, maker, on_step)) for torch in torches]
-        found = [_one(spec, sides, request, seconds, on_step) for spec in every]
+        found = [_one(spec, sides, request, seconds, rounds, on_step) for spec in every]
     shown = [each for each in found if each.worse or not only_worse]
     report_file.put((page.html if format_ == "html" else page.to_json)(shown), path)
     _print(shown, path)
@@ -186,12 +195,26 @@ def _python(torch: str, there: dict[str, str], maker: Maker, on_step: OnStep) ->
 
 
 def _one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], seconds: float,
-         on_step: OnStep) -> Upgrade:  # fmt: skip
-    both = []
-    for torch, python in sides:
-        on_step(Step(f"compiling {spec} under PyTorch {torch}"))
-        both.append(Side(torch, capture(python, {"spec": spec, **request}, torch, seconds)))
-    return Upgrade(spec, *both)
+         rounds: int, on_step: OnStep) -> Upgrade:  # fmt: skip
+    """Both sides of the first round; of further ones the seconds, until a side does not compile."""
+    words = {"spec": spec, **request}
+
+    def both() -> list[Capture]:
+        found = []
+        for torch, python in sides:
+            on_step(Step(f"compiling {spec} under PyTorch {torch}"))
+            found.append(capture(python, words, torch, seconds))
+        return found
+
+    each = first = both()
+    took: list[list[float]] = []
+    while rounds > 1 and len(took) < rounds and all(one.report for one in each):
+        took.append([one.report.compile_time.seconds for one in each if one.report])
+        each = both() if len(took) < rounds else each
+    return Upgrade(spec, *(
+        Side(torch, one, tuple(row[at] for row in took))
+        for at, ((torch, _), one) in enumerate(zip(sides, first))
+    ))  # fmt: skip
 
 
 def _print(upgrades: list[Upgrade], path: Path | None) -> None:

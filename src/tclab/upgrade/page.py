@@ -100,7 +100,8 @@ def _data(upgrade: Upgrade) -> dict[str, object]:
         "moves_numbers": upgrade.moves_numbers,
         "changes": [asdict(each) for each in upgrade.comparison.changes],
         **{each.name: [dict(zip(each.columns, row)) for row in each.rows]
-           for each in (words.causes(upgrade), words.by_stage(upgrade))},
+           for each in (words.causes(upgrade), words.by_stage(upgrade),
+                        words.compile_seconds(upgrade))},
         "before": _side(upgrade.before),
         "after": _side(upgrade.after),
     }  # fmt: skip

@@ -19,11 +19,12 @@ COMPILES = "whether it compiles"
 @dataclass(frozen=True)
 class Side:
     """The function under one PyTorch. `failure` says why there is no compile, `lacks` what could
-    not be known of one.
+    not be known of one. `seconds` are those of its compiles where both sides compiled in turns.
     """
 
     torch: str
     capture: Capture
+    seconds: tuple[float, ...] = ()
 
     @property
     def failure(self) -> Gap | None:

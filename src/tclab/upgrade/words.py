@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from statistics import median
 
 from tclab.model import Snapshot, Table
 from tclab.render import parts
@@ -74,8 +75,8 @@ def problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
 
 
 def tables(upgrade: Upgrade) -> list[Table]:
-    """Those that have rows: why kernels differ, what else does, and every stage."""
-    every = (causes(upgrade), changes(upgrade), by_stage(upgrade))
+    """Those that have rows: why kernels differ, what else does, every stage, and seconds."""
+    every = (causes(upgrade), changes(upgrade), by_stage(upgrade), compile_seconds(upgrade))
     return [] if upgrade.failed else [table for table in every if table.rows]
 
 
@@ -136,6 +137,23 @@ def by_stage(upgrade: Upgrade) -> Table:
         formats=("", ",", ",", ","),
         caption="CUDA graphs: the reasons why none is recorded. Memory: the most bytes of buffers "
         "that are planned at once.",
+    )
+
+
+def compile_seconds(upgrade: Upgrade) -> Table:
+    """A row a round, in which one side compiled right after the other."""
+    rounds = list(zip(upgrade.before.seconds, upgrade.after.seconds))
+    middle = [("median", *map(median, zip(*rounds)))] if rounds else []
+    named = [*((str(number), *both) for number, both in enumerate(rounds, 1)), *middle]
+    return Table(
+        title="Compile seconds, in turns",
+        name="compile_seconds",
+        columns=("round", upgrade.before.torch, upgrade.after.torch, "ratio"),
+        rows=tuple((name, before, after, after / before) for name, before, after in named),
+        units=("", "s", "s", "×"),
+        formats=("", ".2f", ".2f", ".2f"),
+        caption="Each compile in a process of its own, on this machine; the last ratio is that of "
+        "the medians. Neither the verdict nor the status says anything of seconds.",
     )
 
 
