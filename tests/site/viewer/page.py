@@ -53,6 +53,19 @@ def focused(page: Any) -> str:
 
 # --------------------------------------------------------------------------- what comes
 
+
+def remembers(page: Any, holds: Callable[[], bool]) -> bool:
+    """Whether something comes to hold on the page loaded anew: what a tab stores, the browser's own
+    process hears of later, and a page that is loaded before that does not have it.
+    """
+
+    def loaded_anew() -> bool:
+        page.reload()
+        return holds()
+
+    return comes(loaded_anew)
+
+
 IN_VIEW = """(line) => {
     const at = line.getBoundingClientRect();
     const box = line.closest(".tclab-scroller").getBoundingClientRect();

@@ -8,7 +8,7 @@ import pytest
 
 from tclab.model import Chain
 from tests.site.viewer.chains import listing, many, real
-from tests.site.viewer.page import Open, come_to_rest, found, in_view, line, pin
+from tests.site.viewer.page import Open, come_to_rest, found, in_view, line, pin, remembers
 
 pytestmark = pytest.mark.browser
 
@@ -25,8 +25,8 @@ def test_long_lines_wrap_if_asked(opened: Open) -> None:
         "all => all.map((line) => line.getBoundingClientRect().height)"
     )
     assert heights[1] > 3 * heights[0] == 3 * heights[2]
-    page.reload()
-    assert page.locator("[data-do=wrap]").get_attribute("aria-pressed") == "true"
+    button = page.locator("[data-do=wrap]")
+    assert remembers(page, lambda: button.get_attribute("aria-pressed") == "true")
     assert scroller.evaluate(sideways) == 0
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tclab.model import Chain
 from tests.site.viewer.chains import LONG, SECOND, listing
-from tests.site.viewer.page import Open, address, come_to_rest, in_view, lit, pin, shown
+from tests.site.viewer.page import Open, address, come_to_rest, in_view, lit, pin, remembers, shown
 
 pytestmark = pytest.mark.browser
 
@@ -33,7 +33,7 @@ def test_the_choice_of_stages_is_remembered(opened: Open) -> None:
     chosen = shown(page)
     assert "sass" not in chosen
     page.goto(address(page).partition("?")[0])
-    assert shown(page) == chosen
+    assert remembers(page, lambda: shown(page) == chosen)
     page.set_viewport_size({"width": 1000, "height": 900})  # room for fewer: its own choice
     page.goto(address(page).partition("?")[0])
     assert len(shown(page)) == 3
@@ -72,8 +72,7 @@ def test_the_edge_between_two_columns_is_dragged(opened: Open) -> None:
     page.keyboard.press("ArrowLeft")
     assert after[left] - widths(page)[left] == pytest.approx(24, abs=2)
     kept = widths(page)
-    page.reload()
-    assert widths(page) == pytest.approx(kept, abs=1)
+    assert remembers(page, lambda: widths(page) == pytest.approx(kept, abs=1))
 
 
 def test_on_a_phone_the_chosen_stage_comes_to_the_front(opened: Open) -> None:
