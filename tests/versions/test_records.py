@@ -61,7 +61,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path) -> None:
         "2.13.0+cpu",
         compiled("a/x", RANDOM, RANDOM, graphs=graphs, planned_bytes=0, skipped_graphs=("cpu",)),
         compiled("a/x", RANDOM, target="a100", planned_bytes=None, library_calls={"mm": 2}),
-        Compile("models", "b/y", "h200", failure="RuntimeError: no"),
+        Compile("models", "b/y", "h200", failure="RuntimeError: no", packages="timm 1.0.31"),
         claims={"dynamo/x": {"it-holds": HELD, "it-does-not": FALSE}},
         verdicts={"A `print` breaks": "holds"},
     )
@@ -136,6 +136,11 @@ def test_what_compiles_under_one_only_comes_first() -> None:
     assert rows[0] == ("compiles under 2.14 only", "a/x for h200", None)
     rows = tables.first(step([compiled("a/x", RANDOM)], [failed])).rows
     assert rows[0][0] == "compiles under 2.13 only"
+
+
+def test_a_model_is_compared_with_that_of_the_same_packages_only() -> None:
+    old, new = (replace(compiled("a/x", RANDOM), packages=f"timm 1.0.{n}") for n in (30, 31))
+    assert len(step([old], [old]).pairs) == 1 and not step([old], [new]).pairs
 
 
 def test_memory_that_grew_most_is_named() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ def main() -> None:
 
     folder, corpus, target, *names = sys.argv[1:]
     here, every = machine.here(), examples(corpus)
+    beside = {"packages": _packages()} if corpus == "models" else {}
     for name in names or every:
         path = Path(folder, corpus, target, f"{name.replace('/', '-')}.json")
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
-            files.replace(path, json.dumps(compiled(every[name], target, here), indent=1))
+            data = {**beside, **compiled(every[name], target, here)}
+            files.replace(path, json.dumps(data, indent=1))
 
 
 def compiled(example: Any, target: str, here: Provenance) -> dict[str, Any]:
@@ -47,6 +50,11 @@ def compiled(example: Any, target: str, here: Provenance) -> dict[str, Any]:
     except Exception as error:
         return {"name": example.name, "failure": _first_cause(error)}
     return {"name": example.name, "snapshot": encode(snapshot)}
+
+
+def _packages() -> str:
+    """What the models of the catalogue are made with: ``timm 1.0.31, transformers 5.17.0``."""
+    return ", ".join(f"{name} {metadata.version(name)}" for name in ("timm", "transformers"))
 
 
 def _first_cause(error: BaseException) -> str:

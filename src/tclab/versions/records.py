@@ -27,18 +27,22 @@ _DIGEST = 16
 
 @dataclass(frozen=True)
 class Compile:
-    """One function or model for one target: its snapshot, or why there is none."""
+    """One function or model for one target: its snapshot, or why there is none.
+
+    `packages` says whose model it is, ``transformers 5.17.0``: another release writes it otherwise.
+    """
 
     corpus: str
     name: str
     target: str
     snapshot: Snapshot | None = None
     failure: str = ""
+    packages: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str, str]:
         """What it is compared with under another PyTorch."""
-        return self.corpus, self.name, self.target
+        return self.corpus, self.name, self.target, self.packages
 
 
 @dataclass(frozen=True)
@@ -112,8 +116,9 @@ def _json(value: Any) -> str:
 
 def _written(of: Compile, bodies: dict[str, str]) -> dict[str, Any]:
     """A compile without what is empty; its bodies go into `bodies`."""
-    data: dict[str, Any] = {"corpus": of.corpus, "name": of.name}
-    data["target"] = of.target
+    data: dict[str, Any] = {"corpus": of.corpus, "name": of.name, "target": of.target}
+    if of.packages:
+        data["packages"] = of.packages
     if of.snapshot is None:
         return {**data, "failure": of.failure}
     snapshot = of.snapshot
@@ -141,12 +146,14 @@ def _default(of: Field[Any]) -> Any:
 
 def _read(data: dict[str, Any], bodies: Mapping[str, str]) -> Compile:
     key = data["corpus"], data["name"], data["target"]
+    packages = data.get("packages", "")
     if "snapshot" not in data:
-        return Compile(*key, failure=data["failure"])
+        return Compile(*key, failure=data["failure"], packages=packages)
     own = dict(data["snapshot"])
     kernels = tuple(_kernel(each, bodies) for each in own.pop("kernels", ()))
     plain = {name: decode(value) for name, value in own.items()}
-    return Compile(*key, Snapshot(title=key[1], target=key[2], kernels=kernels, **plain))
+    snapshot = Snapshot(title=key[1], target=key[2], kernels=kernels, **plain)
+    return Compile(*key, snapshot, packages=packages)
 
 
 def _kernel(data: dict[str, Any], bodies: Mapping[str, str]) -> KernelIdentity:
@@ -160,4 +167,5 @@ def of_captures(folder: Path) -> Iterator[Compile]:
         data = json.loads(path.read_text(encoding="utf-8"))
         snapshot = decode(data["snapshot"]) if "snapshot" in data else None
         corpus, target = path.parts[-3:-1]
-        yield Compile(corpus, data["name"], target, snapshot, data.get("failure", ""))
+        beside = data.get("failure", ""), data.get("packages", "")
+        yield Compile(corpus, data["name"], target, snapshot, *beside)
