@@ -53,9 +53,10 @@ for fn, weight, shape in CALLS:
     x = torch.randn(*shape, IN, dtype=torch.bfloat16)
     c = tclab.capture(fn, target="h200")(x, *weight)
     made = re.findall(r"empty_strided_cuda\(\(([\d, ]+)\), ", c.wrapper[0].code)
-    largest = max(prod(int(n) for n in re.findall(r"\d+", one)) for one in made)
+    largest = max((prod(int(n) for n in re.findall(r"\d+", one)) for one in made), default=0)
+    name = fn.__name__.replace("_", " ")
     kernels[fn, shape] = c.kernels
-    rows.append((fn.__name__.replace("_", " "), str(tuple(x.shape)), len(c.kernels), 2 * largest / 2**20,
+    rows.append((name, str(tuple(x.shape)), len(c.kernels), 2 * largest / 2**20,
                  ", ".join(k.kernel_name for k in c.kernels)))  # fmt: skip
 tclab.show(tclab.Table(
     title="A layer of 4,096 by 2,048 on an H200", name="layers",
