@@ -1,8 +1,9 @@
 """A layer with int8 weights on a GPU: where the weight becomes bfloat16 again decides its speed.
 
 8,192 by 8,192, no bias, the weight as int8 with a scale a row. `kernels` are the generated ones and
-the library's calls of a call; x has two dimensions, or three. Times are of replays of a CUDA graph over several layers
-of their own, so that no weight is found in the cache. Errors are against float64.
+the library's calls of a call; x has two dimensions, or three. Times are of replays of a CUDA graph
+over several layers of their own, so that no weight is found in the cache. Errors are against
+float64.
 """
 # tclab: needs=cuda,triton alone=true timeout=500 memory=32768
 
