@@ -6,8 +6,10 @@ compared with those of one pass over the whole text in float64.
 """
 # tclab: timeout=120
 
+import inspect
+
 import torch
-from _model import Decoder
+from _model import Decoder, Growing, Static
 from torch._dynamo.utils import counters
 
 import tclab
@@ -43,6 +45,8 @@ for name, length, dynamic in (("growing, dynamic=False", None, False), ("growing
     logits, compiles, moved = decoded(forward, model.caches(length=length))
     off[name] = (logits - exact).abs().max().item()
     rows[name] = (*compiles, moved[0], moved[-1])
+both = "\n\n".join(map(inspect.getsource, (Growing, Static)))
+tclab.show(tclab.Listing("Two caches", code=both, language="python", name="kinds"))
 limit = torch._dynamo.config.recompile_limit
 tclab.show(tclab.Table(
     title="A prompt of 7, then 20 tokens", name="caches",

@@ -5,8 +5,10 @@ does with them. The second graph is AOTAutograd's.
 """
 # tclab: timeout=120
 
+import inspect
+
 import torch
-from _int8 import quantised
+from _int8 import Int8, quantised
 from torch import nn
 
 import tclab
@@ -30,6 +32,8 @@ eager = model(x)
 c = tclab.capture(model, backend="aot_eager")(x)
 off = ((eager - exact).norm() / exact.norm()).item()
 (after,) = c.forward
+source = inspect.getsource(Int8)
+tclab.show(tclab.Listing("The subclass", code=source, language="python", name="subclass"))
 tclab.show(c.graphs[0], name="dynamo")
 tclab.show(after, name="aot")
 
