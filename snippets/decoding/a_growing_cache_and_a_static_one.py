@@ -1,6 +1,6 @@
 """Twenty tokens with a cache that grows, and with one of fixed length.
 
-The backend is `aot_eager`, so only Dynamo's compiles are counted, after a prompt of seven tokens
+The backend is `eager`, so only Dynamo's compiles are counted, after a prompt of seven tokens
 and at the end. A cache is copied where its tensor is another one after each token. The logits are
 compared with those of one pass over the whole text in float64.
 """
@@ -41,7 +41,7 @@ for name, length, dynamic in (("growing, dynamic=False", None, False), ("growing
                               ("static", LENGTH, None)):  # fmt: skip
     torch._dynamo.reset()
     counters.clear()
-    forward = torch.compile(model, backend="aot_eager", dynamic=dynamic)
+    forward = torch.compile(model, backend="eager", dynamic=dynamic)
     logits, compiles, moved = decoded(forward, model.caches(length=length))
     off[name] = (logits - exact).abs().max().item()
     rows[name] = (*compiles, moved[0], moved[-1])

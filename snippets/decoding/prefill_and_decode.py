@@ -1,6 +1,6 @@
 """Prompts of three lengths, each with five tokens after it: the graphs this takes.
 
-The cache is static, and the backend is `aot_eager`: only Dynamo's compiles are counted, after each
+The cache is static, and the backend is `eager`: only Dynamo's compiles are counted, after each
 prompt with its tokens. The ways differ in what the call is given.
 """
 # tclab: timeout=120
@@ -57,7 +57,7 @@ for way in (as_it_comes, a_slice_first, padded, a_number):
     torch._dynamo.reset()
     counters.clear()
     fn = from_a_number if way is a_number else model
-    forward = torch.compile(fn, backend="aot_eager")
+    forward = torch.compile(fn, backend="eager")
     compiles[way] = []
     for prompt in PROMPTS:
         caches = model.caches(length=LENGTH)

@@ -56,11 +56,12 @@ for fn, weight, shape in CALLS:
     largest = max((prod(int(n) for n in re.findall(r"\d+", one)) for one in made), default=0)
     name = fn.__name__.replace("_", " ")
     kernels[fn, shape] = c.kernels
-    rows.append((name, str(tuple(x.shape)), len(c.kernels), 2 * largest / 2**20,
-                 ", ".join(k.kernel_name for k in c.kernels)))  # fmt: skip
+    rows.append((name, "×".join(map(str, x.shape)), len(c.kernels), 2 * largest / 2**20,
+                 ", ".join(k.kernel_name if k.category == "extern" else k.category
+                           for k in c.kernels)))  # fmt: skip
 tclab.show(tclab.Table(
     title="A layer of 4,096 by 2,048 on an H200", name="layers",
-    columns=("weight", "x", "kernels", "written out", "their names"),
+    columns=("weight", "x", "kernels", "written out", "in their order"),
     units=("", "", "", "MiB", ""), formats=("", "", "d", ".2f", ""), rows=rows,
 ))  # fmt: skip
 tclab.show(kernels[int4_as_a_sum, (1,)][0], name="kernel")
