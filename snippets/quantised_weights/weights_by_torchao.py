@@ -5,6 +5,7 @@ of 256 by 512 and a ReLU, in bfloat16, with sixteen rows of x.
 """
 # tclab: needs=torchao,triton timeout=240
 
+import re
 import warnings
 
 import torch
@@ -65,10 +66,14 @@ for packing in Int4PackingFormat:
     except Exception as error:
         refused[packing.value] = f"{type(error).__name__}: {error}"
 changed = what_changes()
+shown = []
+for name, (kind, held, here, there, error) in rows.items():
+    short = [re.sub(r"\w*_fused_+|extern_kernels\._?", "", names) for names in (here, there)]
+    shown.append((name, kind, held, *short, error))
 tclab.show(tclab.Table(
     title=f"torchao {torchao.__version__}", name="ways",
     columns=("configuration", "the weight", "bytes", "kernels here", "kernels of an H200", "error"),
-    formats=("", "", "d", "", "", ".1e"), rows=[(name, *row) for name, row in rows.items()],
+    formats=("", "", "d", "", "", ".1e"), rows=shown,
 ))  # fmt: skip
 tclab.show(tclab.Table(
     title="Int4WeightOnlyConfig on this machine", name="refused",

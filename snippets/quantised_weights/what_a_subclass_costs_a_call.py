@@ -69,5 +69,7 @@ tclab.show(tclab.Table(
 assert torch.equal(*results.values())
 # claim: each-call-takes-each-weight-apart
 assert flattened["a subclass"] >= LAYERS and flattened["two plain tensors"] == 0, flattened
+# claim: guards-look-inside
+assert guards["a subclass"] > guards["two plain tensors"], guards
 # claim: that-costs-time
 assert best["a subclass"] > best["two plain tensors"], best
