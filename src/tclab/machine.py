@@ -225,6 +225,7 @@ def missing_needs(snippet: Snippet) -> set[str]:
         "two_gpus": has_two_gpus,
         "triton": lambda: bool(triton_version()),
         "cxx": has_cxx,
+        "torchao": lambda: _installed("torchao"),
     }
     missing = {need for need in snippet.needs if not have[need]()}
     return missing | (_missing_packages(snippet) if "cuda" in snippet.needs else set())
