@@ -63,7 +63,7 @@ def workers_of_a_rank(of):
     return config.decide_compile_threads()
 
 
-found = {(ranks, workers): measured(ranks, workers) for ranks, workers in ((1, 1), (1, 8), (3, 1))}
+found = {(ranks, workers): measured(ranks, workers) for ranks, workers in ((1, 1), (1, 4), (2, 1))}
 tclab.show(
     tclab.Table(
         title="Pools of compile workers",
@@ -75,7 +75,7 @@ tclab.show(
     )
 )
 one, many, ranks = (busy[1] for busy, _, _ in found.values())
-each = {"another worker": (many - one) / 7, "another rank, of one worker": (ranks - one) / 2}
+each = {"another worker": (many - one) / 3, "another rank, of one worker": ranks - one}
 tclab.show(
     tclab.Table(
         title="What one more costs",
