@@ -1,8 +1,8 @@
 """The same functions on one core of a CPU: eager, TorchScript, torch.compile and four others.
 
 Float32, on the same memory. Each result is compared with float64 first. The process may use one
-core, since the systems count threads in different ways. They take turns, and the fastest of the
-stretches counts: what else a machine does only makes a call slower.
+core, since the systems count threads in different ways, and a time is that of the processor, over
+all threads. They take turns, and the least of the stretches counts.
 """
 # tclab: needs=packages,cxx alone=true timeout=300 memory=8192
 
@@ -40,12 +40,12 @@ SYSTEMS = {
 
 
 def stretch(call, number):
-    """Seconds of one call over a stretch of them, the last one waited for."""
-    start = time.perf_counter()
+    """Processor seconds of one call over a stretch of them, the last one waited for."""
+    start = time.process_time()
     for _ in range(number):
         result = call()
     waited(result)
-    return (time.perf_counter() - start) / number
+    return (time.process_time() - start) / number
 
 
 rows = []
@@ -58,8 +58,8 @@ for title, (fn, inputs) in CASES.items():
         for _ in range(3):
             result = waited(call())
         errors[system] = ((result - exact).norm() / exact.norm()).item()
-    numbers = {s: max(2, round(0.01 / stretch(call, 2))) for s, call in calls.items()}
-    rounds = [{s: stretch(call, numbers[s]) for s, call in calls.items()} for _ in range(15)]
+    numbers = {s: max(1, round(0.01 / stretch(call, 2))) for s, call in calls.items()}
+    rounds = [{s: stretch(call, numbers[s]) for s, call in calls.items()} for _ in range(25)]
     times = {s: 1e6 * min(turn[s] for turn in rounds) for s in calls}
     rows += [(title, s, us, times["eager"] / us, errors[s]) for s, us in times.items()]
 
