@@ -5,6 +5,7 @@ of calls is timed by the host's clock and ends with a wait, so that launching co
 """
 # tclab: needs=cuda,triton alone=true timeout=240
 
+import itertools
 import statistics
 import time
 
@@ -67,7 +68,7 @@ times = in_turns(calls)
 
 rows = []
 for name, spans in kernels.items():
-    overlaps = sum(later[1] < earlier[2] for earlier, later in zip(spans, spans[1:]))
+    overlaps = sum(later[1] < earlier[2] for earlier, later in itertools.pairwise(spans))
     streams = len({stream for stream, *_ in spans})
     rows.append((name, len(spans), streams, overlaps, times[name], times["eager"] / times[name]))
 tclab.show(tclab.Table(
