@@ -64,8 +64,8 @@ columns = ("first cache", "its size", "depth of a block", "weights of a block", 
 units = ("", "B", "", "B", "B")
 tclab.show(tclab.Table("A product that Inductor writes", "product", columns, rows, units=units))
 
-# claim: a-chain-is-not-tiled
 width = steps(code["chain"])[-1]
+# claim: a-chain-is-not-tiled
 assert len(steps(code["chain"])) == 1 and width > 1, steps(code["chain"])
 # claim: a-transpose-is-a-square-of-a-register
 assert steps(code["with_transposed"])[:2] == [width, width]

@@ -71,8 +71,8 @@ assert len(c.graphs) == 1 and not c.recompiles.recompiles
 assert "__compiled_fn" in after.code and "BINARY_OP" not in after.code
 # claim: one-joint-graph-cut-in-two
 assert len(c.joint) == len(c.forward) == len(c.backward) == 1
-# claim: the-mask-is-saved-in-bytes
 given = [node.dtype for node in backward.nodes if node.op == "placeholder" and node.shape]
+# claim: the-mask-is-saved-in-bytes
 assert sorted(given) == ["b8", "f32"], given
 # claim: two-loops-before-one-after
 assert loops.code.count("SchedulerNode(ComputedBuffer)") == 2
