@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from tclab import paths
-from tclab.engine.doors import protocol, tree
+from tclab.engine.doors import protocol, tars, tree
 from tclab.engine.doors.protocol import Answer, JobData
 
 _TREES = 3  # that are kept; of more, the one that was used longest ago goes
@@ -103,7 +103,7 @@ class Box:
 
     def _agent(self, job: JobData) -> _Agent:
         """The agent of a job's tree, Python and variables; started where there is none."""
-        asks = [job["tree"], job["on"], sorted(job["variables"].items())]
+        asks = [job["tree"], job["on"], job["cache"], sorted(job["variables"].items())]
         key = hashlib.sha256(protocol.dumped(asks)).hexdigest()
         agent = self._agents.get(key)
         if agent is None or not agent.lives:
@@ -120,8 +120,20 @@ class Box:
     def _command(self, job: JobData) -> list[str]:
         python, mode = self.pythons[job["on"]], "warm" if job["warm"] else "cold"
         module = "tclab.engine.doors.agent"
-        tree_ = str(self._tree(job["tree"]))
-        return [python, "-m", module, tree_, str(self.cache), str(self.width), mode]
+        root = self._tree(job["tree"])
+        cache = str(self._cache(root, job["cache"]))
+        return [python, "-m", module, str(root), cache, str(self.width), mode]
+
+    def _cache(self, root: Path, name: str) -> Path:
+        """The folder for compiled objects, by the name that it has at home: a run shows it."""
+        if not name or not tars.is_inside(name):
+            return self.cache
+        link = root / name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        self.cache.mkdir(parents=True, exist_ok=True)
+        if not link.is_symlink():
+            os.symlink(self.cache, link)
+        return link
 
     def _variables(self, job: JobData) -> dict[str, str]:
         root = self._tree(job["tree"])

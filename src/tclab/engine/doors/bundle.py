@@ -128,7 +128,8 @@ def write_jobs(
         raise TclabError(environment, "nothing of it is stale", "name snippets, or say --force")
     of = tree.of(plan.root, chosen)
     fields: dict[str, object] = {"tree": of.digest, "environment": environment, "torch": torch}
-    fields |= {"variables": protocol.sent_variables(), "warm": schedule.worth_warming(chosen)}
+    fields |= {"variables": protocol.sent_variables(), "cache": protocol.cache_name(plan)}
+    fields["warm"] = schedule.worth_warming(chosen)
     content = {"tree.tar.gz": of.packed}
     for number, snippet in enumerate(chosen, 1):
         content[f"jobs/{number:05d}.json"] = protocol.dumped(

@@ -240,6 +240,7 @@ class Far(Work):
             torch=turn.wish.torch,
             on=seat.fits[turn.wish.key],
             variables=self.variables,
+            cache=protocol.cache_name(self.plan),
             warm=self.warm,
         )
         slots = seat.slots if snippet.alone else 1

@@ -19,6 +19,7 @@ from typing import Literal, TypedDict, cast
 from tclab import claims, settings
 from tclab.engine import failures, variables
 from tclab.engine.doors import tars
+from tclab.engine.plan import Plan
 from tclab.errors import StoreError, TclabError
 from tclab.model import Failure, Run, Snippet, parsed
 from tclab.store import run_files
@@ -57,6 +58,7 @@ class JobData(TypedDict):
     torch: str  # the version wanted, or how it begins; '' for any
     on: int  # which of the worker's environments runs it
     variables: dict[str, str]
+    cache: str  # where the project has compiled objects, from its root on; '' for outside of it
     warm: bool
     snippet: SnippetData
 
@@ -105,6 +107,12 @@ def snippet(data: SnippetData, root: Path) -> Snippet:
 def dumped(data: object) -> bytes:
     """JSON on one line."""
     return json.dumps(data, separators=(",", ":"), sort_keys=True).encode()
+
+
+def cache_name(plan: Plan) -> str:
+    """Where a project keeps compiled objects, as a job says it: what a run shows names the place."""
+    cache, root = plan.store.cache.absolute(), plan.root.absolute()
+    return cache.relative_to(root).as_posix() if cache.is_relative_to(root) else ""
 
 
 # --------------------------------------------------------------------------- variables

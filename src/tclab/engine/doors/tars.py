@@ -66,16 +66,22 @@ def _checked(member: tarfile.TarInfo, seen: set[str]) -> str:
     name = member.name
     if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE):
         raise Unfit(f"{name!r} is no plain file")
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or str(path) != name or set(name) & set("\\\0:"):
+    if not is_inside(name):
         raise Unfit(f"{name!r} leads out of its folder")
     if not 0 <= member.size <= MOST_OF_ONE:
         raise Unfit(f"{name!r} has {member.size:,} bytes")
-    above = {str(parent) for parent in path.parents}
+    above = {str(parent) for parent in PurePosixPath(name).parents}
     if name in seen or above & seen:
         raise Unfit(f"{name!r} is in it twice")
     seen.add(name)
     return name
+
+
+def is_inside(name: str) -> bool:
+    """A name below a folder, and the plainest one of it."""
+    path = PurePosixPath(name)
+    plain = str(path) == name and not set(name) & set("\\\0:")
+    return plain and not path.is_absolute() and ".." not in path.parts
 
 
 def unpack(data: bytes, folder: Path) -> None:
