@@ -257,8 +257,8 @@ def by_run(bundle: Bundle) -> dict[str, dict[str, bytes]]:
     """The files of each run of a bundle, by snippet. BundleError for one that is in no run."""
     runs: dict[str, dict[str, bytes]] = {}
     for name, data in bundle.content.items():
-        top, *snippet, file = name.split("/")
-        if top != "runs" or len(snippet) != 2:
+        parts = name.split("/")
+        if parts[0] != "runs" or len(parts) != 4:
             raise BundleError(name, "is no file of a run", "bring the bundle over again")
-        runs.setdefault("/".join(snippet), {})[file] = data
+        runs.setdefault("/".join(parts[1:3]), {})[parts[3]] = data
     return runs

@@ -190,8 +190,8 @@ def _lacks(one: EnvironmentData, wish: Wish) -> str:
         return f"no {', '.join(sorted(missing))}"
     if wish.here is not None:
         ours = {n: v for n, v in wish.here.variables.items() if n in OF_THE_MACHINE}
-        differ = status.of_provenance(replace(wish.here, variables=ours), made)
-        return ", ".join(differ)
+        differ = ", ".join(status.of_provenance(replace(wish.here, variables=ours), made))
+        return f"it is not as this machine ({differ})" if differ else ""
     return ""
 
 

@@ -110,7 +110,7 @@ def dumped(data: object) -> bytes:
 
 
 def cache_name(plan: Plan) -> str:
-    """Where a project keeps compiled objects, as a job says it: what a run shows names the place."""
+    """Where a project keeps compiled objects, as a job says it: a run may show the place."""
     cache, root = plan.store.cache.absolute(), plan.root.absolute()
     return cache.relative_to(root).as_posix() if cache.is_relative_to(root) else ""
 
@@ -197,7 +197,10 @@ def unpacked(data: bytes, name: str, environment: str) -> Run:
             tars.unpack(data, at)
         except tars.Unfit as problem:
             raise StoreError(f"the run of {name}", f"is damaged: {problem}", _AGAIN) from None
-        run = run_files.read(at, name)
+        head = run_files.head(at, name)
+        if more := [p.name for p in at.rglob("*") if p.name not in {"run.json", *head.files}]:
+            raise StoreError(f"the run of {name}", f"{more[0]} is no file of this run", _AGAIN)
+        run = run_files.whole(head)
     if (run.snippet, run.environment) != (name, environment):
         cause = f"is that of {run.snippet} for {run.environment}"
         raise StoreError(f"the run of {name}", cause, _AGAIN)
