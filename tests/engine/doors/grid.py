@@ -59,7 +59,9 @@ class Grid:
         self.folder = folder
         self.workers: dict[str, subprocess.Popen[bytes]] = {}
         self._scheduler = subprocess.Popen(
-            [sys.executable, "-c", SCHEDULER, protocol], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", SCHEDULER, protocol],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         assert self._scheduler.stdout is not None
         self.address = self._scheduler.stdout.readline().decode().strip()
@@ -81,8 +83,9 @@ class Grid:
         return folder
 
     def left(self, name: str) -> list[str]:
-        """What a worker left behind."""
-        return sorted(path.name for path in self._tmp(name).iterdir())
+        """What a worker left behind; PyTorch's headers, precompiled for all, are meant to stay."""
+        names = {path.name for path in self._tmp(name).iterdir()}
+        return sorted(name for name in names if not name.startswith("torchinductor_"))
 
     def wait(self, seconds: float = 60.0) -> None:
         """Until all workers are there."""

@@ -173,9 +173,7 @@ def test_local_workers_run_what_the_pool_runs_and_one_that_is_timed_runs_alone(l
 
 
 @pytest.mark.snippet
-def test_of_workers_that_are_killed_and_hang_every_job_runs_elsewhere(
-    lab, tmp_path, monkeypatch
-):
+def test_of_workers_that_are_killed_and_hang_every_job_runs_elsewhere(lab, tmp_path, monkeypatch):
     monkeypatch.setattr(cluster.Dask, "silence", 3.0)
     doomed, pid = slow(lab, "t/doomed", tmp_path)
     frozen, other = slow(lab, "t/frozen", tmp_path)
@@ -220,7 +218,7 @@ def test_of_workers_that_are_killed_and_hang_every_job_runs_elsewhere(
 
 
 @pytest.mark.snippet
-def test_where_the_scheduler_is_killed_what_had_finished_is_kept(lab, tmp_path):
+def test_where_the_scheduler_is_killed_what_had_finished_is_kept(lab, tmp_path, monkeypatch):
     quick, (late, pid) = lab.write("t/quick", "print(1)"), slow(lab, "t/late", tmp_path)
     with grid.started(tmp_path) as there:
         there.worker("a")
@@ -234,15 +232,10 @@ def test_where_the_scheduler_is_killed_what_had_finished_is_kept(lab, tmp_path):
                     target=lambda: (until(pid.exists), there.kill_scheduler()), daemon=True
                 ).start()
 
-        errand = Errand((quick, late))
+        order = {"t/quick": 9.0, "t/late": 1.0}
+        monkeypatch.setattr(far, "seconds", lambda _, snippet: order[snippet.name])
         with pytest.raises(TclabError, match="the scheduler is gone") as why:
-            lab.plan().store.check_writable()
-            order = {"t/quick": 9.0, "t/late": 1.0}
-            _seconds, far.seconds = far.seconds, lambda plan, s: order[s.name]
-            try:
-                far.run_all([errand], lab.plan(), Door(there.address), on_event=strike)
-            finally:
-                far.seconds = _seconds
+            far.run([quick, late], lab.plan(), Door(there.address), on_event=strike)
         assert "the same command again" in why.value.next_step
         assert lab.store.load("t/quick").ok
         assert lab.store.load("t/late") is None
@@ -260,13 +253,8 @@ def test_a_client_that_is_interrupted_or_killed_leaves_no_process(lab, tmp_path,
         there.worker("a")
         there.wait()
         command = [sys.executable, "-m", "tclab", "run", "t/late", "--on", there.address]
-        client = subprocess.Popen(
-            command,
-            cwd=lab.root,
-            env={**os.environ, "PYTHONPATH": str(SRC)},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        env = {**os.environ, "PYTHONPATH": str(SRC)}
+        client = subprocess.Popen(command, cwd=lab.root, env=env, stderr=subprocess.PIPE, text=True)
         until(pid.exists)
         client.send_signal(number)
         _, err = client.communicate(timeout=30)
@@ -274,10 +262,8 @@ def test_a_client_that_is_interrupted_or_killed_leaves_no_process(lab, tmp_path,
         if number == signal.SIGINT:
             assert client.returncode == 130, err
             assert "interrupted\n  next: the same command" in err
-        done = subprocess.run(  # the worker is as good as new
-            command, cwd=lab.root, env={**os.environ, "PYTHONPATH": str(SRC)}, timeout=60, check=False
-        )
-        assert done.returncode == 0
+        again = subprocess.run(command, cwd=lab.root, env=env, timeout=60, check=False)
+        assert again.returncode == 0  # the worker is as good as new
 
 
 @pytest.mark.snippet
@@ -307,11 +293,14 @@ def test_a_worker_whose_disk_is_full_is_passed_over(lab, tmp_path):
 def test_tls_works_with_certificates_made_as_the_chapter_says(lab, tmp_path, monkeypatch):
     if not shutil.which("openssl"):
         pytest.skip("no openssl to make certificates")
-    for variable, value in grid.certificates(tmp_path).items():
-        monkeypatch.setenv(variable, value)
     import dask
 
-    with dask.config.set(dask.config.collect()), grid.started(tmp_path, "tls") as there:
+    found = grid.certificates(tmp_path)
+    for variable, value in found.items():
+        monkeypatch.setenv(variable, value)
+    names = (name.removeprefix("DASK_").lower().replace("__", ".") for name in found)
+    settings = {name.replace("ca_file", "ca-file"): v for name, v in zip(names, found.values())}
+    with dask.config.set(settings), grid.started(tmp_path, "tls") as there:
         assert there.address.startswith("tls://")
         there.worker("a")
         there.wait()

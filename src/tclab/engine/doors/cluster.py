@@ -147,6 +147,10 @@ class Dask:
             if future.status == "cancelled" and not _cancelling():
                 raise self._gone() from None
             raise
+        except Exception:
+            if future.status in ("cancelled", "lost"):  # by Dask, with its client's connection
+                raise self._gone() from None
+            raise
         finally:
             if future.status != "finished":
                 with contextlib.suppress(Exception):

@@ -19,6 +19,7 @@ from tclab.engine.doors import cluster, offers, served
 from tclab.engine.doors.box import Box
 from tclab.errors import TclabError
 
+_LOOK = 0.2  # seconds between two looks at whether Dask has ended the worker
 _GONE = 20.0  # seconds without a scheduler after which a worker ends
 
 #: Dask's own limits of memory are of its process, which holds little; ticks are late on a full CPU.
@@ -88,14 +89,12 @@ async def _until_told(worker: Any, box: Box) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
     await worker
-    ended = asyncio.ensure_future(worker.finished())
-    waited = asyncio.ensure_future(told.wait())
-    await asyncio.wait({ended, waited}, return_when=asyncio.FIRST_COMPLETED)
-    if not ended.done():
-        await loop.run_in_executor(None, box.close)  # so that no job keeps a thread
-        with contextlib.suppress(Exception):
-            await asyncio.wait_for(worker.close(timeout=5), 10)
-    waited.cancel()
+    while worker.status.name in ("running", "paused") and not told.is_set():
+        with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
+            await asyncio.wait_for(told.wait(), _LOOK)
+    await loop.run_in_executor(None, box.close)  # so that no job keeps one of Dask's threads
+    with contextlib.suppress(Exception):
+        await asyncio.wait_for(worker.close(timeout=5), 10)
 
 
 def _python(path: str) -> str:
