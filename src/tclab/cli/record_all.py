@@ -27,7 +27,8 @@ def record_all(lab: Project, door: far.Door | None, *, force: bool) -> int:
         if not stand.todo:
             terminal.note(f"{name}: fresh")
         elif stand.closed:
-            terminal.note(f"{name}: {number} stay stale: {stand.closed}")
+            stay = "stays" if len(stand.todo) == 1 else "stay"
+            terminal.note(f"{name}: {number} {stay} stale: {stand.closed}")
     return failed
 
 

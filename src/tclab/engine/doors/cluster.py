@@ -90,6 +90,7 @@ class Dask:
     """A cluster that a client of Dask's reaches."""
 
     silence = SILENCE
+    asked: Any = served  # whose functions the workers run; a simulation's have others
 
     def __init__(self, client: Any, place: str) -> None:
         self.client, self.place = client, place
@@ -115,16 +116,16 @@ class Dask:
 
     async def give(self, address: str, tree: Tree) -> None:
         """Ask whether a worker has the tree; send it where it has not."""
-        if not await self._call(address, served.has_tree, tree.digest, resources={}):
+        if not await self._call(address, self.asked.has_tree, tree.digest, resources={}):
             words = tree.digest, tree.packed
-            why = await self._call(address, served.take_tree, *words, resources={})
+            why = await self._call(address, self.asked.take_tree, *words, resources={})
             if why:
                 raise TclabError(address, f"cannot take the project's files: {why}")
 
     async def send(self, address: str, job: bytes, slots: int, cuda: bool) -> bytes:
         """A job's answer."""
         resources = {"slots": slots} | ({"cuda": 1} if cuda else {})
-        answer = await self._call(address, served.run_job, job, resources=resources)
+        answer = await self._call(address, self.asked.run_job, job, resources=resources)
         return bytes(answer)
 
     async def _call(self, address: str, function: Any, *words: object, resources: Any) -> Any:

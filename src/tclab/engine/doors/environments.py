@@ -7,7 +7,7 @@
 
 `door` is ``here`` (this machine, where it is one of those), ``dask`` (the cluster of --on, or of
 `on`) or ``bundle``. Without `snippets`: all that the environment has, and, where `gpu` is said, all
-that need one.
+that need one GPU.
 """
 
 from __future__ import annotations
@@ -44,19 +44,22 @@ class Environment:
     on: str = ""
     snippets: tuple[str, ...] = ()
 
-    def chosen(self, known: Iterable[Snippet]) -> list[Snippet] | None:
-        """The snippets that it lists, by name or topic; None: whatever it has. TclabError for one
-        that is not there.
-        """
-        if not self.snippets:
-            return None
+    def chosen(self, plan: Plan, known: Iterable[Snippet]) -> list[Snippet]:
+        """The snippets that it shows. TclabError for one that it lists and that is not there."""
         known = list(known)
+        if not self.snippets:
+            return [snippet for snippet in known if self._has(plan, snippet)]
         chosen = [s for s in known if s.name in self.snippets or s.topic in self.snippets]
         there = {s.name for s in chosen} | {s.topic for s in chosen}
         if lacking := [name for name in self.snippets if name not in there]:
             cause = f"lists {lacking[0]}, and there is no such snippet or topic"
             raise TclabError(f"{NAME}, {self.name}", cause, "tclab list shows them all")
         return chosen
+
+    def _has(self, plan: Plan, snippet: Snippet) -> bool:
+        needs = snippet.needs if self.gpu else frozenset[str]()
+        wants = "cuda" in needs and "two_gpus" not in needs
+        return wants or plan.recorded(snippet, self.name).state != "never"
 
 
 def read(root: Path) -> list[Environment]:
@@ -122,7 +125,7 @@ def stand(
     """What is stale of each, and through which door it can be made."""
     stands = []
     for one in every:
-        todo = stale(plan, one.name, one.chosen(known), force=force)
+        todo = stale(plan, one.name, one.chosen(plan, known), force=force)
         own = Door(one.on) if one.on else door
         stands.append(Stand(one, todo, own if one.door == "dask" else None, _closed(one, own)))
     return stands
