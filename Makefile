@@ -17,7 +17,7 @@ SHELL := /bin/bash
 # than a name; what is given as words of a command, where it would run or redirect a part of them.
 # Neither is expanded before that.
 NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS
-WORDS := PYTHON VERSIONS SNIPPETS PARTS PIP_TORCH_ARGS PYTEST_ARGS BENCH
+WORDS := PYTHON VERSIONS SNIPPETS PARTS PIP_TORCH_ARGS PYTEST_ARGS BENCH ON
 define NEWLINE
 
 
@@ -82,6 +82,10 @@ $(if $(findstring [,$(SITE_URL)),$(if $(findstring ],$(SITE_URL)),,$(error \
 ifneq ($(JOBS),)
 export TCLAB_JOBS := $(JOBS)
 endif
+# Where snippets run: a Dask cluster, as of `tclab run --on`. None: this machine.
+ifneq ($(ON),)
+export TCLAB_ON := $(ON)
+endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # What reads text that another version may print otherwise; its uncovered lines are listed.
@@ -102,6 +106,7 @@ help: ## this text
 	@echo
 	@echo "  TORCH=X.Y.Z   another PyTorch, 2.11 to 2.15 (now $(TORCH), Triton $(TRITON))"
 	@echo "  JOBS=N        snippets at a time (default: one a core)"
+	@echo "  ON=ADDRESS    run snippets on a Dask cluster: local:4, tcp://127.0.0.1:8786, tls://…"
 	@echo "  PYTHON=...    the interpreter the venv is made from"
 
 # A hook of mkdocs.yml runs what is stale before the first page is rendered.
@@ -166,7 +171,7 @@ minima: $(INSTALLED) ## the tests of the commands with the lowest versions of wh
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 	  > "$$(.venv-minima/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/beside.pth"
 	$(BIN)/python -m pip --python .venv-minima/bin/python install --quiet --ignore-installed \
-	  --constraint .ci/minima.txt --editable '.[labs]'
+	  --constraint .ci/minima.txt --editable '.[labs,dask]'
 	.venv-minima/bin/python -m pytest -q $(MINIMA)
 
 # In a venv of its own: what uploads need is no part of a site or a test.
@@ -256,5 +261,5 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt $(PIP_TORCH_ARGS) torch==$(TORCH); \
 	if [ "$$(uname -s)" = Linux ]; then \
 	  $(BIN)/python -m pip install --quiet triton==$(TRITON); fi; \
-	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --group dev --editable '.[labs]'; \
+	$(BIN)/python -m pip install --quiet --constraint .ci/constraints.txt --group dev --editable '.[labs,dask]'; \
 	touch $(INSTALLED)

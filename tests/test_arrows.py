@@ -34,6 +34,9 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.engine.worker.warm": {"torch"},
     "tclab.engine.worker.vector_isas": {"torch"},
     "tclab.engine.worker.limits": {"psutil"},  # where there is no /proc
+    "tclab.engine.doors.cluster": {"dask", "distributed"},
+    "tclab.engine.doors.serve": {"dask", "distributed"},
+    "tclab.engine.doors.served": {"distributed"},
     "tclab.bench.measured": {"torch"},
     "tclab.bench.entry": {"torch"},  # in the worker
     "tclab.catalog": {"torch", "triton", "timm", "transformers"},
@@ -113,6 +116,8 @@ KNOWS: dict[str, set[str]] = {
         "tclab.capturing.torch_private",
     },
     "tclab.engine": {"tclab.store", "tclab.engine.worker", "tclab.machine", "tclab.paths"},
+    "tclab.engine.doors": {"tclab.engine", "tclab.settings"},
+    "tclab.engine.bare": {"tclab.engine.doors"},
     "tclab.catalog": set(),
     "tclab.verify": {
         *("tclab.capturing", "tclab.catalog", "tclab.clone"),
@@ -134,13 +139,16 @@ KNOWS: dict[str, set[str]] = {
     "tclab.versions": {"tclab.upgrade", "tclab.engine", "tclab.catalog"},
     "tclab.labs": {"tclab.engine", "tclab.explain"},
     "tclab.terminal": {"tclab.engine"},
-    "tclab.page": {"tclab.labs", "tclab.terminal", "tclab.render", "tclab.versions"},
+    "tclab.page": {
+        *("tclab.labs", "tclab.terminal", "tclab.render", "tclab.versions"),
+        "tclab.engine.doors",
+    },
     "tclab.cli": {
         *("tclab.explain", "tclab.terminal", "tclab.verify", "tclab.page"),
         *("tclab.bench", "tclab.streams", "tclab.upgrade", "tclab.baseline"),
     },
     "tclab": {"tclab.capturing", "tclab.display", "tclab.imports"},
-    "tclab.__main__": {"tclab.cli", "tclab.bench", "tclab.streams"},
+    "tclab.__main__": {"tclab.cli", "tclab.bench", "tclab.streams", "tclab.engine.bare"},
     "torch_compile_lab_pytest": {"tclab.baseline"},  # what pytest imports at its start
     "torch_compile_lab": {"tclab.__main__"},  # the command's start, which no other package has
 }

@@ -93,6 +93,13 @@ def test_a_package_that_a_snippet_for_a_gpu_imports_is_a_need(lab, monkeypatch):
     )
 
 
+def test_a_snippet_that_needs_packages_lacks_those_it_imports_by_name(lab):
+    without = lab.write("t/x", IMPORTS.replace("_beside", "json"), "needs=packages")
+    assert machine.missing_needs(without) == {"no_such_package", "inner_package"}
+    there = lab.write("t/y", "import torch.nn, json", "needs=packages")
+    assert machine.missing_needs(there) == set()
+
+
 @pytest.mark.parametrize(
     ("version", "known"),
     [

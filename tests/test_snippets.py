@@ -44,7 +44,7 @@ def test_the_header_is_optional(lab):
         ("x = 1", ":1", "no docstring"),
         ('"""  """', ":1", "no docstring"),
         ('"""T."""\nx = (', ":2", "not valid Python"),
-        ('"""T."""\n# tclab: needs=tpu', ":2", "tpu is none of cuda, cxx, torchao, triton"),
+        ('"""T."""\n# tclab: needs=tpu', ":2", "tpu is none of cuda, cxx, packages, triton"),
         ('"""T."""\n# tclab: colour=red', ":2", "unknown setting 'colour=red'"),
         ('"""T."""\n# tclab: timeout', ":2", "unknown setting 'timeout'"),
         ('"""T."""\n# tclab: timeout=soon', ":2", "could not convert"),

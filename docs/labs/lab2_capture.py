@@ -99,6 +99,38 @@ def in_two_pieces(x):
 print(count_ops(in_two_pieces, x))
 
 # %% [markdown]
+# ## PyTorch's own count
+#
+# `torch._dynamo.explain(fn)(x)` counts, too. *Predict first:* `in_two_pieces` has a sine, written as
+# a method, and a cosine, written as a function. How many operations does `explain` find, and what
+# does it do to code that is compiled already?
+
+# %% tags=["try"]
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list as entries
+
+torch._dynamo.reset()
+torch.compile(in_two_pieces, backend="eager")(x)
+compiled_before = len(entries(in_two_pieces.__code__))
+told = torch._dynamo.explain(in_two_pieces)(x)
+compiled_after = len(entries(in_two_pieces.__code__))
+nothing = torch._dynamo.explain(lambda x: x)(x)
+print("operations:", told.op_count, "of", count_ops(in_two_pieces, x))
+print("entries:", compiled_before, "before,", compiled_after, "after")
+print("breaks of a function without a graph:", nothing.graph_break_count)
+# claim: explain-misses-a-method
+assert told.op_count == 1 and told.graph_count == 2
+# claim: explain-empties-the-cache
+assert (compiled_before, compiled_after) == (1, 0)
+# claim: its-breaks-are-graphs-less-one
+assert told.graph_break_count == told.graph_count - 1 and nothing.graph_break_count == -1
+
+# %% [markdown]
+# [It counts functions and misses the method](claim:labs/lab2_capture#explain-misses-a-method). [What
+# was compiled is gone](claim:labs/lab2_capture#explain-empties-the-cache), since it resets all
+# caches first, so keep it out of a program that serves. [Its number of breaks is that of graphs
+# less one](claim:labs/lab2_capture#its-breaks-are-graphs-less-one), which is wrong where a function
+# has no graph. Its list of reasons is worth reading; for the numbers, count nodes.
+#
 # ## Lines and nodes
 #
 # A node knows the line it came from, and the rest of the compiler carries that along.

@@ -3,7 +3,7 @@
 `quantize_` replaces the weight of each `nn.Linear` with a tensor subclass. The model is one layer
 of 256 by 512 and a ReLU, in bfloat16, with sixteen rows of x.
 """
-# tclab: needs=torchao,triton timeout=240
+# tclab: needs=packages,triton timeout=240
 
 import re
 import warnings

@@ -217,18 +217,19 @@ def to_install(need: str) -> str:
 
 
 def missing_needs(snippet: Snippet) -> set[str]:
-    """Which of the snippet's needs this machine lacks. One for a GPU is recorded where there is
-    one: it needs the packages that it imports, too. Elsewhere one that is missing is an error.
+    """Which of the snippet's needs this machine lacks. One for a GPU, or one that says it needs
+    packages, is recorded where they are: what it imports is a need, too, by the package's name.
+    Elsewhere one that is missing is an error.
     """
     have = {
         "cuda": has_cuda,
         "two_gpus": has_two_gpus,
         "triton": lambda: bool(triton_version()),
         "cxx": has_cxx,
-        "torchao": lambda: _installed("torchao"),
     }
-    missing = {need for need in snippet.needs if not have[need]()}
-    return missing | (_missing_packages(snippet) if "cuda" in snippet.needs else set())
+    missing = {need for need in snippet.needs if need in have and not have[need]()}
+    named = snippet.needs & {"cuda", "packages"}
+    return missing | (_missing_packages(snippet) if named else set())
 
 
 def _missing_packages(snippet: Snippet) -> set[str]:

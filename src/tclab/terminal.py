@@ -132,20 +132,22 @@ class _Live:
 
     def __init__(self, bar: Progress, task: TaskID, verb: str) -> None:
         self.bar, self.task, self.verb = bar, task, verb
-        self.now: list[str] = []
+        self.now: dict[str, str] = {}  # by snippet; '' is the engine itself
 
     def __call__(self, event: events.Event) -> None:
         """Print what has ended, describe what goes on."""
         _say(self.bar.console, event)
         if isinstance(event, events.Planned):
             self.bar.update(self.task, total=event.total)
-        elif isinstance(event, (events.Started, events.Warming)):
-            self.now.append(event.snippet or "warming up")
-        elif event.snippet in self.now or isinstance(event, events.Warm):
-            self.now.remove(event.snippet or "warming up")
-        if isinstance(event, (events.Finished, events.Reused, events.Skipped)):
+        elif isinstance(event, events.Started):
+            self.now[event.snippet] = f"{event.snippet}{_on(event.worker)}"
+        elif isinstance(event, events.Warming):
+            self.now[""] = "warming up"
+        else:
+            self.now.pop(event.snippet, None)
+        if isinstance(event, (events.Finished, events.Reused, events.Skipped, events.Refused)):
             self.bar.advance(self.task)
-        doing = ", ".join(self.now[:3]) or self.verb
+        doing = ", ".join(list(self.now.values())[:3]) or self.verb
         self.bar.update(self.task, description=escape(doing))
 
 
@@ -155,12 +157,20 @@ def _say(out: Console, event: events.Event) -> None:
         out.print(text, soft_wrap=True)
 
 
+def _on(worker: str) -> str:
+    return f" on {escape(worker)}" if worker else ""
+
+
 def _line(event: events.Event) -> str:
     name = event.snippet
     if isinstance(event, events.Finished) and event.run:
-        return f"{name} {result(event.run)} {event.run.seconds:.1f} s"
+        return f"{name} {result(event.run)} {event.run.seconds:.1f} s{_on(event.worker)}"
     if isinstance(event, events.Skipped):
         return f"{name} {styled('needs ' + ', '.join(sorted(event.missing)))}"
+    if isinstance(event, events.Refused):
+        return f"{name} {styled('needs')} what no worker has: {escape(event.why)}"
+    if isinstance(event, events.Elsewhere):
+        return f"{name} runs again elsewhere: {escape(event.worker)}: {escape(event.why)}"
     if isinstance(event, events.Again) and event.run and event.run.failure:
         return f"{name} is measured again: {escape(event.run.failure.message)}"
     if isinstance(event, events.Waiting):

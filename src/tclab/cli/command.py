@@ -19,6 +19,7 @@ from tclab.cli.bench import bench
 from tclab.cli.check import check
 from tclab.cli.claims import claims
 from tclab.cli.diff import diff
+from tclab.cli.doors import worker
 from tclab.cli.explaining import child, explain
 from tclab.cli.lab import lab
 from tclab.cli.list import list_
@@ -63,6 +64,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       tclab show print_breaks               a run, as text
       tclab claims                          sentences of the pages and what proves them
       tclab record h200-torch2.13           keep what only this machine can run
+      tclab run --on local:4                on workers of Dask's; tclab worker starts one
       tclab explain my_model.py:forward     open a function of your own
       tclab diff h200.json a100.json        two of its reports, side by side
       tclab upgrade my_model.py:f --to 2.15.0   what another PyTorch makes of it
@@ -94,6 +96,7 @@ COMMANDS = (
     record_choices,
     lab,
     bench,
+    worker,
 )
 for command in COMMANDS:
     tclab.add_command(command)

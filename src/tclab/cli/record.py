@@ -1,21 +1,44 @@
-"""``tclab record``: keep this machine's runs for others."""
+"""``tclab record``: keep this machine's runs for others, or have them made elsewhere."""
 
 from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
 
 import click
 
 from tclab import terminal
-from tclab.cli.project import EXIT_STATUS, printing_results, project
+from tclab.cli.doors import FILE, on_option, tell_refused
+from tclab.cli.project import EXIT_STATUS, Project, print_results, printing_results, project
+from tclab.cli.record_all import record_all
+from tclab.engine.doors import bundle as bundles
+from tclab.engine.doors import far, taking
 from tclab.engine.record import record as record_runs
+from tclab.engine.record import stale
+from tclab.store import recordings
 
 
 @click.command(epilog=EXIT_STATUS, short_help="Keep this machine's runs for others.")
-@click.argument("environment_name", metavar="ENVIRONMENT")
-@click.argument("words", metavar="[SNIPPET]...", nargs=-1)
+@click.argument("words", metavar="[ENVIRONMENT] [SNIPPET]...", nargs=-1)
 @click.option("-f", "--force", is_flag=True, help="Record anew what is fresh, too.")
+@click.option("--all", "everything", is_flag=True, help="What environments.toml lists.")
+@click.option("--bundle", type=FILE, metavar="JOBS", help="Write jobs for a machine elsewhere.")
+@click.option("--import", "runs", type=FILE, metavar="RUNS", help="Take a bundle's runs in.")
+@click.option("--torch", default="", metavar="X.Y", help="Of elsewhere: the PyTorch wanted.")
+@click.option("--gpu", default="", metavar="NAME", help="Of --on: a part of the GPU's name.")
+@on_option
 @click.pass_context
 def record(
-    context: click.Context, environment_name: str, words: tuple[str, ...], force: bool
+    context: click.Context,
+    words: tuple[str, ...],
+    force: bool,
+    everything: bool,
+    bundle: Path | None,
+    runs: Path | None,
+    torch: str,
+    gpu: str,
+    on: str | None,
+    insecure: bool,
 ) -> None:
     """Run snippets on this machine and keep the results in records/ENVIRONMENT/.
 
@@ -33,11 +56,50 @@ def record(
       tclab record h200-torch2.13
       tclab record h200-torch2.13 triton/softmax --force
       PYTHONPATH=src python -m tclab record a100-torch2.11
+      tclab record cpu-torch2.15 --torch 2.15 --on tcp://127.0.0.1:8786
+      tclab record h200-torch2.13 --bundle jobs.tar    then, there and back here:
+      tclab run --bundle jobs.tar -o runs.tar
+      tclab record --import runs.tar
+      tclab record --all                               see environments.toml
     """
     lab = project(context)
-    chosen = lab.select(words) if words else None
+    door = far.Door.given(on, insecure=insecure)
+    if runs is not None:
+        context.exit(_take(lab, runs, words))
+    if everything:
+        context.exit(record_all(lab, door, force=force))
+    if not words:
+        raise click.UsageError("name the environment, such as h200-torch2.13")
+    environment, chosen = words[0], lab.select(words[1:]) if words[1:] else None
+    if bundle is not None:
+        todo = stale(lab.plan, environment, chosen, force=force)
+        number = bundles.write_jobs(bundle, lab.plan, todo, environment, torch)
+        terminal.note(f"{bundle}: {terminal.plural(number, 'job')}; take it there, then:\n"
+                      f"  tclab run --bundle {bundle.name} -o runs.tar")  # fmt: skip
+        return
     total = len(chosen or lab.snippets)
-    with terminal.progress(total, "recording") as on_event, printing_results() as runs:
-        runs.update(record_runs(lab.plan, environment_name, chosen, force=force, on_event=on_event))
-    if any(not r.ok for r in runs.values()):
+    refused: dict[str, str] = {}
+    with terminal.progress(total, "recording") as on_event, printing_results() as made:
+        if door is None:
+            made.update(record_runs(lab.plan, environment, chosen, force=force, on_event=on_event))
+        else:
+            errand = far.Errand(
+                stale(lab.plan, environment, chosen, force=force),
+                environment,
+                force=True,
+                keep=partial(recordings.write, lab.root, environment),
+                torch=torch,
+                gpu=gpu,
+            )
+            (outcome,) = far.run_all([errand], lab.plan, door, on_event=on_event)
+            made.update(outcome.runs)
+            refused = outcome.refused
+    if tell_refused(refused, words[1:]) or any(not run.ok for run in made.values()):
         context.exit(1)
+
+
+def _take(lab: Project, path: Path, words: tuple[str, ...]) -> int:
+    names = [snippet.name for snippet in lab.select(words)] if words else []
+    taken, refused = taking.take(path, lab.plan, lab.snippets, names)
+    print_results(taken)
+    return tell_refused(refused, ["all"]) or int(any(not run.ok for run in taken.values()))

@@ -1,4 +1,6 @@
-"""The command where neither click nor rich is installed: `record`, and what the others need."""
+"""The command where neither click nor rich is installed: `record`, `run --bundle`, and what the
+others need.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ from pathlib import Path
 
 from tclab import snippets
 from tclab.engine import events, failures
+from tclab.engine.doors import bundle
 from tclab.engine.plan import Plan
 from tclab.engine.record import record
 from tclab.errors import TclabError
@@ -19,7 +22,7 @@ _MORE = "Every other command needs click and rich: pip install 'torch-compile-la
 
 def main(argv: list[str]) -> int:
     """``python -m tclab record …`` where only PyTorch is installed; the exit status."""
-    if argv and argv[0] not in ("record", "-h", "--help"):
+    if argv and argv[0] not in ("record", "run", "-h", "--help"):
         print(_lacks(argv[0]), file=sys.stderr)
         return 1
     parser = argparse.ArgumentParser(
@@ -34,9 +37,18 @@ def main(argv: list[str]) -> int:
     command.add_argument("names", nargs="*", metavar="SNIPPET", help="TOPIC or TOPIC/NAME")
     command.add_argument("-f", "--force", action="store_true", help="what is fresh, too")
     command.add_argument("-j", "--jobs", type=int, help="how many at a time")
+    there = commands.add_parser("run", help="run the jobs of a bundle")
+    there.add_argument("--bundle", type=Path, required=True, metavar="JOBS")
+    there.add_argument("-o", "--out", type=Path, required=True, metavar="RUNS")
+    there.add_argument("-j", "--jobs", type=int, help="how many at a time")
     arguments = parser.parse_args(argv)
     try:
+        if arguments.command == "run":
+            return _run_bundle(arguments)
         return _record_plainly(arguments)
+    except KeyboardInterrupt:
+        print("interrupted\n  next: the same command goes on where it stopped", file=sys.stderr)
+        return 130
     except TclabError as error:
         print(error, file=sys.stderr)
         return 1
@@ -66,6 +78,15 @@ def _record_plainly(arguments: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def _run_bundle(arguments: argparse.Namespace) -> int:
+    ran = bundle.run(arguments.bundle, arguments.out, on_event=_tell, width=arguments.jobs)
+    for run in ran.runs.values():
+        if not run.ok:
+            print(f"\n{failures.error(run)}", file=sys.stderr)
+    print(f"{arguments.out}: {len(ran.runs)} runs, {len(ran.refused)} refused")
+    return 1 if ran.refused or any(not run.ok for run in ran.runs.values()) else 0
+
+
 def _select(names: list[str], root: Path) -> list[Snippet]:
     known = snippets.find(root)
     return [
@@ -83,5 +104,7 @@ def _tell(event: events.Event) -> None:
         print(f"{event.snippet}: {result}, {run.seconds:.1f} s", flush=True)
     elif isinstance(event, events.Skipped):
         print(f"{event.snippet}: skipped, needs {', '.join(sorted(event.missing))}", flush=True)
+    elif isinstance(event, events.Refused):
+        print(f"{event.snippet}: refused: {event.why}", flush=True)
     elif isinstance(event, events.Warm) and event.note:
         print(event.note, flush=True)

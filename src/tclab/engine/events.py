@@ -55,14 +55,17 @@ class Reused(Event):
 
 @dataclass(frozen=True)
 class Started(Event):
-    """The snippet's process runs."""
+    """The snippet's process runs, on `worker` where that is not this machine."""
+
+    worker: str = ""
 
 
 @dataclass(frozen=True)
 class Finished(Event):
-    """The snippet's run is there; `run.ok` says how it went."""
+    """The snippet's run is there, made by `worker`; `run.ok` says how it went."""
 
     run: Run | None = None
+    worker: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,22 @@ class Again(Event):
     """An assert of a snippet that takes times did not hold in `run`: it is measured once more."""
 
     run: Run | None = None
+
+
+@dataclass(frozen=True)
+class Refused(Event):
+    """Not run: no worker fits, and why; or, with `worker`, that one does not."""
+
+    why: str = ""
+    worker: str = ""
+
+
+@dataclass(frozen=True)
+class Elsewhere(Event):
+    """`worker` was lost under it, or could not do it: it runs again on another."""
+
+    worker: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)

@@ -97,12 +97,15 @@ class Pool:
         except OSError:
             raise Lost(self._log()) from None
 
-    def messages(self, seconds: float) -> list[Message]:
-        """What happened within `seconds`, as soon as something did. `Lost` where it died."""
+    def messages(self, seconds: float, wake: int | None = None) -> list[Message]:
+        """What happened within `seconds`, as soon as something did, or as there is something to
+        read from the descriptor `wake`. `Lost` where it died.
+        """
         assert self._process is not None, "start the pool first"
         assert self._process.stdout is not None
         out = self._process.stdout.fileno()
-        if not select.select([out], [], [], seconds)[0]:
+        waited = [out] if wake is None else [out, wake]
+        if out not in select.select(waited, [], [], seconds)[0]:
             return []
         chunk = os.read(out, 65536)
         if not chunk:

@@ -32,11 +32,8 @@ def record(
     `force`: what is fresh, too. A run cut short goes on where it stopped. The result
     has what was run; a failed run is in it and is not recorded.
     """
-    _check_name(environment)
-    if chosen is None:
-        chosen = [s for s in snippets.find(plan.root) if _belongs(plan, environment, s)]
     return schedule.run(
-        [s for s in chosen if force or not plan.recorded(s, environment).fresh],
+        stale(plan, environment, chosen, force=force),
         plan,
         jobs=jobs,
         on_event=on_event,
@@ -46,11 +43,26 @@ def record(
     )
 
 
+def stale(
+    plan: Plan,
+    environment: str,
+    chosen: Sequence[Snippet] | None = None,
+    *,
+    force: bool = False,
+) -> list[Snippet]:
+    """Those that `record` runs, whichever door they run behind."""
+    check_name(environment)
+    if chosen is None:
+        chosen = [s for s in snippets.find(plan.root) if _belongs(plan, environment, s)]
+    return [s for s in chosen if force or not plan.recorded(s, environment).fresh]
+
+
 def _belongs(plan: Plan, environment: str, snippet: Snippet) -> bool:
     return "cuda" in snippet.needs or plan.recorded(snippet, environment).state != "never"
 
 
-def _check_name(environment: str) -> None:
+def check_name(environment: str) -> None:
+    """RecordingError for what is no name of an environment."""
     if not _NAME.fullmatch(environment) or environment == "here":
         raise RecordingError(
             environment,

@@ -88,7 +88,7 @@ def parsed(source: str) -> ast.Module:
     return ast.parse(source)
 
 
-NEEDS = frozenset({"cuda", "two_gpus", "triton", "cxx", "torchao"})
+NEEDS = frozenset({"cuda", "two_gpus", "triton", "cxx", "packages"})
 
 
 @kind("provenance")

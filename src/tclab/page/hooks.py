@@ -53,13 +53,16 @@ _ASSETS = "assets/tclab"
 #: What takes the width of the window.
 _BROAD = ("tclab-chain", "tclab-entries")
 
-#: A page with a chain is as wide as the window. A style of its own, not ``:has(.tclab-chain)``: a
-#: browser would look for it again at every change within the viewer, and style the page anew.
+#: A page with a chain is as wide as the window, and on a phone "Back to top" stands below, where no
+#: stages are chosen. A style of its own, not ``:has(.tclab-chain)``: a browser would look for it
+#: again at every change within the viewer, and style the page anew.
 _WIDE = (
     "<style>@media screen and (min-width: 45em) {"
     ".md-main__inner { max-width: min(100%, 110rem) }"
     ".md-content__inner > :is(.tclab-listing, .md-typeset__scrollwrap, .tclab-prose, h2, h3)"
     " { max-width: 40rem }"
+    "}@media screen and (max-width: 44.99em) {"
+    ".md-top { inset: auto .4rem .4rem auto; top: auto !important; margin: 0 }"  # a script writes it
     "}</style>"
 )
 

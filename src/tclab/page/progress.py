@@ -6,6 +6,7 @@ import logging
 
 from tclab import terminal
 from tclab.engine import events, schedule
+from tclab.engine.doors import far
 from tclab.engine.pool import Pool
 from tclab.model import Run, Snippet
 from tclab.page.book import Book
@@ -23,6 +24,11 @@ def run(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 
 
 def _run(book: Book, stale: list[Snippet], on_event: events.OnEvent) -> dict[str, Run]:
+    if door := far.Door.given(None):
+        outcome = far.run(stale, book.plan, door, on_event=on_event)
+        for name, why in outcome.refused.items():
+            log.warning("tclab: %s ran nowhere on %s: %s", name, door.on, why)
+        return outcome.runs
     pool = _serving.pool(book) if _serving else None
     return schedule.run(stale, book.plan, on_event=on_event, pool=pool)
 

@@ -51,7 +51,7 @@ def differences(run: Run, snippet: Snippet, here: Provenance, package: Digests) 
     return (
         *of_source(run, snippet, package),
         *([] if run.rests_on else ["it was kept without the files that it rests on"]),
-        *_of_provenance(run.provenance, here),
+        *of_provenance(run.provenance, here),
     )
 
 
@@ -78,7 +78,7 @@ def _of_files(names: Sequence[str]) -> Iterator[str]:
 _NAMES = {"triton": "Triton", "python": "Python", "cuda": "CUDA", "gpu": "GPU", "cpu": "CPU"}
 
 
-def _of_provenance(then: Provenance, now: Provenance) -> Iterator[str]:
+def of_provenance(then: Provenance, now: Provenance) -> Iterator[str]:
     for field in keys.PROVENANCE:
         before, after = getattr(then, field), getattr(now, field)
         if before == after or (field == "torch_git" and then.torch != now.torch):

@@ -1,0 +1,231 @@
+"""What a job costs by each door, and how far a cluster's scheduler carries.
+
+``PYTHONPATH=src python -m benchmarks.doors [overhead] [simulation] [--out FILE]``, on loopback:
+
+- *overhead*: snippets that print a line, one at a time, by the pool of this machine, by Dask with
+  one worker, and as a bundle; seconds a job, and bytes that travel once and with each job;
+- *simulation*: Dask's own scheduler, this project's planner, and workers that sleep as long as the
+  runs in the store took, in a process of their own: seconds to the end against the bound, which is
+  the longest job, or all of them over the workers. Many workers on few cores: so times are divided
+  by a number that makes the bound `BOUND` seconds, and a row has the jobs a second that came of it.
+
+``--out records/doors.json`` keeps the rows, for the chapter.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import dataclasses
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from benchmarks import sleeping
+from tclab import machine, snippets
+from tclab.engine import events, schedule
+from tclab.engine.doors import bundle, cluster, far, protocol, tars, tree
+from tclab.engine.doors.planner import Far
+from tclab.engine.plan import Plan
+from tclab.model import Run, Snippet
+from tclab.project import project_root
+from tclab.store import checksums, run_files
+from tclab.store.live import Store
+
+ROOT = project_root()
+
+JOBS, FEW = (285, 10_000), 40
+WORKERS = (1, 8, 64, 256)
+BOUND = {285: 10.0, 10_000: 30.0}
+
+Row = dict[str, Any]
+
+
+def main() -> int:
+    """Measure; print a row a line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.doors")
+    parser.add_argument("parts", nargs="*", default=["overhead", "simulation"])
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args()
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory(prefix="tclab-doors-") as folder:
+        for part in options.parts:
+            for row in {"overhead": overhead, "simulation": simulation}[part](Path(folder)):
+                print(json.dumps(row), flush=True)
+                rows.append(row)
+    if options.out:
+        made = dataclasses.asdict(machine.here({}))
+        options.out.write_text(json.dumps({"machine": made, "rows": rows}, indent=1) + "\n")
+        checksums.write(options.out)
+    return 0
+
+
+# --------------------------------------------------------------------------- overhead
+
+
+class Times:
+    """When each of the runs was there."""
+
+    def __init__(self) -> None:
+        self.finished: list[float] = []
+
+    def __call__(self, event: events.Event) -> None:
+        """Hear of one."""
+        if isinstance(event, events.Finished):
+            self.finished.append(time.perf_counter())
+
+    def each(self) -> float:
+        """Seconds from one to the next, the middle one of all; the first few warm up."""
+        rest = self.finished[3:]
+        return statistics.median(after - before for before, after in zip(rest, rest[1:]))
+
+
+def overhead(folder: Path) -> list[Row]:
+    """A row a door, and one for what travels."""
+    root = folder / "project"
+    (root / "snippets/t").mkdir(parents=True)
+    (root / "mkdocs.yml").touch()
+    for number in range(FEW):
+        path = root / f"snippets/t/n{number:02d}.py"
+        path.write_text(f'"""Say a number."""\nprint({number})\n')
+    chosen, plan = snippets.find(root), Plan(root, Store(root / ".tclab"))
+    pool, dask, carried = Times(), Times(), Times()
+    schedule.run(chosen, plan, jobs=1, force=True, on_event=pool, warm=True)
+    far.run(chosen, plan, far.Door("local:1"), force=True, on_event=dask)
+    bundle.write_jobs(folder / "jobs.tar", plan, chosen, "box")
+    bundle.run(folder / "jobs.tar", folder / "runs.tar", on_event=carried, width=1)
+    rows: list[Row] = [
+        {"part": "overhead", "door": door, "seconds": times.each()}
+        for door, times in (("pool", pool), ("dask", dask), ("bundle", carried))
+    ]
+    return [*rows, _travels()]
+
+
+def _travels() -> Row:
+    """Bytes of this project: its tree, and the middle job and run of those in the store."""
+    chosen, store = snippets.find(ROOT), Store.of(ROOT)
+    of = tree.of(ROOT, chosen)
+    fields = {"tree": of.digest, "environment": "here", "torch": "", "variables": {}, "cache": ""}
+    jobs = [len(protocol.dumped(protocol.job(s, of.names, warm=True, **fields))) for s in chosen]
+    folders = [path for s in chosen if (path := store.folder(s.name)).exists()]
+    runs = [len(tars.pack(path)) for path in folders]
+    middle = statistics.median
+    return {"part": "bytes", "tree": len(of.packed), "job": middle(jobs), "run": middle(runs),
+            "runs": len(runs), "largest": max(runs)}  # fmt: skip
+
+
+# --------------------------------------------------------------------------- simulation
+
+
+class Sleeping(cluster.Dask):
+    """A cluster whose workers sleep."""
+
+    asked = sleeping
+
+
+class Simulated(Far):
+    """The planner, but that every job gets the same run."""
+
+    def _take(self, seat: Any, turn: Any, answer: Any) -> None:
+        run = protocol.unpacked(answer.run, "t/n00", "here")
+        self.finish(turn.job, replace(run, snippet=turn.job.name), worker=seat.member.name)
+
+
+def seconds_of_runs() -> list[float]:
+    """How long the runs in the store took, in a fixed order at random."""
+    store = Store.of(ROOT)
+    names = sorted(run_files.names(store.path / "runs"))
+    found = [run_files.head(store.folder(name), name).run.seconds for name in names]
+    random.Random(0).shuffle(found)
+    return found
+
+
+def simulation(folder: Path) -> list[Row]:
+    """A row for each number of jobs and of workers."""
+    root = folder / "simulated"
+    (root / "snippets/t").mkdir(parents=True)
+    (root / "mkdocs.yml").touch()
+    path = root / "snippets/t/n00.py"
+    path.write_text('"""Say a number."""\nprint(0)\n')
+    plan = Plan(root, Store(root / ".tclab"))
+    one = snippets.find(root)[0]
+    made = schedule.run([one], plan, warm=False)["t/n00"]
+    known = seconds_of_runs()
+    return [
+        simulated(root, one, made, [known[n % len(known)] for n in range(jobs)], workers)
+        for jobs in JOBS
+        for workers in WORKERS
+    ]
+
+
+def simulated(root: Path, one: Snippet, made: Run, seconds: list[float], workers: int) -> Row:
+    """One number of jobs on one of workers."""
+    bound = max(max(seconds), sum(seconds) / workers)
+    scale = max(1.0, bound / BOUND[len(seconds)])
+    chosen = [
+        replace(one, name=f"t/n{n:05d}", timeout=took / scale) for n, took in enumerate(seconds)
+    ]
+    plan = Plan(root, Store(root / f"store-{len(seconds)}-{workers}"))
+    began = time.process_time()
+    took = asyncio.run(_simulate(plan, one, made, chosen, workers))
+    return {
+        "part": "simulation",
+        "jobs": len(seconds),
+        "workers": workers,
+        "scale": scale,
+        "bound": bound / scale,
+        "seconds": took,
+        "ratio": took / (bound / scale),
+        "rate": len(seconds) / took,
+        "client": (time.process_time() - began) / len(seconds),
+    }
+
+
+async def _simulate(
+    plan: Plan, one: Snippet, made: Run, chosen: list[Snippet], workers: int
+) -> float:
+    work = Simulated(plan, "here", events.silent, True, plan.store.save)
+    work.tree = tree.Tree({}, {one.path: "snippets/t/n00.py"})
+    scheduler = (
+        "import asyncio, distributed\nasync def main():\n"
+        "    s = await distributed.Scheduler(host='127.0.0.1', port=0, dashboard=False)\n"
+        "    print(s.address, flush=True)\n    await s.finished()\nasyncio.run(main())"
+    )
+    started = subprocess.Popen([sys.executable, "-c", scheduler], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, env=_env())  # fmt: skip
+    assert started.stdout is not None
+    address = started.stdout.readline().decode().strip()
+    command = [sys.executable, "-m", "benchmarks.sleeping", address, str(workers)]
+    sleepers = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.DEVNULL, env=_env(), cwd=ROOT)  # fmt: skip
+    assert sleepers.stdin is not None
+    assert sleepers.stdout is not None
+    try:
+        sleepers.stdin.write(protocol.packed(made))
+        sleepers.stdin.close()
+        sleepers.stdout.readline()
+        async with cluster.reached(address) as there:
+            work.cluster = Sleeping(there.client, address)
+            began = time.perf_counter()
+            await work.run(chosen, lambda snippet: snippet.timeout)
+            return time.perf_counter() - began
+    finally:
+        for process in (sleepers, started):
+            process.kill()
+            process.wait()
+
+
+def _env() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Workers that sleep as long as a recorded run took: hundreds of Dask's workers in one process.
+
+python -m benchmarks.sleeping SCHEDULER WORKERS
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+
+import dask
+
+from tclab.engine.doors import offers
+from tclab.engine.doors.protocol import Answer
+
+_ANSWER = b""
+
+
+def has_tree(_digest: str, _key: str) -> bool:
+    """There is none to have."""
+    return True
+
+
+async def run_job(data: bytes, _key: str) -> bytes:
+    """Sleep for as long as the job's limit says, and answer with the run that every job gets."""
+    await asyncio.sleep(json.loads(data)["snippet"]["timeout"])
+    return _ANSWER
+
+
+async def serve(scheduler: str, number: int, answer: bytes) -> None:
+    """Until the scheduler is gone."""
+    global _ANSWER
+    from distributed import Worker
+
+    _ANSWER = Answer("run", run=answer).encoded()
+    every = []
+    for n in range(number):
+        offer = {**offers.announced([], 1, f"sleeper-{n}"), "machine": f"m{n}"}
+        offer["environments"] = [_environment()]
+        every.append(
+            Worker(
+                scheduler, nthreads=1, name=offer["name"], resources={"slots": 1}, memory_limit=0,
+                startup_information={"tclab": lambda _, text=json.dumps(offer): text},
+                dashboard=False, host="127.0.0.1", death_timeout=20,
+            )
+        )  # fmt: skip
+    for begin in range(0, number, 32):
+        await asyncio.gather(*every[begin : begin + 32])
+    print("ready", flush=True)
+    await asyncio.gather(*(worker.finished() for worker in every))
+
+
+def _environment() -> offers.EnvironmentData:
+    made = dict.fromkeys(("torch", "torch_git", "python", "cpu", "system"), "")
+    return {"python": "", "provenance": {**made, "torch": "2.13.0"}, "has": [], "problem": ""}
+
+
+if __name__ == "__main__":
+    from benchmarks import sleeping  # the module that the jobs name
+
+    dask.config.set({"distributed.logging.distributed": "critical"})
+    asyncio.run(sleeping.serve(sys.argv[1], int(sys.argv[2]), sys.stdin.buffer.read()))

@@ -1,0 +1,109 @@
+"""What `run` and `record` share of doors to other machines, and `tclab worker`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from tclab import terminal
+from tclab.cli.project import EXIT_STATUS
+from tclab.engine.doors import bundle, offers, serve
+from tclab.errors import TclabError
+
+_Command = TypeVar("_Command", bound=Callable[..., object])
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def on_option(command: _Command) -> _Command:
+    """``--on`` and ``--insecure``."""
+    command = click.option(
+        "--insecure",
+        is_flag=True,
+        help="Let --on name another machine without TLS: whoever reaches the scheduler can run "
+        "code on it, on its workers and here.",
+    )(command)
+    return click.option(
+        "--on",
+        metavar="ADDRESS",
+        envvar="TCLAB_ON",
+        help="Run on a Dask cluster: tcp://127.0.0.1:8786, tls://HOST:8786, or local:4 for four "
+        "workers here. Default: TCLAB_ON, or this machine alone.",
+    )(command)
+
+
+def tell_refused(refused: Mapping[str, str], words: Sequence[str]) -> int:
+    """Say what could run nowhere, those of one reason together; 1 where it was named."""
+    by_reason: dict[str, list[str]] = {}
+    for name, why in refused.items():
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        place = f"{', '.join(names[:8])}{more}"
+        step = "start a worker that has it (tclab worker ADDRESS); the rest was run"
+        terminal.error(TclabError(place, f"ran nowhere: {why}", step))
+    return int(bool(refused and words))
+
+
+def run_bundle(jobs: Path, out: Path | None, width: int | None) -> int:
+    """``tclab run --bundle``; the status."""
+    if out is None:
+        raise TclabError(str(jobs), "where are its runs to go?", f"say -o {jobs.stem}-runs.tar")
+    with terminal.progress(0) as on_event:
+        ran = bundle.run(jobs, out, on_event=on_event, width=width)
+    terminal.note(f"{out}: {terminal.plural(len(ran.runs), 'run')}; bring it back, then:\n"
+                  f"  tclab record --import {out.name}")  # fmt: skip
+    for run in ran.runs.values():
+        if not run.ok and run.failure is not None:
+            terminal.note(f"{run.snippet} failed: {run.failure.message.splitlines()[0]}")
+    return tell_refused(ran.refused, ["all"])
+
+
+@click.command(epilog=EXIT_STATUS, short_help="Run others' jobs on this machine.")
+@click.argument("scheduler", metavar="ADDRESS")
+@click.option(
+    "--env",
+    "pythons",
+    multiple=True,
+    metavar="VENV",
+    help="A venv, or the Python in it, that jobs may ask for by its PyTorch; may be given several "
+    "times. Default: the one that runs this command.",
+)
+@click.option(
+    "--slots", type=click.IntRange(min=1), metavar="N", help="Jobs at a time. Default: cores."
+)
+@click.option("--name", default="", help="What clients call it. Default: the machine's name.")
+@click.option("--insecure", is_flag=True, help="Let ADDRESS be another machine's, without TLS.")
+def worker(
+    scheduler: str, pythons: tuple[str, ...], slots: int | None, name: str, insecure: bool
+) -> None:
+    """Run jobs for whoever uses the Dask scheduler at ADDRESS, until Ctrl-C.
+
+    What this machine has is measured, and announced as Dask's resources: its GPUs, the PyTorch of
+    each environment, memory, cores, a C++ compiler. A job brings the project's files and the tclab
+    that runs it; each environment needs PyTorch and nothing else.
+
+    \b
+    Examples:
+      dask scheduler --host 127.0.0.1
+      tclab worker tcp://127.0.0.1:8786
+      tclab worker tls://box:8786 --env .venv --env .venv-torch2.15.0
+      CUDA_VISIBLE_DEVICES=1 tclab worker tls://box:8786 --name box-gpu1
+    """
+    started = serve.Worker(scheduler, pythons, slots or 0, name, insecure=insecure)
+    serve.run(started, on_start=_told)
+
+
+def _told(offer: offers.Announcement) -> None:
+    """What a worker announces, in words."""
+    slots = terminal.plural(offer["slots"], "job")
+    terminal.note(f"worker {offer['name']}: {slots} at a time, {offer['memory']:,} MiB")
+    for one in offer["environments"]:
+        made = one["provenance"]
+        has = (
+            ", ".join([str(made["gpu"])] * bool(made["gpu"]) + one["has"]) or "no compiler, no GPU"
+        )
+        terminal.note(f"  PyTorch {made['torch'] or 'none'}: {one['problem'] or has}")

@@ -1,0 +1,262 @@
+"""The door that is Dask: a cluster's scheduler, its workers, and `tclab worker`.
+
+Dask brings the bytes to a worker and the answer back, knows who is there, and starts workers under
+Slurm, Kubernetes and others. To read what it sends is to run it: so a scheduler is reached on this
+machine's own address, or through TLS, unless one types --insecure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import ipaddress
+import itertools
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from tclab.engine.doors import served
+from tclab.engine.doors.seats import ClusterLost, Member
+from tclab.engine.doors.tree import Tree
+from tclab.errors import TclabError
+
+#: Seconds after which a worker that says nothing counts as lost. Dask's workers say something every
+#: half second, every few seconds where there are hundreds.
+SILENCE = 30.0
+
+_ANSWER = 15.0  # seconds a scheduler gets to say who is there
+
+
+def check(address: str, *, insecure: bool) -> str:
+    """The address of a scheduler that may be spoken to. TclabError for another one."""
+    if importlib.util.find_spec("distributed") is None:
+        step = "pip install 'torch-compile-lab[dask]'"
+        raise TclabError(address, "needs Dask, which is not installed", step)
+    parts = urlsplit(address)
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not _port(address):
+        step = "tcp://127.0.0.1:8786, tls://HOST:8786, or local:4 for four workers here"
+        raise TclabError(address, "is no address of a scheduler", step)
+    if parts.scheme == "tls" or insecure or _is_own(parts.hostname):
+        return address
+    cause = "is neither this machine's own address nor TLS: whoever reaches it runs code here"
+    step = "take tls:// (docs: More than one machine), or type --insecure if the network is yours"
+    raise TclabError(address, cause, step)
+
+
+def _port(address: str) -> int:
+    try:
+        return urlsplit(address).port or 0
+    except ValueError:
+        return 0
+
+
+def _is_own(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def security(address: str) -> Any:
+    """What Dask's configuration says of TLS; None where no TLS is spoken. TclabError where it does
+    not say enough.
+    """
+    from distributed import security as dasks
+
+    if not address.startswith("tls://"):
+        return None
+    found: Any = dasks.Security(require_encryption=True)
+    if not found.tls_ca_file or not found.tls_client_cert:
+        cause = "Dask's configuration names no certificates"
+        step = (
+            "set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, and __SCHEDULER__, __WORKER__ and "
+            "__CLIENT__ with __CERT and __KEY (docs: More than one machine)"
+        )
+        raise TclabError(address, cause, step)
+    return found
+
+
+# --------------------------------------------------------------------------- the client
+
+
+class Dask:
+    """A cluster that a client of Dask's reaches."""
+
+    silence = SILENCE
+    asked: Any = served  # whose functions the workers run; a simulation's have others
+
+    def __init__(self, client: Any, place: str) -> None:
+        self.client, self.place = client, place
+        self._session = secrets.token_hex(4)
+        self._numbers = itertools.count()
+
+    async def members(self) -> list[Member]:
+        """Who is there, as the scheduler says."""
+        try:
+            info = await asyncio.wait_for(self.client.scheduler.identity(), _ANSWER)
+        except Exception as error:  # Dask's own, the system's, and those of time
+            raise self._gone() from error
+        if self.client.status not in ("running", "connecting"):
+            raise self._gone()
+        return [
+            Member(address, _offer(worker), float(worker.get("last_seen") or 0))
+            for address, worker in info["workers"].items()
+        ]
+
+    def _gone(self) -> ClusterLost:
+        cause = "the scheduler is gone; every run that had finished is kept"
+        return ClusterLost(self.place, cause, "start one, and give the same command again")
+
+    async def give(self, address: str, tree: Tree) -> None:
+        """Ask whether a worker has the tree; send it where it has not."""
+        if not await self._call(address, self.asked.has_tree, tree.digest, resources={}):
+            words = tree.digest, tree.packed
+            why = await self._call(address, self.asked.take_tree, *words, resources={})
+            if why:
+                raise TclabError(address, f"cannot take the project's files: {why}")
+
+    async def send(self, address: str, job: bytes, slots: int, cuda: bool) -> bytes:
+        """A job's answer."""
+        resources = {"slots": slots} | ({"cuda": 1} if cuda else {})
+        answer = await self._call(address, self.asked.run_job, job, resources=resources)
+        return bytes(answer)
+
+    async def _call(self, address: str, function: Any, *words: object, resources: Any) -> Any:
+        """What a function of `served` returns on one worker. To cancel this is to cancel that."""
+        key = f"tclab-{self._session}-{next(self._numbers)}"
+        future = self.client.submit(
+            function,
+            *words,
+            key,
+            key=key,
+            workers=[address],
+            allow_other_workers=False,
+            resources=resources or None,
+            retries=0,
+            pure=False,
+        )
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if future.status == "cancelled" and not _cancelling():
+                raise self._gone() from None
+            raise
+        except Exception:
+            if future.status in ("cancelled", "lost"):  # by Dask, with its client's connection
+                raise self._gone() from None
+            raise
+        finally:
+            if future.status != "finished":
+                with contextlib.suppress(Exception):
+                    await future.cancel()
+
+
+def _cancelling() -> bool:
+    """Whether this task was told to end, rather than the future that it waits for."""
+    task = asyncio.current_task()
+    return task is not None and getattr(task, "cancelling", lambda: 1)() > 0
+
+
+def _offer(worker: dict[str, Any]) -> dict[str, Any]:
+    """What a worker announced; of one that is not `tclab worker`'s, nothing."""
+    text = worker.get("tclab")
+    offer = json.loads(text) if isinstance(text, str) else {}
+    return {"name": str(worker.get("name", "")), **offer}
+
+
+@asynccontextmanager
+async def reached(address: str) -> AsyncIterator[Dask]:
+    """A client of the cluster at this address."""
+    import dask
+    import distributed
+
+    quiet = {"distributed.logging.distributed": "error", "distributed.comm.timeouts.connect": "10s"}
+    with dask.config.set(quiet):
+        be_quiet()
+        try:
+            client = await distributed.Client(
+                address, asynchronous=True, security=security(address), set_as_default=False
+            )
+        except (OSError, TimeoutError, asyncio.TimeoutError) as error:
+            cause = f"no scheduler answers there: {error}".splitlines()[0]
+            step = "start one: dask scheduler --host 127.0.0.1; or take local:4"
+            raise TclabError(address, cause, step) from None
+        try:
+            yield Dask(client, address)
+        finally:
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(client.close(timeout=5), 10)
+
+
+def be_quiet() -> None:
+    """Dask's own lines would stand between ours; what matters is told as an error."""
+    import logging
+
+    for name in ("distributed", "distributed.core", "distributed.client", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+# --------------------------------------------------------------------------- workers here
+
+
+@asynccontextmanager
+async def local(number: int, cache: str = "") -> AsyncIterator[Dask]:
+    """A cluster of `number` workers on this machine, which end with it."""
+    import distributed
+
+    be_quiet()
+    cluster: Any = await distributed.LocalCluster(
+        n_workers=0, host="127.0.0.1", dashboard_address=None, asynchronous=True, silence_logs=50
+    )
+    try:
+        address = str(cluster.scheduler_address)
+        with _workers(address, number, cache):
+            async with reached(address) as dask:
+                await _wait_for(dask, number)
+                yield dask
+    finally:
+        with contextlib.suppress(Exception):
+            await asyncio.wait_for(cluster.close(), 10)
+
+
+@contextmanager
+def _workers(address: str, number: int, cache: str) -> Iterator[None]:
+    command = [sys.executable, "-m", "tclab.engine.doors.serve", address, "--slots", "1"]
+    command += ["--cache", cache] if cache else []
+    started = [
+        subprocess.Popen([*command, "--name", f"local-{n}"], start_new_session=True, env=_env())
+        for n in range(1, number + 1)
+    ]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.terminate()
+        for process in started:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _env() -> dict[str, str]:
+    from tclab.engine import variables
+
+    return {**os.environ, "PYTHONPATH": variables._python_path(os.environ)}
+
+
+async def _wait_for(dask: Dask, number: int, seconds: float = 90.0) -> None:
+    deadline = asyncio.get_running_loop().time() + seconds
+    while len(await dask.members()) < number:
+        if asyncio.get_running_loop().time() > deadline:
+            cause = f"its {number} workers did not come"
+            raise TclabError(dask.place, cause, "look at what they say")
+        await asyncio.sleep(0.05)
