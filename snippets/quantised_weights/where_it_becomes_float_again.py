@@ -20,6 +20,10 @@ def int8(x, numbers, scales):
     return torch.relu(linear(x, numbers.to(x.dtype)) * scales)
 
 
+def int8_scaled_first(x, numbers, scales):
+    return torch.relu(linear(x, numbers.to(x.dtype) * scales[:, None]))
+
+
 def int8_as_a_sum(x, numbers, scales):
     """For one row of x: a product and a sum, which Inductor writes itself."""
     return torch.relu((x * numbers.to(x.dtype)).sum(-1) * scales)
@@ -47,7 +51,11 @@ bytes4 = (torch.randint(0, 256, (OUT, IN // 2), dtype=torch.uint8),
           torch.rand(OUT, IN // GROUP).bfloat16())  # fmt: skip
 CALLS = [(fn, weight, shape) for fn, weight in ((int8, bytes8), (int4, bytes4))
          for shape in ((1,), (64,), (1, 64))]  # fmt: skip
-CALLS += [(int8_as_a_sum, bytes8, (1,)), (int4_as_a_sum, bytes4, (1,))]
+CALLS += [
+    (int8_scaled_first, bytes8, (1, 64)),
+    (int8_as_a_sum, bytes8, (1,)),
+    (int4_as_a_sum, bytes4, (1,)),
+]
 rows, kernels = [], {}
 for fn, weight, shape in CALLS:
     x = torch.randn(*shape, IN, dtype=torch.bfloat16)
@@ -79,6 +87,9 @@ assert all("relu" in kernels[int8, shape][-1].kernel_name for shape in ((1,), (6
 # claim: with-a-third-dimension-a-pattern-fits
 assert kernels[int8, (1, 64)][0].kernel_name.endswith("_weight_int8pack_mm"), rows
 assert written[int8, (1, 64)] < whole / 10, rows
+# claim: scaled-first-it-does-not-fit
+assert written[int8_scaled_first, (1, 64)] == whole, rows
+assert not any("int8pack" in k.kernel_name for k in kernels[int8_scaled_first, (1, 64)]), rows
 # claim: as-a-sum-there-is-no-library-call
 assert len(kernels[int8_as_a_sum, (1,)]) == 1, rows
 assert all(k.category != "extern" for k in kernels[int4_as_a_sum, (1,)]), rows
