@@ -3,7 +3,7 @@
 A program of its own under TORCH_COMPILE_DEBUG=1, and the same with the option `trace.enabled` and a
 drawing asked for.
 """
-# tclab: needs=cxx timeout=180
+# tclab: needs=cxx timeout=300
 
 import os
 import re
@@ -20,10 +20,12 @@ import sys, torch
 from torch._inductor import config
 if sys.argv[1:]:
     config.trace.enabled = config.trace.graph_diagram = True
+config.cpp_cache_precompile_headers = False
 def f(x):
     return torch.softmax(torch.relu(x), -1).sum(0)
 torch.compile(f)(torch.randn(8, 16))
 """
+NO_GRAPHS_KEPT = {"TORCHINDUCTOR_FX_GRAPH_CACHE": "0", "TORCHINDUCTOR_AUTOGRAD_CACHE": "0"}
 
 
 def ran(*arguments, **variables):
@@ -31,7 +33,7 @@ def ran(*arguments, **variables):
     with tempfile.TemporaryDirectory() as folder:
         run = subprocess.run(
             [sys.executable, "-c", PROGRAM, *arguments], cwd=folder, capture_output=True, text=True,
-            env=os.environ | variables | {"TORCHINDUCTOR_FORCE_DISABLE_CACHES": "1"}, check=True,
+            env=os.environ | variables | NO_GRAPHS_KEPT, check=True,
         )  # fmt: skip
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         named = {re.sub(r"run_\w+-pid_\d+", "run_…", str(p.relative_to(folder))): p for p in files}
