@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import tclab
 
@@ -51,6 +52,10 @@ for system, (package, function) in SYSTEMS.items():
 columns = ("system", "release", "asks for", "imported beside this PyTorch")
 tclab.show(tclab.Table("What cannot be imported", "away", columns, rows))
 
+backends = metadata.distribution("torch_tensorrt").locate_file("torch_tensorrt/dynamo/backend")
+source = "".join(path.read_text() for path in sorted(Path(backends).glob("*.py")))
+# claim: torch-tensorrt-registers-the-name
+assert {"tensorrt", "torch_tensorrt"} <= set(re.findall(r'register_backend\(name="(\w+)"', source))
 # claim: none-imports
 assert not any(fine for fine, _ in outcome.values()), outcome
 # claim: torch-tensorrt-needs-tensorrt

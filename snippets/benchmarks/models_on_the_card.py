@@ -24,22 +24,32 @@ def kinds():
     return {"inference": large, "batch 1": single, "training": by_case(book, "training")}
 
 
+def off(facts):
+    """A mode's error over eager's, of the same call; None where eager's is none."""
+    return facts["error"] / facts["eager_error"] if facts["eager_error"] else None
+
+
 WAITS = {True: "yes", False: "no", None: None}
 groups, waits = {kind: cases for kind, cases in kinds().items() if cases}, Waiting(book).of
 lines, modes = [], modes_of(groups["inference"])
 for kind, cases in groups.items():
     for name, rows in cases.items():
         model, _, batch = name.partition("/")[2].partition("@")
-        gains = [speed(rows, mode) for mode in modes]
+        shown = {mode: rows[mode] if speed(rows, mode) else None for mode in modes}
+        gains = [(speed(rows, m), row and off(row.facts)) for m, row in shown.items()]
         graphs = next((r.facts.get("graphs") for r in rows.values() if r.mode == "default"), None)
         spread = 100 * max(row.spread for row in rows.values() if row.ok)
-        last = graphs, spread, WAITS[waits(rows["eager"])]
-        lines.append((model, kind, int(batch), rows["eager"].us / 1e3, *gains, *last))
+        eager = rows["eager"]
+        first = model, kind, int(batch), eager.us / 1e3, WAITS[waits(eager)], eager.facts["error"]
+        lines.append((*first, *(each for pair in gains for each in pair), graphs, spread))
 
-columns = {"model": "", "": "", "batch": "", "eager": "ms .2f", **dict.fromkeys(modes, "× .2f")}
-columns |= {"graphs": "", "spread": "% .1f", "waits": ""}
-lines.sort(key=lambda line: (line[1], -(line[4] or 0)))
-head = {"name": "models", "caption": f"{caption}; × is eager's time over the mode's"}
+columns = {"model": "", "": "", "batch": "", "eager": "ms .2f", "waits": "", "its error": " .1e"}
+for mode in modes:
+    columns |= {mode: "× .2f", f"{mode}'s error": "× .2f"}
+columns |= {"graphs": "", "spread": "% .1f"}
+lines.sort(key=lambda line: (line[1], -(line[6] or 0)))
+said = "gains are eager's time over the mode's, errors the mode's over eager's"
+head = {"name": "models", "caption": f"{caption}; {said}"}
 tclab.show(table("Models", columns, lines, **head))
 
 totals = [(kind, *line) for kind, cases in groups.items() for line in means(cases)]
@@ -67,6 +77,15 @@ assert large["default"] > steady["default"] > 1
 assert large["reduce-overhead"] > steady["reduce-overhead"] > steady["default"]
 # claim: elsewhere-hardly-a-row-is-steady
 assert all(line[-2] <= 2 < line[2] / 10 for line in totals if line[0] != "inference")
+done = [line for line in lines if line[1] != "training" and line[7]]
+near = {line[0]: line[7] for line in done if line[0].startswith("transformers/")}
+# claim: most-of-transformers-are-nearer-to-float64-than-eager
+assert sum(ratio < 0.95 for ratio in near.values()) > 0.8 * len(near), near
+# claim: one-model-is-twice-as-far-off
+assert [line[0] for line in done if line[7] > 2] == ["timm/mobilenetv3_large_100"]
+steps = [line for line in lines if line[1] == "training"]
+# claim: in-training-errors-are-eagers
+assert all(0.5 < line[7] < 1.1 for line in steps if line[7]), steps
 defaults = [row for row in book if row.mode == "default" and row.ok]
 unbroken = {r.case for r in defaults if r.facts.get("graphs", 0) > 1 and not r.facts["breaks"]}
 # claim: several-graphs-need-no-break
