@@ -1,9 +1,9 @@
 """Which tensor fixes a size, with `dynamic=True` on.
 
 Each function takes `x` of eight rows and four columns. What else it reads is an argument, a
-parameter, a buffer, or a plain tensor. *Symbols of x* are the dimensions of `x` that stayed symbolic,
-*of the other* those of the other tensor. The last column is with `force_parameter_static_shapes`
-off.
+parameter, a buffer, or a plain tensor. *Symbols of x* are the dimensions of `x` that stayed
+symbolic, *of the other* those of the other tensor. The last column is with
+`force_parameter_static_shapes` off.
 """
 
 import logging

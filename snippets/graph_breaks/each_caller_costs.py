@@ -1,8 +1,9 @@
 """A break some levels down: what each caller on the stack costs.
 
 `inner` breaks between its two operations. Each caller above it does one operation before the call
-and one after it. *Traced* is how often Dynamo read the first line of `inner`, counted by `comptime`,
-which runs while Dynamo traces; it reads a frame anew once a break is met. `nested_graph_breaks` is off by default.
+and one after it. *Traced* is how often Dynamo read the first line of `inner`, counted by
+`comptime`, which runs while Dynamo traces; a frame is read anew once a break is met.
+`nested_graph_breaks` is off by default.
 """
 
 import torch

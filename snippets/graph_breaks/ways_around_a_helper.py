@@ -1,9 +1,9 @@
 """Four ways to keep Dynamo out of a helper, and what each leaves of it.
 
-The helper multiplies by a global, which is 2 and then 3. In the second table it decides by a number
-of its input, or it multiplies by a weight that it reads as a global and that asks for a gradient; all
-but `disable` are asked for one graph there, with `fullgraph=True`.
-Results and gradients are compared with eager's.
+The helper multiplies by a global, which is 2 and then 3. In the second table it decides by a
+number of its input, or it multiplies by a weight that it reads as a global and that asks for a
+gradient; all but `disable` are asked for one graph there, with `fullgraph=True`. Results and
+gradients are compared with eager's.
 """
 
 import logging
