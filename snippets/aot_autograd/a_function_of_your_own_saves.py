@@ -94,7 +94,8 @@ held = {fn: [kept(way) for way in both[fn]] for fn in (Keeps, MakesItAgain)}
 changed = {fn: [after_a_change(way) for way in both[fn]] for fn in (BySaving, AsAnAttribute)}
 columns = ("class", "eager", "compiled")
 rows = [(fn.__name__, *bytes_) for fn, bytes_ in held.items()]
-tclab.show(tclab.Table("Kept for the backward", "kept", columns, rows, ("", "bytes", "bytes"), ("", ",d", ",d")))  # fmt: skip
+units, formats = ("", "bytes", "bytes"), ("", ",d", ",d")
+tclab.show(tclab.Table("Kept for the backward", "kept", columns, rows, units, formats))
 rows = [(fn.__name__, *answers) for fn, answers in changed.items()]
 tclab.show(tclab.Table("The input is changed in between", "changed", columns, rows))
 product = 256 * 128 * 4

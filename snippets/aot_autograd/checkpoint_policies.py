@@ -76,8 +76,11 @@ def held(fn):
     """KiB at the border, less the result; kinds of operations the policy saw. Or the error."""
     asked.clear()
     kept, found = [], []
-    phases = {"forward": lambda: kept.append(fn(x, *weights)),
-              "backward": lambda: found.append(torch.autograd.grad(kept.pop().sum(), inputs))}  # fmt: skip
+
+    def backward():
+        found.append(torch.autograd.grad(kept.pop().sum(), inputs))
+
+    phases = {"forward": lambda: kept.append(fn(x, *weights)), "backward": backward}
     try:
         for phase in phases.values():  # compile first
             phase()

@@ -1,8 +1,9 @@
 """Checkpoints, policies and budgets on a GPU: memory of a step and its time.
 
-Twelve blocks of an MLP in bfloat16, compiled as one function. `held` is what lies on the GPU between
-forward and backward beside weights and gradients, `peak` the most of a whole step beside them.
-Times are medians of steps, by the device's events. Gradients are compared before anything is timed.
+Twelve blocks of an MLP in bfloat16, compiled as one function. `held` is what lies on the GPU
+between forward and backward beside weights and gradients, `peak` the most of a whole step beside
+them. Times are medians of steps, by the device's events. Gradients are compared before anything
+is timed.
 """
 # tclab: needs=cuda,triton alone=true timeout=300 memory=49152
 

@@ -54,10 +54,10 @@ def gradient(fn):
 
 def over_a_change(fn):
     """The gradient compiled and in eager mode, for both values of the global; compiles."""
-    global clips
     counter, found = CompileCounterWithBackend("aot_eager"), []
     compiled = torch.compile(fn, backend=counter)
-    for clips in (False, True):
+    for value in (False, True):
+        globals()["clips"] = value
         found.append((gradient(compiled), gradient(fn)))
     return found, counter.frame_count
 

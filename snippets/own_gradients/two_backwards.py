@@ -108,7 +108,8 @@ columns = ("backwards", "says", "runs of the backward graph")
 rows = [(way, *row) for way, row in SAID.items()]
 tclab.show(tclab.Table("One backward or two", "said", columns, rows))
 rows = list(PEAK.items())
-tclab.show(tclab.Table("The peak of a step", "peak", ("backwards", "peak"), rows, ("", "bytes"), ("", ",d")))  # fmt: skip
+columns, units = ("backwards", "peak"), ("", "bytes")
+tclab.show(tclab.Table("The peak of a step", "peak", columns, rows, units, ("", ",d")))
 
 # claim: one-call-runs-it-once
 assert SAID["together"] == SAID["in one call"] == ("right, right", 1)
