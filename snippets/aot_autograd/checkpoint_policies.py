@@ -8,7 +8,6 @@ result. *Seen* is how many kinds of operations the policy was asked about.
 # tclab: needs=cxx timeout=240
 
 import functools
-import logging
 
 import torch
 from _saved import activations, saved
@@ -102,7 +101,6 @@ def products(fn):
     return sum("aten.mm." in node.target for node in nodes)
 
 
-logging.disable(logging.WARNING)
 torch.manual_seed(0)
 x = (torch.randn(256, 128) / 8).requires_grad_()
 weights = [(torch.randn(s) / 12).requires_grad_() for s in ((128, 256), (256, 128)) * 2]

@@ -6,8 +6,6 @@ symbolic, *of the other* those of the other tensor. The last column is with
 `force_parameter_static_shapes` off.
 """
 
-import logging
-
 import torch
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
@@ -40,7 +38,6 @@ class Holds(torch.nn.Module):
         return beside(x, self.other)
 
 
-logging.disable(logging.ERROR)
 tensor, parameter = torch.ones(4, 6), torch.nn.Parameter(torch.ones(4, 6))
 CASES = {
     "a tensor beside it": (beside, tensor),
