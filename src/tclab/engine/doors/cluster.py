@@ -90,7 +90,7 @@ class Dask:
     """A cluster that a client of Dask's reaches."""
 
     silence = SILENCE
-    asked: Any = served  # whose functions the workers run; a simulation's have others
+    asked = served.__name__  # whose functions the workers run; a simulation's have others
 
     def __init__(self, client: Any, place: str) -> None:
         self.client, self.place = client, place
@@ -116,25 +116,30 @@ class Dask:
 
     async def give(self, address: str, tree: Tree) -> None:
         """Ask whether a worker has the tree; send it where it has not."""
-        if not await self._call(address, self.asked.has_tree, tree.digest, resources={}):
+        if not await self._call(address, "has_tree", tree.digest, resources={}):
             words = tree.digest, tree.packed
-            why = await self._call(address, self.asked.take_tree, *words, resources={})
+            why = await self._call(address, "take_tree", *words, resources={})
             if why:
                 raise TclabError(address, f"cannot take the project's files: {why}")
 
     async def send(self, address: str, job: bytes, slots: int, cuda: bool) -> bytes:
         """A job's answer."""
         resources = {"slots": slots} | ({"cuda": 1} if cuda else {})
-        answer = await self._call(address, self.asked.run_job, job, resources=resources)
+        answer = await self._call(address, "run_job", job, resources=resources)
         return bytes(answer)
 
-    async def _call(self, address: str, function: Any, *words: object, resources: Any) -> Any:
-        """What a function of `served` returns on one worker. To cancel this is to cancel that."""
+    async def _call(self, address: str, function: str, *words: object, resources: Any) -> Any:
+        """What a function of `served` returns on one worker. To cancel this is to cancel that.
+
+        It is named in a text, which the worker evaluates: Dask's scheduler reads what a client
+        sends, and would have to import a function of tclab's, of the same version.
+        """
+        text = f"__import__({self.asked!r}, fromlist=['']).{function}(*words)"
         key = f"tclab-{self._session}-{next(self._numbers)}"
         future = self.client.submit(
-            function,
-            *words,
-            key,
+            eval,
+            text,
+            {"words": (*words, key)},
             key=key,
             workers=[address],
             allow_other_workers=False,
@@ -207,7 +212,7 @@ def be_quiet() -> None:
 
 
 @asynccontextmanager
-async def local(number: int, cache: str = "") -> AsyncIterator[Dask]:
+async def local(number: int) -> AsyncIterator[Dask]:
     """A cluster of `number` workers on this machine, which end with it."""
     import distributed
 
@@ -217,7 +222,7 @@ async def local(number: int, cache: str = "") -> AsyncIterator[Dask]:
     )
     try:
         address = str(cluster.scheduler_address)
-        with _workers(address, number, cache):
+        with _workers(address, number):
             async with reached(address) as dask:
                 await _wait_for(dask, number)
                 yield dask
@@ -227,9 +232,8 @@ async def local(number: int, cache: str = "") -> AsyncIterator[Dask]:
 
 
 @contextmanager
-def _workers(address: str, number: int, cache: str) -> Iterator[None]:
+def _workers(address: str, number: int) -> Iterator[None]:
     command = [sys.executable, "-m", "tclab.engine.doors.serve", address, "--slots", "1"]
-    command += ["--cache", cache] if cache else []
     started = [
         subprocess.Popen([*command, "--name", f"local-{n}"], start_new_session=True, env=_env())
         for n in range(1, number + 1)
