@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -90,6 +91,19 @@ def test_without_dask_the_next_step_is_its_extra(monkeypatch):
     monkeypatch.setattr(cluster.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(TclabError, match=r"torch-compile-lab\[dask\]"):
         cluster.check("tcp://127.0.0.1:1", insecure=False)
+
+
+def test_local_workers_listen_on_this_machine_alone():
+    psutil = pytest.importorskip("psutil")
+
+    async def listening() -> set[str]:
+        async with cluster.local(1):
+            here = psutil.Process()
+            every = [here, *here.children(recursive=True)]
+            found = [one for each in every for one in each.net_connections("tcp")]
+            return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
+
+    assert asyncio.run(listening()) == {"127.0.0.1"}
 
 
 # --------------------------------------------------------------------------- what runs where

@@ -218,7 +218,11 @@ async def local(number: int) -> AsyncIterator[Dask]:
 
     be_quiet()
     cluster: Any = await distributed.LocalCluster(
-        n_workers=0, host="127.0.0.1", dashboard_address=None, asynchronous=True, silence_logs=50
+        n_workers=0,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        asynchronous=True,
+        silence_logs=50,
     )
     try:
         address = str(cluster.scheduler_address)

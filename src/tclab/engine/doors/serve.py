@@ -75,6 +75,7 @@ class Worker:
             local_directory=str(box.folder / "dask"),
             memory_limit=0,
             dashboard=False,
+            dashboard_address="127.0.0.1:0",  # Dask's HTTP server is started all the same
             death_timeout=_GONE,
             security=secured,
             protocol="tls" if secured else "tcp",
