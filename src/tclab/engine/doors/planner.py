@@ -18,7 +18,7 @@ from tclab.engine import events, schedule
 from tclab.engine.doors import offers, protocol
 from tclab.engine.doors.offers import Wish
 from tclab.engine.doors.protocol import Answer
-from tclab.engine.doors.seats import Cluster, ClusterLost, Seat, Turn
+from tclab.engine.doors.seats import Cluster, ClusterLost, Member, Seat, Turn
 from tclab.engine.doors.tree import Tree
 from tclab.engine.job import Job
 from tclab.engine.work import Work
@@ -50,7 +50,6 @@ class Far(Work):
     locked: list[Turn] = field(default_factory=list)  # that another build runs
     unmet: dict[str, float] = field(default_factory=dict)  # wish → since when nobody has it
     refused: dict[str, str] = field(default_factory=dict)  # snippet → why
-    looked: float = 0.0
     machines: dict[str, list[Seat]] = field(default_factory=dict)
     returned: list[tuple[Seat, asyncio.Task[Answer]]] = field(default_factory=list)
     back: asyncio.Event = field(default_factory=asyncio.Event)
@@ -60,16 +59,31 @@ class Far(Work):
         for snippet in snippets:
             job = Job(snippet, self.plan, self.environment, solo=snippet.alone)
             self._queue(Turn(job, self.wish(snippet), seconds(snippet)))
+        assert self.cluster is not None
+        watching = None
         try:
-            await self._look()
+            self._look(await self.cluster.members())
+            watching = asyncio.create_task(self._watch())
             slots = sum(seat.slots for seat in self.seats.values())
             total = sum(map(len, self.queues.values()))
             self.on_event(events.Planned(total=total, jobs=slots))
             self.warm = self._worth_warming()
             while self._busy():
+                if watching.done():
+                    watching.result()  # raises what ended it
                 await self._turn()
         finally:
+            if watching is not None:
+                watching.cancel()
             await self._leave()
+
+    async def _watch(self) -> None:
+        """Look at who is there, beside all else: a scheduler may be slow to say."""
+        assert self.cluster is not None
+        while True:
+            await asyncio.sleep(_LOOK)
+            self._look(await self.cluster.members())
+            self.back.set()
 
     def _busy(self) -> bool:
         return self._away_now() or bool(self.locked) or any(self.queues.values())
@@ -87,8 +101,6 @@ class Far(Work):
         return schedule.worth_warming(every, max(1, len(self.seats)))
 
     async def _turn(self) -> None:
-        if time.monotonic() - self.looked > _LOOK:
-            await self._look()
         self._fill()
         with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
             await asyncio.wait_for(self.back.wait(), _LOOK if self._away_now() else _POLL)
@@ -109,11 +121,11 @@ class Far(Work):
 
     # ------------------------------------------------------------------ who is there
 
-    async def _look(self) -> None:
+    def _look(self, there: Iterable[Member]) -> None:
         """See who came, who went and who says nothing; refuse what nobody has."""
         assert self.cluster is not None
-        members = {member.address: member for member in await self.cluster.members()}
-        now = self.looked = time.monotonic()
+        members = {member.address: member for member in there}
+        now = time.monotonic()
         for address in self.seats.keys() - members.keys():
             seat = self.seats.pop(address)
             self.machines[seat.machine].remove(seat)
