@@ -23,7 +23,7 @@ def offer(name: str, slots: int = 1, **fields) -> dict:
 class Made:
     """A cluster of functions: what each worker answers, and when."""
 
-    place, silence = "made up", 0.4
+    place, silence = "made up", 60.0
 
     def __init__(self, answers, *workers: dict) -> None:
         self.answers = answers
@@ -144,6 +144,8 @@ def test_a_worker_that_says_nothing_is_passed_over(lab, done):
         return await done(name, address)
 
     class Beating(Made):
+        silence = 0.4
+
         async def members(self):
             if "other" in self.there:
                 self.there["other"]["seen"] = self.there["other"].get("seen", 0.0) + 1
@@ -172,7 +174,9 @@ def test_where_all_workers_hang_the_rest_is_refused_by_name(lab):
     async def answer(name, address):
         await asyncio.sleep(30)
 
-    work = go(lab, Made(answer, offer("a")), *snippets(lab, 2))
+    cluster = Made(answer, offer("a"))
+    cluster.silence = 0.4
+    work = go(lab, cluster, *snippets(lab, 2))
     assert work.refused == dict.fromkeys(("t/n0", "t/n1"), "a: it says nothing any more")
 
 
