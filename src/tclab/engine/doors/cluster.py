@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
-import ipaddress
 import itertools
 import json
 import os
@@ -20,9 +18,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
-from tclab.engine.doors import served
+from tclab.engine.doors import addresses, served
 from tclab.engine.doors.seats import ClusterLost, Member
 from tclab.engine.doors.tree import Tree
 from tclab.errors import TclabError
@@ -32,55 +29,6 @@ from tclab.errors import TclabError
 SILENCE = 30.0
 
 _ANSWER = 15.0  # seconds a scheduler gets to say who is there
-
-
-def check(address: str, *, insecure: bool) -> str:
-    """The address of a scheduler that may be spoken to. TclabError for another one."""
-    if importlib.util.find_spec("distributed") is None:
-        step = "pip install 'torch-compile-lab[dask]'"
-        raise TclabError(address, "needs Dask, which is not installed", step)
-    parts = urlsplit(address)
-    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not _port(address):
-        step = "tcp://127.0.0.1:8786, tls://HOST:8786, or local:4 for four workers here"
-        raise TclabError(address, "is no address of a scheduler", step)
-    if parts.scheme == "tls" or insecure or _is_own(parts.hostname):
-        return address
-    cause = "is neither this machine's own address nor TLS: whoever reaches it runs code here"
-    step = "take tls:// (docs: More than one machine), or type --insecure if the network is yours"
-    raise TclabError(address, cause, step)
-
-
-def _port(address: str) -> int:
-    try:
-        return urlsplit(address).port or 0
-    except ValueError:
-        return 0
-
-
-def _is_own(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def security(address: str) -> Any:
-    """What Dask's configuration says of TLS; None where no TLS is spoken. TclabError where it does
-    not say enough.
-    """
-    from distributed import security as dasks
-
-    if not address.startswith("tls://"):
-        return None
-    found: Any = dasks.Security(require_encryption=True)
-    if not found.tls_ca_file or not found.tls_client_cert:
-        cause = "Dask's configuration names no certificates"
-        step = (
-            "set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, and __SCHEDULER__, __WORKER__ and "
-            "__CLIENT__ with __CERT and __KEY (docs: More than one machine)"
-        )
-        raise TclabError(address, cause, step)
-    return found
 
 
 # --------------------------------------------------------------------------- the client
@@ -184,10 +132,13 @@ async def reached(address: str) -> AsyncIterator[Dask]:
 
     quiet = {"distributed.logging.distributed": "error", "distributed.comm.timeouts.connect": "10s"}
     with dask.config.set(quiet):
-        be_quiet()
+        addresses.be_quiet()
         try:
             client = await distributed.Client(
-                address, asynchronous=True, security=security(address), set_as_default=False
+                address,
+                asynchronous=True,
+                security=addresses.security(address),
+                set_as_default=False,
             )
         except (OSError, TimeoutError, asyncio.TimeoutError) as error:
             cause = f"no scheduler answers there: {error}".splitlines()[0]
@@ -200,14 +151,6 @@ async def reached(address: str) -> AsyncIterator[Dask]:
                 await asyncio.wait_for(client.close(timeout=5), 10)
 
 
-def be_quiet() -> None:
-    """Dask's own lines would stand between ours; what matters is told as an error."""
-    import logging
-
-    for name in ("distributed", "distributed.core", "distributed.client", "distributed.comm"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
 # --------------------------------------------------------------------------- workers here
 
 
@@ -216,7 +159,7 @@ async def local(number: int) -> AsyncIterator[Dask]:
     """A cluster of `number` workers on this machine, which end with it."""
     import distributed
 
-    be_quiet()
+    addresses.be_quiet()
     cluster: Any = await distributed.LocalCluster(
         n_workers=0,
         host="127.0.0.1",

@@ -13,7 +13,7 @@ from functools import partial
 
 from tclab import machine
 from tclab.engine import events
-from tclab.engine.doors import cluster, protocol, tree
+from tclab.engine.doors import addresses, cluster, protocol, tree
 from tclab.engine.doors.offers import Wish
 from tclab.engine.doors.planner import Far
 from tclab.engine.doors.seats import Cluster
@@ -44,7 +44,7 @@ class Door:
         """The cluster. TclabError where it may not, or cannot, be reached."""
         number = _LOCAL.fullmatch(self.on)
         address = "tcp://127.0.0.1:1" if number else self.on
-        cluster.check(address, insecure=self.insecure)
+        addresses.check(address, insecure=self.insecure)
         opened = cluster.local(int(number[1])) if number else cluster.reached(address)
         async with opened as there:
             yield there

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tclab import machine, paths
-from tclab.engine.doors import cluster, offers, served
+from tclab.engine.doors import addresses, offers, served
 from tclab.engine.doors.box import Box
 from tclab.errors import TclabError
 
@@ -64,8 +64,8 @@ class Worker:
         """Dask's worker, to be awaited."""
         from distributed import Worker as DaskWorker
 
-        cluster.be_quiet()
-        secured = cluster.security(self.scheduler)
+        addresses.be_quiet()
+        secured = addresses.security(self.scheduler)
         return DaskWorker(
             self.scheduler,
             nthreads=offer["slots"] + 2,  # trees are taken beside jobs
@@ -131,7 +131,7 @@ def main(argv: list[str]) -> int:
 
 def run(worker: Worker, on_start: Callable[[offers.Announcement], None] = lambda _: None) -> None:
     """Serve until the end; `on_start` hears what is announced."""
-    cluster.check(worker.scheduler, insecure=worker.insecure)
+    addresses.check(worker.scheduler, insecure=worker.insecure)
     paths.settle_temporary()
     offer = worker.announced()
     on_start(offer)
