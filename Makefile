@@ -93,7 +93,7 @@ CAPTURING := src/tclab/capturing
 READERS := $(CAPTURING)/read/*,$(CAPTURING)/machine_code/*,$(CAPTURING)/chain/*
 
 # What shows that the commands, notebooks and drawings work with other versions of their packages.
-MINIMA ?= tests/cli tests/labs/test_commands.py tests/render tests/explain/test_page.py tests/explain/test_report.py
+MINIMA ?= tests/cli tests/engine/doors tests/labs/test_commands.py tests/render tests/explain/test_page.py tests/explain/test_report.py
 
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import dataclasses
+import itertools
 import json
 import os
 import random
@@ -25,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -42,9 +45,11 @@ from tclab.store.live import Store
 
 ROOT = project_root()
 
-JOBS, FEW = (285, 10_000), 40
-WORKERS = (1, 8, 64, 256)
-BOUND = {285: 10.0, 10_000: 30.0}
+FEW = 40
+
+#: Jobs and workers. Ten thousand on few workers would be sped up until a job took no time.
+SIMULATED = ((285, 1), (285, 8), (285, 64), (285, 256), (10_000, 64), (10_000, 256))
+BOUND = {285: 20.0, 10_000: 60.0}
 
 Row = dict[str, Any]
 
@@ -85,7 +90,7 @@ class Times:
     def each(self) -> float:
         """Seconds from one to the next, the middle one of all; the first few warm up."""
         rest = self.finished[3:]
-        return statistics.median(after - before for before, after in zip(rest, rest[1:]))
+        return statistics.median(after - before for before, after in itertools.pairwise(rest))
 
 
 def overhead(folder: Path) -> list[Row]:
@@ -128,7 +133,7 @@ def _travels() -> Row:
 class Sleeping(cluster.Dask):
     """A cluster whose workers sleep."""
 
-    asked = sleeping
+    asked = sleeping.__name__
 
 
 class Simulated(Far):
@@ -148,7 +153,7 @@ def seconds_of_runs() -> list[float]:
     return found
 
 
-def simulation(folder: Path) -> list[Row]:
+def simulation(folder: Path) -> Iterator[Row]:
     """A row for each number of jobs and of workers."""
     root = folder / "simulated"
     (root / "snippets/t").mkdir(parents=True)
@@ -159,16 +164,14 @@ def simulation(folder: Path) -> list[Row]:
     one = snippets.find(root)[0]
     made = schedule.run([one], plan, warm=False)["t/n00"]
     known = seconds_of_runs()
-    return [
-        simulated(root, one, made, [known[n % len(known)] for n in range(jobs)], workers)
-        for jobs in JOBS
-        for workers in WORKERS
-    ]
+    for jobs, workers in SIMULATED:
+        seconds = [known[n % len(known)] for n in range(jobs)]
+        yield simulated(root, one, made, seconds, workers)
 
 
 def simulated(root: Path, one: Snippet, made: Run, seconds: list[float], workers: int) -> Row:
     """One number of jobs on one of workers."""
-    bound = max(max(seconds), sum(seconds) / workers)
+    bound = max(*seconds, sum(seconds) / workers)
     scale = max(1.0, bound / BOUND[len(seconds)])
     chosen = [
         replace(one, name=f"t/n{n:05d}", timeout=took / scale) for n, took in enumerate(seconds)
@@ -194,33 +197,54 @@ async def _simulate(
 ) -> float:
     work = Simulated(plan, "here", events.silent, True, plan.store.save)
     work.tree = tree.Tree({}, {one.path: "snippets/t/n00.py"})
-    scheduler = (
-        "import asyncio, distributed\nasync def main():\n"
-        "    s = await distributed.Scheduler(host='127.0.0.1', port=0, dashboard=False)\n"
-        "    print(s.address, flush=True)\n    await s.finished()\nasyncio.run(main())"
-    )
-    started = subprocess.Popen([sys.executable, "-c", scheduler], stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, env=_env())  # fmt: skip
-    assert started.stdout is not None
-    address = started.stdout.readline().decode().strip()
-    command = [sys.executable, "-m", "benchmarks.sleeping", address, str(workers)]
-    sleepers = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.DEVNULL, env=_env(), cwd=ROOT)  # fmt: skip
-    assert sleepers.stdin is not None
-    assert sleepers.stdout is not None
-    try:
-        sleepers.stdin.write(protocol.packed(made))
-        sleepers.stdin.close()
-        sleepers.stdout.readline()
+    with _cluster(protocol.packed(made), workers) as address:
         async with cluster.reached(address) as there:
             work.cluster = Sleeping(there.client, address)
             began = time.perf_counter()
             await work.run(chosen, lambda snippet: snippet.timeout)
             return time.perf_counter() - began
+
+
+_SCHEDULER = """
+import asyncio, distributed
+async def main():
+    scheduler = await distributed.Scheduler(host="127.0.0.1", port=0, dashboard=False)
+    print(scheduler.address, flush=True)
+    await scheduler.finished()
+asyncio.run(main())
+"""
+
+
+@contextmanager
+def _cluster(answer: bytes, workers: int) -> Iterator[str]:
+    """A scheduler, and workers that sleep, each in a process; its address."""
+    scheduler = _started(["-c", _SCHEDULER])
+    sleepers = None
+    try:
+        assert scheduler.stdout is not None
+        address = scheduler.stdout.readline().decode().strip()
+        sleepers = _started(["-m", "benchmarks.sleeping", address, str(workers)])
+        assert sleepers.stdin is not None
+        assert sleepers.stdout is not None
+        sleepers.stdin.write(answer)
+        sleepers.stdin.close()
+        sleepers.stdout.readline()
+        yield address
     finally:
-        for process in (sleepers, started):
+        for process in filter(None, (sleepers, scheduler)):
             process.kill()
             process.wait()
+
+
+def _started(words: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, *words],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_env(),
+        cwd=ROOT,
+    )
 
 
 def _env() -> dict[str, str]:

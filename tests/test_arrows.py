@@ -34,6 +34,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "tclab.engine.worker.warm": {"torch"},
     "tclab.engine.worker.vector_isas": {"torch"},
     "tclab.engine.worker.limits": {"psutil"},  # where there is no /proc
+    "tclab.engine.doors.addresses": {"distributed"},
     "tclab.engine.doors.cluster": {"dask", "distributed"},
     "tclab.engine.doors.serve": {"dask", "distributed"},
     "tclab.engine.doors.served": {"distributed"},

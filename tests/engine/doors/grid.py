@@ -11,8 +11,11 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parents[3] / "src"
 
+#: It has no tclab: what a client sends is read by it, too.
 SCHEDULER = """
-import asyncio, sys, distributed
+import asyncio, sys
+sys.modules["tclab"] = None
+import distributed
 async def main():
     scheduler = await distributed.Scheduler(
         host="127.0.0.1", port=0, dashboard=False, protocol=sys.argv[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from functools import partial
 import pytest
 
 from tclab.engine import events
-from tclab.engine.doors import cluster, far, planner
+from tclab.engine.doors import addresses, cluster, far, planner
 from tclab.engine.doors.far import Door, Errand
 from tclab.errors import TclabError
 from tclab.store import recordings
@@ -67,17 +68,17 @@ def slow(lab, name: str, folder, seconds: float = 60.0):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1"])
 def test_this_machines_own_address_needs_no_tls(address):
-    assert cluster.check(address, insecure=False) == address
+    assert addresses.check(address, insecure=False) == address
 
 
 def test_another_machine_is_reached_by_tls_or_by_a_word_that_is_typed():
     with pytest.raises(TclabError, match="nor TLS: whoever reaches it runs code here") as why:
-        cluster.check("tcp://10.1.2.3:8786", insecure=False)
+        addresses.check("tcp://10.1.2.3:8786", insecure=False)
     assert "--insecure" in why.value.next_step
-    assert cluster.check("tcp://10.1.2.3:8786", insecure=True)
-    assert cluster.check("tls://10.1.2.3:8786", insecure=False)
+    assert addresses.check("tcp://10.1.2.3:8786", insecure=True)
+    assert addresses.check("tls://10.1.2.3:8786", insecure=False)
     with pytest.raises(TclabError, match="names no certificates"):
-        cluster.security("tls://10.1.2.3:8786")
+        addresses.security("tls://10.1.2.3:8786")
 
 
 @pytest.mark.parametrize("address", ["", "box", "box:8786", "tcp://", "http://box:1", "local:0"])
@@ -87,9 +88,22 @@ def test_what_is_no_address_is_said(lab, address):
 
 
 def test_without_dask_the_next_step_is_its_extra(monkeypatch):
-    monkeypatch.setattr(cluster.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(addresses.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(TclabError, match=r"torch-compile-lab\[dask\]"):
-        cluster.check("tcp://127.0.0.1:1", insecure=False)
+        addresses.check("tcp://127.0.0.1:1", insecure=False)
+
+
+def test_local_workers_listen_on_this_machine_alone():
+    psutil = pytest.importorskip("psutil")
+
+    async def listening() -> set[str]:
+        async with cluster.local(1):
+            here = psutil.Process()
+            every = [here, *here.children(recursive=True)]
+            found = [one for each in every for one in each.net_connections("tcp")]
+            return {one.laddr.ip for one in found if one.status == psutil.CONN_LISTEN}
+
+    assert asyncio.run(listening()) == {"127.0.0.1"}
 
 
 # --------------------------------------------------------------------------- what runs where

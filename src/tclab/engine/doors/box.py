@@ -27,14 +27,12 @@ _LEAVING = 15.0  # seconds an agent gets to end its snippets
 class Box:
     """What runs jobs on this machine. A context manager: nothing outlives it.
 
-    `pythons` are the environments, by their numbers; `width` jobs run at a time in each. `cache` is
-    for compiled objects, and may be shared; '' for one of its own.
+    `pythons` are the environments, by their numbers; `width` jobs run at a time in each.
     """
 
-    def __init__(self, pythons: Sequence[str], width: int, cache: Path | None = None) -> None:
+    def __init__(self, pythons: Sequence[str], width: int) -> None:
         self.pythons, self.width = list(pythons), width
         self.folder = Path(tempfile.mkdtemp(prefix="tclab-box-", dir=paths.settle_temporary()))
-        self.cache = cache or self.folder / "cache"
         self._lock = threading.Lock()
         self._agents: dict[str, _Agent] = {}
         self._trees: list[str] = []  # the one that was used last is the last
@@ -125,15 +123,11 @@ class Box:
         return [python, "-m", module, str(root), cache, str(self.width), mode]
 
     def _cache(self, root: Path, name: str) -> Path:
-        """The folder for compiled objects, by the name that it has at home: a run shows it."""
-        if not name or not tars.is_inside(name):
-            return self.cache
-        link = root / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        self.cache.mkdir(parents=True, exist_ok=True)
-        if not link.is_symlink():
-            os.symlink(self.cache, link)
-        return link
+        """The folder for compiled objects, where it is at home: a run shows it. What is compiled
+        names it, too; so no tree has that of another.
+        """
+        inside = bool(name) and tars.is_inside(name)
+        return root / name if inside else root.with_name(f"cache-{root.name}")
 
     def _variables(self, job: JobData) -> dict[str, str]:
         root = self._tree(job["tree"])
@@ -150,7 +144,9 @@ class Box:
                     one.close()
                     del self._agents[key]
                 self._trees.remove(digest)
-                shutil.rmtree(self._tree(digest), ignore_errors=True)
+                root = self._tree(digest)
+                for folder in (root, self._cache(root, "")):
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(eq=False)

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import importlib.util
-import ipaddress
 import itertools
 import json
 import os
@@ -20,9 +18,8 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
-from urllib.parse import urlsplit
 
-from tclab.engine.doors import served
+from tclab.engine.doors import addresses, served
 from tclab.engine.doors.seats import ClusterLost, Member
 from tclab.engine.doors.tree import Tree
 from tclab.errors import TclabError
@@ -34,55 +31,6 @@ SILENCE = 30.0
 _ANSWER = 15.0  # seconds a scheduler gets to say who is there
 
 
-def check(address: str, *, insecure: bool) -> str:
-    """The address of a scheduler that may be spoken to. TclabError for another one."""
-    if importlib.util.find_spec("distributed") is None:
-        step = "pip install 'torch-compile-lab[dask]'"
-        raise TclabError(address, "needs Dask, which is not installed", step)
-    parts = urlsplit(address)
-    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not _port(address):
-        step = "tcp://127.0.0.1:8786, tls://HOST:8786, or local:4 for four workers here"
-        raise TclabError(address, "is no address of a scheduler", step)
-    if parts.scheme == "tls" or insecure or _is_own(parts.hostname):
-        return address
-    cause = "is neither this machine's own address nor TLS: whoever reaches it runs code here"
-    step = "take tls:// (docs: More than one machine), or type --insecure if the network is yours"
-    raise TclabError(address, cause, step)
-
-
-def _port(address: str) -> int:
-    try:
-        return urlsplit(address).port or 0
-    except ValueError:
-        return 0
-
-
-def _is_own(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def security(address: str) -> Any:
-    """What Dask's configuration says of TLS; None where no TLS is spoken. TclabError where it does
-    not say enough.
-    """
-    from distributed import security as dasks
-
-    if not address.startswith("tls://"):
-        return None
-    found: Any = dasks.Security(require_encryption=True)
-    if not found.tls_ca_file or not found.tls_client_cert:
-        cause = "Dask's configuration names no certificates"
-        step = (
-            "set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, and __SCHEDULER__, __WORKER__ and "
-            "__CLIENT__ with __CERT and __KEY (docs: More than one machine)"
-        )
-        raise TclabError(address, cause, step)
-    return found
-
-
 # --------------------------------------------------------------------------- the client
 
 
@@ -90,7 +38,7 @@ class Dask:
     """A cluster that a client of Dask's reaches."""
 
     silence = SILENCE
-    asked: Any = served  # whose functions the workers run; a simulation's have others
+    asked = served.__name__  # whose functions the workers run; a simulation's have others
 
     def __init__(self, client: Any, place: str) -> None:
         self.client, self.place = client, place
@@ -116,25 +64,30 @@ class Dask:
 
     async def give(self, address: str, tree: Tree) -> None:
         """Ask whether a worker has the tree; send it where it has not."""
-        if not await self._call(address, self.asked.has_tree, tree.digest, resources={}):
+        if not await self._call(address, "has_tree", tree.digest, resources={}):
             words = tree.digest, tree.packed
-            why = await self._call(address, self.asked.take_tree, *words, resources={})
+            why = await self._call(address, "take_tree", *words, resources={})
             if why:
                 raise TclabError(address, f"cannot take the project's files: {why}")
 
     async def send(self, address: str, job: bytes, slots: int, cuda: bool) -> bytes:
         """A job's answer."""
         resources = {"slots": slots} | ({"cuda": 1} if cuda else {})
-        answer = await self._call(address, self.asked.run_job, job, resources=resources)
+        answer = await self._call(address, "run_job", job, resources=resources)
         return bytes(answer)
 
-    async def _call(self, address: str, function: Any, *words: object, resources: Any) -> Any:
-        """What a function of `served` returns on one worker. To cancel this is to cancel that."""
+    async def _call(self, address: str, function: str, *words: object, resources: Any) -> Any:
+        """What a function of `served` returns on one worker. To cancel this is to cancel that.
+
+        It is named in a text, which the worker evaluates: Dask's scheduler reads what a client
+        sends, and would have to import a function of tclab's, of the same version.
+        """
+        text = f"__import__({self.asked!r}, fromlist=['']).{function}(*words)"
         key = f"tclab-{self._session}-{next(self._numbers)}"
         future = self.client.submit(
-            function,
-            *words,
-            key,
+            eval,
+            text,
+            {"words": (*words, key)},
             key=key,
             workers=[address],
             allow_other_workers=False,
@@ -179,10 +132,13 @@ async def reached(address: str) -> AsyncIterator[Dask]:
 
     quiet = {"distributed.logging.distributed": "error", "distributed.comm.timeouts.connect": "10s"}
     with dask.config.set(quiet):
-        be_quiet()
+        addresses.be_quiet()
         try:
             client = await distributed.Client(
-                address, asynchronous=True, security=security(address), set_as_default=False
+                address,
+                asynchronous=True,
+                security=addresses.security(address),
+                set_as_default=False,
             )
         except (OSError, TimeoutError, asyncio.TimeoutError) as error:
             cause = f"no scheduler answers there: {error}".splitlines()[0]
@@ -195,29 +151,25 @@ async def reached(address: str) -> AsyncIterator[Dask]:
                 await asyncio.wait_for(client.close(timeout=5), 10)
 
 
-def be_quiet() -> None:
-    """Dask's own lines would stand between ours; what matters is told as an error."""
-    import logging
-
-    for name in ("distributed", "distributed.core", "distributed.client", "distributed.comm"):
-        logging.getLogger(name).setLevel(logging.CRITICAL)
-
-
 # --------------------------------------------------------------------------- workers here
 
 
 @asynccontextmanager
-async def local(number: int, cache: str = "") -> AsyncIterator[Dask]:
+async def local(number: int) -> AsyncIterator[Dask]:
     """A cluster of `number` workers on this machine, which end with it."""
     import distributed
 
-    be_quiet()
+    addresses.be_quiet()
     cluster: Any = await distributed.LocalCluster(
-        n_workers=0, host="127.0.0.1", dashboard_address=None, asynchronous=True, silence_logs=50
+        n_workers=0,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        asynchronous=True,
+        silence_logs=50,
     )
     try:
         address = str(cluster.scheduler_address)
-        with _workers(address, number, cache):
+        with _workers(address, number):
             async with reached(address) as dask:
                 await _wait_for(dask, number)
                 yield dask
@@ -227,9 +179,8 @@ async def local(number: int, cache: str = "") -> AsyncIterator[Dask]:
 
 
 @contextmanager
-def _workers(address: str, number: int, cache: str) -> Iterator[None]:
+def _workers(address: str, number: int) -> Iterator[None]:
     command = [sys.executable, "-m", "tclab.engine.doors.serve", address, "--slots", "1"]
-    command += ["--cache", cache] if cache else []
     started = [
         subprocess.Popen([*command, "--name", f"local-{n}"], start_new_session=True, env=_env())
         for n in range(1, number + 1)

@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 
 from tclab import machine
 from tclab.engine import events
-from tclab.engine.doors import cluster, protocol, tree
+from tclab.engine.doors import addresses, cluster, protocol, tree
 from tclab.engine.doors.offers import Wish
 from tclab.engine.doors.planner import Far
 from tclab.engine.doors.seats import Cluster
@@ -41,12 +40,12 @@ class Door:
         return cls(named, insecure) if named else None
 
     @asynccontextmanager
-    async def opened(self, cache: Path) -> AsyncIterator[Cluster]:
+    async def opened(self) -> AsyncIterator[Cluster]:
         """The cluster. TclabError where it may not, or cannot, be reached."""
         number = _LOCAL.fullmatch(self.on)
         address = "tcp://127.0.0.1:1" if number else self.on
-        cluster.check(address, insecure=self.insecure)
-        opened = cluster.local(int(number[1]), str(cache)) if number else cluster.reached(address)
+        addresses.check(address, insecure=self.insecure)
+        opened = cluster.local(int(number[1])) if number else cluster.reached(address)
         async with opened as there:
             yield there
 
@@ -122,7 +121,7 @@ def _todo(work: Far, errand: Errand) -> list[Snippet]:
 
 
 async def _run(works: list[Far], todo: list[list[Snippet]], door: Door, plan: Plan) -> None:
-    async with door.opened(plan.store.cache.absolute()) as there:
+    async with door.opened() as there:
         for work, snippets in zip(works, todo):
             work.cluster = there
             if snippets:

@@ -18,7 +18,7 @@ from tclab.engine import events, schedule
 from tclab.engine.doors import offers, protocol
 from tclab.engine.doors.offers import Wish
 from tclab.engine.doors.protocol import Answer
-from tclab.engine.doors.seats import Cluster, ClusterLost, Seat, Turn
+from tclab.engine.doors.seats import Cluster, ClusterLost, Member, Seat, Turn
 from tclab.engine.doors.tree import Tree
 from tclab.engine.job import Job
 from tclab.engine.work import Work
@@ -46,10 +46,10 @@ class Far(Work):
     warm: bool = False
     seats: dict[str, Seat] = field(default_factory=dict)
     queues: dict[str, list[Turn]] = field(default_factory=dict)  # by wish; the longest is the last
+    wishes: dict[str, Wish] = field(default_factory=dict)
     locked: list[Turn] = field(default_factory=list)  # that another build runs
     unmet: dict[str, float] = field(default_factory=dict)  # wish → since when nobody has it
     refused: dict[str, str] = field(default_factory=dict)  # snippet → why
-    looked: float = 0.0
     machines: dict[str, list[Seat]] = field(default_factory=dict)
     returned: list[tuple[Seat, asyncio.Task[Answer]]] = field(default_factory=list)
     back: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,16 +59,31 @@ class Far(Work):
         for snippet in snippets:
             job = Job(snippet, self.plan, self.environment, solo=snippet.alone)
             self._queue(Turn(job, self.wish(snippet), seconds(snippet)))
+        assert self.cluster is not None
+        watching = None
         try:
-            await self._look()
+            self._look(await self.cluster.members())
+            watching = asyncio.create_task(self._watch())
             slots = sum(seat.slots for seat in self.seats.values())
             total = sum(map(len, self.queues.values()))
             self.on_event(events.Planned(total=total, jobs=slots))
             self.warm = self._worth_warming()
             while self._busy():
+                if watching.done():
+                    watching.result()  # raises what ended it
                 await self._turn()
         finally:
+            if watching is not None:
+                watching.cancel()
             await self._leave()
+
+    async def _watch(self) -> None:
+        """Look at who is there, beside all else: a scheduler may be slow to say."""
+        assert self.cluster is not None
+        while True:
+            await asyncio.sleep(_LOOK)
+            self._look(await self.cluster.members())
+            self.back.set()
 
     def _busy(self) -> bool:
         return self._away_now() or bool(self.locked) or any(self.queues.values())
@@ -77,6 +92,7 @@ class Far(Work):
         return any(seat.away for seat in self.seats.values())
 
     def _queue(self, turn: Turn) -> None:
+        self.wishes[turn.wish.key] = turn.wish
         queue = self.queues.setdefault(turn.wish.key, [])
         insort(queue, turn, key=lambda each: each.seconds)
 
@@ -85,8 +101,6 @@ class Far(Work):
         return schedule.worth_warming(every, max(1, len(self.seats)))
 
     async def _turn(self) -> None:
-        if time.monotonic() - self.looked > _LOOK:
-            await self._look()
         self._fill()
         with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
             await asyncio.wait_for(self.back.wait(), _LOOK if self._away_now() else _POLL)
@@ -107,11 +121,11 @@ class Far(Work):
 
     # ------------------------------------------------------------------ who is there
 
-    async def _look(self) -> None:
+    def _look(self, there: Iterable[Member]) -> None:
         """See who came, who went and who says nothing; refuse what nobody has."""
         assert self.cluster is not None
-        members = {member.address: member for member in await self.cluster.members()}
-        now = self.looked = time.monotonic()
+        members = {member.address: member for member in there}
+        now = time.monotonic()
         for address in self.seats.keys() - members.keys():
             seat = self.seats.pop(address)
             self.machines[seat.machine].remove(seat)
@@ -123,9 +137,9 @@ class Far(Work):
                 self.machines.setdefault(seat.machine, []).append(seat)
                 self._fit(seat)
             elif known.member.seen != member.seen:
-                known.heard, known.member = now, member
-            elif now - known.heard > self.cluster.silence and known.aside < now:
-                known.aside = now + self.cluster.silence
+                known.heard, known.member, known.silent = now, member, False
+            elif now - known.heard > self.cluster.silence and not known.silent:
+                known.silent = True
                 self._gone(known, f"it has said nothing for {now - known.heard:.0f} s")
         for turn in self.locked:
             self._queue(turn)
@@ -133,10 +147,8 @@ class Far(Work):
         self._refuse_unmet(now)
 
     def _fit(self, seat: Seat) -> None:
-        for key, queue in self.queues.items():
-            if key not in seat.fits and queue:
-                number, _ = offers.lacks(seat.member.offer, queue[0].wish)
-                seat.fits[key] = number
+        for key, wish in self.wishes.items():
+            seat.fits[key], _ = offers.lacks(seat.member.offer, wish)
 
     def _gone(self, seat: Seat, why: str) -> None:
         """Nothing more is heard of a worker: its jobs run elsewhere."""
@@ -147,7 +159,7 @@ class Far(Work):
 
     def _refuse_unmet(self, now: float) -> None:
         for key, queue in self.queues.items():
-            if not queue or any(seat.fits.get(key, -1) >= 0 for seat in self.seats.values()):
+            if not queue or any(seat.takes(key) for seat in self.seats.values()):
                 self.unmet.pop(key, None)
             elif now - self.unmet.setdefault(key, now) >= _PATIENCE:
                 why = self._why_nobody(queue[0].wish)
@@ -160,7 +172,7 @@ class Far(Work):
             return "there is no worker"
         reasons: dict[str, list[str]] = {}
         for seat in self.seats.values():
-            why = offers.lacks(seat.member.offer, wish)[1]
+            why = offers.lacks(seat.member.offer, wish)[1] or "it says nothing any more"
             reasons.setdefault(why, []).append(seat.member.name)
         return "; ".join(f"{_some(names)}: {why}" for why, names in reasons.items())
 
@@ -174,7 +186,7 @@ class Far(Work):
     def _fill(self) -> None:
         """Give every worker that can take one a job, in rounds, so that all get some."""
         now = time.monotonic()
-        ready = [seat for seat in self.seats.values() if seat.aside < now]
+        ready = [s for s in self.seats.values() if s.aside < now and not s.silent]
         while ready:
             ready = [seat for seat in ready if self._give(seat)]
 
@@ -254,7 +266,8 @@ class Far(Work):
             turn.job.release()
             raise
         except (asyncio.TimeoutError, TimeoutError):
-            seat.aside = float("inf")
+            seat.silent = True  # until it is heard of, which a worker that hangs may well be
+            seat.aside = time.monotonic() + _STARTING
             self._lost(seat, turn, "it gave no answer in time")
             return
         except Exception as error:  # whatever a worker's Python raises
@@ -289,7 +302,7 @@ class Far(Work):
     def _elsewhere(self, turn: Turn) -> bool:
         """Some worker is there that may run it."""
         key = turn.wish.key
-        there = (a for a, seat in self.seats.items() if seat.fits.get(key, -1) >= 0)
+        there = (a for a, seat in self.seats.items() if seat.takes(key))
         return any(address not in turn.unfit for address in there)
 
     def _lost(self, seat: Seat, turn: Turn, why: str) -> None:

@@ -69,7 +69,12 @@ class Seat:
     away: dict[asyncio.Task[Answer], Turn] = field(default_factory=dict)
     heard: float = 0.0  # our clock
     aside: float = 0.0  # until then it gets nothing
+    silent: bool = False  # nothing was heard of it for too long
     tree: asyncio.Task[None] | None = None
+
+    def takes(self, key: str) -> bool:
+        """It has what a wish asks for, and can be spoken to."""
+        return self.fits.get(key, -1) >= 0 and not self.silent
 
     @property
     def slots(self) -> int:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tclab import machine, paths
-from tclab.engine.doors import cluster, offers, served
+from tclab.engine.doors import addresses, offers, served
 from tclab.engine.doors.box import Box
 from tclab.errors import TclabError
 
@@ -38,7 +38,6 @@ class Worker:
     pythons: Sequence[str] = ()
     slots: int = 0  # 0: one for each core
     name: str = ""
-    cache: Path | None = None
     insecure: bool = False
 
     def announced(self) -> offers.Announcement:
@@ -55,18 +54,18 @@ class Worker:
         """Work until the scheduler is gone, or this process is told to end."""
         import dask
 
-        with Box(self.environments(), offer["slots"], self.cache) as box:
+        with Box(self.environments(), offer["slots"]) as box:
             served.use(box)
             with dask.config.set(_SETTINGS):
-                await _until_told(self._started(box, offer), box)
+                await _until_told(self._started(box, offer), box, self.scheduler)
         served.use(None)
 
     def _started(self, box: Box, offer: offers.Announcement) -> Any:
         """Dask's worker, to be awaited."""
         from distributed import Worker as DaskWorker
 
-        cluster.be_quiet()
-        secured = cluster.security(self.scheduler)
+        addresses.be_quiet()
+        secured = addresses.security(self.scheduler)
         return DaskWorker(
             self.scheduler,
             nthreads=offer["slots"] + 2,  # trees are taken beside jobs
@@ -76,6 +75,7 @@ class Worker:
             local_directory=str(box.folder / "dask"),
             memory_limit=0,
             dashboard=False,
+            dashboard_address="127.0.0.1:0",  # Dask's HTTP server is started all the same
             death_timeout=_GONE,
             security=secured,
             protocol="tls" if secured else "tcp",
@@ -83,12 +83,16 @@ class Worker:
         )
 
 
-async def _until_told(worker: Any, box: Box) -> None:
+async def _until_told(worker: Any, box: Box, scheduler: str) -> None:
     """Start it, and close it once it ends by itself or this process is to end."""
     loop, told = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
-    await worker
+    try:
+        await worker
+    except (OSError, TimeoutError, asyncio.TimeoutError, RuntimeError) as error:
+        cause, step = f"no scheduler answers there: {error}", "dask scheduler --host 127.0.0.1"
+        raise TclabError(scheduler, cause, step) from None
     while worker.status.name in ("running", "paused") and not told.is_set():
         with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
             await asyncio.wait_for(told.wait(), _LOOK)
@@ -114,10 +118,9 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--env", action="append", default=[])
     parser.add_argument("--slots", type=int, default=0)
     parser.add_argument("--name", default="")
-    parser.add_argument("--cache", type=Path)
     parser.add_argument("--insecure", action="store_true")
     options = parser.parse_args(argv)
-    words = {name: getattr(options, name) for name in ("scheduler", "slots", "name", "cache")}
+    words = {name: getattr(options, name) for name in ("scheduler", "slots", "name")}
     try:
         run(Worker(pythons=options.env, insecure=options.insecure, **words))
     except TclabError as error:
@@ -128,7 +131,7 @@ def main(argv: list[str]) -> int:
 
 def run(worker: Worker, on_start: Callable[[offers.Announcement], None] = lambda _: None) -> None:
     """Serve until the end; `on_start` hears what is announced."""
-    cluster.check(worker.scheduler, insecure=worker.insecure)
+    addresses.check(worker.scheduler, insecure=worker.insecure)
     paths.settle_temporary()
     offer = worker.announced()
     on_start(offer)

@@ -1,0 +1,66 @@
+"""Which schedulers may be spoken to, and with which certificates."""
+
+from __future__ import annotations
+
+import importlib.util
+import ipaddress
+import logging
+from typing import Any
+from urllib.parse import urlsplit
+
+from tclab.errors import TclabError
+
+
+def check(address: str, *, insecure: bool) -> str:
+    """The address of a scheduler that may be spoken to. TclabError for another one."""
+    if importlib.util.find_spec("distributed") is None:
+        step = "pip install 'torch-compile-lab[dask]'"
+        raise TclabError(address, "needs Dask, which is not installed", step)
+    parts = urlsplit(address)
+    if parts.scheme not in ("tcp", "tls") or not parts.hostname or not _port(address):
+        step = "tcp://127.0.0.1:8786, tls://HOST:8786, or local:4 for four workers here"
+        raise TclabError(address, "is no address of a scheduler", step)
+    if parts.scheme == "tls" or insecure or _is_own(parts.hostname):
+        return address
+    cause = "is neither this machine's own address nor TLS: whoever reaches it runs code here"
+    step = "take tls:// (docs: More than one machine), or type --insecure if the network is yours"
+    raise TclabError(address, cause, step)
+
+
+def _port(address: str) -> int:
+    try:
+        return urlsplit(address).port or 0
+    except ValueError:
+        return 0
+
+
+def _is_own(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def security(address: str) -> Any:
+    """What Dask's configuration says of TLS; None where no TLS is spoken. TclabError where it does
+    not say enough.
+    """
+    from distributed import security as dasks
+
+    if not address.startswith("tls://"):
+        return None
+    found: Any = dasks.Security(require_encryption=True)
+    if not found.tls_ca_file or not found.tls_client_cert:
+        cause = "Dask's configuration names no certificates"
+        step = (
+            "set DASK_DISTRIBUTED__COMM__TLS__CA_FILE, and __SCHEDULER__, __WORKER__ and "
+            "__CLIENT__ with __CERT and __KEY (docs: More than one machine)"
+        )
+        raise TclabError(address, cause, step)
+    return found
+
+
+def be_quiet() -> None:
+    """Dask's own lines would stand between ours; what matters is told as an error."""
+    for name in ("distributed", "distributed.core", "distributed.client", "distributed.comm"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
