@@ -3,7 +3,7 @@
 One program, three times over one cache folder, each in a process of its own: twice with logs, then
 with the minifier. Inductor's ReLU is made wrong on purpose, so that the minifier had to speak.
 """
-# tclab: needs=cxx
+# tclab: needs=cxx timeout=600
 
 import os
 import re

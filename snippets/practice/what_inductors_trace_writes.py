@@ -38,9 +38,8 @@ def ran(*arguments, **variables):
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         named = {re.sub(r"run_\w+-pid_\d+", "run_…", str(p.relative_to(folder))): p for p in files}
         texts = {name: path.read_text(errors="replace") for name, path in named.items()}
-        lines = [
-            line.split("] ", 2)[-1] for line in run.stderr.splitlines() if " torch/_ind" in line
-        ]
+        said = [line for line in run.stderr.splitlines() if "torch/_inductor/" in line]
+        lines = [line.split("] ", 2)[-1] for line in said]
         lines = [
             re.sub(r"\S+/torch_compile_debug/run_\w+-pid_\d+", "…/run_…", line) for line in lines
         ]
@@ -66,9 +65,9 @@ tclab.show("\n".join(drawn_lines), title="With a drawing asked for", name="drawn
 kinds = Counter(Path(name).suffix for name in drawn)
 
 # claim: it-prints-nothing-to-stdout
-assert out == ""
+assert out == "", out
 # claim: one-line-says-where
-assert len(lines) == 1 and "debug trace: " in lines[0]
+assert len(lines) == 1 and "debug trace: " in lines[0], lines
 # claim: the-graph-the-loops-and-the-code
 assert {"fx_graph_readable.py", "fx_graph_runnable.py", "fx_graph_transformed.py",
         "ir_pre_fusion.txt", "ir_post_fusion.txt", "output_code.py"} <= graph.keys()  # fmt: skip

@@ -56,9 +56,9 @@ named = {name: title for name, title in chapters().items() if callable(found(nam
 code, where = {}, {}
 for name in sorted(named, key=lambda name: -name.count(".")):
     for function in functions(found(name)):
-        if hasattr(function, "__code__"):
+        if at := place(function):  # an enum's functions are not of PyTorch
             code.setdefault(id(function.__code__), name)
-            where.setdefault(name, place(function))
+            where.setdefault(name, at)
 
 stack, calls = [], {}
 
