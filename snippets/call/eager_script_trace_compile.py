@@ -165,5 +165,5 @@ tclab.show(tclab.Table("One model", "model", columns, rows, units=("", "s", ""),
 
 # claim: a-script-is-a-file-without-the-source
 assert saved == {"eager": False, "script": True, "trace": True, "torch.compile": False}, saved
-# claim: compile-pays-most-before-the-first-result
-assert rows[-1][1] > max(seconds for _, seconds, _ in rows[:-1]), rows
+# claim: compile-is-slower-than-eager-to-the-first-result
+assert rows[-1][1] > 2 * rows[0][1], rows

@@ -57,6 +57,24 @@ def test_what_is_meant_is_taken(folder):
     assert ran.stdout.strip() == ".venv/bin/tclab record h200-torch2.13 triton/softmax start"
 
 
+@pytest.mark.parametrize("place", ["command line", "environment"])
+def test_no_name_of_the_makefile_stands_among_the_variables_of_a_run(folder, place):
+    """`TORCH` begins like PyTorch's own, and a run says which of those were set."""
+    (folder / ".venv-torch2.15.0/bin").mkdir(parents=True)
+    (folder / ".venv-torch2.15.0/.installed").touch()
+    tclab = folder / ".venv-torch2.15.0/bin/tclab"
+    tclab.write_text("#!/bin/sh\nenv\n")
+    tclab.chmod(0o755)
+    given = {"TORCH": "2.15.0"}
+    words = [f"{name}={value}" for name, value in given.items() if place == "command line"]
+    env = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    env |= given if place == "environment" else {}
+    ran = subprocess.run(["make", "list", *words], cwd=folder, env=env, text=True, timeout=60,
+                         capture_output=True, check=True)  # fmt: skip
+    assert not [line for line in ran.stdout.splitlines() if line.startswith(("TORCH=", "TRITON="))]
+    assert "TCLAB_STORE=" in ran.stdout
+
+
 def test_a_recording_without_a_name_is_told_before_anything_is_installed(folder):
     (folder / ".venv/.installed").unlink()
     ran = make(folder, "record")
