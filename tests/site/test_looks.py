@@ -57,6 +57,14 @@ def test_a_table_of_prose_looks_like_the_others(
         assert style["align"] in ("left", "start") and style["weight"] >= 600, style
 
 
+def test_no_fact_lies_over_its_neighbour(tab: Any, address: str) -> None:
+    page = opened(tab, f"{address}/practice/flex-attention.html")
+    page.add_style_tag(content="* { content-visibility: visible !important }")
+    wide = "all => all.filter(d => d.scrollWidth > d.clientWidth + 8).map(d => d.textContent)"
+    facts = page.locator(".tclab-facts dd:visible")
+    assert facts.count() > 5 and facts.evaluate_all(wide) == []
+
+
 def test_on_a_phone_a_row_of_prose_keeps_its_distance(tab: Any, address: str) -> None:
     page = opened(tab, f"{address}/{FIND_OUT}", PHONE)
     rows = page.locator("table.tclab-prose tbody tr")
