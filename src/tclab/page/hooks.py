@@ -62,7 +62,8 @@ _WIDE = (
     ".md-content__inner > :is(.tclab-listing, .md-typeset__scrollwrap, .tclab-prose, h2, h3)"
     " { max-width: 40rem }"
     "}@media screen and (max-width: 44.99em) {"
-    ".md-top { inset: auto .4rem .4rem auto; top: auto !important; margin: 0 }"  # a script writes it
+    # A script writes its top.
+    ".md-top { inset: auto .4rem .4rem auto; top: auto !important; margin: 0 }"
     "}</style>"
 )
 
