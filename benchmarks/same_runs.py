@@ -1,0 +1,74 @@
+"""Whether a run is the same by each door: the snippets by the pool twice, by Dask, in a bundle.
+
+``PYTHONPATH=src python -m benchmarks.same_runs [SNIPPET…] [--folder FOLDER]`` runs those that this
+machine can run (all, without names) and compares the runs with the first of the pool's, field by
+field, but for the stamp. What differs between two runs of the pool as well holds a time, the name
+of a process or the like: the door has no part in it. With a folder it goes on where it was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tclab import snippets
+from tclab.engine import schedule
+from tclab.engine.doors import bundle, far
+from tclab.engine.plan import Plan
+from tclab.model import Run, Snippet
+from tclab.project import project_root
+from tclab.store.live import Store
+
+STAMP = {"seconds", "peak_memory", "provenance", "environment"}
+Runs = Mapping[str, Run]
+
+
+def main() -> None:
+    """Run by each door; print a line a door."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.same_runs")
+    parser.add_argument("snippets", nargs="*")
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="tclab-doors-") as temporary:
+        compare(options.folder or Path(temporary), options.snippets)
+
+
+def compare(folder: Path, names: Sequence[str]) -> None:
+    """The runs of each door beside those of the pool."""
+    root = project_root()
+    plan = Plan(root, Store(folder / "pool"))
+    found = [snippets.get(name, root) for name in names] or snippets.find(root)
+    chosen = [snippet for snippet in found if plan.live(snippet).state != "lacking"]
+    first = schedule.run(chosen, plan)
+    again = _differ(first, schedule.run(chosen, Plan(root, Store(folder / "again"))))
+    print(json.dumps({"door": "pool", "snippets": len(first), "differ": sorted(again)}), flush=True)
+    dask = far.run(chosen, Plan(root, Store(folder / "dask")), far.Door("local:4"))
+    for door, runs in (("dask", dask.runs), ("bundle", _bundled(folder, plan, chosen))):
+        differ = _differ(first, runs)
+        row = {"door": door, "snippets": len(runs), "differ": sorted(differ)}
+        print(json.dumps(row | {"by the door": sorted(differ - again)}), flush=True)
+
+
+def _bundled(folder: Path, plan: Plan, chosen: list[Snippet]) -> Runs:
+    jobs, runs = folder / "jobs.tar", folder / "runs.tar"
+    if not jobs.exists():
+        bundle.write_jobs(jobs, plan, chosen, "here")
+    return bundle.run(jobs, runs).runs
+
+
+def _differ(first: Runs, runs: Runs) -> set[str]:
+    """Names of the runs that are not equal to the first, and of those that are missing."""
+    return {name for name, run in first.items() if name not in runs or not _equal(run, runs[name])}
+
+
+def _equal(one: Run, other: Run) -> bool:
+    names = {field.name for field in dataclasses.fields(one)} - STAMP
+    return all(getattr(one, name) == getattr(other, name) for name in names)
+
+
+if __name__ == "__main__":
+    main()
