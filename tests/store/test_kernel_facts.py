@@ -17,9 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def kernels(data: Any) -> Iterator[dict[str, Any]]:
-    """The kernels anywhere in stored data."""
+    """The kernels anywhere in stored data whose facts are words."""
     if isinstance(data, dict):
-        if "kernel" in (data.get("kind"), data.get("$kind")) and "kernel_name" in data:
+        is_kernel = "kernel" in (data.get("kind"), data.get("$kind")) and "kernel_name" in data
+        if is_kernel and "$kind" not in data["facts"]:
             yield data
         data = list(data.values())
     for item in data if isinstance(data, list) else ():
