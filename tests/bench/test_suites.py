@@ -13,7 +13,7 @@ from tclab.errors import BadRequest
 def test_there_are_enough_kernels_and_models() -> None:
     assert len(sizes.KERNELS) >= 16
     assert len(sizes.MODELS) >= 40
-    assert len([model for model in sizes.MODELS if model.train]) >= 20
+    assert len([model for model in sizes.MODELS if model.train]) >= 40
     assert {m.kind for m in sizes.MODELS} == {
         *("vision", "language", "speech", "diffusion", "recommendation"),
     }
