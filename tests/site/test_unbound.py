@@ -93,6 +93,12 @@ def test_a_number_from_a_run_is_shown() -> None:
     assert [one.shown for one in PageText("page.md", text).prose] == [True, False]
 
 
+def test_an_output_that_the_search_leaves_out_shows_what_stands_around_it() -> None:
+    block = BLOCK.format('show("a/b", "table")')
+    text = f"Before.\n\n<div data-search-exclude markdown>\n\n{block}\n</div>\n\nBehind.\n"
+    assert [one.shown for one in PageText("page.md", text).prose] == [True, True]
+
+
 def test_a_heading_and_another_block_end_what_an_output_shows() -> None:
     block = BLOCK.format('show("a/b", "table")')
     text = f"Over a heading.\n\n## Heading\n\n{block}\n{block}\n## Next\n\nUnder a heading.\n"

@@ -109,9 +109,11 @@ def _beside_outputs(text: MarkdownText) -> set[int]:
 
 
 def _paragraph(lines: Mapping[int, str], at: int, way: int) -> Iterator[int]:
-    """The lines of the paragraph next to line `at`, up (-1) or down (1). None: another fence."""
+    """The lines of the paragraph next to line `at`, up (-1) or down (1), around which a <div> may
+    stand. None: another fence.
+    """
     at += way
-    while at in lines and not lines[at].strip():
+    while at in lines and (not lines[at].strip() or lines[at].startswith(("<div", "</div"))):
         at += way
     while at in lines and lines[at].strip() and "```" not in lines[at]:
         yield at
