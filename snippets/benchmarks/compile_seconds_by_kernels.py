@@ -17,7 +17,8 @@ from tclab.bench.statistics import geomean
 book = recorded()
 caption = where(book)
 found = {phase: by_case(book, phase) for phase in ("inference", "training")}
-cold = {p: [r["default"] for r in cases.values() if r["default"].ok] for p, cases in found.items()}
+defaults = {p: [r["default"] for r in c.values() if "default" in r] for p, c in found.items()}
+cold = {phase: [row for row in rows if row.ok] for phase, rows in defaults.items()}
 compiled = {p: [row for row in rows if row.facts["graphs"]] for p, rows in cold.items()}
 rows = sorted((r for rows in compiled.values() for r in rows), key=lambda r: r.facts["kernels"])
 

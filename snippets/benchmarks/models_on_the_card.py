@@ -76,7 +76,7 @@ assert large["reduce-overhead"] > large["default"]
 assert large["default"] > steady["default"] > 1
 assert large["reduce-overhead"] > steady["reduce-overhead"] > steady["default"]
 # claim: elsewhere-hardly-a-row-is-steady
-assert all(line[-2] <= 2 < line[2] / 10 for line in totals if line[0] != "inference")
+assert all(line[-2] <= 3 < line[2] / 10 for line in totals if line[0] != "inference")
 done = [line for line in lines if line[1] != "training" and line[7]]
 near = {line[0]: line[7] for line in done if line[0].startswith("transformers/")}
 # claim: most-of-transformers-are-nearer-to-float64-than-eager
@@ -90,16 +90,29 @@ defaults = [row for row in book if row.mode == "default" and row.ok]
 unbroken = {r.case for r in defaults if r.facts.get("graphs", 0) > 1 and not r.facts["breaks"]}
 # claim: several-graphs-need-no-break
 assert unbroken == {"inference/timm/levit_128@1", "inference/timm/levit_128@64"}
-unsteady = {
-    mode: sum(r[mode].unstable for r in groups["inference"].values() if speed(r, mode))
-    for mode in ("eager", *modes)
-}
-half = len(groups["inference"]) / 2
+
+
+def unsteady(kind, mode):
+    """How many of a group were measured in a mode, and how many of them vary by above 3 %."""
+    rows = [rows[mode] for rows in groups[kind].values() if speed(rows, mode)]
+    return len(rows), sum(row.unstable for row in rows)
+
+
+vary = {kind: {m: unsteady(kind, m) for m in ("eager", *modes)} for kind in groups}
+every = {(kind, m): of / measured for kind, by in vary.items() for m, (measured, of) in by.items()}
 # claim: launching-is-what-varies
-assert unsteady["reduce-overhead"] <= 2 and min(unsteady["default"], unsteady["eager"]) > half
-rows = list(unsteady.items())
-head = {"name": "unsteady", "caption": caption}
-tclab.show(table("Inference, spread above 3 %", {"mode": "", "models": ""}, rows, **head))
+assert vary["inference"]["reduce-overhead"][1] <= 2
+assert min(every["inference", "default"], every["inference", "eager"]) > 0.5
+# claim: a-step-varies-less-in-graphs
+assert every["training", "reduce-overhead"] < 1 / 3
+assert min(every["training", "default"], every["training", "eager"]) > 0.9
+# claim: forty-models-were-trained
+assert vary["training"]["default"][0] > 40
+for kind in ("inference", "training"):
+    rows = [(mode, *numbers) for mode, numbers in vary[kind].items()]
+    head = {"name": f"unsteady-{kind}", "caption": caption}
+    columns = {"mode": "", "measured": "", "spread above 3 %": ""}
+    tclab.show(table(f"Unsteady rows, {kind}", columns, rows, **head))
 models = [row.case.split("/", 1)[1] for row in book if row.phase in ("inference", "training")]
 written_here = {model.split("@")[0] for model in models if model.startswith("torch/")}
 # claim: from-timm-transformers-and-torch

@@ -32,10 +32,10 @@ for line in ("x + 1", "torch.relu", "positive * 2"):
 sass = chain.panes[-1].code
 maximum = ("FMNMX",) if "FMNMX" in sass else ("FSETP", "SEL")
 if "FMNMX" in sass:
-    # claim: the-maximum-is-one-instruction, torch >= 2.15
+    # claim: the-maximum-is-one-instruction, torch >= 2.14
     assert maximum == ("FMNMX",)
 else:
-    # claim: the-maximum-is-compare-and-select, torch < 2.15
+    # claim: the-maximum-is-compare-and-select, torch < 2.14
     assert "FSETP" in sass and "SEL" in sass
 for opcode in ("LDG", "FADD", *maximum, "STG"):
     # claim: load-compute-store-lead-back

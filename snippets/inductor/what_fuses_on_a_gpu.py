@@ -34,7 +34,7 @@ rows, made, added_after = [], {}, []
 for f, shape, options in CASES:
     c = tclab.capture(f, dynamic=False, target="h200", options=options)(torch.randn(shape))
     made[f.__name__, shape, bool(options)] = len(c.kernels)
-    added_after.append(c.wrapper[0].code.count(".sum(dim=0)"))
+    added_after.append(c.wrapper[0].code.count(".sum(dim=0"))
     chosen = ", ".join(options) or "none"
     kinds = ", ".join(kernel.category for kernel in c.kernels)
     on_a_cpu = tclab.capture(f, dynamic=False, options=options)(torch.randn(shape))
