@@ -126,7 +126,7 @@ KNOWS: dict[str, set[str]] = {
     },
     "tclab.bench": {
         *("tclab.capturing.torch_private", "tclab.machine", "tclab.scrub", "tclab.catalog"),
-        *("tclab.clone", "tclab.store"),
+        *("tclab.clone", "tclab.store", "tclab.display", "tclab.engine.doors"),
     },
     "tclab.snapshot": {"tclab.capturing"},
     "tclab.advisories": {"tclab.model"},

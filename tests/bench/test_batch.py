@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tclab.bench import batch, command
+from tclab.bench import batch
+from tclab.bench import session as sessions
 from tclab.bench.batch import Clock, Rounds, take_turns
 from tclab.bench.case import Case
 from tclab.bench.rows import Book, Row
@@ -84,11 +85,11 @@ def test_a_row_that_was_not_ready_keeps_its_reason() -> None:
 
 
 def session(tmp_path: Any, measure: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(command, "measure", measure)
+    monkeypatch.setattr(sessions, "measure", measure)
     here = {"gpu": "", "cpu": "x", "torch": "2"}
     pool: Any = SimpleNamespace(jobs=4)
     clock = Clock(100.0, time.monotonic())
-    return command.Session(pool, Book.open(tmp_path, here), clock, 2)
+    return sessions.Session(pool, Book.open(tmp_path, here), clock, 2)
 
 
 def test_the_rest_is_told_at_the_pace_so_far_and_within_the_budget():

@@ -103,3 +103,29 @@ def test_bad_input_is_named(arguments: tuple[str, ...], status: int, says: str) 
     ran = bench(*arguments, CUDA_VISIBLE_DEVICES="")
     assert ran.returncode == status
     assert says in ran.stderr
+
+
+def test_a_cluster_measures_the_same_rows(measured: tuple[Path, str], tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    asked = ("--suite", "cpu", "--only", "row_sum", "--only", "launch", "--out", str(tmp_path))
+    ran = bench(*asked, "--on", "local:2", "--wave", "1")
+    assert ran.returncode == 0, ran.stderr
+    here, there = rows(measured[0]), rows(tmp_path)
+    assert there.keys() == here.keys()
+    assert all(row["status"] == "ok" for row in there.values())
+    assert {row["mode"]: row["facts"].get("graphs") for row in there.values()} == {
+        "eager": None,
+        "default": 1,
+    }
+    again = bench(*asked, "--on", "local:2")
+    assert "every row is there already" in again.stdout
+
+
+def test_a_cluster_without_a_gpu_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    asked = ("--device", "cuda", "--suite", "kernels", "--only", "row_sum", "--out", str(tmp_path))
+    ran = bench(*asked, "--on", "local:1", "--wave", "2")
+    assert ran.returncode == 1
+    assert "tclab bench: kernels/row_sum@" in ran.stderr
+    assert "ran nowhere: local-1: no cuda" in ran.stderr
+    assert not list(tmp_path.glob("*.jsonl"))

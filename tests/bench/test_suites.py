@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tclab.bench import command, sizes, suites
+from tclab.bench import session, sizes, suites
 from tclab.bench.busy import _gpu_in_words
 from tclab.bench.case import AUTOTUNE, DEFAULT, DESCENT, EAGER
 from tclab.errors import BadRequest
@@ -51,10 +51,10 @@ def test_eager_alone_is_measured_once() -> None:
 
 def test_batches_divide_no_case() -> None:
     steps = suites.steps("kernels", "gpu")
-    groups = command.batches(steps, 10)
+    groups = session.batches(steps, 10)
     assert [step for group in groups for step in group] == steps
     assert max(sum(len(modes) for _, modes in group) for group in groups) <= 10
-    assert len(command.batches(steps, 1)) == len(steps)
+    assert len(session.batches(steps, 1)) == len(steps)
 
 
 def test_an_unknown_suite_is_named() -> None:

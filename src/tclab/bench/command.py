@@ -8,19 +8,17 @@ interrupted. Nothing is lost by stopping: every row is on the disk as soon as it
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from tclab import clone, machine
-from tclab.bench import report, suites
-from tclab.bench.batch import Clock, Rounds, Step, measure
+from tclab.bench import away, report, session, suites
+from tclab.bench.batch import Clock, Step
 from tclab.bench.busy import busy
-from tclab.bench.pool import Worker, WorkerPool
-from tclab.bench.rows import Book, Row, read
+from tclab.bench.rows import Book, read
+from tclab.bench.session import Manner
+from tclab.engine.doors.far import Door
 from tclab.errors import BadRequest, TclabError
 
 EPILOG = """
@@ -29,6 +27,7 @@ examples:
   python -m tclab bench --suite kernels --budget 500       stop before 500 s, with all rows kept
   python -m tclab bench --suite models --only resnet       the cases with that in their name
   python -m tclab bench --suite cpu --compare theirs.jsonl the two machines side by side
+  python -m tclab bench --suite models --on tcp://127.0.0.1:8786   the GPUs of a cluster
 
 A suite that was stopped goes on with the same command. Another PyTorch or another card gets a
 file of its own in the same folder.
@@ -54,6 +53,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--limit", type=float, default=240, metavar="SECONDS", help="of a compile")
     out.add_argument("--device", choices=("cuda", "cpu"), help="default: a GPU if there is one")
     out.add_argument("--scale", choices=suites.SCALES, help="how large: default by the device")
+    out.add_argument("--on", metavar="ADDRESS", help="measure on a Dask cluster: see tclab run")
+    out.add_argument("--insecure", action="store_true", help="of --on, as in tclab run")
     out.add_argument("--compare", type=Path, metavar="FILE", help="another machine's rows")
     out.add_argument("--again", action="store_true", help="also what was not measured before")
     out.add_argument("--list", action="store_true", help="say what would be measured")
@@ -83,32 +84,50 @@ def main(arguments: Sequence[str]) -> int:
 
 def _run(options: argparse.Namespace, clock: Clock) -> int:
     machine.check_torch()
-    environment = asdict(machine.here())
-    device = _device(options, environment)
+    door = Door.given(options.on, insecure=options.insecure)
+    device = _device(options, elsewhere=bool(door or options.list))
     steps = _steps(options, device)
     if options.list:
         for case, modes in suites.missing(steps, ()):
             report.say(f"{case.name}: {', '.join(modes)}")
         return 0
-    if device == "cpu":
-        environment["gpu"] = environment["driver"] = ""
     clone.need("catalog", "tclab bench")
     theirs = read(options.compare) if options.compare else None
-    book = Book.open(options.out, environment)
-    _measure(options, device, steps, book, clock)
+    manner = Manner(device, options.jobs or 0, options.wave, options.limit)
+    if door:
+        books = [read(path) for path in sorted(options.out.glob("*-suite*.jsonl"))]
+    else:
+        books = [Book.open(options.out, session.environment_on(device))]
+    done = {row.key for book in books for row in book if row.ok or not options.again}
+    failed = 0
+    if not (todo := suites.missing(steps, done)):
+        report.say("every row is there already")
+    elif door:
+        failed, books = away.measure(todo, manner, options.out, door, clock)
+    else:
+        if trouble := busy(device):
+            report.warn(f"{trouble}; rows will show it as a spread")
+        session.run(todo, manner, books[0], clock)
+    for book in books:
+        _summarise(book, theirs)
+    return failed
+
+
+def _summarise(book: Book, theirs: Book | None) -> None:
     for line in report.summary(book):
         report.say(line)
     report.say(str(book.path))
     if theirs:
         for line in report.comparison(book, theirs):
             report.say(line)
-    return 0
 
 
-def _device(options: argparse.Namespace, environment: dict[str, Any]) -> str:
-    """Where to measure: on the GPU unless the suite is the CPU's, or there is none."""
+def _device(options: argparse.Namespace, *, elsewhere: bool) -> str:
+    """Where to measure: on the GPU unless the suite is the CPU's, or there is none here; another
+    machine is taken to have one.
+    """
     only_cpu = bool(options.suite) and set(options.suite) == {"cpu"}
-    has_gpu = machine.has_cuda()
+    has_gpu = elsewhere or machine.has_cuda()
     device = options.device or ("cpu" if only_cpu or not has_gpu else "cuda")
     if device == "cuda" and not has_gpu:
         step = "--device cpu, or --suite cpu"
@@ -124,98 +143,3 @@ def _steps(options: argparse.Namespace, device: str) -> list[Step]:
     if not steps:
         raise BadRequest("--only, --mode", "no case has that name and such a mode", "see --list")
     return steps
-
-
-def _measure(
-    options: argparse.Namespace, device: str, steps: list[Step], book: Book, clock: Clock
-) -> None:
-    done = {key for key, row in book.rows.items() if row.ok or not options.again}
-    todo = suites.missing(steps, done)
-    if not todo:
-        report.say("every row is there already")
-        return
-    if trouble := busy(device):
-        report.warn(f"{trouble}; rows will show it as a spread")
-    jobs = options.jobs or (max(1, (os.cpu_count() or 2) - 1) if device == "cuda" else 1)
-    packages = sorted({need for case, _ in todo for need in case.needs})
-    pool = WorkerPool(device, jobs, ["torch", *packages], options.limit)
-    try:
-        pool.choose_start()
-        Session(pool, book, clock, len(todo)).run(todo, options.wave)
-    finally:
-        pool.close()
-
-
-class Session:
-    """A suite, batch by batch, until it is done or the budget ends."""
-
-    def __init__(self, pool: WorkerPool, book: Book, clock: Clock, total: int) -> None:
-        self.pool, self.book, self.clock = pool, book, clock
-        self.done, self.total = 0, total
-        self.rounds = Rounds()
-
-    def run(self, todo: list[Step], processes: int) -> None:
-        """Every step, in batches of so many processes; then what ran out of memory, alone."""
-        again: list[Step] = []
-        for steps in batches(todo, processes if self.pool.jobs > 1 else 1):
-            if not self._time_for_more():
-                return
-            again += self._batch(steps)
-        for step in again:
-            if not self._time_for_more():
-                return
-            self._batch([step])
-
-    def _time_for_more(self) -> bool:
-        """Whether another batch can be prepared and timed; says so where not."""
-        least = 20.0 if not self.clock.preparing else 0.5 * min(self.clock.preparing) + 5
-        if self.clock.left > least:
-            return True
-        report.say(f"stopped: {self.total - self.done} of {self.total} cases are left")
-        report.say("  next: the same command goes on where it stopped")
-        return False
-
-    def _batch(self, steps: list[Step]) -> list[Step]:
-        workers = sum(len(modes) for _, modes in steps)
-        start = time.monotonic()
-        prepared = start
-
-        def report_worker(worker: Worker) -> None:
-            nonlocal prepared
-            prepared = time.monotonic()
-            if not worker.ready:
-                reason = worker.reason.partition("\n")[0][:150]
-                report.say(f"  {worker.case.name} {worker.mode}: {worker.status}: {reason}")
-
-        until = self.clock.until(workers)
-        end = self.clock.end - 4.0
-        again = measure(self.pool, steps, self.rounds, until, end, report_worker, self._keep)
-        self.clock.preparing.append(prepared - start)
-        self.clock.timing.append((time.monotonic() - prepared) / max(1, workers))
-        report.say(
-            f"  prepared in {prepared - start:.0f} s, all in {time.monotonic() - start:.0f} s"
-        )
-        return again
-
-    def _keep(self, rows: list[Row]) -> None:
-        """Add what is new; a case that eager is not done of is not done."""
-        for row in rows:
-            before = self.book.rows.get(row.key)
-            if before is None or (not before.ok and row.ok):
-                self.book.add(row)
-        self.done += 1
-        rest = self.clock.rest(self.done, self.total)
-        report.say(report.case(rows, self.done, self.total, rest))
-
-
-def batches(steps: Sequence[Step], size: int) -> list[list[Step]]:
-    """Groups of steps with about `size` processes, no case divided."""
-    groups: list[list[Step]] = [[]]
-    count = 0
-    for case, modes in steps:
-        if count and count + len(modes) > size:
-            groups.append([])
-            count = 0
-        groups[-1].append((case, modes))
-        count += len(modes)
-    return groups

@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import FileIO
 from pathlib import Path
@@ -142,6 +142,13 @@ class Book:
         """Keep a row: it is on the disk when this returns."""
         self.rows[row.key] = row
         self._append(asdict(row))
+
+    def take(self, rows: Iterable[Row]) -> None:
+        """Add what is new: a row that there is none of, or that was not measured so far."""
+        for row in rows:
+            before = self.rows.get(row.key)
+            if before is None or (not before.ok and row.ok):
+                self.add(row)
 
     def has(self, case: str, mode: str) -> bool:
         """Whether there is a row."""
