@@ -32,9 +32,9 @@ def run_of(snippet: str, artifact: str) -> tuple[dict[str, Any], dict[str, Any]]
 
 
 def where(book: Book) -> str:
-    """The machine and the day, for a caption: these rows are not of the machine that shows them."""
+    """The machine and the first day, for a caption: these rows are not of this machine."""
     told = book.environment
-    return f"{told['gpu']}, PyTorch {told['torch']}, Triton {told['triton']}, {told['date']}"
+    return f"{told['gpu']}, PyTorch {told['torch']}, Triton {told['triton']}, begun {told['date']}"
 
 
 def by_case(book: Book, *phases: str) -> dict[str, dict[str, Row]]:
