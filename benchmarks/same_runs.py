@@ -2,8 +2,9 @@
 
 ``PYTHONPATH=src python -m benchmarks.same_runs [SNIPPET…] [--folder FOLDER]`` runs those that this
 machine can run (all, without names) and compares the runs with the first of the pool's, field by
-field, but for the stamp. What differs between two runs of the pool as well holds a time, the name
-of a process or the like: the door has no part in it. With a folder it goes on where it was stopped.
+field, but for the stamp and for when and by which process a line was logged. What differs between
+two runs of the pool as well holds a time, bytes in use or the like: the door has no part in it.
+With a folder it goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,11 +21,13 @@ from tclab import snippets
 from tclab.engine import schedule
 from tclab.engine.doors import bundle, far
 from tclab.engine.plan import Plan
-from tclab.model import Run, Snippet
+from tclab.model import Run, Snippet, encode
 from tclab.project import project_root
 from tclab.store.live import Store
 
 STAMP = {"seconds", "peak_memory", "provenance", "environment"}
+#: PyTorch's ``W1125 12:33:31.304000 8925`` and the profiler's ``2026-11-25 12:51:45 14496:14496``.
+_LOGGED = re.compile(r"[VDIWEC]\d{4} [\d:.]+ \d+ |\d{4}-\d\d-\d\d [\d:]+ \d+:\d+ ")
 Runs = Mapping[str, Run]
 
 
@@ -66,8 +70,13 @@ def _differ(first: Runs, runs: Runs) -> set[str]:
 
 
 def _equal(one: Run, other: Run) -> bool:
-    names = {field.name for field in dataclasses.fields(one)} - STAMP
-    return all(getattr(one, name) == getattr(other, name) for name in names)
+    return _plain(one) == _plain(other)
+
+
+def _plain(run: Run) -> str:
+    names = {field.name for field in dataclasses.fields(run)} - STAMP
+    data = {name: encode(getattr(run, name)) for name in sorted(names)}
+    return _LOGGED.sub("", json.dumps(data, sort_keys=True))
 
 
 if __name__ == "__main__":
