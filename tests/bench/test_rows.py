@@ -10,8 +10,9 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tclab.bench import report, rows, statistics
+from tclab.bench import away, report, rows, statistics
 from tclab.bench.rows import Book, Row
+from tclab.engine.doors.far import Door
 from tclab.errors import StoreError
 from tclab.store import checksums, keys
 
@@ -267,3 +268,16 @@ def test_two_files_side_by_side(tmp_path: Path) -> None:
     assert apart.endswith("1.50×  apart")
     assert counts.startswith("1 of 2 rows agree")
     assert lonely.startswith("1 rows")
+
+
+def test_rows_of_another_kind_of_worker_are_not_counted(tmp_path: Path) -> None:
+    on_a_cpu = HERE | {"gpu": "", "driver": ""}
+    for made in (HERE, HERE | {"gpu": "NVIDIA H100"}, HERE | {"torch": "2.13.0"}, on_a_cpu):
+        Book.open(tmp_path, made).add(row(us=1.0))
+
+    def counted(device: str, **words: str) -> int:
+        return len(away.Wanted(Door("local:1"), **words).books(tmp_path, device))
+
+    assert [counted("cuda"), counted("cpu")] == [3, 1]
+    assert [counted("cuda", gpu="h200"), counted("cuda", gpu="H200", torch="2.11")] == [2, 1]
+    assert [counted("cuda", torch="2.1"), counted("cpu", torch="2.13")] == [0, 0]

@@ -11,9 +11,10 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tclab import display
 from tclab.bench import report, session
@@ -21,7 +22,7 @@ from tclab.bench.batch import Clock, Step
 from tclab.bench.case import Case
 from tclab.bench.rows import Book, key_of, read
 from tclab.bench.session import Manner
-from tclab.engine.doors import far
+from tclab.engine.doors import far, offers
 from tclab.engine.plan import Plan
 from tclab.errors import TclabError
 from tclab.model import Run, Snippet, Text, decode_fields
@@ -36,8 +37,29 @@ _MEMORY = 2048  # MiB of a process of a wave
 _LONGEST = 3600.0  # seconds of a job where there is no budget
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """The cluster, and what its workers are to have: a PyTorch whose version begins with `torch`, a
+    GPU whose name has `gpu`. Workers of two kinds would share out the cases.
+    """
+
+    door: far.Door
+    torch: str = ""
+    gpu: str = ""
+
+    def books(self, out: Path, device: str) -> list[Book]:
+        """The files in `out` that such a worker's rows may be in."""
+        every = (read(path) for path in sorted(out.glob("*-suite*.jsonl")))
+        return [book for book in every if self._fits(book.environment, device)]
+
+    def _fits(self, made: Mapping[str, Any], device: str) -> bool:
+        if bool(made["gpu"]) != (device == "cuda") or self.gpu.lower() not in made["gpu"].lower():
+            return False
+        return not self.torch or offers.begins(made["torch"], self.torch)
+
+
 def measure(
-    todo: list[Step], manner: Manner, out: Path, door: far.Door, clock: Clock
+    todo: list[Step], manner: Manner, out: Path, wanted: Wanted, clock: Clock
 ) -> tuple[int, list[Book]]:
     """Measure these steps on a cluster, so many processes a job as a wave has, the rows into files
     in `out`; the exit status, and the files that got some. What no worker can run is told.
@@ -57,16 +79,17 @@ def measure(
             report.say(report.case(list(theirs.of(case).values()), done, len(todo), rest))
 
     jobs = list(_jobs(plan, todo, manner, seconds))
-    errand = far.Errand(jobs, "bench", force=True, keep=keep)
+    words = {"torch": wanted.torch, "gpu": wanted.gpu}
+    errand = far.Errand(jobs, "bench", force=True, keep=keep, **words)
     try:
-        (outcome,) = far.run_all([errand], plan, door)
+        (outcome,) = far.run_all([errand], plan, wanted.door)
     finally:
         for job in jobs:
             job.path.unlink(missing_ok=True)
     whys = {name: f"ran nowhere: {why}" for name, why in outcome.refused.items()}
     whys |= {n: run.failure.message for n, run in outcome.runs.items() if run.failure}
     for job in (job for job in jobs if job.name in whys):
-        step = "see to its worker (tclab worker ADDRESS), then the same command goes on"
+        step = "start a worker that has it (tclab worker ADDRESS), or take a smaller --wave"
         report.warn(str(TclabError(job.place, whys[job.name], step)))
     return int(bool(whys)), list(books.values())
 

@@ -55,6 +55,8 @@ def parser() -> argparse.ArgumentParser:
     out.add_argument("--scale", choices=suites.SCALES, help="how large: default by the device")
     out.add_argument("--on", metavar="ADDRESS", help="measure on a Dask cluster: see tclab run")
     out.add_argument("--insecure", action="store_true", help="of --on, as in tclab run")
+    out.add_argument("--torch", default="", metavar="X.Y", help="of --on: the PyTorch wanted")
+    out.add_argument("--gpu", default="", metavar="NAME", help="of --on: a part of its name")
     out.add_argument("--compare", type=Path, metavar="FILE", help="another machine's rows")
     out.add_argument("--again", action="store_true", help="also what was not measured before")
     out.add_argument("--list", action="store_true", help="say what would be measured")
@@ -95,7 +97,8 @@ def _run(options: argparse.Namespace, clock: Clock) -> int:
     theirs = read(options.compare) if options.compare else None
     manner = Manner(device, options.jobs or 0, options.wave, options.limit)
     if door:
-        books = [read(path) for path in sorted(options.out.glob("*-suite*.jsonl"))]
+        wanted = away.Wanted(door, options.torch, options.gpu)
+        books = wanted.books(options.out, device)
     else:
         books = [Book.open(options.out, session.environment_on(device))]
     done = {row.key for book in books for row in book if row.ok or not options.again}
@@ -103,7 +106,7 @@ def _run(options: argparse.Namespace, clock: Clock) -> int:
     if not (todo := suites.missing(steps, done)):
         report.say("every row is there already")
     elif door:
-        failed, books = away.measure(todo, manner, options.out, door, clock)
+        failed, books = away.measure(todo, manner, options.out, wanted, clock)
     else:
         if trouble := busy(device):
             report.warn(f"{trouble}; rows will show it as a spread")

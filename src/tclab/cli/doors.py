@@ -35,7 +35,10 @@ def on_option(command: _Command) -> _Command:
     )(command)
 
 
-def tell_refused(refused: Mapping[str, str], words: Sequence[str]) -> int:
+_WORKER = "start a worker that has it: tclab worker ADDRESS"
+
+
+def tell_refused(refused: Mapping[str, str], words: Sequence[str], step: str = _WORKER) -> int:
     """Say what could run nowhere, those of one reason together; 1 where it was named."""
     by_reason: dict[str, list[str]] = {}
     for name, why in refused.items():
@@ -43,7 +46,6 @@ def tell_refused(refused: Mapping[str, str], words: Sequence[str]) -> int:
     for why, names in by_reason.items():
         more = f" and {len(names) - 8} more" if len(names) > 8 else ""
         place = f"{', '.join(names[:8])}{more}"
-        step = "start a worker that has it (tclab worker ADDRESS); the rest was run"
         terminal.error(TclabError(place, f"ran nowhere: {why}", step))
     return int(bool(refused and words))
 
@@ -59,7 +61,7 @@ def run_bundle(jobs: Path, out: Path | None, width: int | None) -> int:
     for run in ran.runs.values():
         if not run.ok and run.failure is not None:
             terminal.note(f"{run.snippet} failed: {run.failure.message.splitlines()[0]}")
-    return tell_refused(ran.refused, ["all"])
+    return tell_refused(ran.refused, ["all"], "run the same file with a Python that has it")
 
 
 @click.command(epilog=EXIT_STATUS, short_help="Run others' jobs on this machine.")

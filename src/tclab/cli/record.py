@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import click
@@ -15,7 +14,6 @@ from tclab.engine.doors import bundle as bundles
 from tclab.engine.doors import far, taking
 from tclab.engine.record import record as record_runs
 from tclab.engine.record import stale
-from tclab.store import recordings
 
 
 @click.command(epilog=EXIT_STATUS, short_help="Keep this machine's runs for others.")
@@ -71,11 +69,16 @@ def record(
     if not words:
         raise click.UsageError("name the environment, such as h200-torch2.13")
     environment, chosen = words[0], lab.select(words[1:]) if words[1:] else None
+    if bundle is not None and gpu:
+        raise click.UsageError("--gpu is of --on: a bundle runs where you bring it")
+    if door is not None or bundle is not None:
+        torch, gpu = taking.wanted(lab.root, environment, torch, gpu)
     if bundle is not None:
         todo = stale(lab.plan, environment, chosen, force=force)
         number = bundles.write_jobs(bundle, lab.plan, todo, environment, torch)
-        terminal.note(f"{bundle}: {terminal.plural(number, 'job')}; take it there, then:\n"
-                      f"  tclab run --bundle {bundle.name} -o runs.tar")  # fmt: skip
+        there = f"PYTHONPATH=src python -m tclab run --bundle {bundle.name} -o runs.tar"
+        jobs = terminal.plural(number, "job")
+        terminal.note(f"{bundle}: {jobs}; take it and src/ there, then:\n  {there}")
         return
     total = len(chosen or lab.snippets)
     refused: dict[str, str] = {}
@@ -83,17 +86,20 @@ def record(
         if door is None:
             made.update(record_runs(lab.plan, environment, chosen, force=force, on_event=on_event))
         else:
+            todo = stale(lab.plan, environment, chosen, force=force)
             errand = far.Errand(
-                stale(lab.plan, environment, chosen, force=force),
+                todo,
                 environment,
                 force=True,
-                keep=partial(recordings.write, lab.root, environment),
+                keep=taking.keep(lab.root, environment, {snippet.name for snippet in todo}),
                 torch=torch,
                 gpu=gpu,
             )
             (outcome,) = far.run_all([errand], lab.plan, door, on_event=on_event)
             made.update(outcome.runs)
             refused = outcome.refused
+            if not todo:
+                terminal.note(f"{environment}: fresh")
     if tell_refused(refused, words[1:]) or any(not run.ok for run in made.values()):
         context.exit(1)
 

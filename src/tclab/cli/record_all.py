@@ -44,10 +44,7 @@ def _elsewhere(lab: Project, door: far.Door, stands: list[Stand]) -> int:
     names = ", ".join(stand.environment.name for stand in stands)
     total = sum(len(stand.todo) for stand in stands)
     terminal.note(f"{names}: {terminal.plural(total, 'snippet')}, on {door.on}")
-    errands = [
-        replace(stand.errand, keep=environments.keep(lab.plan, stand.environment.name))
-        for stand in stands
-    ]
+    errands = [replace(stand.errand, keep=environments.keep(lab.plan, stand)) for stand in stands]
     failed = 0
     with terminal.progress(total, "recording") as on_event:
         outcomes = far.run_all(errands, lab.plan, door, on_event=on_event)

@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from tclab import snippets
 from tclab.engine import bare, events
 from tclab.engine.doors import bundle, protocol, taking, tars
-from tclab.errors import RecordingError, TclabError
+from tclab.errors import RecordingError, StoreError, TclabError
 from tclab.model import Provenance
 from tclab.store import recordings
 
@@ -204,6 +205,25 @@ def test_an_environment_is_of_one_pytorch_on_one_machine(lab, runs):
     with pytest.raises(bundle.BundleError, match=r"is of PyTorch 2\.11\.0"):
         take(lab, runs)
     assert records(lab) == before
+
+
+@pytest.mark.snippet
+def test_a_run_from_elsewhere_is_of_the_pytorch_of_the_recordings(lab):
+    """As one that comes back through Dask is kept."""
+    with pytest.raises(TclabError, match="its name says nothing to a worker") as why:
+        taking.wanted(lab.root, ENV, "", "")
+    assert "--torch" in why.value.next_step
+    assert taking.wanted(lab.root, ENV, "2.15", "") == ("2.15", "")
+    run = replace(lab.run(lab.write("t/one", CODE))["t/one"], environment=ENV)
+    keep = taking.keep(lab.root, ENV, {"t/one"})
+    keep(run)
+    assert taking.wanted(lab.root, ENV, "", "") == (run.provenance.torch, run.provenance.gpu)
+    for field in ({"torch": "2.11.0"}, {"gpu": "NVIDIA H200"}):
+        other = replace(run, snippet="t/two", provenance=replace(run.provenance, **field))
+        for one in (keep, taking.keep(lab.root, ENV, {"t/two"})):
+            with pytest.raises(StoreError, match="t/two is of PyTorch"):
+                one(other)
+    assert not (lab.root / "records" / ENV / "t/two").exists()
 
 
 def test_nothing_to_do_is_no_bundle(lab, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import ipaddress
 import logging
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -22,7 +23,7 @@ def check(address: str, *, insecure: bool) -> str:
         raise TclabError(address, "is no address of a scheduler", step)
     if parts.scheme == "tls" or insecure or _is_own(parts.hostname):
         return address
-    cause = "is neither this machine's own address nor TLS: whoever reaches it runs code here"
+    cause = "is neither 127.0.0.1 nor TLS: whoever reaches it runs code here"
     step = "take tls:// (docs: More than one machine), or type --insecure if the network is yours"
     raise TclabError(address, cause, step)
 
@@ -57,6 +58,9 @@ def security(address: str) -> Any:
             "__CLIENT__ with __CERT and __KEY (docs: More than one machine)"
         )
         raise TclabError(address, cause, step)
+    for path in (found.tls_ca_file, found.tls_client_cert, found.tls_client_key):
+        if path and "-----BEGIN" not in path and not Path(path).is_file():
+            raise TclabError(path, "is a certificate or a key, and is not there", "copy it there")
     return found
 
 

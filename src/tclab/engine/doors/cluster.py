@@ -1,8 +1,8 @@
 """The door that is Dask: a cluster's scheduler, its workers, and `tclab worker`.
 
 Dask brings the bytes to a worker and the answer back, knows who is there, and starts workers under
-Slurm, Kubernetes and others. To read what it sends is to run it: so a scheduler is reached on this
-machine's own address, or through TLS, unless one types --insecure.
+Slurm, Kubernetes and others. To read what it sends is to run it: so a scheduler is reached on
+127.0.0.1, or through TLS, unless one types --insecure.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ class Dask:
 
     def _gone(self) -> ClusterLost:
         cause = "the scheduler is gone; every run that had finished is kept"
-        return ClusterLost(self.place, cause, "start one, and give the same command again")
+        step = "start one, and workers, and give the same command again"
+        return ClusterLost(self.place, cause, step)
 
     async def give(self, address: str, tree: Tree) -> None:
         """Ask whether a worker has the tree; send it where it has not."""

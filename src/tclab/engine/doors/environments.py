@@ -14,18 +14,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Literal, cast
 
-from tclab.engine.doors import offers
+from tclab.engine.doors import offers, taking
 from tclab.engine.doors.far import Door, Errand
 from tclab.engine.plan import Plan
 from tclab.engine.record import check_name, stale
 from tclab.engine.work import Keep
 from tclab.errors import TclabError
 from tclab.model import Snippet
-from tclab.store import recordings
 
 NAME = "environments.toml"
 
@@ -151,6 +149,6 @@ def errands(plan: Plan, stands: Iterable[Stand]) -> dict[Door, list[Stand]]:
     return by_door
 
 
-def keep(plan: Plan, name: str) -> Keep:
+def keep(plan: Plan, stand: Stand) -> Keep:
     """Where the runs of an environment go."""
-    return partial(recordings.write, plan.root, name)
+    return taking.keep(plan.root, stand.environment.name, {snippet.name for snippet in stand.todo})

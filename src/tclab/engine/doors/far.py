@@ -53,8 +53,9 @@ class Door:
 @dataclass(frozen=True)
 class Errand:
     """What is to be run for one environment. A run of this machine (``here``) is made by a worker
-    of the same kind alone; one for a recording by any that has what the snippet needs, a PyTorch
-    whose version begins with `torch`, and a GPU whose name has `gpu`.
+    of the same kind alone; it has a C++ compiler where this machine has one, since what compiles
+    on a CPU takes it for granted. One for a recording is made by any that has what the snippet
+    needs, a PyTorch whose version begins with `torch`, and a GPU whose name has `gpu`.
     """
 
     snippets: Sequence[Snippet]
@@ -66,8 +67,10 @@ class Errand:
 
     def wish(self, snippet: Snippet, plan: Plan) -> Wish:
         """What one of its snippets asks of a worker."""
-        made = plan.here if self.environment == "here" else None
-        return Wish(snippet.needs, snippet.memory, self.torch, self.gpu, made, snippet.alone)
+        made, needs = None, snippet.needs
+        if self.environment == "here":
+            made, needs = plan.here, needs | {"cxx"} if machine.has_cxx() else needs
+        return Wish(needs, snippet.memory, self.torch, self.gpu, made, snippet.alone)
 
 
 @dataclass

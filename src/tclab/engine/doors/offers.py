@@ -166,11 +166,11 @@ def lacks(offer: Mapping[str, object], wish: Wish) -> tuple[int, str]:
         cause = f"it speaks protocol {offer.get('protocol')}, and this tclab {PROTOCOL}"
         return -1, f"{cause} (its tclab is {offer.get('tclab', 'unknown')})"
     there = cast(Announcement, offer)
-    if wish.memory > there["memory"] > 0:
-        return -1, f"it has {there['memory']:,} MiB of memory, and {wish.memory:,} are wanted"
     reasons = []
     for number, one in enumerate(there["environments"]):
         reason = _lacks(one, wish)
+        if not reason and wish.memory > there["memory"] > 0:
+            reason = f"it has {there['memory']:,} MiB of memory, and {wish.memory:,} are wanted"
         if not reason:
             return number, ""
         reasons.append(reason)

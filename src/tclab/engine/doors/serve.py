@@ -96,6 +96,8 @@ async def _until_told(worker: Any, box: Box, scheduler: str) -> None:
     while worker.status.name in ("running", "paused") and not told.is_set():
         with contextlib.suppress(asyncio.TimeoutError, TimeoutError):
             await asyncio.wait_for(told.wait(), _LOOK)
+    if not told.is_set():
+        print(f"{scheduler}: the scheduler is gone, or sent this worker away", file=sys.stderr)
     await loop.run_in_executor(None, box.close)  # so that no job keeps one of Dask's threads
     with contextlib.suppress(Exception):
         await asyncio.wait_for(worker.close(timeout=5), 10)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from tclab.engine.doors import bundle, offers, protocol, tars
 from tclab.engine.doors.bundle import Bundle, BundleError
 from tclab.engine.plan import Plan
 from tclab.engine.record import check_name
-from tclab.errors import StoreError
+from tclab.engine.work import Keep
+from tclab.errors import StoreError, TclabError
 from tclab.model import Provenance, Run, Snippet
 from tclab.store import recordings, run_files
 from tclab.store.status import of_source
@@ -66,24 +67,62 @@ def _check_source(path: Path, snippet: Snippet | None, run: Run) -> None:
 def _check_versions(path: Path, plan: Plan, read: Bundle, runs: Mapping[str, Run]) -> None:
     """All are of the PyTorch that was wanted, and of one machine: that of the recordings there."""
     environment, torch = read.head["environment"], read.head["torch"]
-    there = _recorded(plan.root, environment, set(runs))
+    there = recorded(plan.root, environment, set(runs))
     first = there or next((run.provenance for run in runs.values()), None)
     for run in runs.values():
         made = run.provenance
         if torch and not offers.begins(made.torch, torch):
             cause = f"{run.snippet} is of PyTorch {made.torch}, and {torch} was wanted"
             raise BundleError(str(path), cause, "run the jobs under that PyTorch")
-        if first and (made.torch, made.gpu) != (first.torch, first.gpu):
-            cause = f"{run.snippet} is of {_words(made)}; {environment} is of {_words(first)}"
-            step = "an environment is one PyTorch on one kind of machine: name another one"
-            raise BundleError(str(path), cause, step)
+        if cause := _other(environment, run, first):
+            raise BundleError(str(path), cause, _ONE)
+
+
+_ONE = "an environment is one PyTorch on one kind of machine: name another one"
+
+
+def _other(environment: str, run: Run, first: Provenance | None) -> str:
+    """Why a run is not of the machine that made the others; '' where it is."""
+    made = run.provenance
+    if first is None or (made.torch, made.gpu) == (first.torch, first.gpu):
+        return ""
+    return f"{run.snippet} is of {_words(made)}; {environment} is of {_words(first)}"
 
 
 def _words(made: Provenance) -> str:
     return f"PyTorch {made.torch} on {made.gpu or made.cpu}"
 
 
-def _recorded(root: Path, environment: str, leaving_out: set[str]) -> Provenance | None:
+def keep(root: Path, environment: str, leaving_out: Collection[str]) -> Keep:
+    """Records a run that came from elsewhere. StoreError for one of another PyTorch or GPU than the
+    recordings that stay, or than the first one that came.
+    """
+    first = recorded(root, environment, leaving_out)
+
+    def write(run: Run) -> None:
+        nonlocal first
+        if cause := _other(environment, run, first):
+            raise StoreError(f"records/{environment}", cause, _ONE)
+        first = first or run.provenance
+        recordings.write(root, environment, run)
+
+    return write
+
+
+def wanted(root: Path, environment: str, torch: str, gpu: str) -> tuple[str, str]:
+    """The PyTorch and the GPU that runs of an environment have to be of: those that are said, else
+    those of its recordings. TclabError where there is neither.
+    """
+    if torch:
+        return torch, gpu
+    there = recorded(root, environment, ())
+    if there is None:
+        cause = "has no recording yet, and its name says nothing to a worker"
+        raise TclabError(f"records/{environment}", cause, "say --torch X.Y, and --gpu NAME for one")
+    return there.torch, gpu or there.gpu
+
+
+def recorded(root: Path, environment: str, leaving_out: Collection[str]) -> Provenance | None:
     """What made the recordings that stay."""
     folder = root / "records" / environment
     for name in run_files.names(folder):
