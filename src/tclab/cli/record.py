@@ -55,7 +55,7 @@ def record(
       tclab record h200-torch2.13 triton/softmax --force
       PYTHONPATH=src python -m tclab record a100-torch2.11
       tclab record cpu-torch2.15 --torch 2.15 --on tcp://127.0.0.1:8786
-      tclab record h200-torch2.13 --bundle jobs.tar    then, there and back here:
+      tclab record h200-torch2.13 --torch 2.13 --bundle jobs.tar    then, there and here:
       tclab run --bundle jobs.tar -o runs.tar
       tclab record --import runs.tar
       tclab record --all                               see environments.toml
@@ -64,6 +64,8 @@ def record(
     door = far.Door.given(on, insecure=insecure)
     if runs is not None:
         context.exit(_take(lab, runs, words))
+    if everything and words:
+        raise click.UsageError("--all is of all that environments.toml lists: name none")
     if everything:
         context.exit(record_all(lab, door, force=force))
     if not words:
