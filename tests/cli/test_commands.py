@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,26 @@ def test_record_keeps_good_runs_only_and_list_shows_them(project: Project, first
     assert states["start/wrong"][3] == "-"
     shown = project.tclab("show", "hello", "--env", "test-machine")
     assert "hello from a run" in shown.out
+
+
+@pytest.mark.snippet
+def test_record_on_a_cluster_wants_the_pytorch_of_the_recordings(project: Project) -> None:
+    pytest.importorskip("distributed")
+    record = partial(project.tclab, "record", "box", "hello", "--on", "local:1")
+    refused = record()
+    assert refused.status == 1
+    assert "records/box: has no recording yet" in refused.err
+    assert "say --torch X.Y" in refused.err
+    made = record("--torch", machine.torch_facts()["__version__"])
+    assert (made.status, "ok" in made.out) == (0, True), made.err
+    fresh = record()
+    assert "box: fresh" in fresh.out + fresh.err
+    nobody = record("--torch", "2.10", "--force")
+    assert nobody.status == 1
+    assert "is not 2.10" in nobody.err
+    assert record("--force").status == 0
+    words = project.tclab("record", "box", "hello", "--bundle", "jobs.tar", "--gpu", "H200")
+    assert (words.status, "--gpu is of --on" in words.err) == (2, True)
 
 
 @pytest.mark.snippet

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,6 +16,7 @@ from tclab.engine.doors import bundle as bundles
 from tclab.engine.doors import far, taking
 from tclab.engine.record import record as record_runs
 from tclab.engine.record import stale
+from tclab.model import Snippet
 
 
 @click.command(epilog=EXIT_STATUS, short_help="Keep this machine's runs for others.")
@@ -75,35 +78,40 @@ def record(
         raise click.UsageError("--gpu is of --on: a bundle runs where you bring it")
     if door is not None or bundle is not None:
         torch, gpu = taking.wanted(lab.root, environment, torch, gpu)
-    if bundle is not None:
         todo = stale(lab.plan, environment, chosen, force=force)
-        number = bundles.write_jobs(bundle, lab.plan, todo, environment, torch)
-        there = f"PYTHONPATH=src python -m tclab run --bundle {bundle.name} -o runs.tar"
-        jobs = terminal.plural(number, "job")
-        terminal.note(f"{bundle}: {jobs}; take it and src/ there, then:\n  {there}")
+        if bundle is not None:
+            _write_jobs(lab, bundle, todo, environment, torch)
+        elif door is not None:
+            errand = far.Errand(todo, environment, force=True, torch=torch, gpu=gpu)
+            context.exit(_elsewhere(lab, errand, door, words[1:]))
         return
     total = len(chosen or lab.snippets)
-    refused: dict[str, str] = {}
     with terminal.progress(total, "recording") as on_event, printing_results() as made:
-        if door is None:
-            made.update(record_runs(lab.plan, environment, chosen, force=force, on_event=on_event))
-        else:
-            todo = stale(lab.plan, environment, chosen, force=force)
-            errand = far.Errand(
-                todo,
-                environment,
-                force=True,
-                keep=taking.keep(lab.root, environment, {snippet.name for snippet in todo}),
-                torch=torch,
-                gpu=gpu,
-            )
-            (outcome,) = far.run_all([errand], lab.plan, door, on_event=on_event)
-            made.update(outcome.runs)
-            refused = outcome.refused
-            if not todo:
-                terminal.note(f"{environment}: fresh")
-    if tell_refused(refused, words[1:]) or any(not run.ok for run in made.values()):
-        context.exit(1)
+        made.update(record_runs(lab.plan, environment, chosen, force=force, on_event=on_event))
+    context.exit(int(any(not run.ok for run in made.values())))
+
+
+def _write_jobs(
+    lab: Project, path: Path, todo: list[Snippet], environment: str, torch: str
+) -> None:
+    jobs = terminal.plural(bundles.write_jobs(path, lab.plan, todo, environment, torch), "job")
+    there = f"PYTHONPATH=src python -m tclab run --bundle {path.name} -o runs.tar"
+    terminal.note(f"{path}: {jobs}; take it and src/ there, then:\n  {there}")
+
+
+def _elsewhere(lab: Project, errand: far.Errand, door: far.Door, named: Sequence[str]) -> int:
+    """On a cluster; the status."""
+    if not errand.snippets:
+        terminal.note(f"{errand.environment}: fresh")
+        return 0
+    replaced = {snippet.name for snippet in errand.snippets}
+    errand = replace(errand, keep=taking.keep(lab.root, errand.environment, replaced))
+    total = len(errand.snippets)
+    with terminal.progress(total, "recording") as on_event, printing_results() as made:
+        (outcome,) = far.run_all([errand], lab.plan, door, on_event=on_event)
+        made.update(outcome.runs)
+    refused = tell_refused(outcome.refused, named)
+    return refused or int(any(not run.ok for run in made.values()))
 
 
 def _take(lab: Project, path: Path, words: tuple[str, ...]) -> int:
