@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -201,6 +202,7 @@ def test_record_on_a_cluster_wants_the_pytorch_of_the_recordings(project: Projec
     assert nobody.status == 1
     assert "is not 2.10" in nobody.err
     assert record("--force").status == 0
+    shutil.rmtree(project.root / "records/box")
     words = project.tclab("record", "box", "hello", "--bundle", "jobs.tar", "--gpu", "H200")
     assert (words.status, "--gpu is of --on" in words.err) == (2, True)
 
