@@ -99,6 +99,8 @@ class Image:
         assert base, f"{text}: no image of Python on a release of Debian"
         packages = f"--include={_PACKAGES.format(**base.groupdict())}"
         mirror = os.environ.get("MIRROR", "").split()
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.root.chmod(0o755)  # a temporary folder is its maker's alone, and steps run as a user
         words = ("--variant=minbase", packages, base["release"], self.root, *mirror)
         subprocess.run(["debootstrap", *words], check=True, stdout=subprocess.DEVNULL)
         _mount("-t", "proc", "proc", self.root / "proc")

@@ -74,9 +74,11 @@ def test_the_context_is_what_dockerignore_lets_in(project: Path) -> None:
 
 def test_the_steps_are_run_as_docker_would(project, commands, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PIP_CERT", str(project / "a.txt"))
+    (tmp_path / "root").mkdir(mode=0o700)  # as that of mktemp
     made = Image(tmp_path / "root", {"WHO": "7"})
     for name, text in image.instructions(DOCKERFILE):
         made.step(name, text)
+    assert (tmp_path / "root").stat().st_mode & 0o777 == 0o755
     debootstrap, *_, useradd, chown, make = commands
     assert debootstrap[:2] == ["debootstrap", "--variant=minbase"] and "bookworm" in debootstrap
     assert "libpython3.11-dev" in debootstrap[2]
