@@ -104,8 +104,8 @@ def _elsewhere(lab: Project, errand: far.Errand, door: far.Door, named: Sequence
     if not errand.snippets:
         terminal.note(f"{errand.environment}: fresh")
         return 0
-    replaced = {snippet.name for snippet in errand.snippets}
-    errand = replace(errand, keep=taking.keep(lab.root, errand.environment, replaced))
+    keep = taking.keep(lab.root, errand.environment, errand.snippets)
+    errand = replace(errand, keep=keep)
     total = len(errand.snippets)
     with terminal.progress(total, "recording") as on_event, printing_results() as made:
         (outcome,) = far.run_all([errand], lab.plan, door, on_event=on_event)

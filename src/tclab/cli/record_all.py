@@ -7,7 +7,7 @@ from dataclasses import replace
 from tclab import terminal
 from tclab.cli.doors import tell_refused
 from tclab.cli.project import Project, printing_results
-from tclab.engine.doors import environments, far
+from tclab.engine.doors import environments, far, taking
 from tclab.engine.doors.environments import Stand
 from tclab.engine.record import record
 
@@ -44,7 +44,10 @@ def _elsewhere(lab: Project, door: far.Door, stands: list[Stand]) -> int:
     names = ", ".join(stand.environment.name for stand in stands)
     total = sum(len(stand.todo) for stand in stands)
     terminal.note(f"{names}: {terminal.plural(total, 'snippet')}, on {door.on}")
-    errands = [replace(stand.errand, keep=environments.keep(lab.plan, stand)) for stand in stands]
+    errands = [
+        replace(errand, keep=taking.keep(lab.root, errand.environment, errand.snippets))
+        for errand in (stand.errand for stand in stands)
+    ]
     failed = 0
     with terminal.progress(total, "recording") as on_event:
         outcomes = far.run_all(errands, lab.plan, door, on_event=on_event)

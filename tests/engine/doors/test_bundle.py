@@ -214,15 +214,16 @@ def test_a_run_from_elsewhere_is_of_the_pytorch_of_the_recordings(lab):
         taking.wanted(lab.root, ENV, "", "")
     assert "--torch" in why.value.next_step
     assert taking.wanted(lab.root, ENV, "2.15", "") == ("2.15", "")
-    run = replace(lab.run(lab.write("t/one", CODE))["t/one"], environment=ENV)
-    keep = taking.keep(lab.root, ENV, {"t/one"})
+    one, two = lab.write("t/one", CODE), lab.write("t/two", CODE)
+    run = replace(lab.run(one)["t/one"], environment=ENV)
+    keep = taking.keep(lab.root, ENV, [one])
     keep(run)
     assert taking.wanted(lab.root, ENV, "", "") == (run.provenance.torch, run.provenance.gpu)
     for field in ({"torch": "2.11.0"}, {"gpu": "NVIDIA H200"}):
         other = replace(run, snippet="t/two", provenance=replace(run.provenance, **field))
-        for one in (keep, taking.keep(lab.root, ENV, {"t/two"})):
+        for write in (keep, taking.keep(lab.root, ENV, [two])):
             with pytest.raises(StoreError, match="t/two is of PyTorch"):
-                one(other)
+                write(other)
     assert not (lab.root / "records" / ENV / "t/two").exists()
 
 

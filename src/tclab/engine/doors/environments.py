@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from tclab.engine.doors import offers, taking
+from tclab.engine.doors import offers
 from tclab.engine.doors.far import Door, Errand
 from tclab.engine.plan import Plan
 from tclab.engine.record import check_name, stale
-from tclab.engine.work import Keep
 from tclab.errors import TclabError
 from tclab.model import Snippet
 
@@ -147,8 +146,3 @@ def errands(plan: Plan, stands: Iterable[Stand]) -> dict[Door, list[Stand]]:
         if one.todo and not one.closed and one.door is not None:
             by_door.setdefault(one.door, []).append(one)
     return by_door
-
-
-def keep(plan: Plan, stand: Stand) -> Keep:
-    """Where the runs of an environment go."""
-    return taking.keep(plan.root, stand.environment.name, {snippet.name for snippet in stand.todo})

@@ -93,11 +93,11 @@ def _words(made: Provenance) -> str:
     return f"PyTorch {made.torch} on {made.gpu or made.cpu}"
 
 
-def keep(root: Path, environment: str, leaving_out: Collection[str]) -> Keep:
-    """Records a run that came from elsewhere. StoreError for one of another PyTorch or GPU than the
-    recordings that stay, or than the first one that came.
+def keep(root: Path, environment: str, snippets: Iterable[Snippet]) -> Keep:
+    """Records the runs of these snippets that come from elsewhere. StoreError for one of another
+    PyTorch or GPU than the recordings that stay, or than the first one that came.
     """
-    first = recorded(root, environment, leaving_out)
+    first = recorded(root, environment, {snippet.name for snippet in snippets})
 
     def write(run: Run) -> None:
         nonlocal first
