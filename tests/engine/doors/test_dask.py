@@ -156,6 +156,13 @@ def test_each_runs_where_it_can_and_what_nobody_has_is_refused_by_name(lab, tmp_
         assert "gpu: no two_gpus" in outcome.refused["t/pair"]
         assert time.monotonic() - began < 5
         assert outcome.runs["t/any"].ok
+
+        lab.events.clear()
+        there.worker("whole")  # as this machine, with its compiler
+        there.wait()
+        outcome = run(lab, there.address, *here)
+        assert where(lab) == {"t/plain": "whole", "t/compiles": "whole"}
+        assert outcome.runs["t/plain"] == lab.store.load("t/plain")
     for name in there.workers:
         assert there.left(name) == [], name
 
