@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tclab.bench import away, report, rows, statistics
+from tclab.bench import away, report, rows, session, statistics
 from tclab.bench.rows import Book, Row
 from tclab.engine.doors.far import Door
 from tclab.errors import StoreError
@@ -209,6 +209,14 @@ def test_another_environment_has_another_file(tmp_path: Path, changed: dict[str,
 def test_another_day_has_not(tmp_path: Path) -> None:
     Book.open(tmp_path, HERE).add(row())
     assert len(list(Book.open(tmp_path, {**HERE, "date": "2026-11-22"}))) == 1
+
+
+def test_of_two_equal_cards_it_does_not_matter_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = set()
+    for card in ("0", "1"):
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", card)
+        names.add(rows.key_of(session.environment_on("cuda")))
+    assert len(names) == 1
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,9 @@ class Manner:
 
 
 def environment_on(device: str) -> dict[str, Any]:
-    """What rows that are measured here belong to."""
+    """What rows that are measured here belong to: of two equal cards it does not matter which."""
     environment = asdict(machine.here())
+    environment["variables"].pop("CUDA_VISIBLE_DEVICES", None)
     if device == "cpu":
         environment["gpu"] = environment["driver"] = ""
     return environment

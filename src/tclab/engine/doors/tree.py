@@ -63,10 +63,12 @@ def of(root: Path, snippets: Iterable[Snippet]) -> Tree:
 
 
 def _name(path: Path, root: Path) -> str:
-    """What a file is called in the tree: tclab's code lies in ``src/`` there."""
+    """What a file is called in the tree: tclab's code lies in ``src/`` there, and a job that was
+    written into a store elsewhere in ``store/``.
+    """
     if path.resolve().is_relative_to(_PACKAGE):
         return f"src/{path.resolve().relative_to(_PACKAGE.parent).as_posix()}"
-    return path.relative_to(root).as_posix()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else f"store/{path.name}"
 
 
 def _files(root: Path) -> Iterator[Path]:
