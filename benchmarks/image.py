@@ -148,6 +148,7 @@ class Image:
         self.chroot("sh", "-c", text)
 
     def _cmd(self, text: str) -> None:
+        self.arguments.clear()  # those of a build are gone when its image runs
         self.chroot(*json.loads(text))
 
     def chroot(self, *words: str) -> None:

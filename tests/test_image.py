@@ -89,6 +89,7 @@ def test_the_steps_are_run_as_docker_would(project, commands, tmp_path, monkeypa
     assert make[1] == "--userspec=7" and make[-3:] == ["/lab/sub", "make", "all"]
     assert f"PATH=/opt/bin:{image._PATH}" in make and "A=b c" in make
     assert f"PIP_CERT={project / 'a.txt'}" in make
+    assert "WHO=7" not in make  # a variable of the build alone
     there = tmp_path / "root" / "lab" / "sub"
     assert sorted(path.name for path in there.rglob("*")) == ["a.txt", "m.py"]
 

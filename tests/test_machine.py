@@ -93,6 +93,16 @@ def test_a_package_that_a_snippet_for_a_gpu_imports_is_a_need(lab, monkeypatch):
     )
 
 
+def test_the_gpu_whose_name_a_snippet_asserts_is_a_need(lab, monkeypatch):
+    source = 'import torch\nassert torch.cuda.get_device_name() == "NVIDIA H200"'
+    snippet = lab.write("t/x", source, "needs=cuda")
+    monkeypatch.setattr(machine, "has_cuda", lambda: True)
+    for name, missing in (("NVIDIA H100 80GB HBM3", {"NVIDIA H200"}), ("NVIDIA H200", set())):
+        monkeypatch.setattr(machine, "gpu_and_driver", lambda name=name: (name, "580"))
+        assert machine.missing_needs(snippet) == missing
+    assert machine.to_install("NVIDIA H200") == "an NVIDIA H200"
+
+
 def test_a_snippet_that_needs_packages_lacks_those_it_imports_by_name(lab):
     without = lab.write("t/x", IMPORTS.replace("_beside", "json"), "needs=packages")
     assert machine.missing_needs(without) == {"no_such_package", "inner_package"}

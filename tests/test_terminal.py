@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -79,3 +80,10 @@ def test_results_are_a_table_without_frames(capsys) -> None:
         ["t/good", "1.25", "1", "ok", "0", "artifacts"],
         ["t/bad", "2.00", "1", "failed", "timeout"],
     ]
+
+
+def test_in_a_pipe_nothing_of_a_table_is_cut(capsys, lab) -> None:
+    snippet = replace(lab.write("t/one", "pass"), title="word " * 100)
+    statuses = {snippet: [lab.plan().live(snippet)]}
+    terminal.console().print(terminal.snippet_table(["here"], statuses))
+    assert "word " * 99 in capsys.readouterr().out

@@ -206,20 +206,22 @@ def has_cxx() -> bool:
 
 
 def to_install(need: str) -> str:
-    """What a need asks of a machine, in words; the name of no need is that of a package."""
+    """What a need asks of a machine, in words; any other name is of a package, or of a GPU."""
     words = {
         "cuda": "a GPU that PyTorch can use",
         "two_gpus": "two GPUs that PyTorch can use",
         "cxx": "a C++ compiler (Debian: apt-get install g++; or name yours in CXX)",
         "triton": f"Triton ({triton_step()})",
     }
-    return words.get(need) or f"the package {need} (pip install {need})"
+    if need in words:
+        return words[need]
+    return f"the package {need} (pip install {need})" if need.isidentifier() else f"an {need}"
 
 
 def missing_needs(snippet: Snippet) -> set[str]:
     """Which of the snippet's needs this machine lacks. One for a GPU, or one that says it needs
-    packages, is recorded where they are: what it imports is a need, too, by the package's name.
-    Elsewhere one that is missing is an error.
+    packages, is recorded where they are: what it imports is a need, too, by the package's name, and
+    the GPU whose name it asserts. Elsewhere one that is missing is an error.
     """
     have = {
         "cuda": has_cuda,
@@ -228,8 +230,28 @@ def missing_needs(snippet: Snippet) -> set[str]:
         "cxx": has_cxx,
     }
     missing = {need for need in snippet.needs if need in have and not have[need]()}
-    named = snippet.needs & {"cuda", "packages"}
-    return missing | (_missing_packages(snippet) if named else set())
+    if snippet.needs & {"cuda", "packages"}:
+        missing |= _missing_packages(snippet)
+    if "cuda" in snippet.needs:
+        missing |= _asserted_gpus(snippet.source) - {gpu_and_driver()[0]}
+    return missing
+
+
+@cache
+def _asserted_gpus(source: str) -> frozenset[str]:
+    """The names in each ``assert torch.cuda.get_device_name() == "NVIDIA H200"``."""
+    names = set[str]()
+    for node in ast.walk(parsed(source)):
+        match node:
+            case ast.Assert(
+                test=ast.Compare(
+                    left=ast.Call(func=ast.Attribute(attr="get_device_name")),
+                    ops=[ast.Eq()],
+                    comparators=[ast.Constant(value=str(name))],
+                )
+            ):
+                names.add(name)
+    return frozenset(names)
 
 
 def _missing_packages(snippet: Snippet) -> set[str]:

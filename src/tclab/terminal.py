@@ -46,7 +46,7 @@ def console(*, stderr: bool = False) -> Console:
     """A console that breaks no lines in a pipe."""
     stream = sys.stderr if stderr else sys.stdout
     piped = not stream.isatty() and "COLUMNS" not in os.environ
-    return Console(stderr=stderr, highlight=False, soft_wrap=False, width=200 if piped else None)
+    return Console(stderr=stderr, highlight=False, soft_wrap=False, width=10_000 if piped else None)
 
 
 def styled(state: str) -> str:

@@ -17,9 +17,9 @@ from tclab.store.status import Status, of_source
 
 
 def environments(root: Path) -> list[str]:
-    """The names of all recorded environments."""
-    folder = Path(root) / "records"
-    return sorted(p.name for p in folder.iterdir() if p.is_dir()) if folder.is_dir() else []
+    """The names of all recorded environments: each a folder with a folder for every topic."""
+    topics = (path for path in (Path(root) / "records").glob("*/*") if path.is_dir())
+    return sorted({topic.parent.name for topic in topics})
 
 
 def folder(root: Path, environment: str, name: str) -> Path:

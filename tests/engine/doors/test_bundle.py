@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -97,14 +98,16 @@ def test_an_interruption_leaves_what_had_run_and_no_process(lab, tmp_path):
     jobs, runs = tmp_path / "jobs.tar", tmp_path / "runs.tar"
     bundle.write_jobs(jobs, lab.plan(), chosen, ENV)
     words = ["-m", "tclab", "run", "--bundle", str(jobs), "-o", str(runs), "-j", "1"]
-    process = subprocess.Popen(
-        [sys.executable, *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-X", "faulthandler", *words]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not (pid.exists() and pid.read_text()) and time.monotonic() < deadline:
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(60)
+    process.send_signal(signal.SIGABRT)  # one that is still there says where each thread is
+    _, err = process.communicate()
     assert process.returncode == 130, err
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
