@@ -41,7 +41,7 @@ COPY src/tclab/__init__.py src/tclab/__init__.py
 COPY src/torch_compile_lab.py src/torch_compile_lab.py
 COPY docs/labs docs/labs
 RUN pip install --constraint .ci/constraints.txt --upgrade pip \
-    && pip install --constraint .ci/constraints.txt --group test --editable ".[labs]"
+    && pip install --constraint .ci/constraints.txt --group test --editable ".[labs,dask]"
 
 COPY --chown=lab:lab . .
 RUN chown lab:lab /lab

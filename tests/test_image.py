@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,9 @@ def test_each_step_of_the_dockerfile_is_known_and_finds_its_files() -> None:
         if name == "COPY":
             *sources, to = (word for word in text.split() if not word.startswith("--"))
             assert list(image.copied(names, sources, to))
+
+
+def test_the_image_has_the_extras_that_make_installs() -> None:
+    files = ((ROOT / name).read_text(encoding="utf-8") for name in ("Dockerfile", "Makefile"))
+    image_s, make_s = (re.findall(r"--editable \S*(\[[\w,]+\])", text)[0] for text in files)
+    assert image_s == make_s
