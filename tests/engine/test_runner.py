@@ -349,3 +349,27 @@ def test_nothing_of_a_run_stays_in_the_temporary_folder(lab, tmp_path, monkeypat
 def test_a_snippets_process_finds_tclab_where_this_process_does(tmp_path):
     first = variables.variables(tmp_path)["PYTHONPATH"].split(os.pathsep)[0]
     assert (Path(first) / "tclab" / "engine" / "worker" / "process.py").is_file()
+
+
+SEEN = """
+import os, tclab
+tclab.show(repr(os.environ.get("CUDA_VISIBLE_DEVICES")), name="seen")
+tclab.show(str("tclab.engine.worker.warm" in __import__("sys").modules), name="forked")
+"""
+
+
+def test_what_needs_no_gpu_sees_none_and_is_stamped_with_none(lab, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
+    monkeypatch.setattr(machine, "has_cuda", lambda: True)
+    monkeypatch.setattr(machine, "gpu_and_driver", lambda: ("NVIDIA H100", "580"))
+    chosen = [lab.write("t/on_a_cpu", SEEN), lab.write("t/on_a_gpu", SEEN, "needs=cuda")]
+    plan = lab.plan()
+    runs = schedule.run(chosen, plan, warm=True)
+    cpu, gpu = runs["t/on_a_cpu"], runs["t/on_a_gpu"]
+    assert [a.text for a in cpu.artifacts] == ["''", "True"]
+    assert (cpu.provenance.gpu, cpu.provenance.driver) == ("", "")
+    assert "CUDA_VISIBLE_DEVICES" not in cpu.provenance.variables
+    assert [a.text for a in gpu.artifacts] == ["'3'", "False"]
+    assert gpu.provenance == plan.here and gpu.provenance.gpu == "NVIDIA H100"
+    assert gpu.provenance.variables["CUDA_VISIBLE_DEVICES"] == "3"
+    assert all(lab.plan().live(snippet).fresh for snippet in chosen)

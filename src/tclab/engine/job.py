@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
 
-from tclab import claims, imports, paths
+from tclab import claims, imports, machine, paths
 from tclab.engine import failures, unfinished, variables
 from tclab.engine.plan import Plan
 from tclab.engine.worker import vector_isas
@@ -95,9 +95,13 @@ class Job:
         (self.folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
     def request(self, cache: Path) -> JobRequest:
-        """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels."""
+        """What the supervisor is told. A timed snippet is cold, and shares no compiled kernels; one
+        that sees a GPU is cold, since the process that others are forked from sees none.
+        """
         own: dict[str, str | None] = dict(variables.job_variables(self.folder))
-        alone = self.snippet.alone
+        alone, sees_gpu = self.snippet.alone, self.snippet.sees_gpu
+        if sees_gpu:
+            own |= variables.gpu_visible()
         self.cache = cache
         own |= self._own_cache(cache) if alone else variables.cache_folders(cache)
         return {
@@ -107,7 +111,7 @@ class Job:
             "memory": self.snippet.memory * 2**20,
             "output": failures.OUTPUT_LIMIT,
             "files": failures.FILES_LIMIT,
-            "cold": alone,
+            "cold": alone or (sees_gpu and machine.has_cuda()),
             "variables": own | variables.undone() if alone else own,
         }
 
@@ -179,7 +183,7 @@ class Job:
             snippet=self.name,
             environment=self.environment,
             source_key=self.source_key,
-            provenance=self.plan.here,
+            provenance=self.plan.here.of(self.snippet),
             seconds=0.0,
             peak_memory=0,
             sources=self.sources,

@@ -79,4 +79,4 @@ class Plan:
             checksums.check(path, self.root.absolute())
         if missing := machine.missing_needs(snippet):
             return Status(snippet, "here", "lacking", tuple(sorted(missing)))
-        return self.store.status(snippet, self.here, self.package)
+        return self.store.status(snippet, self.here.of(snippet), self.package)

@@ -33,6 +33,9 @@ NO_CUDA_BEFORE_THE_FORK = {"PYTORCH_NVML_BASED_CUDA_CHECK": "1"}
 
 FOR_THE_FORK = ONE_COMPILE_THREAD | NO_BLAS_POOL | NO_CUDA_BEFORE_THE_FORK
 
+#: What runs on a CPU shows the same on a machine with a GPU, and waits for no GPU to start.
+NO_GPU = {"CUDA_VISIBLE_DEVICES": ""}
+
 _SET = GRAPH_CACHES_OFF | SAME_EVERY_TIME | FOR_THE_FORK
 
 #: What whoever starts the engine sets for a process of its own: a test run, say, that wants one
@@ -69,6 +72,11 @@ def _of_interpreter() -> set[str]:
     return {name for name in os.environ if name.startswith(_INTERPRETER)} - {*_WHERE_THINGS_ARE}
 
 
+def gpu_visible() -> dict[str, str | None]:
+    """What undoes `NO_GPU` for one job: as it was; None where it was not set."""
+    return {name: os.environ.get(name) for name in NO_GPU}
+
+
 def undone() -> dict[str, str | None]:
     """What gives a timed snippet, in its own process, the threads a plain Python has."""
     return dict.fromkeys(FOR_THE_FORK)
@@ -76,7 +84,7 @@ def undone() -> dict[str, str | None]:
 
 def variables(cache: Path, job: Path | None = None) -> dict[str, str]:
     """All variables of a run. `cache` keeps compiled objects, `job` is the run's own folder."""
-    env = outer() | _SET | cache_folders(cache)
+    env = outer() | _SET | NO_GPU | cache_folders(cache)
     env["PYTHONPATH"] = _python_path(os.environ)
     return env | (job_variables(job) if job else {})
 

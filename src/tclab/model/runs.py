@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import datetime as dt
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -60,6 +60,11 @@ class Snippet:
     @property
     def topic(self) -> str:
         return self.name.split("/", 1)[0]
+
+    @property
+    def sees_gpu(self) -> bool:
+        """It runs where a GPU is visible: it needs one, or is a lab, which takes what is there."""
+        return "cuda" in self.needs or bool(self.runner)
 
     def claim(self, name: str) -> Claim | None:
         """The claim called `name`; None where the file makes none of that name."""
@@ -118,6 +123,15 @@ class Provenance:
     def version(self) -> Version:
         """PyTorch's version, to be compared."""
         return Version.of(self.torch)
+
+    def of(self, snippet: Snippet) -> Provenance:
+        """That of a snippet's run: one that sees no GPU ran on the CPU, whatever is there."""
+        return self if snippet.sees_gpu else self.without_gpu()
+
+    def without_gpu(self) -> Provenance:
+        """The same where no GPU is visible."""
+        variables = {n: v for n, v in self.variables.items() if n != "CUDA_VISIBLE_DEVICES"}
+        return replace(self, gpu="", driver="", variables=variables)
 
 
 def _is_day(text: str) -> bool:

@@ -195,6 +195,14 @@ def test_the_environment_that_has_what_is_wanted_is_taken():
     assert offers.lacks(two, Wish(needs=frozenset({"cxx"}))) == (1, "")
 
 
+def test_what_sees_no_gpu_runs_on_a_machine_with_one_as_well():
+    gpu = {"gpu": "NVIDIA H100", "variables": {"CUDA_VISIBLE_DEVICES": "1"}, "cores": 0}
+    there = offer({"made": gpu})
+    here = Provenance(**MADE, date="")
+    assert offers.lacks(there, Wish(here=here, sees_gpu=False)) == (0, "")
+    assert offers.lacks(there, Wish(here=here))[0] == -1
+
+
 @pytest.mark.parametrize(
     ("there", "wish", "says"),
     [

@@ -69,8 +69,9 @@ class Errand:
         """What one of its snippets asks of a worker."""
         made, needs = None, snippet.needs
         if self.environment == "here":
-            made, needs = plan.here, needs | {"cxx"} if machine.has_cxx() else needs
-        return Wish(needs, snippet.memory, self.torch, self.gpu, made, snippet.alone)
+            made, needs = plan.here.of(snippet), needs | {"cxx"} if machine.has_cxx() else needs
+        sees_gpu = snippet.sees_gpu
+        return Wish(needs, snippet.memory, self.torch, self.gpu, made, snippet.alone, sees_gpu)
 
 
 @dataclass

@@ -152,12 +152,14 @@ class Wish:
     gpu: str = ""  # a part of its name
     here: Provenance | None = None
     alone: bool = False
+    sees_gpu: bool = True
 
     @property
     def key(self) -> str:
         """The same for all jobs that ask for the same."""
         key = keys.provenance_key(self.here) if self.here else ""
-        return f"{sorted(self.needs)} {self.memory} {self.torch} {self.gpu} {key} {self.alone}"
+        asks = (self.memory, self.torch, self.gpu, key, self.alone, self.sees_gpu)
+        return " ".join(map(str, (sorted(self.needs), *asks)))
 
 
 def lacks(offer: Mapping[str, object], wish: Wish) -> tuple[int, str]:
@@ -190,6 +192,7 @@ def _lacks(one: EnvironmentData, wish: Wish) -> str:
         return f"no {', '.join(sorted(missing))}"
     if wish.here is not None:
         ours = {n: v for n, v in wish.here.variables.items() if n in OF_THE_MACHINE}
+        made = made if wish.sees_gpu else made.without_gpu()
         differ = ", ".join(status.of_provenance(replace(wish.here, variables=ours), made))
         return f"it is not as this machine ({differ})" if differ else ""
     return ""

@@ -5,8 +5,7 @@ lowerings, its C++ prefix header. So the process compiles once, forward and back
 and then everything that numbering hangs on is put back.
 
 The process must stay safe to fork: one thread (no OpenMP pool, no compile workers) and
-no CUDA. `unsafe` looks. Where a GPU is visible compiling would initialise CUDA, so there
-the process only imports, and a first fork proves that forks can use the GPU.
+no CUDA. It sees no GPU, which compiling would initialise; `unsafe` looks.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from __future__ import annotations
 import gc
 import itertools
 import os
-import signal
 import sys
 import threading
 import time
@@ -23,7 +21,6 @@ from contextlib import nullcontext
 from types import ModuleType
 from typing import Any
 
-from tclab import threads
 from tclab.engine.worker import vector_isas
 
 #: Numbers that functions and classes were given for good: starting again would repeat them.
@@ -44,23 +41,21 @@ _LOOKS = 50  # at the threads, until one that ends is gone
 
 
 def warm_up() -> str:
-    """Import, compile where that is safe, restore; '' or why it could not."""
+    """Import, compile, restore; '' or why it could not."""
     global _threads
     import torch
 
     from tclab.capturing.torch_private import private, warming
 
     _threads = torch.get_num_threads()
-    compiles = not _gpu_visible()
-    with vector_isas.tried_ahead() if compiles and _has_compiler() else nullcontext():
+    with vector_isas.tried_ahead() if _has_compiler() else nullcontext():
         if moved := private.gone(warming.NAMES):  # imports all that they name
             return "; ".join(moved)
         _digest_triton()
         _resolve_vector_math()
-        if compiles:
-            state = _State()
-            _compile_once()
-            state.restore()
+        state = _State()
+        _compile_once()
+        state.restore()
     _end_monitors()
     gc.collect()
     gc.freeze()
@@ -82,8 +77,6 @@ def unsafe() -> str:
 
     if torch.cuda.is_initialized():
         return "CUDA was initialised"
-    if _gpu_visible():  # NVML keeps a thread of its own, which does no harm
-        return "" if _a_fork_can_use_cuda() else "a fork of it cannot use CUDA"
     for _ in range(_LOOKS):  # one that was told to end is there until the system has ended it
         if (number := _number_of_threads()) <= 1:
             return ""
@@ -111,36 +104,6 @@ def _end_monitors() -> None:
     for thread in threading.enumerate():
         if type(thread).__module__.partition(".")[0] == "tqdm":
             thread.exit()  # type: ignore[attr-defined]
-
-
-def _a_fork_can_use_cuda(seconds: float = 60.0) -> bool:
-    """Fork, and have the child compute a gradient on the GPU."""
-    import torch
-
-    pid = os.fork()
-    if pid == 0:
-        try:
-            threads.settle()
-            x = torch.ones(2, device="cuda", requires_grad=True)
-            x.sum().backward()
-            os._exit(0 if x.grad is not None and x.grad.sum().item() == 2 else 1)
-        finally:
-            os._exit(1)
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return status == 0
-        time.sleep(0.01)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return False
-
-
-def _gpu_visible() -> bool:
-    from tclab.machine import has_cuda
-
-    return has_cuda()
 
 
 def _compile_once() -> None:
