@@ -2,11 +2,10 @@
 
 The model is two equal blocks, without gradients. Cold is a process of its own over an empty folder;
 warm is another process over the same folder. One compile thread. PyTorch's precompiled header is
-off. A GPU, where there is one, is hidden.
+off.
 """
 # tclab: needs=cxx alone=true timeout=300
 
-import os
 import tempfile
 import time
 
@@ -17,7 +16,6 @@ from torch import nn
 
 import tclab
 
-os.environ["CUDA_VISIBLE_DEVICES"] = ""  # before CUDA is asked for the first time
 PHASES = {  # how the names of what is measured begin, and what is done there
     "Dynamo": (("Dynamo",), "runs the bytecode symbolically, builds guards"),
     "AOTAutograd": (("AOTAutograd",), "traces the graph down to ATen"),

@@ -51,6 +51,7 @@ NEEDS = "add needs=cuda to its '# tclab:' line"
         ("import sys; sys.exit(0)", "exit", BY_ITSELF),
         ("import os; os._exit(0)", "exit", BY_ITSELF),
         ("raise RuntimeError('Found no NVIDIA driver')", "NVIDIA", NEEDS),
+        ("raise RuntimeError('No CUDA GPUs are available')", "No CUDA GPUs", NEEDS),
     ],
 )
 def test_a_failing_snippet_names_page_line_and_next_step(project, code, said, step) -> None:

@@ -78,6 +78,7 @@ def mixes_devices(error: BaseException) -> bool:
 _NO_DEVICE = (
     "not compiled with CUDA",
     "Found no NVIDIA driver",
+    "No CUDA GPUs are available",
     "not linked with support for cuda",
     "from the 'CUDA' backend",
     "CUDA driver version is insufficient",

@@ -203,8 +203,10 @@ _HINTS = machine.CXX_STEPS | {
     "other folders there",
     "Cannot find a working triton": "pip install the Triton that pairs with this PyTorch",
     "No module named 'triton'": "pip install the Triton that pairs with this PyTorch",
-    "Found no NVIDIA driver": "add needs=cuda to its '# tclab:' line",
-    "not compiled with CUDA": "add needs=cuda to its '# tclab:' line",
+    **dict.fromkeys(
+        ("Found no NVIDIA driver", "No CUDA GPUs are available", "not compiled with CUDA"),
+        "add needs=cuda to its '# tclab:' line",
+    ),
 }
 
 
