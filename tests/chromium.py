@@ -82,9 +82,13 @@ def launched() -> Iterator[Chromium]:
 #: Seconds after which what has not come will not come.
 PATIENCE = 60
 
-#: A tab's own time: nothing else is to do, and what was done is drawn and measured.
-_AT_REST = """new Promise((done) => requestIdleCallback(() => requestAnimationFrame(() =>
-    requestAnimationFrame(() => setTimeout(done)))))"""
+#: A tab's own time: nothing else is to do, and what was done is drawn and measured. A tab that
+#: Chromium does not draw is at rest as well.
+_AT_REST = """Promise.race([
+    new Promise((done) => requestIdleCallback(() => requestAnimationFrame(() =>
+        requestAnimationFrame(() => setTimeout(done))))),
+    new Promise((done) => setTimeout(done, 20000)),
+])"""
 
 
 def comes(holds: Callable[[], bool]) -> bool:

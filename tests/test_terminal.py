@@ -82,7 +82,8 @@ def test_results_are_a_table_without_frames(capsys) -> None:
     ]
 
 
-def test_in_a_pipe_nothing_of_a_table_is_cut(capsys, lab) -> None:
+def test_in_a_pipe_nothing_of_a_table_is_cut(capsys, lab, monkeypatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     snippet = replace(lab.write("t/one", "pass"), title="word " * 100)
     statuses = {snippet: [lab.plan().live(snippet)]}
     terminal.console().print(terminal.snippet_table(["here"], statuses))
