@@ -8,6 +8,7 @@ a sybil item (or carries ``@pytest.mark.fence``). Reasons for skips are printed 
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -18,6 +19,9 @@ from tclab.engine import variables
 from .lab import Lab
 
 TESTS = Path(__file__).parent
+
+# A shell has what it starts in the background ignore Ctrl-C, and what that starts. Tests send one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
