@@ -28,10 +28,9 @@ class Manner:
 
 def environment_on(device: str) -> dict[str, Any]:
     """What rows that are measured here belong to: of two equal cards it does not matter which."""
-    environment = asdict(machine.here())
+    here = machine.here()
+    environment = asdict(here.without_gpu() if device == "cpu" else here)
     environment["variables"].pop("CUDA_VISIBLE_DEVICES", None)
-    if device == "cpu":
-        environment["gpu"] = environment["driver"] = ""
     return environment
 
 
