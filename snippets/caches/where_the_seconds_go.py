@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from _process import caches_on, in_a_process
 from torch import nn
+from torch._inductor.cpu_vec_isa import VecISA
 
 import tclab
 
@@ -27,6 +28,7 @@ PHASES = {  # how the names of what is measured begin, and what is done there
     "scheduling": (("Inductor: scheduling",), "which loops are one kernel"),
     "code generation": (("Inductor: code",), "the text of kernels and wrapper"),
     "C++ compiler": (("C++",), "kernels, and probes for what this CPU can"),
+    "loading probes": (("Trying",), "a Python for each loads it, to see whether this CPU runs it"),
     "hashing sources": (("Hashing",), "PyTorch's and Triton's, once a process"),
     "the rest": ((), "such as looking graphs up, loading what was found"),
 }
@@ -95,6 +97,10 @@ runs = {
     start: sum(number for name, number, _ in times if name.startswith("C++"))
     for start, (times, *_) in starts.items()
 }
+probes = {
+    start: sum(number for name, number, _ in times if name.startswith("Trying"))
+    for start, (times, *_) in starts.items()
+}
 lines = [(phase, *(s[phase] for s in seconds.values())) for phase in PHASES]
 lines += [("total", *totals.values()), ("first call", *clock.values())]
 tclab.show(
@@ -135,7 +141,7 @@ INDUCTOR = ("graph passes", "lowering", "scheduling", "code generation")
 
 # claim: the-phases-are-nearly-all
 assert all(totals[start] > 0.9 * clock[start] for start in starts)
-# claim: the-compiler-takes-more-than-all-else
+# claim: the-compiler-takes-more-than-all-else, torch >= 2.13
 assert cold["C++ compiler"] > 0.5 * totals["model, cold"]
 # claim: it-runs-for-more-than-kernels
 assert len(one) == 1 < runs["operation, cold"]
@@ -152,7 +158,12 @@ assert runs["model, warm"] == runs["operation, warm"] == 0
 assert all(0 <= warm[phase] < 0.1 * cold[phase] for phase in INDUCTOR)
 # claim: dynamo-traces-all-the-same
 assert cold["Dynamo"] > 0 and warm["Dynamo"] > 0
-# claim: warm-takes-less-than-half
+# claim: each-process-loads-the-probes
+assert 0 < probes["model, cold"] == probes["model, warm"] == probes["operation, warm"]
+# claim: and-imports-pytorch-for-each, torch < 2.13
+assert "import torch" in VecISA._avx_py_load
+assert warm["loading probes"] > 0.5 * totals["model, warm"]
+# claim: warm-takes-less-than-half, torch >= 2.13
 assert totals["model, warm"] < 0.5 * totals["model, cold"]
 # claim: half-of-a-warm-start-is-for-one-operation-too
 assert totals["operation, warm"] > 0.5 * totals["model, warm"]

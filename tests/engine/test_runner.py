@@ -229,9 +229,15 @@ def test_snippets_run_side_by_side_and_timed_ones_alone(lab):
 
 @pytest.mark.parametrize(
     ("header", "holds_from", "ok", "runs"),
-    [("alone=true", 2, True, 2), ("alone=true", 3, False, 2), ("", 2, False, 1)],
+    [
+        ("alone=true", 2, True, 2),
+        ("alone=true", 3, False, 2),
+        ("needs=cuda", 2, True, 2),
+        ("", 2, False, 1),
+    ],
 )
-def test_what_takes_times_is_measured_once_more(lab, header, holds_from, ok, runs):
+def test_what_takes_times_is_measured_once_more(lab, monkeypatch, header, holds_from, ok, runs):
+    monkeypatch.setattr(machine, "has_cuda", lambda: True)
     log = lab.root / "runs.log"
     code = f"""
     from pathlib import Path
@@ -247,6 +253,24 @@ def test_what_takes_times_is_measured_once_more(lab, header, holds_from, ok, run
         runs - 1
     )
     assert len(lab.heard(events.Finished)) == 1
+
+
+def test_what_a_gpu_rejects_is_measured_again_alone(lab, monkeypatch):
+    """It ran beside others, on the CPU's cores, and waits for them the second time."""
+    monkeypatch.setattr(machine, "has_cuda", lambda: True)
+    log = lab.root / "runs.log"
+    code = f"""
+    import time
+    from pathlib import Path
+    log = Path({str(log)!r})
+    log.open("a").write("gpu\\n")
+    # claim: alone
+    assert log.read_text().split()[-2:] == ["cpu", "gpu"]
+    """
+    beside = f"import time; time.sleep(3); open({str(log)!r}, 'a').write('cpu\\n')"
+    chosen = lab.write("t/gpu", code, "needs=cuda"), lab.write("t/cpu", beside)
+    assert all(run.ok for run in lab.run(*chosen, jobs=2).values())
+    assert log.read_text().split() == ["gpu", "cpu", "gpu"]
 
 
 def test_what_fails_otherwise_is_not_measured_again(lab):

@@ -179,6 +179,33 @@ def test_a_thread_that_forbids_forks_is_named_and_a_progress_bars_is_ended(tmp_p
     assert out.stdout == "\nit has 2 threads: waits (threading.Thread)\n"
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no /proc to count threads in")
+def test_a_thread_of_cudas_driver_forbids_no_fork_where_no_gpu_is_visible(tmp_path):
+    """As a CUDA build of PyTorch starts one, at its first fake tensor, though it sees no GPU."""
+    code = """
+    import ctypes, threading
+    from tclab.engine.worker import warm
+
+    def waits(name):
+        ctypes.CDLL(None).prctl(15, name, 0, 0, 0)  # PR_SET_NAME, of this thread
+        named.set()
+        threading.Event().wait()
+
+    for name in (b"cuda00001400006", b"another"):
+        named = threading.Event()
+        threading.Thread(target=waits, args=(name,), daemon=True).start()
+        named.wait()
+        print(warm.unsafe())
+    """
+    env = variables.variables(cache(tmp_path)) | {"OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr
+    safe, unsafe = out.stdout.splitlines()
+    assert safe == ""
+    assert unsafe.startswith("it has 2 threads: ")
+
+
 @pytest.mark.skipif(not shutil.which("g++"), reason="no g++ on PATH")
 def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     """The forks leave files in an empty cache; Inductor then starts no compiler for them."""

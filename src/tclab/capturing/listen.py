@@ -15,6 +15,7 @@ from tclab.capturing.torch_private import (
     launches,
     origins,
     partitions,
+    vector_isa,
 )
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
@@ -43,6 +44,7 @@ def listen() -> Iterator[Trace]:
         stack.enter_context(partitions.noting(trace))
         stack.enter_context(launches.noting(trace))
         stack.enter_context(cpp_commands.noting(trace))
+        stack.enter_context(vector_isa.timed())
         yield trace
 
 

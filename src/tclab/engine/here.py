@@ -117,6 +117,7 @@ class Here(Work):
         run = job.collect(report)
         if job.may_measure_again(run):
             job.measured += 1
+            job.solo = True
             job.release()
             self.todo.append(job)
             self.on_event(events.Again(job.name, run=run))

@@ -149,10 +149,12 @@ class Job:
     def may_measure_again(self, run: Run) -> bool:
         """A measurement that an assert of its own rejects is taken once more.
 
-        What takes times wants the machine to itself, and no engine can promise that.
+        What takes times wants the machine to itself, as does what looks at a GPU's timeline, and
+        no engine can promise that.
         """
+        measures = self.snippet.alone or "cuda" in self.snippet.needs
         rejected = run.failure is not None and run.failure.cause == "assertion"
-        return self.snippet.alone and rejected and not self.measured
+        return measures and rejected and not self.measured
 
     def lost(self, log: str) -> Run:
         """The run of a snippet under which the engine's process died."""

@@ -30,6 +30,7 @@ _PHASES = {
     "GraphLowering.run": "Inductor: lowering",
     "Scheduler.__init__": "Inductor: scheduling and fusion",
     "GraphLowering.codegen": "Inductor: code generation",
+    names.VECTOR_ISA: "Trying the CPU's vector instructions",
     "compile_file": "C++ compiler",
     "async_compile.precompile": "Triton compiler",
     "async_compile.wait": "Waiting for kernels to compile",

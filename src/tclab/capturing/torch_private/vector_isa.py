@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from tclab.capturing.torch_private.private import Private
+from tclab.capturing.trace import names
 
 NAMES = (
     Private("torch._inductor.cpu_vec_isa", "supported_vec_isa_list", "what Inductor may try"),
     Private("torch._inductor", "codecache", "compiles the file that tries one"),
     Private("torch._inductor.cpu_vec_isa", "x86_isa_checker", "what the CPU has"),
     Private("torch._inductor.codecache", "write", "says where that file lies"),
+    Private("torch._inductor.cpu_vec_isa", "VecISA.check_build", "compiles and loads that file"),
+    Private("torch._dynamo.utils", "dynamo_timed", "an event of its own in the times"),
 )
 
 
@@ -41,3 +47,22 @@ def try_out(isa: Any) -> set[Path]:
     with mock.patch.object(codecache, "write", noting):
         bool(isa)
     return {file for source in sources for file in source.parent.glob(f"{source.stem}.*")}
+
+
+@contextmanager
+def timed() -> Iterator[None]:
+    """Within the block PyTorch's times have an event for each set that is tried. They have one for
+    its compile alone, not for the Python that loads the file, and that up to 2.12 imports PyTorch.
+    """
+    from torch._dynamo.utils import dynamo_timed
+    from torch._inductor.cpu_vec_isa import VecISA
+
+    check = VecISA.check_build
+
+    @functools.wraps(check)
+    def within_an_event(self: Any, code: str) -> bool:
+        with dynamo_timed(names.VECTOR_ISA):
+            return check(self, code)
+
+    with mock.patch.object(VecISA, "check_build", within_an_event):
+        yield

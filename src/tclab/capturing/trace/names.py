@@ -75,6 +75,7 @@ class CreatedSymbol(_Created, total=False):
 START: EventName[Start] = EventName("dynamo_start")
 METRICS: EventName[Metrics] = EventName("compilation_metrics")
 CHROME: EventName[ChromeEvent] = EventName("chromium_event")
+VECTOR_ISA = "VecISA.check_build"  # of a CHROME event that tclab adds
 CREATED_SYMBOL: EventName[CreatedSymbol] = EventName("create_symbol")
 
 #: The original code and the rewritten one.

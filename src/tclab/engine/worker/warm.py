@@ -17,7 +17,8 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -78,18 +79,23 @@ def unsafe() -> str:
     if torch.cuda.is_initialized():
         return "CUDA was initialised"
     for _ in range(_LOOKS):  # one that was told to end is there until the system has ended it
-        if (number := _number_of_threads()) <= 1:
+        if not (others := _other_threads()):
             return ""
         time.sleep(0.02)
-    return f"it has {number} threads{_thread_names()}"
+    return f"it has {len(others) + 1} threads{_thread_names()}"
 
 
-def _number_of_threads() -> int:
-    """0 where the system does not say."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return 0
+def _other_threads() -> list[str]:
+    """The names that the system has for them; none where it does not say. Without the one that
+    CUDA's driver starts and leaves when a fake tensor asks how many GPUs there are, and none is
+    visible: it holds nothing, and in a fork the answer is the same.
+    """
+    names = []
+    for task in Path("/proc/self/task").glob("[0-9]*"):
+        if task.name != str(os.getpid()):
+            with suppress(OSError):  # it has ended
+                names.append((task / "comm").read_text().strip())
+    return [name for name in names if not name.startswith("cuda")]
 
 
 def _thread_names() -> str:
