@@ -302,7 +302,8 @@ def test_a_long_table_starts_with_its_first_rows(tab: Any, address: str) -> None
     button = box.get_by_role("button", name="Show all")
     assert "Show all" in button.inner_text()
     button.click()
-    assert box.evaluate(HELD) == 0 and button.count() == 0
+    button.wait_for(state="detached")  # on a busy machine the click is heard a moment later
+    assert box.evaluate(HELD) == 0
     assert box.locator("tbody tr").count() > 3000 and page.problems == []
 
 
