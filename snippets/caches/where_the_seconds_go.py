@@ -93,14 +93,13 @@ seconds = {start: by_phase(times) for start, (times, *_) in starts.items()}
 totals = {start: sum(phases.values()) for start, phases in seconds.items()}
 clock = {start: by_clock for start, (_, by_clock, *_) in starts.items()}
 calls = {start: by_kernel for start, (*_, by_kernel, _) in starts.items()}
-runs = {
-    start: sum(number for name, number, _ in times if name.startswith("C++"))
-    for start, (times, *_) in starts.items()
-}
-probes = {
-    start: sum(number for name, number, _ in times if name.startswith("Trying"))
-    for start, (times, *_) in starts.items()
-}
+runs, probes = (
+    {
+        start: sum(number for name, number, _ in times if name.startswith(begins))
+        for start, (times, *_) in starts.items()
+    }
+    for begins in ("C++", "Trying")
+)
 lines = [(phase, *(s[phase] for s in seconds.values())) for phase in PHASES]
 lines += [("total", *totals.values()), ("first call", *clock.values())]
 tclab.show(

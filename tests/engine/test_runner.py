@@ -11,6 +11,7 @@ import pytest
 
 from tclab import machine
 from tclab.engine import events, schedule, variables
+from tclab.engine.here import Here
 from tclab.errors import StoreError
 from tclab.store import keys, rests
 from tclab.store.live import Store
@@ -260,17 +261,39 @@ def test_what_a_gpu_rejects_is_measured_again_alone(lab, monkeypatch):
     monkeypatch.setattr(machine, "has_cuda", lambda: True)
     log = lab.root / "runs.log"
     code = f"""
-    import time
     from pathlib import Path
     log = Path({str(log)!r})
     log.open("a").write("gpu\\n")
     # claim: alone
     assert log.read_text().split()[-2:] == ["cpu", "gpu"]
     """
-    beside = f"import time; time.sleep(3); open({str(log)!r}, 'a').write('cpu\\n')"
+    beside = f"""
+    import time
+    from pathlib import Path
+    log = Path({str(log)!r})
+    while not log.exists():
+        time.sleep(0.01)
+    time.sleep(2)
+    log.open("a").write("cpu\\n")
+    """
     chosen = lab.write("t/gpu", code, "needs=cuda"), lab.write("t/cpu", beside)
     assert all(run.ok for run in lab.run(*chosen, jobs=2).values())
     assert log.read_text().split() == ["gpu", "cpu", "gpu"]
+
+
+def test_what_comes_after_one_that_wants_to_be_alone_waits_for_it(lab):
+    """As on a worker, which is given more while one waits to be measured again."""
+    work = Here(lab.plan(), "here", events.silent, False, lambda run: None, width=2)
+    runs = work.add(lab.write("t/runs", "pass"))
+    work.todo.remove(runs)
+    work.running[runs.number] = runs
+    again = work.add(lab.write("t/again", "pass"))
+    again.solo = True
+    work.add(lab.write("t/later", "pass"))
+    assert work._next() is None
+    work.running.clear()
+    assert work._next() is again
+    again.release()
 
 
 def test_what_fails_otherwise_is_not_measured_again(lab):

@@ -71,7 +71,11 @@ class Here(Work):
     def _next(self) -> Job | None:
         """The next job that may start now, with its lock held; None: wait."""
         for job in list(self.todo):
-            if not self._may_start(job) or not self.take_lock(job):
+            if not self._may_start(job):
+                if job.solo:
+                    return None  # what came after it waits, too, or it might never be alone
+                continue
+            if not self.take_lock(job):
                 continue
             self.todo.remove(job)
             if not self.take_others(job):
