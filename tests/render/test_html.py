@@ -182,6 +182,16 @@ def test_a_stamp_says_what_made_the_run():
     assert "recorded as h200-torch2.11" in text
 
 
+def test_a_stamp_says_where_else_the_same_was_shown():
+    def on(gpu, environment):
+        return replace(RUN, provenance=replace(RUN.provenance, gpu=gpu), environment=environment)
+
+    h200, h100 = on("NVIDIA H200", "h200-torch2.13"), on("NVIDIA H100", "here")
+    recorded, here = Page(render.stamp(h200, h100)).text, Page(render.stamp(h100, h200)).text
+    assert "the same on PyTorch 2.13.0, NVIDIA H100, run by this build" in recorded
+    assert "the same on PyTorch 2.13.0, NVIDIA H200, recorded 2026-11-20" in here
+
+
 def test_a_failed_run_says_so():
     failure = model.Failure("raised", "ValueError: x", model.SourceLine(FILE, 6), "Traceback: <x>")
     failed = replace(RUN, failure=failure)

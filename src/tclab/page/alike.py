@@ -1,4 +1,4 @@
-"""What several runs of a snippet show: once where they show the same, else each for itself."""
+"""The runs of a snippet that a page shows, in order; what they show: once where it is the same."""
 
 from __future__ import annotations
 
@@ -15,6 +15,26 @@ class Shown:
 
     runs: tuple[Run, ...]
     artifacts: tuple[Artifact, ...]
+
+
+def in_order(live: Run | None, recorded: Sequence[Run]) -> tuple[Run, ...]:
+    """The live run first, then each recording that was made on anything else. A page's numbers are
+    those of the first.
+
+    A live run on a GPU that no recording is of comes last: a page names the GPU that it was
+    written about, and its numbers are to be of that one.
+    """
+    if live is None:
+        return tuple(recorded)
+    others = tuple(run for run in recorded if _made_on(run) != _made_on(live))
+    gpus = {run.provenance.gpu for run in recorded if run.provenance.gpu}
+    if live.provenance.gpu and gpus and live.provenance.gpu not in gpus:
+        return (*others, live)
+    return (live, *others)
+
+
+def _made_on(run: Run) -> tuple[str, str]:
+    return run.provenance.gpu, run.provenance.torch
 
 
 #: Positions of runs, those together that show the same.

@@ -19,7 +19,7 @@ from tclab.errors import PageError, RunFailed, TclabError
 from tclab.labs import source as labs
 from tclab.labs.source import Lab
 from tclab.model import Provenance, Run, Snippet, slug
-from tclab.page import verdict
+from tclab.page import alike, verdict
 from tclab.page.prose import text
 from tclab.page.prose.sentences import Sentence
 from tclab.page.prose.text import PageText
@@ -133,7 +133,7 @@ def open_book(root: Path, docs: Path, run: Runner | None = None) -> Book:
     live = _live(book, run or run_here)
     _raise(problem for one in live.values() if not one.ok for problem in _failed(book, one))
     for name in book.all:
-        book.runs[name] = _shown(live.get(name), book.runs.get(name, ()))
+        book.runs[name] = alike.in_order(live.get(name), book.runs.get(name, ()))
     return book
 
 
@@ -143,7 +143,7 @@ def stored(root: Path, docs: Path) -> Book:
     _raise(_read(book))
     _recordings(book)
     for name, snippet in book.all.items():
-        book.runs[name] = _shown(book.plan.fresh_run(snippet), book.runs.get(name, ()))
+        book.runs[name] = alike.in_order(book.plan.fresh_run(snippet), book.runs.get(name, ()))
     return book
 
 
@@ -231,17 +231,6 @@ def _live(book: Book, run: Runner) -> dict[str, Run]:
     fresh = {name: kept for name, kept in runs.items() if kept is not None}
     stale = book.plan.to_run(s for s in book.all.values() if s.name not in fresh)
     return fresh | (run(book, stale) if stale else {})
-
-
-def _shown(live: Run | None, recorded: Iterable[Run]) -> tuple[Run, ...]:
-    """The live run first, then each recording that was made on anything else."""
-    runs = [live] if live else []
-    seen = {_made_on(run) for run in runs}
-    return (*runs, *(run for run in recorded if _made_on(run) not in seen))
-
-
-def _made_on(run: Run) -> tuple[str, str]:
-    return run.provenance.gpu, run.provenance.torch
 
 
 def _failed(book: Book, run: Run) -> Iterator[TclabError]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tclab.render.escape import Html, esc, markup, one_line, tag
@@ -68,15 +68,18 @@ def enumerated(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _same(runs: Iterable[Run]) -> list[str]:
-    """Where else the same was shown, and when."""
-    sources = [source for run in runs for source in run.measured]
-    days = sorted({day for source in sources for day in source.dates})
-    said = f"the same on {places(sources)}, recorded {enumerated(days)}" if sources else ""
-    return [one_line(said)] if said else []
+def _same(runs: Sequence[Run]) -> Iterator[str]:
+    """Where else the same was shown: in recordings, and when; by this build."""
+    sources = [source for run in runs if run.environment != "here" for source in run.measured]
+    if sources:
+        days = sorted({day for source in sources for day in source.dates})
+        yield one_line(f"the same on {places(sources)}, recorded {enumerated(days)}")
+    for run in runs:
+        if run.environment == "here":
+            yield one_line(f"the same on {places(run.measured)}, {origin(run)}")
 
 
-def pieces(run: Run, same: Iterable[Run] = ()) -> list[str]:
+def pieces(run: Run, same: Sequence[Run] = ()) -> list[str]:
     """The stamp's parts as text; `same` are other runs that showed the same."""
     return [*_own(run), *_same(same)]
 
@@ -89,7 +92,7 @@ def _own(run: Run) -> list[str]:
     return [*made_by(run.provenance), seconds(run.seconds), one_line(origin(run))]
 
 
-def html(run: Run, same: Iterable[Run] = ()) -> Html:
+def html(run: Run, same: Sequence[Run] = ()) -> Html:
     """One line; the commit links to PyTorch's repository."""
     first, *rest = map(esc, pieces(run, same))
     url = commit_url(run.provenance.torch_git)
@@ -102,6 +105,6 @@ def html(run: Run, same: Iterable[Run] = ()) -> Html:
     return tag("p", *items, class_=f"tclab-stamp tclab-{kind}", data_search_exclude="")
 
 
-def text(run: Run, same: Iterable[Run] = ()) -> str:
+def text(run: Run, same: Sequence[Run] = ()) -> str:
     """One line."""
     return " · ".join(pieces(run, same))
