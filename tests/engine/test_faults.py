@@ -98,6 +98,12 @@ def test_each_fault_has_its_cause_place_and_next_step(lab, code, header, cause, 
     assert "next: " in error
 
 
+def test_a_run_with_more_memory_may_write_more_files(lab):
+    code = WRITES_MANY_FILES.replace("sleep(60)", "sleep(3)")
+    assert lab.one(code, "memory=8192").ok
+    assert "1024 MiB of files" in failure(lab.one(code)).message
+
+
 def test_of_a_long_message_the_beginning_and_the_end_are_told(lab):
     """As of a compiler with a thousand warnings, whose last line says that the disk is full."""
     lines = "first\\n" + "warning\\n" * 1000 + "ld: No space left on device\\nlast"

@@ -16,11 +16,17 @@ from tclab.scrub import plain, scrub
 #: Most bytes of stdout, and of stderr.
 OUTPUT_LIMIT = 8 * 2**20
 
-#: Most bytes of the files in a run's own folders: it works in one, and has one for temporary files.
-FILES_LIMIT = 2**30
+_LEAST_FILES = 2**30  # bytes
 
 # Lines of a message that are told; what went wrong stands in the first or in the last.
 _BEGINNING, _END = 15, 15
+
+
+def files_limit(snippet: Snippet) -> int:
+    """Most bytes of files in a run's own folders, where it works and has its temporary files: a
+    quarter of its memory, and at least 1 GiB, which is a quarter of what it has by default.
+    """
+    return max(_LEAST_FILES, snippet.memory * 2**20 // 4)
 
 
 def error(run: Run, wanted_by: str = "") -> RunFailed:
@@ -128,7 +134,7 @@ _STEPS = {
     "timeout": "make it quicker, or give it more in its header: # tclab: timeout=SECONDS",
     "memory": "make it smaller, or give it more in its header: # tclab: memory=MIB",
     "output": "print less: the limit is 8 MiB of stdout and of stderr",
-    "files": "write less: the limit is 1 GiB of files in the folders of a run",
+    "files": "write less: the limit is a quarter of a run's memory, and at least 1 GiB",
     "did_not_raise": "mend the snippet, or take raises= out of its header",
     "artifact": "show only what tclab.show takes; nothing else may write into the run's folder",
     "worker": "run it again; should it repeat, look for what it does to its parent process",
@@ -148,7 +154,7 @@ def _limit_text(snippet: Snippet, ended: Ended) -> str:
         "timeout": f"still running after its {snippet.timeout:g} s",
         "memory": f"held {ended['peak'] / 2**20:.0f} MiB, over its {snippet.memory} MiB",
         "output": f"wrote more than {OUTPUT_LIMIT // 2**20} MiB of output",
-        "files": f"wrote more than {FILES_LIMIT // 2**20} MiB of files",
+        "files": f"wrote more than {files_limit(snippet) // 2**20} MiB of files",
     }[ended["limit"]]
 
 

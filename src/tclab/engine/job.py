@@ -110,7 +110,7 @@ class Job:
             "timeout": self.snippet.timeout,
             "memory": self.snippet.memory * 2**20,
             "output": failures.OUTPUT_LIMIT,
-            "files": failures.FILES_LIMIT,
+            "files": failures.files_limit(self.snippet),
             "cold": alone or (sees_gpu and machine.has_cuda()),
             "variables": own | variables.undone() if alone else own,
         }

@@ -78,7 +78,7 @@ def job(snippet: Snippet, files: Mapping[Path, str], **fields: object) -> JobDat
         "timeout": snippet.timeout,
         "memory": snippet.memory,
         "output": failures.OUTPUT_LIMIT,
-        "files": failures.FILES_LIMIT,
+        "files": failures.files_limit(snippet),
     }
     return cast(JobData, {"protocol": PROTOCOL, "on": 0, **fields, "snippet": data})
 
