@@ -111,3 +111,12 @@ def until(page: Any, expression: str) -> None:
 def at_rest(page: Any) -> None:
     """Until the tab has done what it had to do, and has drawn it."""
     page.evaluate(_AT_REST)
+
+
+def press(what: Any) -> None:
+    """Click what may move once more when it comes into view: what is off the screen is laid out
+    only then, and what moves between the two halves of a click is not clicked.
+    """
+    what.scroll_into_view_if_needed()
+    at_rest(what.page)
+    what.click()

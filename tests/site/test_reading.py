@@ -13,10 +13,11 @@ from tclab.errors import PageError
 from tclab.page import subjects
 from tclab.render.delivery.files import Files
 from tclab.snippets import read
-from tests.chromium import at_rest
+from tests.chromium import at_rest, press
 
 ROOT = Path(__file__).resolve().parents[2]
 PHONE = {"width": 390, "height": 844}
+DESKTOP = {"width": 1280, "height": 800}
 TRITON = "pipeline/triton.html"
 MACHINE = "pipeline/machine-code.html"
 SASS = (
@@ -154,12 +155,41 @@ def test_the_rest_of_a_listing_is_one_click_away(tab, address: str) -> None:
     assert 1 < len(seen) < lines.count()
     fold = listing.locator("summary").last
     before = fold.bounding_box()["y"]
-    at_rest(page)
-    fold.click()
+    press(fold)
     page.wait_for_function("document.querySelectorAll('.tclab-listing details[open]').length > 1")
     assert all(line.is_visible() for line in lines.all())
     assert page.problems == []
     assert before > 0
+
+
+#: The heights of what is off the screen: as it is reckoned before it is laid out, and as it is.
+HEIGHTS = """(all) => {
+    const tall = () => all.map((one) => one.getBoundingClientRect().height);
+    const reckoned = tall();
+    const style = document.createElement("style");
+    style.textContent = "* { content-visibility: visible !important }";
+    document.head.append(style);
+    const found = tall();
+    return reckoned.map((height, n) => [height, found[n]]).filter(([height]) => height > 0);
+}"""
+
+
+@browser
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("url", ["first-steps", "pipeline/dynamo", "pipeline/triton"])
+def test_code_does_not_move_a_page_when_it_comes_into_view(tab, address, url, viewport) -> None:
+    page = opened(tab, f"{address}/{url}.html", viewport=viewport)
+    heights = page.locator(".tclab-code > pre > code[style]").evaluate_all(HEIGHTS)
+    assert len(heights) > 3
+    assert all(found == pytest.approx(reckoned, abs=1) for reckoned, found in heights)
+
+
+@browser
+def test_a_row_of_the_reference_hardly_moves_a_phone(tab, address: str) -> None:
+    page = opened(tab, f"{address}/reference/settings.html", viewport=PHONE)
+    heights = page.locator(".tclab-entries tbody tr").evaluate_all(HEIGHTS)
+    reckoned, found = map(sum, zip(*heights))
+    assert found == pytest.approx(reckoned, rel=0.1)
 
 
 @browser

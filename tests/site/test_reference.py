@@ -16,6 +16,7 @@ from tclab.page.reference.concordance import Concordance, names_in
 from tclab.page.reference.groups import Entry, Group
 from tclab.page.site import names
 from tclab.render import calls, entries
+from tests.chromium import press
 from tests.site.conftest import unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -301,8 +302,7 @@ def test_a_long_table_starts_with_its_first_rows(tab: Any, address: str) -> None
     assert box.evaluate(ELEMENTS) == 50
     button = box.get_by_role("button", name="Show all")
     assert "Show all" in button.inner_text()
-    button.click()
-    button.wait_for(state="detached")  # on a busy machine the click is heard a moment later
+    press(button)
     assert box.evaluate(HELD) == 0 and button.count() == 0
     assert box.locator("tbody tr").count() > 3000 and page.problems == []
 
