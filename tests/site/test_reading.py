@@ -185,14 +185,6 @@ def test_code_does_not_move_a_page_when_it_comes_into_view(tab, address, url, vi
 
 
 @browser
-def test_a_row_of_the_reference_hardly_moves_a_phone(tab, address: str) -> None:
-    page = opened(tab, f"{address}/reference/settings.html", viewport=PHONE)
-    heights = page.locator(".tclab-entries tbody tr").evaluate_all(HEIGHTS)
-    reckoned, found = map(sum, zip(*heights))
-    assert found == pytest.approx(reckoned, rel=0.1)
-
-
-@browser
 def test_a_link_to_a_folded_line_opens_it(tab, address: str) -> None:
     page = opened(tab, f"{address}/pipeline/dynamo.html")
     folded = page.locator(".tclab-listing details code > span[id]").last.get_attribute("id")
