@@ -6,7 +6,7 @@
 #
 # Needs: Python >= 3.10 with venv, pip and its headers, gcc/g++, git and make. Everything else is
 # installed into .venv*/; nothing outside this folder is touched, but where its path has a space, a
-# quote or the like, which compilers' command lines cannot take: see src/tclab/paths.py.
+# quote or the like, which compilers' command lines cannot take: see src/tclab/system/paths.py.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -17,7 +17,7 @@ SHELL := /bin/bash
 # than a name; what is given as words of a command, where it would run or redirect a part of them.
 # Neither is expanded before that.
 NAMES := TORCH TRITON ENV JOBS PYTEST_JOBS
-WORDS := PYTHON VERSIONS SNIPPETS PARTS PIP_TORCH_ARGS PYTEST_ARGS BENCH ON
+WORDS := PYTHON PAGE VERSIONS SNIPPETS PARTS PIP_TORCH_ARGS PYTEST_ARGS BENCH ON
 define NEWLINE
 
 
@@ -101,7 +101,7 @@ MINIMA ?= tests/cli tests/engine/doors tests/labs/test_commands.py tests/render 
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news version bench bench-clone readme-picture list \
+.PHONY: help site page snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news version bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -118,6 +118,9 @@ site: $(INSTALLED) ## run what is stale and build the site, strictly
 	@echo
 	@echo "The site is in $(SITE)/. Open $(SITE)/index.html, or serve it, which also loads machine code:"
 	@echo "  python3 -m http.server --bind 127.0.0.1 --directory $(SITE) 8000    # http://localhost:8000"
+
+page: $(INSTALLED) ## run what is stale of one page, build and check it: make page PAGE=pipeline/guards
+	@$(BIN)/python -m tclab.site.pages.one_page "$(PAGE)"
 
 serve: $(INSTALLED) ## the site with live reload: saving a snippet re-runs that snippet
 	$(BIN)/mkdocs serve --strict
@@ -165,7 +168,7 @@ versions: $(INSTALLED) ## sites of several PyTorches as one: make versions VERSI
 	@for one in $(VERSIONS); do \
 	  [ -f "$$(printf %s site-torch$$one | sed 's/^site-torch$(DEFAULT_TORCH)$$/site/')/index.html" ] || \
 	    $(MAKE) --no-print-directory site TORCH=$$one SITE_URL="$(if $(SITE_URL),$(SITE_URL:/=)/$$one/)"; done
-	$(BIN)/python -m tclab.page.hosted versions --url "$(SITE_URL)" \
+	$(BIN)/python -m tclab.site.pages.version_tree versions --url "$(SITE_URL)" \
 	  $(foreach one,$(VERSIONS),$(one)=$(if $(filter $(DEFAULT_TORCH),$(one)),site,site-torch$(one)))
 
 # The oldest packages that the extras allow, beside the same PyTorch.
@@ -205,21 +208,21 @@ COMPILES := $(TCLAB_STORE)/compiles
 PARTS ?= functions/h200 models/h200 models/a100
 version: $(INSTALLED) ## record claims, beliefs, compiles of this PyTorch: make version TORCH=2.15.0
 	for part in $(PARTS); do CUDA_VISIBLE_DEVICES= TORCHINDUCTOR_COMPILE_THREADS=1 OMP_NUM_THREADS=1 \
-	  $(BIN)/python -m tclab.versions.compiles $(COMPILES) $${part%/*} $${part#*/}; done
-	$(BIN)/python -m tclab.versions.record $(COMPILES) $(SNIPPETS)
+	  $(BIN)/python -m tclab.workshop.versions.compiles $(COMPILES) $${part%/*} $${part#*/}; done
+	$(BIN)/python -m tclab.workshop.versions.record $(COMPILES) $(SNIPPETS)
 
 # What a new PyTorch adds and drops: docs/reference/names/ has a file a version.
 names: $(INSTALLED) ## list the names of this PyTorch for the reference: make names TORCH=2.15.0
 	$(BIN)/tclab run reference backends/which_backends
-	$(BIN)/python -m tclab.page.reference.write
+	$(BIN)/python -m tclab.site.pages.reference.write_names
 
 newest: $(INSTALLED) ## a PyTorch newer than those that the reference lists, and where it lies
-	@$(BIN)/python -m tclab.page.reference.newest
+	@$(BIN)/python -m tclab.site.pages.reference.newer_torch
 
 # Its Triton may not be known yet: then that of the newest one that is.
 news: $(INSTALLED) ## what another PyTorch makes false, adds, drops and moves: make news TORCH=2.16.0
 	$(BIN)/python -m tclab.capturing.torch_private > $(VENV)/moved.txt
-	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.page.reference.news --moved $(VENV)/moved.txt > news.md
+	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.site.pages.reference.news --moved $(VENV)/moved.txt > news.md
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
 	$(BIN)/python -m benchmarks $(BENCH)

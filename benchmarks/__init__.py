@@ -1,7 +1,7 @@
 """The figures that tclab itself is held to: how long a build takes, how large a report is.
 
 ``python -m benchmarks`` measures them; nothing asserts them. How fast what PyTorch compiles is,
-`tclab.bench` times.
+`tclab.workshop.bench` times.
 
 A figure is made of parts; each measured part is kept in benchmarks/work/ and not measured
 again unless asked, so that a long run can be stopped and go on. The table is RESULTS.md, the

@@ -17,7 +17,7 @@ from benchmarks import projects, tools
 from benchmarks.measure import CommandFailed, Measured, measure
 from benchmarks.projects import TimedSnippet
 from benchmarks.results import WORK, Figure, Parts
-from tclab.engine.variables import GRAPH_CACHES_OFF, cache_folders
+from tclab.site.engine.variables import GRAPH_CACHES_OFF, cache_folders
 
 SETS: dict[str, Callable[[], list[TimedSnippet]]] = {
     "generated": projects.generated,

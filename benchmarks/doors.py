@@ -33,15 +33,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sleeping
-from tclab import machine, snippets
-from tclab.engine import events, schedule
-from tclab.engine.doors import bundle, cluster, far, protocol, tars, tree
-from tclab.engine.doors.planner import Far
-from tclab.engine.plan import Plan
 from tclab.model import Run, Snippet
-from tclab.project import project_root
-from tclab.store import checksums, run_files
-from tclab.store.live import Store
+from tclab.site import snippets
+from tclab.site.engine import events, schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.remote import bundle, client, cluster, protocol, tars, tree
+from tclab.site.remote.planner import RemoteWork
+from tclab.site.store import checksums, run_files
+from tclab.site.store.local_runs import Store
+from tclab.system import machine
+from tclab.system.project import project_root
 
 ROOT = project_root()
 
@@ -107,9 +108,9 @@ def overhead(folder: Path) -> list[Row]:
     chosen, plan = snippets.find(root), Plan(root, Store(root / ".tclab"))
     pool, dask, carried = Times(), Times(), Times()
     schedule.run(chosen, plan, jobs=1, force=True, on_event=pool, warm=True)
-    far.run(chosen, plan, far.Door("local:1"), force=True, on_event=dask)
+    client.run(chosen, plan, client.ClusterAddress("local:1"), force=True, on_event=dask)
     bundle.write_jobs(folder / "jobs.tar", plan, chosen, "box")
-    bundle.run(folder / "jobs.tar", folder / "runs.tar", on_event=carried, width=1)
+    bundle.run_jobs(folder / "jobs.tar", folder / "runs.tar", on_event=carried, width=1)
     rows: list[Row] = [
         {"part": "overhead", "door": door, "seconds": times.each()}
         for door, times in (("pool", pool), ("dask", dask), ("bundle", carried))
@@ -119,10 +120,12 @@ def overhead(folder: Path) -> list[Row]:
 
 def _travels() -> Row:
     """Bytes of this project: its tree, and the middle job and run of those in the store."""
-    chosen, store = snippets.find(ROOT), Store.of(ROOT)
-    of = tree.of(ROOT, chosen)
+    chosen, store = snippets.find(ROOT), Store.of_project(ROOT)
+    of = tree.collect(ROOT, chosen)
     fields = {"tree": of.digest, "environment": "here", "torch": "", "variables": {}, "cache": ""}
-    jobs = [len(protocol.dumped(protocol.job(s, of.names, warm=True, **fields))) for s in chosen]
+    jobs = [
+        len(protocol.to_json(protocol.encode_job(s, of.names, warm=True, **fields))) for s in chosen
+    ]
     folders = [path for s in chosen if (path := store.folder(s.name)).exists()]
     runs = [len(tars.pack(path)) for path in folders]
     middle = statistics.median
@@ -133,25 +136,25 @@ def _travels() -> Row:
 # --------------------------------------------------------------------------- simulation
 
 
-class Sleeping(cluster.Dask):
+class Sleeping(cluster.DaskCluster):
     """A cluster whose workers sleep."""
 
-    asked = sleeping.__name__
+    module = sleeping.__name__
 
 
-class Simulated(Far):
+class Simulated(RemoteWork):
     """The planner, but that every job gets the same run."""
 
-    def _take(self, seat: Any, turn: Any, answer: Any) -> None:
-        run = protocol.unpacked(answer.run, "t/n00", "here")
-        self.finish(turn.job, replace(run, snippet=turn.job.name), worker=seat.member.name)
+    def _keep_run(self, seat: Any, queued: Any, answer: Any) -> None:
+        run = protocol.unpack_run(answer.run, "t/n00", "here")
+        self.finish(queued.job, replace(run, snippet=queued.job.name), worker=seat.member.name)
 
 
 def seconds_of_runs() -> list[float]:
     """How long the runs in the store took, in a fixed order at random."""
-    store = Store.of(ROOT)
-    names = sorted(run_files.names(store.path / "runs"))
-    found = [run_files.head(store.folder(name), name).run.seconds for name in names]
+    store = Store.of_project(ROOT)
+    names = sorted(run_files.snippet_names(store.path / "runs"))
+    found = [run_files.read_head(store.folder(name), name).run.seconds for name in names]
     random.Random(0).shuffle(found)
     return found
 
@@ -200,10 +203,10 @@ def simulated(
 async def _simulate(
     plan: Plan, one: Snippet, made: Run, chosen: list[Snippet], workers: int
 ) -> float:
-    work = Simulated(plan, "here", events.silent, True, plan.store.save)
+    work = Simulated(plan, "here", events.ignore_event, True, plan.store.save)
     work.tree = tree.Tree({}, {one.path: "snippets/t/n00.py"})
-    with _cluster(protocol.packed(made), workers) as address:
-        async with cluster.reached(address) as there:
+    with _cluster(protocol.pack_run(made), workers) as address:
+        async with cluster.connect(address) as there:
             work.cluster = Sleeping(there.client, address)
             began = time.perf_counter()
             await work.run(chosen, lambda snippet: snippet.timeout)

@@ -28,8 +28,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tclab import machine
-from tclab.store import checksums
+from tclab.site.store import checksums
+from tclab.system import machine
 
 WIDTH = 64
 

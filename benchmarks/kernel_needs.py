@@ -28,8 +28,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from tclab.render.opcodes import opcode as operation
-from tclab.store import checksums
+from tclab.render.opcodes import find_opcode as operation
+from tclab.site.store import checksums
 
 LARGE = {"rows": 16384, "columns": 8192}
 LOGITS = {"rows": 8192, "columns": 32000}
@@ -204,7 +204,7 @@ def count(name: str, size: dict[str, int], target: str) -> list[dict[str, Any]]:
     import torch
 
     import tclab
-    from tclab.catalog.functions import kernels
+    from tclab.workshop.catalog.functions import kernels
 
     def empty(device: str, *shape: int, grad: bool = False) -> torch.Tensor:
         return torch.empty(shape, dtype=torch.bfloat16, requires_grad=grad)

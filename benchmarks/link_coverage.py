@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import torch
 
 import tclab
-from tclab.capturing.chain.inductor import computes
+from tclab.capturing.chain.inductor import computes_value
 from tclab.capturing.machine_code.positions import is_instruction, padding_lines
-from tclab.catalog import examples
-from tclab.catalog.example import Example
 from tclab.errors import TclabError
 from tclab.model import Chain, Listing
+from tclab.workshop.catalog import examples
+from tclab.workshop.catalog.example import Example
 
 
 @dataclass
@@ -61,7 +61,7 @@ def measure(chain: Chain, unlinked: list[str]) -> Count:
     for pane in chain.panes:
         lines = list(enumerate(pane.code.splitlines(), 1))
         if pane.stage in ("kernel", "cpp"):
-            for number, line in (x for x in lines if computes(x[1], pane.language)):
+            for number, line in (x for x in lines if computes_value(x[1], pane.language)):
                 keys = reached(pane, number)
                 count.computing += 1
                 count.to_fx += (fx := any(k.startswith("fx:") for k in keys))

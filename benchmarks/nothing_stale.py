@@ -23,7 +23,7 @@ FOLDER = WORK / "nothing-stale"
 PROJECT = FOLDER / "project"  # a copy of the site's: MkDocs finds it by its configuration
 REPEATS = 5
 MAX_MIB = 300
-HOOK = str(PROJECT / "src/tclab/page/mkdocs_hook.py")
+HOOK = str(PROJECT / "src/tclab/site/pages/mkdocs_hook.py")
 
 
 def figures(parts: Parts) -> Iterable[Figure]:

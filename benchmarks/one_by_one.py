@@ -10,11 +10,11 @@ import sys
 import time
 from pathlib import Path
 
-from tclab import snippets
-from tclab.engine import events, schedule
-from tclab.engine.plan import Plan
 from tclab.model import Snippet
-from tclab.store.live import Store
+from tclab.site import snippets
+from tclab.site.engine import events, schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.store.local_runs import Store
 
 
 def isolated(chosen: list[Snippet], root: Path) -> float:
@@ -23,7 +23,7 @@ def isolated(chosen: list[Snippet], root: Path) -> float:
 
     def note(event: events.Event) -> None:
         nonlocal begin
-        if isinstance(event, events.Warm):
+        if isinstance(event, events.WarmedUp):
             begin = time.perf_counter()
 
     runs = schedule.run(chosen, Plan(root, Store(root / "store")), jobs=1, on_event=note)

@@ -89,7 +89,7 @@ def _generated(number: int) -> TimedSnippet:
 
 def of_the_site() -> list[TimedSnippet]:
     """The site's snippets that run without a GPU, beside others, and end without an error."""
-    from tclab import snippets
+    from tclab.site import snippets
 
     able = [
         s for s in snippets.find(ROOT) if "cuda" not in s.needs and not s.alone and not s.raises
@@ -140,7 +140,7 @@ markdown_extensions: [md_in_html, pymdownx.highlight, pymdownx.superfences, pymd
 def ours(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
     """Our own project: a snippet file and a page for each example."""
     fresh(folder)
-    hook = "from tclab.page.hooks import *  # noqa: F403\n"
+    hook = "from tclab.site.pages.hooks import *  # noqa: F403\n"
     write(folder / "hook.py", hook)
     write(folder / "mkdocs.yml", MKDOCS.format(strict="true", more="hooks: [hook.py]\n"))
     write(folder / "docs" / "index.md", "# Benchmark\n")
@@ -148,7 +148,7 @@ def ours(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
         write(folder / "snippets" / path.parent.name / path.name, path.read_text(encoding="utf-8"))
     for example in examples:
         write(folder / "snippets" / f"{example.name}.py", example.source)
-        block = f'from tclab.page import snippet\nsnippet("{example.name}")'
+        block = f'from tclab.site.pages import snippet\nsnippet("{example.name}")'
         page = f'# {example.title}\n\n```python exec="1" html="1"\n{block}\n```\n'
         write(folder / "docs" / f"{example.flat}.md", page)
     return folder

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from mkdocs.plugins import event_priority
 
-from tclab.page import blocks
+from tclab.site.pages import block_runner
+from tclab.site.pages.prose.blocks import Block
+from tclab.site.pages.prose.markdown import MarkdownText
+from tclab.site.pages.rendering import Page
 
-_outputs: dict[tuple[str, int], str] = {}
+_outputs: dict[str, list[str]] = {}
 _pages: dict[str, str] = {}
-_execute = blocks.execute
-
-#: A fence that `tclab.page.engine` has marked with its place, up to its end.
-MARKED = re.compile(
-    r"^(?P<indent> *)(?P<ticks>`{3,}|~{3,})[^\n]* page=\"(?P<page>[^\"]+)\"[^\n]* "
-    r"line=\"(?P<line>\d+)\"[^\n]*\n.*?^(?P=indent)(?P=ticks) *$",
-    re.MULTILINE | re.DOTALL,
-)
+_execute = block_runner.execute_block
 
 
-def _recording(code: str, block: blocks.Block) -> str:
-    html = _execute(code, block)
-    _outputs[block.page, block.line] = html
+def _recording(block: Block, on: Page) -> str:
+    html = _execute(block, on)
+    _outputs.setdefault(on.path, []).append(html)
     return html
 
 
-blocks.execute = _recording
+block_runner.execute_block = _recording
 
 
 @event_priority(-100)
@@ -45,11 +40,15 @@ def on_post_build(config: Any, **_: Any) -> None:
     for name, text in _pages.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(MARKED.sub(_output, text), encoding="utf-8")
+        path.write_text(_pasted(text, _outputs.get(f"docs/{name}", [])), encoding="utf-8")
     if not _outputs:
         raise RuntimeError("no fence was executed: the comparison would mean nothing")
 
 
-def _output(match: re.Match[str]) -> str:
-    html = _outputs[match["page"], int(match["line"])]
-    return f"\n<div>\n{html}\n</div>\n"
+def _pasted(text: str, outputs: list[str]) -> str:
+    """The Markdown with these outputs in place of its executable fences."""
+    lines = text.split("\n")
+    fences = [fence for fence in MarkdownText("", text).fences if fence.is_executed]
+    for fence, html in reversed([*zip(fences, outputs, strict=True)]):
+        lines[fence.line - 1 : fence.end] = ["", "<div>", html, "</div>", ""]
+    return "\n".join(lines)

@@ -1,10 +1,10 @@
 """How large a whole model's report is, and how soon it can be used.
 
 ``PYTHONPATH=src python -m benchmarks.report_size [--target h200] [--runs 5] [NAME…]`` explains
-the models of `tclab.catalog.models.whole`, writes each report as `tclab explain` does, and opens it
-in a headless Chromium. Printed of each: megabytes; the milliseconds from the start of the
-navigation to a viewer that answers (the fastest and the median of several loads); and those from
-opening a stage that was closed to its lines. ``--plain`` writes the stages uncompressed.
+the models of `tclab.workshop.catalog.models.whole`, writes each report as `tclab explain` does,
+and opens it in a headless Chromium. Printed of each: megabytes; the milliseconds from the start of
+the navigation to a viewer that answers (the fastest and the median of several loads); and those
+from opening a stage that was closed to its lines. ``--plain`` writes the stages uncompressed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from tclab.catalog.models.whole import MODELS
+from tclab.workshop.catalog.models.whole import MODELS
 
 _OPENED = """async () => {
   const start = performance.now();
@@ -40,7 +40,9 @@ def report(name: str, target: str, *, plain: bool) -> str:
     from tclab.render.report import document
 
     model, args = MODELS[name]()
-    with mock.patch.object(document, "LARGE", float("inf") if plain else document.LARGE):
+    with mock.patch.object(
+        document, "COMPRESSED_FROM", float("inf") if plain else document.COMPRESSED_FROM
+    ):
         return document.html(explain(model, [args], target=target))
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tclab import machine
+from tclab.system import machine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent

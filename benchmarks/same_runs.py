@@ -17,13 +17,13 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tclab import snippets
-from tclab.engine import schedule
-from tclab.engine.doors import bundle, far
-from tclab.engine.plan import Plan
 from tclab.model import Run, Snippet, encode
-from tclab.project import project_root
-from tclab.store.live import Store
+from tclab.site import snippets
+from tclab.site.engine import schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.remote import bundle, client
+from tclab.site.store.local_runs import Store
+from tclab.system.project import project_root
 
 STAMP = {"seconds", "peak_memory", "provenance", "environment"}
 #: PyTorch's ``W1125 12:33:31.304000 8925`` and the profiler's ``2026-11-25 12:51:45 14496:14496``.
@@ -46,11 +46,11 @@ def compare(folder: Path, names: Sequence[str]) -> None:
     root = project_root()
     plan = Plan(root, Store(folder / "pool"))
     found = [snippets.get(name, root) for name in names] or snippets.find(root)
-    chosen = [snippet for snippet in found if plan.live(snippet).state != "lacking"]
+    chosen = [snippet for snippet in found if plan.local_status(snippet).state != "lacking"]
     first = schedule.run(chosen, plan)
     again = _differ(first, schedule.run(chosen, Plan(root, Store(folder / "again"))))
     print(json.dumps({"door": "pool", "snippets": len(first), "differ": sorted(again)}), flush=True)
-    dask = far.run(chosen, Plan(root, Store(folder / "dask")), far.Door("local:4"))
+    dask = client.run(chosen, Plan(root, Store(folder / "dask")), client.ClusterAddress("local:4"))
     for door, runs in (("dask", dask.runs), ("bundle", _bundled(folder, plan, chosen))):
         differ = _differ(first, runs)
         row = {"door": door, "snippets": len(runs), "differ": sorted(differ)}
@@ -61,7 +61,7 @@ def _bundled(folder: Path, plan: Plan, chosen: list[Snippet]) -> Runs:
     jobs, runs = folder / "jobs.tar", folder / "runs.tar"
     if not jobs.exists():
         bundle.write_jobs(jobs, plan, chosen, "here")
-    return bundle.run(jobs, runs).runs
+    return bundle.run_jobs(jobs, runs).runs
 
 
 def _differ(first: Runs, runs: Runs) -> set[str]:

@@ -14,8 +14,8 @@ from functools import partial
 
 import dask
 
-from tclab.engine.doors import offers
-from tclab.engine.doors.protocol import Answer
+from tclab.site.remote import announcements
+from tclab.site.remote.protocol import Answer
 
 _ANSWER = b""
 
@@ -36,10 +36,10 @@ async def serve(scheduler: str, number: int, answer: bytes) -> None:
     global _ANSWER
     from distributed import Worker
 
-    _ANSWER = Answer("run", run=answer).encoded()
+    _ANSWER = Answer("run", run=answer).encode()
     every = []
     for n in range(number):
-        offer = {**offers.announced([], 1, f"sleeper-{n}"), "machine": f"m{n}"}
+        offer = {**announcements.announce([], 1, f"sleeper-{n}"), "machine": f"m{n}"}
         offer["environments"] = [_environment()]
         every.append(
             Worker(
@@ -58,7 +58,7 @@ def _text(text: str, _worker: object) -> str:
     return text
 
 
-def _environment() -> offers.EnvironmentData:
+def _environment() -> announcements.EnvironmentData:
     made = dict.fromkeys(("torch", "torch_git", "python", "cpu", "system"), "")
     return {"python": "", "provenance": {**made, "torch": "2.13.0"}, "has": [], "problem": ""}
 

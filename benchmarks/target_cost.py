@@ -1,9 +1,9 @@
 """What it costs to go from Python to SASS without a GPU, beside Inductor's own compile.
 
 ``PYTHONPATH=src python -m benchmarks.target_cost [--against gpu] [--target h200] [NAME…]`` takes
-the models of `tclab.catalog.models.whole`, or examples by name (``products/mlp_train_step``;
-``text/bert``: timm and transformers as they ship), each side in a process of its own with empty
-caches, after its imports, in turns:
+the models of `tclab.workshop.catalog.models.whole`, or examples by name
+(``products/mlp_train_step``; ``text/bert``: timm and transformers as they ship), each side in a
+process of its own with empty caches, after its imports, in turns:
 
 - *cpu* or *gpu*: the first call of ``torch.compile(model)``, and its backward in training;
 - *target*: ``capture(model, target=…)`` and every stage of every kernel down to SASS, in a process
@@ -26,15 +26,15 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tclab import machine
-from tclab.catalog.example import Example
-from tclab.catalog.models.whole import MODELS
-from tclab.store import checksums
+from tclab.site.store import checksums
+from tclab.system import machine
+from tclab.workshop.catalog.example import Example
+from tclab.workshop.catalog.models.whole import MODELS
 
 
 def example(name: str) -> Example:
     """The model or function, and how it is compiled."""
-    from tclab.catalog import CORPORA, examples
+    from tclab.workshop.catalog import CORPORA, examples
 
     every = {n: each for corpus in CORPORA for n, each in examples(corpus).items()}
     return Example(name, MODELS[name]) if name in MODELS else every[name]

@@ -10,11 +10,11 @@ import json
 import sys
 from pathlib import Path
 
-from tclab import snippets
-from tclab.engine import schedule
-from tclab.engine.plan import Plan
 from tclab.model import Artifact, Chart, Run, Table, encode
-from tclab.store.live import Store
+from tclab.site import snippets
+from tclab.site.engine import schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.store.local_runs import Store
 
 TIMES = {"s", "ms", "µs", "us", "ns"}
 

@@ -1,5 +1,5 @@
-"""The pytest plugin: compiles held to what they were. A module of its own, since a suite that does
-not use it pays for its import: it imports no torch, and tclab when a test asks.
+"""The pytest plugin: compare compiles with their baselines. pytest imports this module for suites
+that do not use it, too: so it imports no torch, and tclab only when a test needs it.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from tclab.baseline.compiled import Factory
+    from tclab.fixture.compiled import Factory
 
-_MARKER = (
+_MARKER_HELP = (
     "compiled(max_breaks=None, max_recompiles=None, within=''): at most so many graph breaks and "
     "recompiles in whatever the test compiles, of code in the package `within`"
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The flags; nothing is written without --compiled-update or --compiled-report."""
+    """Add the options; only --compiled-update and --compiled-report write files."""
     group = parser.getgroup("compiled", "what torch.compile makes of your code")
     group.addoption("--compiled-update", action="store_true",
                     help="write the files that compiled(...).matches() compares with")  # fmt: skip
@@ -36,16 +36,23 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker; and what the run says at its end, which under xdist one process does."""
-    config.addinivalue_line("markers", _MARKER)
+    """Register the marker, and the summary at the end, which only xdist's main process prints."""
+    config.addinivalue_line("markers", _MARKER_HELP)
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Run(config), "torch_compile_lab_run")
+        config.pluginmanager.register(_PytestRun(config), "torch_compile_lab_run")
 
 
 @pytest.fixture
 def compiled(request: pytest.FixtureRequest) -> Factory:
-    """``compiled(model, x, target="h200")``: compile it, and hold it to what it was."""
-    from tclab.baseline.compiled import Factory, Settings
+    """Compile a function or a module for the test, and hold it to what it was.
+
+    compiled(model, x, y).matches()                      one call, compared with its file
+    compiled(model, [(x,), (z,)]).expect(recompiles=0)   several calls: a list of tuples
+    compiled(functools.partial(model, mask=m), x)        keywords
+    compiled(model, x, backward=True)                    its gradients, too
+    compiled(model, x, target="h200", assume={"pad": "no"})   for a GPU that need not be here
+    """
+    from tclab.fixture.compiled import Factory, Settings
 
     option, node = request.config.getoption, request.node
     settings = Settings(
@@ -64,23 +71,31 @@ def compiled(request: pytest.FixtureRequest) -> Factory:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Watch what a marked test compiles, and hold it to the marker's limits."""
+    """Capture the compiles of a marked test, and fail it if they exceed the marker's limits."""
     marker = item.get_closest_marker("compiled")
     if marker is None:
         return (yield)
-    from tclab.baseline import observed
-    from tclab.baseline.limits import Limits
+    from tclab.fixture.limits import Limits
 
-    limits = Limits(*marker.args, **marker.kwargs)
-    with observed.watched() as capture:
-        result = yield
-    if said := limits.passed(observed.observed(capture, limits.within)):
-        pytest.fail(said, pytrace=False)
+    limits = Limits.of_marker(marker.args, marker.kwargs)
+    if limits is None:
+        return (yield)
+    from tclab.compare.summary import summarize_capture
+    from tclab.errors import NothingCompiled
+    from tclab.fixture.compiling import watch_compiles
+
+    try:
+        with watch_compiles() as capture:
+            result = yield
+    except NothingCompiled as problem:
+        pytest.fail(str(problem), pytrace=False)
+    if excess := limits.list_passed(summarize_capture(capture, limits.within)):
+        pytest.fail(excess, pytrace=False)
     return result
 
 
-class _Run:
-    """Of one run of pytest: the files that its tests used, and the failures."""
+class _PytestRun:
+    """Collects the baseline files that one pytest run used, and its failures."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -92,19 +107,19 @@ class _Run:
         if report.when == "teardown":
             for name, value in report.user_properties:
                 if name == "compiled_file":
-                    self.used.add(_without_version(Path(str(value))))
+                    self.used.add(_strip_version(Path(str(value))))
                 elif name == "compiled_failure":
                     self.failures.append((report.nodeid, str(value)))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if self.config.getoption("--compiled-unused"):
-            self.unused = [p for p in self._files() if _without_version(p) not in self.used]
+            self.unused = [p for p in self._baseline_files() if _strip_version(p) not in self.used]
             if self.unused and not exitstatus:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
-    def _files(self) -> Iterator[Path]:
-        """Every file of a compile in the folders that were asked for."""
+    def _baseline_files(self) -> Iterator[Path]:
+        """Yield every baseline file in the folders that pytest was called with."""
         root = self.config.invocation_params.dir
         for word in dict.fromkeys(self.config.args):
             path = root / word.partition("::")[0]
@@ -118,19 +133,19 @@ class _Run:
                 terminalreporter.write_line(os.path.relpath(path))
         if self.failures and (summary := os.environ.get("GITHUB_STEP_SUMMARY")):
             with open(summary, "a", encoding="utf-8") as file:
-                file.write(_markdown(self.failures))
+                file.write(_markdown_table(self.failures))
         if os.environ.get("GITHUB_ACTIONS") == "true":
             for test, text in self.failures:
-                said = text.replace("%", "%25").replace("\n", "%0A")
-                terminalreporter.write_line(f"::error title={test}::{said}")
+                escaped = text.replace("%", "%25").replace("\n", "%0A")
+                terminalreporter.write_line(f"::error title={test}::{escaped}")
 
 
-def _without_version(path: Path) -> str:
+def _strip_version(path: Path) -> str:
     return str(path.resolve()).rpartition(".torch")[0]
 
 
-def _markdown(failures: list[tuple[str, str]]) -> str:
-    """A table of what got worse: the test, and the first thing that is said of it."""
+def _markdown_table(failures: list[tuple[str, str]]) -> str:
+    """Return a Markdown table of the failures: the test, and the first two lines of its text."""
     rows = []
     for test, text in failures:
         lines = [*text.splitlines(), ""]

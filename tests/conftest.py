@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine import variables
+from tclab.site.engine import variables
 
 from .lab import Lab
 
@@ -29,7 +29,7 @@ def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
     """A project of its own. What is run there is not shown, so coverage may watch it."""
     made = Lab(tmp_path / "project")
     monkeypatch.setenv("TCLAB_STORE", str(made.store.path))
-    monkeypatch.setattr(variables, "WATCHERS", ())
+    monkeypatch.setattr(variables, "COVERAGE", ())
     return made
 
 

@@ -8,11 +8,11 @@ import sys
 import textwrap
 from pathlib import Path
 
-from tclab import snippets
-from tclab.engine import events, schedule
-from tclab.engine.plan import Plan
 from tclab.model import Run, Snippet
-from tclab.store.live import Store
+from tclab.site import snippets
+from tclab.site.engine import events, schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.store.local_runs import Store
 
 SRC = Path(__file__).resolve().parents[1] / "src"
 

@@ -11,10 +11,10 @@ import pytest
 from tclab import advisories
 from tclab.advisories import Advisory
 from tclab.model import GraphCounts, KernelIdentity, Snapshot
-from tests.upgrade.test_causes import kernel
+from tests.compare.test_causes import kernel
 
 ROOT = Path(__file__).resolve().parent.parent
-ENTRIES = {path.stem: path for path in advisories.FOLDER.glob("*.json")}
+ENTRIES = {path.stem: path for path in advisories.ENTRIES_FOLDER.glob("*.json")}
 #: A version in which each entry is a fault, and one in which it is none.
 VERSIONS = {
     "random_numbers_that_repeat": ("2.14.0", "2.15.0"),
@@ -25,7 +25,7 @@ VERSIONS = {
 
 
 def entry(name: str) -> Advisory:
-    return advisories._read(ENTRIES[name])
+    return advisories._read_entry(ENTRIES[name])
 
 
 def compile_of(each: Advisory, lines: tuple[str, ...], torch: str) -> Snapshot:
@@ -62,6 +62,15 @@ def test_kernels_of_another_language_have_it_not(name: str) -> None:
     assert not advisories.find(
         replace(other, kernels=(replace(other.kernels[0], language=language),))
     )
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_what_would_fit_is_not_looked_for_in_another_stage(name: str) -> None:
+    """Nor in a kernel's body where a graph is meant, and the other way round."""
+    each, (affected, _) = entry(name), VERSIONS[name]
+    for stage in {"", "joint", "forward", "backward"} - {each.stage}:
+        elsewhere = compile_of(replace(each, stage=stage), each.sample, affected)
+        assert advisories.find(elsewhere) == (), stage
 
 
 @pytest.mark.parametrize("name", ENTRIES)

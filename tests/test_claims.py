@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 
 import pytest
 
-from tclab import claims
 from tclab.errors import SnippetError
 from tclab.model import Claim, Clause, Version, decode, encode_object
+from tclab.site.snippets import claims
 
 SOURCE = """\
 n = 1
@@ -32,8 +33,9 @@ def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
     claims.register_in(tree, named)
     register = claims.Register()
     namespace: dict[str, object] = {claims.REGISTER: register}
-    exec(compile(tree, "x.py", "exec"), namespace)
-    judged = claims.judged(named, register.reached, register.broken)
+    with contextlib.suppress(KeyError, SystemExit):  # as where the header declares them
+        exec(compile(tree, "x.py", "exec"), namespace)
+    judged = claims.judge(named, register.reached, register.passed, register.broken)
     return {claim.name: claim for claim in judged}, namespace
 
 
@@ -52,9 +54,108 @@ def test_a_run_notes_what_was_reached_and_what_held() -> None:
     assert namespace["last"] == "reached"
 
 
+@pytest.mark.parametrize(("torch", "false"), [("2.13.0+cpu", ["small"]), ("2.12.1", [])])
+def test_a_claim_is_false_where_it_is_made_and_was_reached(torch: str, false: list[str]) -> None:
+    """What was not reached is no false claim: the page that rests on it says so itself."""
+    noted, _ = ran(SOURCE)
+    assert [c.name for c in claims.false_claims(noted.values(), Version.parse(torch))] == false
+
+
 def test_only_an_assertion_is_swallowed() -> None:
     with pytest.raises(ZeroDivisionError):
         ran("# claim: divides\nassert 1 / 0\n")
+
+
+CAUGHT = """\
+try:
+    # claim: it
+    assert {test}
+except {error}:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "error"),
+    [
+        ("{}['x']", "KeyError"),
+        ("1 == 2, {}['x']", "KeyError"),
+        ("not_there", "Exception"),
+        ("exit(3)", "SystemExit"),
+        ("exec('raise KeyboardInterrupt')", "BaseException"),
+        ("next(iter(()))", "StopIteration"),
+        ("exec('raise GeneratorExit')", "GeneratorExit"),
+        ("exec('raise ExceptionGroup(str(), [ValueError()])')", "BaseException"),
+        ("exec('class E(Exception):\\n def __str__(self): 1 / 0\\nraise E')", "BaseException"),
+        ("type('Odd', (), {'__bool__': lambda self: 1 / 0})()", "ZeroDivisionError"),
+        ("exec('raise AssertionError')", "AssertionError"),
+    ],
+)
+def test_an_error_in_the_test_is_not_a_proof_though_it_is_caught(test: str, error: str) -> None:
+    noted, _ = ran(CAUGHT.format(test=test, error=error))
+    assert (noted["it"].reached, noted["it"].held) == (1, False)
+    assert noted["it"].broken or error == "AssertionError"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import contextlib as c\nwith c.suppress(KeyError):\n    # claim: it\n    assert {}[1]\n",
+        "for i in (1,):\n  try:\n    # claim: it\n    assert {}[1]\n  finally:\n    break\n",
+        "for i in (1, 2):\n  try:\n    # claim: it\n    assert {1: 1}[i]\n  except KeyError: 0\n",
+        "# claim: it\nassert {}[1]\n",
+        "# claim: it\nassert exit()\n",
+    ],
+    ids=["suppress", "finally", "second-time", "declared", "exit-declared"],
+)
+def test_a_claim_holds_where_its_test_was_true_each_time_it_was_reached(source: str) -> None:
+    assert not ran(source)[0]["it"].held
+
+
+def test_a_claim_that_an_error_before_it_kept_from_running_was_not_reached() -> None:
+    source = "try:\n    {}[1]\n    # claim: it\n    assert __name__\nexcept KeyError:\n    pass\n"
+    assert not ran(source)[0]["it"].reached
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("check", "the function check, which"),
+        ("__name__ and check", "the function check, which"),
+        ("[].count", "the builtin_function_or_method count, which"),
+        ("'x'.join([]).__len__", "the method-wrapper __len__, which"),
+        ("gen()", "the generator gen, which"),
+        ("Odd", "the type Odd, which"),
+        ("Odd().way", "the method way, which"),
+        ("pair", "a tuple of 2, which"),
+        ("(known := check)", "the function check, which"),
+        ("map(len, [])", "a map object, which"),
+        ("ast", "the module ast, which"),
+        ("all(x for x in [])", "all() had nothing to look at"),
+        ("all([])", "all() had nothing to look at"),
+        ("__name__ and all(x for x in range(9) if x > 9)", "all() had nothing to look at"),
+        ("all(all(x) for x in ([], []))", "all() had nothing to look at"),
+    ],
+)
+def test_what_is_true_whatever_a_run_does_is_refused_when_it_runs(test: str, said: str) -> None:
+    functions = "def check(): return False\ndef gen(): yield\nclass Odd:\n  def way(self): 0\n"
+    before = f"import ast\n{functions}pair = (1 == 2, 'x')\n"
+    noted, namespace = ran(f"{before}# claim: it\nassert {test}\nlast = 1\n")
+    assert not noted["it"].held
+    assert said in noted["it"].broken and namespace["last"]
+
+
+@pytest.mark.parametrize(
+    ("value", "test"),
+    [
+        *((value, "it") for value in ("1", "'text'", "[0]", "{1: 2}", "object()", "all([])")),
+        ("[1]", "all(it)"), ("[[], [1]]", "all(all(x) for x in it)"), ("[1]", "any(it)"),
+        ("[0]", "not all(it)"), ("0", "not it or all([])"), ("all", "(all := len)([1])"),
+        ("lambda x: 1", "(all := it) and all([])"), ("range", "(it := it(3)) and len(it) == 3"),
+    ],
+)  # fmt: skip
+def test_a_value_that_a_run_made_is_a_proof(value: str, test: str) -> None:
+    assert ran(f"it = {value}\n# claim: it\nassert {test}\n")[0]["it"].held
 
 
 def test_an_assert_without_a_name_ends_the_file() -> None:
@@ -112,20 +213,20 @@ def test_lines_are_counted_as_python_counts_them(character: str) -> None:
     ],
 )  # fmt: skip
 def test_versions_are_compared_as_numbers(torch: str, only: str, made: bool) -> None:
-    assert Claim("a", 1, "", Clause.of(only)).only.holds(Version.of(torch)) is made
+    assert Claim("a", 1, "", Clause.parse(only)).only.holds(Version.parse(torch)) is made
 
 
 def test_a_version_is_read_from_what_pytorch_says_of_itself() -> None:
     texts = ["", "2.9.1", "2.13", "2.13.1+cu130", "2.15.0.dev20261101+cpu", "2.15.1a0+git1f2e"]
-    versions = [Version.of(text) for text in texts]
+    versions = [Version.parse(text) for text in texts]
     assert versions == sorted(versions)
     assert [v.public for v in versions] == [text.partition("+")[0] for text in texts]
     assert [v.short for v in versions] == ["", "2.9", "2.13", "2.13", "2.15", "2.15"]
-    assert Version.of("2.13.0+cpu") == Version.of("2.13") == Version(2, 13)
+    assert Version.parse("2.13.0+cpu") == Version.parse("2.13") == Version(2, 13)
 
 
 def test_a_clause_is_stored_as_it_is_written() -> None:
-    claim = Claim("a", 1, "assert x", Clause.of("torch >= 2.12,torch<2.14"))
+    claim = Claim("a", 1, "assert x", Clause.parse("torch >= 2.12,torch<2.14"))
     data = encode_object(claim)
     assert data["only"] == "torch >= 2.12, torch < 2.14"
     assert decode(data) == claim

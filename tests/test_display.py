@@ -15,9 +15,9 @@ from tclab.model import Listing, Table, Text
 @pytest.fixture
 def shown():
     got = []
-    display.collect(got.append)
+    display.set_sink(got.append)
     yield got
-    display.collect(None)
+    display.set_sink(None)
 
 
 def test_names_come_from_name_title_kind(shown):

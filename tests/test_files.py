@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tclab import files
 from tclab.cli import report_file
 from tclab.errors import ExplainError
+from tclab.system import files
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(report_file.__file__).resolve().parents[2])}
 NEW = "new content " * 1000
@@ -123,7 +123,7 @@ def test_a_folder_is_refused(tmp_path, link):
 
 def test_what_stdout_is_redirected_to_gets_it_too(tmp_path):
     """The file behind /dev/stdout is open: another in its place would lose what is printed."""
-    code = "from pathlib import Path; from tclab import files; print('first'); "
+    code = "from pathlib import Path; from tclab.system import files; print('first'); "
     code += "files.replace(Path('/dev/stdout'), 'second\\n'); print('third')"
     with (tmp_path / "out.txt").open("w") as out:
         subprocess.run([sys.executable, "-c", code], env=ENVIRONMENT, stdout=out, check=True)
@@ -177,4 +177,4 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
     ],
 )
 def test_a_full_disk_is_told_from_other_errors(error, is_full):
-    assert files.is_of_a_full_disk(error) == is_full
+    assert files.is_disk_full_error(error) == is_full

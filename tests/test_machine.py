@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tclab import machine, settings, snippets
 from tclab.errors import UnsupportedTorch
+from tclab.site import snippets
+from tclab.system import machine, settings
 
 from .lab import SRC
 
@@ -23,7 +27,9 @@ def test_it_says_what_torch_says():
 
 
 def test_it_does_not_import_torch():
-    code = "import sys; from tclab import machine as m; m.here(); print('torch' in sys.modules)"
+    code = (
+        "import sys; from tclab.system import machine as m; m.here(); print('torch' in sys.modules)"
+    )
     command, env = [sys.executable, "-c", code], {"PYTHONPATH": str(SRC)}
     assert subprocess.check_output(command, env=env, text=True) == "False\n"
 
@@ -41,11 +47,11 @@ def test_a_gpu_is_what_nvidia_smi_says(monkeypatch, tmp_path):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     assert machine.gpu_and_driver() == ("NVIDIA H200", "575.57")
-    assert machine.gpus() == 2
+    assert machine.count_gpus() == 2
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    assert machine.gpus() == 1
+    assert machine.count_gpus() == 1
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert machine.gpus() == 0
+    assert machine.count_gpus() == 0
 
 
 def test_needs(lab, monkeypatch, tmp_path):
@@ -88,7 +94,7 @@ def test_a_package_that_a_snippet_for_a_gpu_imports_is_a_need(lab, monkeypatch):
         "inner_package",
         "package_of_a_helper",
     }
-    assert machine.to_install("inner_package") == (
+    assert machine.describe_need("inner_package") == (
         "the package inner_package (pip install inner_package)"
     )
 
@@ -100,7 +106,7 @@ def test_the_gpu_whose_name_a_snippet_asserts_is_a_need(lab, monkeypatch):
     for name, missing in (("NVIDIA H100 80GB HBM3", {"NVIDIA H200"}), ("NVIDIA H200", set())):
         monkeypatch.setattr(machine, "gpu_and_driver", lambda name=name: (name, "580"))
         assert machine.missing_needs(snippet) == missing
-    assert machine.to_install("NVIDIA H200") == "an NVIDIA H200"
+    assert machine.describe_need("NVIDIA H200") == "an NVIDIA H200"
 
 
 def test_a_snippet_that_needs_packages_lacks_those_it_imports_by_name(lab):
@@ -134,7 +140,7 @@ def test_versions_are_compared_as_numbers(monkeypatch, version, known):
 
 
 def test_folders_and_our_own_settings_are_not_told():
-    told = settings.told(
+    told = settings.published_settings(
         {
             "TORCH_LOGS": "graph",
             "TORCHINDUCTOR_CACHE_DIR": "/x",
@@ -148,9 +154,44 @@ def test_folders_and_our_own_settings_are_not_told():
     assert told == {"CUDA_VISIBLE_DEVICES": "0", "TORCH_LOGS": "graph", "TRITON_INTERPRET": "1"}
 
 
+#: Variables that PyTorch and Triton read and that change nothing that a run shows.
+NO_MATTER = {
+    *("CI", "PATH", "LD_LIBRARY_PATH", "LOG_TLPARSE", "LOG_AUTOTUNE_RESULTS"),
+    *(
+        "CONDA_EXE",
+        "CONDA_PREFIX",
+        "CUDA_HOME",
+        "CUDA_PATH",
+        "HIP_PATH",
+        "ROCM_PATH",
+        "ONEAPI_ROOT",
+    ),
+    *("HALIDE_REPRO", "LEVEL_ZERO_V1_SDK_PATH", "MAST_HPC_JOB_NAME", "ROLE_RANK"),
+}
+_READ = re.compile(
+    r"""(?:environ(?:\.get)?[\[(]|getenv\(|env_name_\w+\s*=|env_\w+\()\s*\[?["']([A-Z][A-Z_0-9]+)"""
+)
+
+
+def test_each_variable_that_the_compilers_configuration_reads_is_told():
+    torch, triton = (Path(importlib.util.find_spec(n).origin).parent for n in ("torch", "triton"))
+    folders = ("_inductor", "_dynamo", "_functorch")
+    configs = [*(torch / name / "config.py" for name in folders), triton / "knobs.py"]
+    configs += [torch / "_inductor/cpp_builder.py", torch / "_inductor/cpu_vec_isa.py"]
+    read = {name for path in configs for name in _READ.findall(path.read_text(encoding="utf-8"))}
+    assert len(read) > 150
+    told = settings.published_settings(dict.fromkeys(read, "1"))
+    unsaid = {name for name in read - told.keys() - NO_MATTER if not settings.is_unpublished(name)}
+    assert unsaid == set()
+
+
 @pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
+        ("TRITON_PTXAS_PATH", "/opt/ptxas", "hidden"),
+        ("CPLUS_INCLUDE_PATH", "/opt/include", "hidden"),
+        ("ENABLE_PERSISTENT_TMA_MATMUL", "1", "1"),
+        ("ONEDNN_MAX_CPU_ISA", "AVX2", "AVX2"),
         ("TORCH_LOGS", "+dynamo,guards", "+dynamo,guards"),
         ("TORCH_CUDA_ARCH_LIST", "9.0a", "9.0a"),
         ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True", "expandable_segments:True"),
@@ -164,7 +205,7 @@ def test_folders_and_our_own_settings_are_not_told():
     ],
 )
 def test_a_value_is_told_where_it_cannot_be_a_secret(name, value, shown):
-    assert settings.told({name: value}) == {name: shown}
+    assert settings.published_settings({name: value}) == {name: shown}
 
 
 @pytest.mark.parametrize(
@@ -173,5 +214,5 @@ def test_a_value_is_told_where_it_cannot_be_a_secret(name, value, shown):
 )
 def test_what_to_do_without_triton_fits_the_system(monkeypatch, system, step):
     monkeypatch.setattr(machine.sys, "platform", system)
-    assert step in machine.triton_step()
-    assert step in machine.to_install("triton")
+    assert step in machine.triton_install_step()
+    assert step in machine.describe_need("triton")

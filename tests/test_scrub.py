@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab.scrub import plain, scrub
+from tclab.text.scrub import scrub, strip_terminal_codes
 
 ROOT = Path(__file__).resolve().parents[1]
 UUID = "_0f8fad5b_d9cb_469f_a165_70867728950e"
@@ -19,11 +19,11 @@ UUID = "_0f8fad5b_d9cb_469f_a165_70867728950e"
 def project(monkeypatch):
     monkeypatch.setenv("TCLAB_ROOT", str(ROOT))
     monkeypatch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
-    from tclab import scrub as module
+    from tclab.text import scrub as module
 
-    module._prefixes.cache_clear()
+    module._folder_replacements.cache_clear()
     yield
-    module._prefixes.cache_clear()
+    module._folder_replacements.cache_clear()
 
 
 CASES = [
@@ -69,12 +69,12 @@ def test_what_only_this_machine_knows_goes(text, expected):
 
 @pytest.mark.parametrize("folder", ["/x/a b/ü'%/p", "/x/(a)|b;c", "/x/<tmp>/=y"])
 def test_a_library_in_a_folder_of_any_name_is_named_alone(folder, monkeypatch):
-    from tclab import scrub as module
+    from tclab.text import scrub as module
 
     library = f"{folder}/.venv/lib/python3.11/site-packages"
     paths = {"purelib": library, "platlib": library, "stdlib": f"{folder}/lib/python3.11"}
     monkeypatch.setattr(module.sysconfig, "get_path", paths.__getitem__)
-    module._prefixes.cache_clear()
+    module._folder_replacements.cache_clear()
     assert scrub(f'File "{library}/torch/x.py", line 3') == 'File "torch/x.py", line 3'
     assert folder not in scrub(f"{paths['stdlib']}/contextlib.py:3")
 
@@ -115,4 +115,4 @@ def test_the_user_goes_with_the_folder():
     ],
 )
 def test_terminal_control_goes(text, expected):
-    assert plain(text) == expected
+    assert strip_terminal_codes(text) == expected

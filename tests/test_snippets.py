@@ -6,10 +6,10 @@ import os
 
 import pytest
 
-from tclab import snippets
 from tclab.errors import SnippetError
-from tclab.project import NoProject, project_root
-from tclab.store import keys
+from tclab.site import snippets
+from tclab.site.store import keys
+from tclab.system.project import NoProject, project_root
 
 
 def put(lab, text: str, name: str = "t/x"):
@@ -173,7 +173,7 @@ FAULTS = [
 @pytest.mark.parametrize(("name", "what", "says", "step"), FAULTS)
 def test_a_file_that_is_no_snippet_is_told_and_stops_no_other(lab, name, what, says, step):
     make(lab, name, what)
-    found, unreadable = snippets.survey(lab.root)
+    found, unreadable = snippets.read_all(lab.root)
     assert [snippet.name for snippet in found] == ["t/good"]
     assert list(unreadable) == [name]
     assert str(unreadable[name]).startswith(says)
@@ -188,6 +188,13 @@ def test_what_is_shared_may_lie_deeper(lab):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     put(lab, '"""T."""\nfrom pkg import b')
-    found, unreadable = snippets.survey(lab.root)
+    found, unreadable = snippets.read_all(lab.root)
     assert [snippet.name for snippet in found] == ["t/x"]
     assert not unreadable
+
+
+@pytest.mark.parametrize("reads", ["/etc/passwd", "", "a.json,,b.json"])
+def test_what_cannot_be_a_file_of_the_project_is_said_with_its_line(lab, reads: str) -> None:
+    with pytest.raises(SnippetError, match=r"snippets/t/one\.py:2: reads=.*: must be paths") as why:
+        lab.write("t/one", "print(1)", f"reads={reads}")
+    assert why.value.next_step == "mend the header line"

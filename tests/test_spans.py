@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tclab.spans import Span, around
+from tclab.text.spans import Span, enclosing_functions
 
 SOURCE = '''"""A module."""
 import functools
@@ -39,12 +39,15 @@ class Model:
     ],
 )
 def test_the_span_around_a_line(line, span):
-    assert around(SOURCE, [line]) == [span]
+    assert enclosing_functions(SOURCE, [line]) == [span]
 
 
 def test_each_function_once_in_the_order_of_the_file():
-    assert [span.name for span in around(SOURCE, [17, 7, 5, 16])] == ["outer", "Model.size"]
+    assert [span.name for span in enclosing_functions(SOURCE, [17, 7, 5, 16])] == [
+        "outer",
+        "Model.size",
+    ]
 
 
 def test_what_is_no_python_stands_for_itself():
-    assert around("<% no python %>", [1, 3]) == [Span(1, 1), Span(3, 3)]
+    assert enclosing_functions("<% no python %>", [1, 3]) == [Span(1, 1), Span(3, 3)]

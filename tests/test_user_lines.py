@@ -11,8 +11,8 @@ import pytest
 import torch
 
 import tclab
-from tclab import user_lines
-from tclab.scrub import scrub
+from tclab.text import user_lines
+from tclab.text.scrub import scrub
 
 TCLAB = Path(tclab.__file__).parent
 INSTALLED = Path(sysconfig.get_path("purelib"))
@@ -24,7 +24,7 @@ USERS = (
     str(INSTALLED / "mine" / "model.py"),
     str(INSTALLED / "torchvision" / "models.py"),
     str(INSTALLED / "mine" / "tclab" / "model.py"),
-    str(TCLAB / "catalog" / "functions" / "pointwise.py"),
+    str(TCLAB / "workshop" / "catalog" / "functions" / "pointwise.py"),
     os.path.abspath(__file__),
     "<stdin>",
     "<ipython-input-3-0a1b>",
@@ -34,25 +34,25 @@ OTHERS = (
     str(Path(torch.__file__).with_name("no_such_file.py")),
     contextlib.__file__,
     str(TCLAB / "capturing" / "result.py"),
-    str(TCLAB / "verify" / "compare.py"),
+    str(TCLAB / "workshop" / "verify" / "compare.py"),
     "<frozen importlib._bootstrap>",
 )
 
 
 @pytest.mark.parametrize("file", USERS)
 def test_the_user_s(file: str) -> None:
-    assert user_lines.is_users(file)
+    assert user_lines.is_user_file(file)
 
 
 @pytest.mark.parametrize("file", OTHERS)
 def test_not_the_user_s(file: str) -> None:
-    assert not user_lines.is_users(file)
+    assert not user_lines.is_user_file(file)
 
 
 @pytest.mark.parametrize("file", [f for f in (*USERS, *OTHERS) if "/torch/train" not in f])
 def test_what_an_artifact_calls_a_file_is_judged_alike(file: str) -> None:
     """But for what cannot be told any more: a folder called torch among the installed packages."""
-    assert user_lines.is_users(scrub(file)) == user_lines.is_users(file)
+    assert user_lines.is_user_file(scrub(file)) == user_lines.is_user_file(file)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_what_an_artifact_calls_a_file_is_judged_alike(file: str) -> None:
     [
         ("tclab/train.py", True),  # in the project's own folder; tclab has no such file
         ("tclab/capturing/result.py", False),
-        ("tclab/catalog/functions/pointwise.py", True),
+        ("tclab/workshop/catalog/functions/pointwise.py", True),
         ("torch/_dynamo/polyfills/builtins.py", False),  # of whatever version
         ("triton/language/core.py", False),
         ("python3.14/functools.py", False),
@@ -69,11 +69,11 @@ def test_what_an_artifact_calls_a_file_is_judged_alike(file: str) -> None:
     ],
 )
 def test_names_of_artifacts(file: str, users: bool) -> None:
-    assert user_lines.is_users(file) == users
+    assert user_lines.is_user_file(file) == users
 
 
 def test_all_lines_stand_where_none_is_the_user_s() -> None:
     lines = [(OTHERS[0], 1), (USERS[0], 2), (OTHERS[2], 3)]
-    assert user_lines.users_or_all(lines, lambda line: line[0]) == [(USERS[0], 2)]
-    assert user_lines.users_or_all(lines[::2], lambda line: line[0]) == lines[::2]
-    assert user_lines.users(lines[::2], lambda line: line[0]) == []
+    assert user_lines.select_user_lines_or_all(lines, lambda line: line[0]) == [(USERS[0], 2)]
+    assert user_lines.select_user_lines_or_all(lines[::2], lambda line: line[0]) == lines[::2]
+    assert user_lines.select_user_lines(lines[::2], lambda line: line[0]) == []

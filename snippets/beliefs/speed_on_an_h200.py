@@ -5,7 +5,7 @@ from pathlib import Path
 
 from _beliefs import DOES_NOT, Beliefs
 
-from tclab.bench.rows import read
+from tclab.workshop.bench.rows import read
 
 SPREAD = 1.03  # less is called equal; many rows vary by more
 beliefs, here = Beliefs("Speed on an H200"), Path(__file__).resolve()

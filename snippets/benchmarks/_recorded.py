@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tclab.bench.rows import Book, Row, read
-from tclab.bench.statistics import geomean
+from tclab.workshop.bench.rows import Book, Row, read
+from tclab.workshop.bench.statistics import geomean
 
 HERE = Path(__file__).resolve().parent
 MODES = ("default", "reduce-overhead", "max-autotune")

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from _recorded import by_case
 
-from tclab.bench.rows import Book, Row
+from tclab.workshop.bench.rows import Book, Row
 
 
 def copies(book: Book) -> dict[int, float]:

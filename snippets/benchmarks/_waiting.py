@@ -5,7 +5,7 @@ from __future__ import annotations
 from _recorded import by_case
 from _roof import Roof
 
-from tclab.bench.rows import Book, Row
+from tclab.workshop.bench.rows import Book, Row
 
 
 class Waiting:

@@ -13,7 +13,7 @@ from _tables import table
 from _waiting import Waiting
 
 import tclab
-from tclab.bench.report import agree
+from tclab.workshop.bench.report import agree
 
 first, second = recorded(), recorded("again")
 pairs = [(row, second.rows[row.key]) for row in first if row.key in second.rows]

@@ -15,8 +15,8 @@ from _tables import table
 from _waiting import Waiting
 
 import tclab
-from tclab.bench.report import agree
-from tclab.bench.statistics import geomean
+from tclab.workshop.bench.report import agree
+from tclab.workshop.bench.statistics import geomean
 
 first, second, third, fourth = map(recorded, ("", "again", "third", "autotuned"))
 waits = Waiting(first).of

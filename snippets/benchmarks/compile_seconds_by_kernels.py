@@ -12,7 +12,7 @@ from _recorded import by_case, recorded, where
 from _tables import table
 
 import tclab
-from tclab.bench.statistics import geomean
+from tclab.workshop.bench.statistics import geomean
 
 book = recorded()
 caption = where(book)

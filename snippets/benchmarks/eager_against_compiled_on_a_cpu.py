@@ -16,7 +16,7 @@ from _timing import error, first_call, side_by_side
 from torch._inductor.utils import fresh_cache
 
 import tclab
-from tclab.bench.measured.device import last_cache
+from tclab.workshop.bench.measured.device import last_cache
 
 model = stack(layers=2, dim=256, hidden=1024).eval()
 exact_model = in_float64(model)

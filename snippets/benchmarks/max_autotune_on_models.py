@@ -11,7 +11,7 @@ from _recorded import recorded, where
 from _tables import table
 
 import tclab
-from tclab.bench.statistics import geomean
+from tclab.workshop.bench.statistics import geomean
 
 first, *later = books = [recorded(f) for f in ("", "autotuned", "autotuned_training")]
 PHASES = ("inference", "training")

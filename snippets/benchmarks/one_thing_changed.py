@@ -13,7 +13,7 @@ from _tables import table
 from _timing import side_by_side
 
 import tclab
-from tclab.bench.cases import kernels
+from tclab.workshop.catalog.functions import kernels
 
 
 def compiled_us(subject, change=None):

@@ -12,7 +12,7 @@ from _recorded import MODES, by_case, recorded, where
 from _tables import table
 
 import tclab
-from tclab.bench.rows import OK, PROBLEMS
+from tclab.workshop.bench.rows import OK, PROBLEMS
 
 book = recorded()
 caption = where(book)

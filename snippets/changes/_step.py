@@ -6,8 +6,8 @@ from pathlib import Path
 
 import tclab
 from tclab.model import Kernel
-from tclab.versions import records, tables
-from tclab.versions.step import Step
+from tclab.site.versions import records, tables
+from tclab.site.versions.step import Step
 
 _HERE = Path(__file__).resolve().parent
 _PLACES = (_HERE, _HERE.parents[1] / "records" / "versions")
@@ -43,7 +43,7 @@ def step_to(before: str, after: str) -> Step:
 def _show_pair(step: Step) -> None:
     """A kernel of the worst cause under both, the one with the least to read."""
     every = [cause for part in step.parts.values() for cause in part.causes]
-    pairs = [cause.example for cause in every if cause.form.moves]
+    pairs = [cause.example for cause in every if cause.form.can_move_numbers]
     if pair := next((pair for pair in pairs if pair.old and pair.new), None):
         code = ((Kernel(each.title, "", f"{each.body}\n", each.language, "kernel"),)
                 for each in pair.kernels)  # fmt: skip

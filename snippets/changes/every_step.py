@@ -11,7 +11,7 @@ from itertools import pairwise
 from _step import recorded
 
 import tclab
-from tclab.versions.step import Step
+from tclab.site.versions.step import Step
 
 RELEASES = ("2.11", "2.12", "2.13", "2.14", "2.15")
 #: What #198333 is about: random numbers for a block at once.

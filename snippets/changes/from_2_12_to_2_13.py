@@ -17,4 +17,4 @@ most = max(functions.causes, key=lambda cause: len(cause.pairs))
 # claim: random-numbers-are-drawn-by-another-helper
 assert functions.causes[0].form.issue == "pytorch#198333"
 # claim: most-are-a-hint-for-the-cache
-assert "cache" in most.form.name and not most.form.moves
+assert "cache" in most.form.name and not most.form.can_move_numbers

@@ -10,11 +10,11 @@ import tempfile
 from pathlib import Path
 
 import tclab
-from tclab import snippets
-from tclab.engine import schedule
-from tclab.engine.doors import bundle, far, protocol
-from tclab.engine.plan import Plan
-from tclab.store.live import Store
+from tclab.site import snippets
+from tclab.site.engine import schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.remote import bundle, client, protocol
+from tclab.site.store.local_runs import Store
 
 STAMP = {"seconds", "peak_memory", "provenance", "environment"}
 
@@ -28,9 +28,11 @@ def main() -> tuple[dict, dict]:
     )
     plan, (one,) = Plan(root, Store(root / ".tclab")), snippets.find(root)
     runs = {"pool": schedule.run([one], plan, warm=False)[one.name]}
-    runs["Dask"] = far.run([one], plan, far.Door("local:1"), force=True).runs[one.name]
+    runs["Dask"] = client.run([one], plan, client.ClusterAddress("local:1"), force=True).runs[
+        one.name
+    ]
     bundle.write_jobs(root / "jobs.tar", plan, [one], "box")
-    runs["bundle"] = bundle.run(root / "jobs.tar", root / "runs.tar").runs[one.name]
+    runs["bundle"] = bundle.run_jobs(root / "jobs.tar", root / "runs.tar").runs[one.name]
 
     fields = [field.name for field in dataclasses.fields(runs["pool"])]
     differ = {door: {name for name in fields
@@ -40,7 +42,7 @@ def main() -> tuple[dict, dict]:
         title="One run, by three doors", name="doors",
         columns=("door", "result", "kB that came back", "fields that differ"),
         rows=[(door, "ok" if run.ok else run.failure.cause,
-               len(protocol.packed(run)) / 1000, len(differ[door] - STAMP))
+               len(protocol.pack_run(run)) / 1000, len(differ[door] - STAMP))
               for door, run in runs.items()],
         formats=("", "", ".1f", "d")))  # fmt: skip
     return runs, differ

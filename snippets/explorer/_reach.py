@@ -13,13 +13,13 @@ def stages(chain: tclab.model.Chain) -> list[str]:
 
 def reached(chain: tclab.model.Chain, text: str) -> set[str]:
     """The stages that the Python line with `text` became lines of."""
-    index = Index.of(chain)
+    index = Index.from_chain(chain)
     return {chain.panes[index.pane(line)].stage for line in _became(chain, index, text)}
 
 
 def lines(chain: tclab.model.Chain, text: str, stage: str) -> list[str]:
     """What the Python line with `text` became at one stage."""
-    index = Index.of(chain)
+    index = Index.from_chain(chain)
     texts = []
     for line in sorted(_became(chain, index, text)):
         number = index.pane(line)
@@ -39,7 +39,7 @@ def _became(chain: tclab.model.Chain, index: Index, text: str) -> set[int]:
 
 def share_with_origin(chain: tclab.model.Chain, stage: str, among: str = "") -> float:
     """Of the stage's lines that contain `among`, the share that leads back to a Python line."""
-    index = Index.of(chain)
+    index = Index.from_chain(chain)
     python = {i for i, pane in enumerate(chain.panes) if pane.stage == "python"}
     lines = [
         index.starts[i] + offset

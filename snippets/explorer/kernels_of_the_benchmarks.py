@@ -12,9 +12,9 @@ from dataclasses import replace
 import torch
 
 import tclab
-from tclab.bench.sizes import KERNELS
-from tclab.catalog.functions import kernels
 from tclab.model import Configuration, KernelFacts
+from tclab.workshop.bench.sizes import KERNELS
+from tclab.workshop.catalog.functions import kernels
 
 PRODUCTS = ("matmul_bias_gelu", "matmul_fp8", "attention")
 

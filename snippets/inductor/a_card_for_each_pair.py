@@ -37,7 +37,7 @@ between = pairs.pair(exp, div)
 # claim: the-sum-has-to-come-between
 assert between.reason == "intermediate nodes between node1 & node2" and between.bytes == x.nbytes
 # claim: in-one-group-all-the-same
-assert pairs.together(between) and (amax, exp, row_sum, div) in pairs.groups
+assert pairs.share_group(between) and (amax, exp, row_sum, div) in pairs.groups
 silent = pairs.pair(whole_sum, mul)
 # claim: a-refusal-without-a-word
 assert silent.verdict == "refused" and not silent.reason

@@ -33,7 +33,7 @@ tclab.show(
 
 
 def becomes(label, name):
-    return [call.operator for call in levels.below(label, name)]
+    return [call.operator for call in levels.calls_below(label, name)]
 
 
 # claim: silu-is-not-core

@@ -99,7 +99,8 @@ assert first["total"] == first["bfloat16_chain"] == "inductor"
 # claim: random-numbers-are-decomposed
 assert first["dropout"] == "aot_eager_decomp_partition"
 # claim: a-norm-is-decomposed-before
-assert first["layer_norm"] == first["cross_entropy"] == "aot_eager_decomp_partition"
+assert first["layer_norm"] == "aot_eager_decomp_partition"
+assert first["cross_entropy"] in {"aot_eager_decomp_partition", "inductor"}  # by CPU
 of_two = {backend: differing(two_results, backend) for backend in BACKENDS}
 # claim: the-first-to-differ-need-not-be-the-cause
 assert of_two["aot_eager_decomp_partition"] == [True, False]

@@ -186,7 +186,7 @@ FLAGS = (
     *("-p", "torch_compile_lab_pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "--tb=short"),
     # Both collect garbage after each run, which is slow once PyTorch is loaded.
     *("-p", "no:unraisableexception", "-p", "no:threadexception"),
-    *("-W", "ignore", "-W", "always::tclab.baseline.compiled.CompiledWarning"),
+    *("-W", "ignore", "-W", "always::tclab.fixture.compiled.CompiledWarning"),
 )
 folder = Path(tempfile.mkdtemp())
 (folder / "mypkg").mkdir()

@@ -9,8 +9,9 @@ import torch
 import torch.nn.functional as F
 
 import tclab
-from tclab import advisories, machine
-from tclab.snapshot import take
+from tclab import advisories
+from tclab.compare import take_snapshot
+from tclab.system import machine
 
 
 def transposed_dropout(x):
@@ -33,7 +34,7 @@ def small_range():
 def known(fn, *args, target=None):
     """The issues of the faults that the compile fits, and what it returned."""
     c = tclab.capture(fn, target=target)(*args)
-    found = advisories.find(take(c, machine.here()))
+    found = advisories.find(take_snapshot(c, machine.here()))
     return [each.issue for each in found], None if target else c.results[0]
 
 

@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 
 import tclab
+from tclab.compare import compare_snapshots
+from tclab.compare.causes import find_causes
 from tclab.model import decode
-from tclab.snapshot import compare
-from tclab.upgrade.causes import group
 
 MODEL = """\
 import torch
@@ -31,8 +31,8 @@ places = (here, here.parents[1] / "records")
 path = next(p for folder in places if (p := folder / "upgrade.json").exists())
 (record,) = json.loads(path.read_text(encoding="utf-8"))["names"]
 before, after = (decode(record[side]["snapshot"]) for side in ("before", "after"))
-comparison = compare(before, after)
-causes = group(comparison.pairs)
+comparison = compare_snapshots(before, after)
+causes = find_causes(comparison.pairs)
 code = [cause for cause in causes if cause.example.old.body != cause.example.new.body]
 
 tclab.show(MODEL, title="my_model.py", name="model")
@@ -61,4 +61,4 @@ assert any("rsqrt" in c.form.name and c.form.numbers == "the last bits" for c in
 # claim: another-maximum-moves-nothing
 assert any("maximum and minimum" in c.form.name and c.form.numbers == "no" for c in causes)
 # claim: a-snapshot-has-no-difference-from-itself
-assert compare(after, after).same
+assert compare_snapshots(after, after).same

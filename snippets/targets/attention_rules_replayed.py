@@ -11,7 +11,7 @@ import torch
 
 import tclab
 from tclab.capturing.target.sdpa import versions
-from tclab.verify.attention import replay
+from tclab.workshop.verify.attention import replay
 
 answers = replay.read()
 wrong = answers.wrong()
@@ -32,7 +32,7 @@ tclab.show(tclab.Table(
            c.gpu or "its library", len(answers.rows), len(cases)) for c, cases in wrong.items()],
 ))  # fmt: skip
 
-rules = versions.of(torch.__version__).rules
+rules = versions.rules_for(torch.__version__).rules
 tclab.show(tclab.Table(
     title="The rules here", name="rules", columns=("kernel", "rule", "function", "file"),
     rows=[(kernel, rule.about, rule.function, rule.file.removeprefix("aten/src/ATen/"))

@@ -22,7 +22,7 @@ def answers(kernel):
 
 x, v = torch.randn(8, 64), torch.randn(64, 30)
 y, w = torch.randn(8, 48), torch.randn(48, 30)
-c = tclab.capture(both, target="h200")(x, v, y, w)
+c = tclab.capture(both, target="h200", assume={"pad": "both"})(x, v, y, w)
 sums = [kernel for kernel in c.kernels if "relu" in kernel.kernel_name]
 tclab.show(tclab.Table(
     title="The kernel that adds both", name="sums", columns=("kernel", "64 rows", "48 rows"),
@@ -49,7 +49,7 @@ def alike(x, v, w):
     return torch.relu(x @ v) + (x @ w).sin()
 
 
-twice = tclab.capture(alike, target="h200")(x, v, torch.randn(64, 30))
+twice = tclab.capture(alike, target="h200", assume={"pad": "both"})(x, v, torch.randn(64, 30))
 ways = {answer for kernel in twice.kernels for answer in answers(kernel).values()}
 # claim: one-key-one-answer
 assert len({question.key for question in twice.timed}) == 1 and ways == {"no", "yes"}

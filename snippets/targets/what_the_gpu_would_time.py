@@ -1,7 +1,7 @@
-"""Where only timing decides, both ways are shown.
+"""Where only timing decides, one way is shown, and the other on request.
 
 Ten classes make a last layer whose sizes are not aligned. Inductor may pad it, and would time
-on the GPU whether that is faster. So the graph is compiled both ways: what both have is exact.
+on the GPU whether that is faster. What both ways have is exact, the rest is open.
 """
 # tclab: needs=triton
 
@@ -13,7 +13,7 @@ from torch._inductor.fx_passes.pad_mm import get_alignment_size_dtype
 import tclab
 from tclab import targets
 
-body, head = nn.Linear(64, 64).requires_grad_(False), nn.Linear(64, 10).requires_grad_(False)
+body, head = nn.Linear(64, 64), nn.Linear(64, 10)
 
 
 def classify(x):
@@ -26,7 +26,8 @@ def way(kernel):
 
 
 x = torch.randn(8, 64)
-c = tclab.capture(classify, target="h200")(x)
+likely = tclab.capture(classify, target="h200")(x)
+c = tclab.capture(classify, target="h200", assume={"pad": "both"})(x)
 tclab.show(tclab.Table(
     title="Kernels and calls", name="kernels", columns=("kernel or call", "is"),
     rows=[(k.kernel_name, way(k)) for k in c.kernels],
@@ -46,6 +47,15 @@ assert any(way(k) == "pad=yes" for k in triton)
 fixed = tclab.capture(classify, target="h200", assume={"pad": "no"})(x)
 # claim: an-assumption-shows-one-way
 assert not fixed.timed and all(way(k) == "exact" for k in fixed.kernels)
+names, unpadded = ([k.kernel_name for k in each.kernels] for each in (likely, fixed))
+# claim: the-way-without-padding-is-shown
+assert names == unpadded and likely.overview == fixed.overview == c.overview
+# claim: the-others-are-open
+assert {way(k) for k in likely.kernels} == {"exact", "pad=no"}
+
+trained = tclab.capture(classify, target="h200", backward=True)(x)
+# claim: gradients-are-not-asked-for
+assert len(likely.timed) == 1 and len(trained.timed) > 1
 
 aligned = tclab.capture(lambda x, w: x @ w, target="h200")(torch.randn(8, 64), torch.randn(64, 8))
 # claim: aligned-products-are-not-timed

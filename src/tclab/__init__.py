@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tclab import imports
-from tclab.model import Chart, Diff, Graph, Kernel, Listing, Table, Text
+from tclab.system import imports
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture, capture, levels, memory, replay, steps
     from tclab.display import show
+    from tclab.model import Chart, Diff, Graph, Kernel, Listing, Table, Text
 
 __all__ = [
     "Capture",
@@ -31,9 +31,15 @@ __version__ = "0.2.0"
 
 imports.report_at_exit()
 
-# Imported on first use: all but `show` import torch, which the site generator must not.
+# Imported on first use: a capture needs torch, which the site generator must not import, and a
+# command that shows its version needs nothing.
 _CAPTURING = ("Capture", "capture", "levels", "memory", "replay", "steps")
-_LAZY = {"show": "tclab.display", **dict.fromkeys(_CAPTURING, "tclab.capturing")}
+_ARTIFACTS = ("Chart", "Diff", "Graph", "Kernel", "Listing", "Table", "Text")
+_LAZY = {
+    "show": "tclab.display",
+    **dict.fromkeys(_CAPTURING, "tclab.capturing"),
+    **dict.fromkeys(_ARTIFACTS, "tclab.model"),
+}
 
 
 def __getattr__(name: str) -> Any:

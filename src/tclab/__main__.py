@@ -1,24 +1,25 @@
-"""``python -m tclab``: all commands, or `record` and `bench` where click and rich are missing."""
+"""``python -m tclab``: all commands, or only `record` and `bench` without click and rich."""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 
-from tclab import streams
+from tclab.system import streams
 
 
 def main() -> int:
-    """Run the command; the exit status."""
-    streams.escape_what_cannot_be_written()
-    if sys.argv[1:2] == ["bench"]:
-        from tclab.bench import command as bench
+    """Run the command and return its exit status."""
+    streams.escape_unencodable_output()
+    if sys.argv[1:2] == ["bench"] and importlib.util.find_spec("tclab.workshop"):
+        from tclab.workshop.bench import command as bench
 
         return bench.main(sys.argv[2:])
     try:
         import click  # noqa: F401
         import rich  # noqa: F401
     except ImportError:
-        from tclab.engine import bare
+        from tclab.site.engine import bare
 
         return bare.main(sys.argv[1:])
     from tclab.cli import command

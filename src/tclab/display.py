@@ -1,4 +1,4 @@
-"""`tclab.show`: the same call prints in a terminal, displays in a notebook, is kept by a run."""
+"""`tclab.show`: print in a terminal, display in a notebook, or store in a run's results."""
 
 from __future__ import annotations
 
@@ -16,45 +16,47 @@ _sink: Sink | None = None
 def show(x: object, title: str | None = None, name: str | None = None) -> None:
     """Show an artifact, a capture, a table, a text or nearly anything else.
 
-    `title` is its heading. `name` is the key pages use; by default it is made from the
-    title. Where a run shows the same name twice the second becomes ``name-2``.
+    `title` is its heading. Pages refer to it by `name`, which is made from the title by default. If
+    a run shows the same name twice, the second becomes ``name-2``.
     """
     sink = _sink or (_display if in_notebook() else _print)
-    for artifact in artifacts(x, title, name):
+    for artifact in make_artifacts(x, title, name):
         sink(artifact)
 
 
-def collect(sink: Sink | None) -> None:
+def set_sink(sink: Sink | None) -> None:
     """Send everything shown from now on to `sink`; None restores the default."""
     global _sink
     _sink = sink
 
 
-def collecting() -> Sink | None:
-    """Where everything shown goes now; None: to the terminal or the notebook."""
+def get_sink() -> Sink | None:
+    """Return the sink that receives everything shown; None if it is the terminal or notebook."""
     return _sink
 
 
-# --------------------------------------------------------------------------- what it becomes
+# --------------------------------------------------------------------------- conversion
 
 
-def artifacts(x: object, title: str | None = None, name: str | None = None) -> Iterable[Artifact]:
-    """`x` as artifacts with their final titles and names."""
+def make_artifacts(
+    x: object, title: str | None = None, name: str | None = None
+) -> Iterable[Artifact]:
+    """Convert `x` to artifacts with their final titles and names."""
     if isinstance(x, (list, tuple)) and x and all(isinstance(i, Artifact) for i in x):
-        return [_named(item, title, name) for item in x]
+        return [_set_title_and_name(item, title, name) for item in x]
     if isinstance(x, (list, tuple)) and not x:
-        return [_named(Text(text="(none)"), title, name)]
-    return [_named(artifact_of(x), title, name)]
+        return [_set_title_and_name(Text(text="(none)"), title, name)]
+    return [_set_title_and_name(make_artifact(x), title, name)]
 
 
-def _named(artifact: Artifact, title: str | None, name: str | None) -> Artifact:
+def _set_title_and_name(artifact: Artifact, title: str | None, name: str | None) -> Artifact:
     title = artifact.title if title is None else title
     name = slug(name or artifact.name or title or artifact.kind)
     return replace(artifact, title=title, name=name)
 
 
-def artifact_of(x: Any) -> Artifact:
-    """One object as an artifact."""
+def make_artifact(x: Any) -> Artifact:
+    """Convert one object to an artifact."""
     if isinstance(x, Artifact):
         return x
     if isinstance(x, str):
@@ -62,17 +64,17 @@ def artifact_of(x: Any) -> Artifact:
     if hasattr(type(x), "overview"):  # a Capture
         return cast(Artifact, x.overview)
     if any(cls.__name__ == "GraphModule" for cls in type(x).__mro__):
-        return _graph_module(x)
-    return _table(x) or Text(text=str(x))
+        return _list_graph_module(x)
+    return _tabulate(x) or Text(text=str(x))
 
 
-def _graph_module(module: Any) -> Artifact:
+def _list_graph_module(module: Any) -> Artifact:
     code = module.print_readable(print_output=False)
     return Listing(title=type(module).__name__, code=code, language="python")
 
 
-def _table(x: Any) -> Table | None:
-    """A mapping, a list of mappings or a data frame as a table."""
+def _tabulate(x: Any) -> Table | None:
+    """Convert a mapping, a list of mappings or a data frame to a table; None for others."""
     if isinstance(x, Mapping):
         return Table(columns=("key", "value"), rows=tuple((str(k), _cell(v)) for k, v in x.items()))
     if isinstance(x, list) and all(isinstance(row, Mapping) for row in x):
@@ -89,11 +91,11 @@ def _cell(value: object) -> str | int | float | bool | None:
     return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
 
 
-# --------------------------------------------------------------------------- where it goes
+# --------------------------------------------------------------------------- output
 
 
 def in_notebook() -> bool:
-    """This process is a Jupyter kernel."""
+    """Return whether this process is a Jupyter kernel."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
     return shell is not None and "IPKernelApp" in getattr(shell, "config", {})
@@ -104,39 +106,42 @@ def _display(artifact: Artifact) -> None:
 
     from tclab import render
 
-    styles, options = _styles(), render.Options(_prefix(artifact))
+    styles, options = _styles(), render.Options(_unique_prefix(artifact))
     display(HTML(styles + render.figure(artifact, options=options) + _scripts(artifact)))
 
 
-_displayed = 0  # how many things this notebook has shown
+_outputs_displayed = 0  # the number of outputs in this notebook
 
 
-def _prefix(artifact: Artifact) -> str:
-    """An id that no other output of the notebook has."""
-    global _displayed
-    _displayed += 1
-    return f"{artifact.name}-{_displayed}"
+def _unique_prefix(artifact: Artifact) -> str:
+    """Return an id prefix that no other output of the notebook has."""
+    global _outputs_displayed
+    _outputs_displayed += 1
+    return f"{artifact.name}-{_outputs_displayed}"
 
 
 def _styles() -> str:
-    """The style sheets, with the first output; an output that a front end isolates is plain."""
+    """Return the style sheets for the first output, '' for later ones.
+
+    A front end that isolates outputs shows later ones without styles.
+    """
     from tclab import render
 
-    if _displayed:
+    if _outputs_displayed:
         return ""
-    dark = render.dark('[data-jp-theme-light="false"]')  # as JupyterLab marks its page
-    return f"<style>{render.css()}</style><style>{dark}\n{_NOTEBOOK}</style>"
+    dark = render.dark_css('[data-jp-theme-light="false"]')  # JupyterLab's mark of a dark theme
+    return f"<style>{render.css()}</style><style>{dark}\n{_NOTEBOOK_CSS}</style>"
 
 
 def _scripts(artifact: Artifact) -> str:
-    """The viewer's script, with each output that needs it: a cell may be run again."""
+    """Return the viewer's script for each output that needs it: its cell can be run again."""
     from tclab import render
 
     return f"<script>{render.js()}</script>" if artifact.kind in ("chain", "diff") else ""
 
 
-#: JupyterLab sets tables, code and lists of facts in a way of its own.
-_NOTEBOOK = """
+#: Overrides JupyterLab's own styles of tables, code and definition lists.
+_NOTEBOOK_CSS = """
 .jp-RenderedHTMLCommon .tclab :is(pre, table) { font-size: 12px }
 .jp-RenderedHTMLCommon .tclab :is(dt, dd) {
   float: none; width: auto; clear: none; font-weight: 400 }

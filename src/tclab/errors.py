@@ -1,10 +1,15 @@
-"""One tree of errors. Each says the place, the cause and the next step."""
+"""The error classes. Each error has a place, a cause and a next step."""
 
 from __future__ import annotations
 
 
 class TclabError(Exception):
-    """`place` is ``file:line`` or a name; `cause` what is wrong; `next_step` what to do."""
+    """`place` is ``file:line`` or a name; `cause` is the problem; `next_step` is the remedy.
+
+    A command that fails with the error returns `exit_status`.
+    """
+
+    exit_status = 1
 
     def __init__(self, place: str, cause: str, next_step: str = "") -> None:
         self.place, self.cause, self.next_step = place, cause, next_step
@@ -16,11 +21,11 @@ class TclabError(Exception):
 
 
 class SnippetError(TclabError):
-    """A snippet file that cannot be read: bad header, no docstring, unknown name."""
+    """A snippet file cannot be read: bad header, no docstring, unknown name."""
 
 
 class RunFailed(TclabError):
-    """A snippet that ran and failed, or had no fresh run to show."""
+    """A snippet failed, or has no fresh run to show."""
 
 
 class StoreError(TclabError):
@@ -28,32 +33,36 @@ class StoreError(TclabError):
 
 
 class RecordingError(StoreError):
-    """A recording that is missing, stale, truncated or edited."""
+    """A recording is missing, stale, truncated or edited."""
 
 
 class PageError(TclabError):
-    """A page that asks for something that is not there."""
+    """A page refers to something that does not exist."""
 
 
 class UnsupportedTorch(TclabError):
-    """A PyTorch (or Triton) this version of tclab does not know, or that moved a private name."""
+    """tclab does not support this PyTorch or Triton, or a private name of theirs has moved."""
 
 
 class CaptureError(TclabError):
-    """A capture that cannot give what was asked, with the reason."""
+    """A capture cannot return what was requested."""
 
 
 class NoGradient(CaptureError):
-    """A backward was asked for, and nothing that was returned requires grad."""
+    """A backward was requested, but no output requires grad."""
+
+
+class NothingCompiled(CaptureError):
+    """A switch keeps torch.compile from compiling, so that there is nothing to capture."""
 
 
 class ExplainError(TclabError):
-    """What was to be explained cannot be loaded, called or compiled."""
+    """The function to explain cannot be loaded, called or compiled."""
 
 
 class BadRequest(ExplainError):
-    """A command line that names what is not there, or says it wrongly."""
+    """A command line is wrong, or names something that does not exist."""
 
 
 class LabError(TclabError):
-    """A lab that cannot be read, or an answer to it that cannot be checked."""
+    """A lab cannot be read, or an answer to it cannot be checked."""

@@ -1,4 +1,4 @@
-"""Devices that code can be generated for without having one: what Inductor and Triton read of them.
+"""GPUs that code can be generated for without having one: the properties that compilers read.
 
 The numbers are those of NVIDIA's own documents, as the CUDA driver reports them:
 
@@ -22,47 +22,47 @@ _KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 
 
 class TargetError(TclabError):
-    """A target that does not exist, or code that cannot be generated exactly for one."""
+    """A target does not exist, or code cannot be generated exactly for it."""
 
 
 @dataclass(frozen=True)
 class Architecture:
-    """What all devices of one compute capability share (CUDA C++ Programming Guide)."""
+    """Properties of all devices of one compute capability (CUDA C++ Programming Guide)."""
 
     capability: tuple[int, int]
     max_threads_per_sm: int
     shared_memory_per_sm: int  # bytes
-    shared_memory_per_block_optin: int  # bytes; the most one block can ask for
+    shared_memory_per_block_optin: int  # bytes; the most that a block can opt in for
     max_blocks_per_sm: int
     registers_per_sm: int = 65536  # 32-bit registers
-    shared_memory_per_block: int = 48 * _KIB  # bytes, without asking
+    shared_memory_per_block: int = 48 * _KIB  # bytes, without opting in for more
     max_threads_per_block: int = 1024
     warp_size: int = 32
-    reserved_shared_memory: int = 1 * _KIB  # bytes of each block that the system keeps
-    shared_memory_unit: int = 128  # bytes; shared memory is given in multiples of it
+    reserved_shared_memory: int = 1 * _KIB  # bytes that the system reserves in each block
+    shared_memory_unit: int = 128  # bytes; shared memory is allocated in multiples of it
     source: str = "CUDA C++ Programming Guide, Compute Capabilities"
 
 
 @dataclass(frozen=True)
 class Clocks:
-    """What bandwidth and peak are computed from: MHz as ``nvidia-smi -q -d CLOCK`` gives them under
-    *Max Clocks*, and the width of the memory's bus in bits.
+    """Clock rates in MHz, from *Max Clocks* of ``nvidia-smi -q -d CLOCK``, and the width of the
+    memory bus in bits: bandwidth and peak performance are computed from them.
     """
 
     multiprocessor: int  # MHz
-    memory: int  # MHz; two transfers a cycle
+    memory: int  # MHz; two transfers per cycle
     bus: int  # bits
 
     @property
     def bytes_per_second(self) -> float:
-        """Of the memory, at its clock (Triton's testing.get_dram_gbps)."""
+        """Memory bandwidth in bytes per second (the formula of Triton's testing.get_dram_gbps)."""
         return self.memory * 1e6 * self.bus * 2 / 8
 
 
 @dataclass(frozen=True)
 class Target:
-    """A named GPU. `device` is the name the CUDA driver gives it; `clocks` are its highest and its
-    memory's; `source` says where its numbers are from; `note` what a reader should know of them.
+    """A named GPU. `device` is the CUDA driver's name for it, `source` says where its numbers are
+    from, and `note` adds what a reader should know.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Target:
     clocks: Clocks
     source: str
     note: str = ""
-    cudnn: int | None = None  # as cudnnGetVersion writes it; None for that of PyTorch's wheel
+    cudnn: int | None = None  # as cudnnGetVersion returns it; None for the one of PyTorch's wheel
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -87,7 +87,7 @@ class Target:
         return self.capability[0] * 10 + self.capability[1]
 
     def facts(self) -> dict[str, str]:
-        """What is known of the device, as text, in reading order."""
+        """Return the device's properties as name → text, in reading order."""
         a = self.architecture
         return {
             "device": self.device,
@@ -100,7 +100,7 @@ class Target:
             "memory": f"{self.memory_bytes / _GIB:.0f} GiB",
             "memory bandwidth": f"{self.clocks.bytes_per_second / 1e9:,.0f} GB/s",
             "highest clock": f"{self.clocks.multiprocessor} MHz",
-            "cuDNN": _dotted(self.cudnn) if self.cudnn else _OF_WHEELS,
+            "cuDNN": _format_cudnn_version(self.cudnn) if self.cudnn else _WHEELS_CUDNN,
             "source": self.source,
         }
 
@@ -116,16 +116,17 @@ CUDNN = {
 
 
 def cudnn(target: Target, torch: str) -> int:
-    """The cuDNN on the target with this ``torch.__version__``; 0 where none is known."""
-    return target.cudnn or CUDNN.get(Version.of(torch).release, 0)
+    """Return the target's cuDNN version with this ``torch.__version__``; 0 if it is unknown."""
+    return target.cudnn or CUDNN.get(Version.parse(torch).release, 0)
 
 
-def _dotted(number: int) -> str:
+def _format_cudnn_version(number: int) -> str:
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
-_OF_WHEELS = "PyTorch's own: " + ", ".join(
-    f"{_dotted(number)} with {major}.{minor}" for (major, minor), number in CUDNN.items()
+_WHEELS_CUDNN = "PyTorch's own: " + ", ".join(
+    f"{_format_cudnn_version(number)} with {major}.{minor}"
+    for (major, minor), number in CUDNN.items()
 )
 
 _SM75 = Architecture(
@@ -170,42 +171,42 @@ TARGETS: dict[str, Target] = {
     )
 }  # fmt: skip
 
-#: The device whose numbers stand for a bare capability.
-_OF_CAPABILITY = {"sm_75": "t4", "sm_80": "a100", "sm_86": "a10", "sm_89": "l40s",
+#: Target that names a capability only → the device whose numbers it gets.
+_CAPABILITY_DEVICES = {"sm_75": "t4", "sm_80": "a100", "sm_86": "a10", "sm_89": "l40s",
                   "sm_90": "h100", "sm_100": "b200"}  # fmt: skip
 
 
 def names() -> tuple[str, ...]:
-    """Every name `get` knows."""
-    return (*TARGETS, *_OF_CAPABILITY)
+    """Return every name that `get` accepts."""
+    return (*TARGETS, *_CAPABILITY_DEVICES)
 
 
 def get(name: str | Target) -> Target:
-    """The target of this name (``h200``, ``NVIDIA A100``, ``sm_90``, ``sm90a``).
+    """Return the target of this name (``h200``, ``NVIDIA A100``, ``sm_90``, ``sm90a``).
 
-    TargetError, with the nearest names, if there is none.
+    TargetError, with similar names, if there is none.
     """
     if isinstance(name, Target):
         return name
-    key = _normal(name)
-    if key in _OF_CAPABILITY:
-        device = TARGETS[_OF_CAPABILITY[key]]
+    key = _normalize_name(name)
+    if key in _CAPABILITY_DEVICES:
+        device = TARGETS[_CAPABILITY_DEVICES[key]]
         note = f"{key} names no device: the numbers are those of the {device.device}"
         return replace(device, name=key, note=note)
     if key in TARGETS:
         return TARGETS[key]
-    if _AMD.fullmatch(key):
-        raise TargetError(f"target {name!r}", _NO_AMD, _ON_AMD)
-    raise TargetError(f"target {name!r}", "no such target", _suggestion(key))
+    if _AMD_NAME.fullmatch(key):
+        raise TargetError(f"target {name!r}", _AMD_CAUSE, _AMD_NEXT_STEP)
+    raise TargetError(f"target {name!r}", "no such target", _suggest_targets(key))
 
 
 def architecture(arch: int) -> Architecture | None:
-    """What is known of a compute capability as Triton writes it (90 for 9.0); None if nothing."""
+    """Return the architecture of a capability as Triton writes it (90 for 9.0), or None."""
     known = {target.arch: target.architecture for target in TARGETS.values()}
     return known.get(arch)
 
 
-def _normal(name: str) -> str:
+def _normalize_name(name: str) -> str:
     key = re.sub(r"^(nvidia|geforce|tesla)[ _-]*", "", str(name).strip().lower())
     if match := re.fullmatch(r"(?:sm|compute|cc)?[ _-]?(\d+)\.?(\d)a?", key):
         return f"sm_{match[1]}{match[2]}"
@@ -213,19 +214,19 @@ def _normal(name: str) -> str:
 
 
 # mi300x, amdmi250, gfx942, rx7900xtx
-_AMD = re.compile(r"(amd|radeon|instinct)*(mi\d{2,3}[a-z]*|gfx[0-9a-f]+|rx\d{4}[a-z]*)?(?<=.)")
-_NO_AMD = (
+_AMD_NAME = re.compile(r"(amd|radeon|instinct)*(mi\d{2,3}[a-z]*|gfx[0-9a-f]+|rx\d{4}[a-z]*)?(?<=.)")
+_AMD_CAUSE = (
     "no GPU of AMD's is a target: which kernels there are Inductor decides by asking "
     "torch.version.hip, in many places and in part when it is imported, and this PyTorch is not "
     "built for AMD"
 )
-_ON_AMD = (
+_AMD_NEXT_STEP = (
     "install PyTorch for ROCm and capture on the GPU, without target=; the page Targets argues it "
     "under Why there is no AMD among them"
 )
 
 
-def _suggestion(key: str) -> str:
+def _suggest_targets(key: str) -> str:
     near = difflib.get_close_matches(key, names(), n=3, cutoff=0.5)
     nearest = f"did you mean {' or '.join(near)}? " if near else ""
     return f"{nearest}Known targets: {', '.join(names())}"

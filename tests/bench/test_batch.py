@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from tclab.bench import batch
-from tclab.bench import session as sessions
-from tclab.bench.batch import Clock, Rounds, take_turns
-from tclab.bench.case import Case
-from tclab.bench.rows import Book, Row
+from tclab.workshop.bench import batch
+from tclab.workshop.bench import session as sessions
+from tclab.workshop.bench.batch import Clock, Rounds, take_turns
+from tclab.workshop.bench.case import Case
+from tclab.workshop.bench.rows import Book, Row
 
 CASE = Case("kernels/x@1", "kernels:x", "kernel", ("eager", "default"))
 
@@ -26,12 +26,16 @@ class Pretender:
         self.status, self.reason = "ok", ""
         self.facts: dict[str, Any] = {"call_us": 100.0}
         self.log = [] if log is None else log
+        self.step = 0
 
     @property
     def ready(self) -> bool:
         return self.status == "ok"
 
-    def time(self, calls: int, limit: float) -> float | None:
+    def free_memory(self) -> None:
+        pass
+
+    def time_calls(self, calls: int, limit: float) -> float | None:
         self.log.append(self.mode)
         if (us := next(self.times, None)) is None:
             self.status, self.reason = "failed", "it crashed"
@@ -39,14 +43,14 @@ class Pretender:
 
 
 def rows(*workers: Pretender, **how: Any) -> dict[str, Row]:
-    made = batch._rows(workers, Rounds(**how), time.monotonic() + 100)  # type: ignore[arg-type]
+    made = batch._make_rows(workers, Rounds(**how), time.monotonic() + 100)  # type: ignore[arg-type]
     return {row.mode: row for row in made}
 
 
 def test_modes_take_turns_and_each_round_begins_with_another() -> None:
     log: list[str] = []
     workers = [Pretender(mode, [1.0] * 9, log) for mode in "ab"]
-    take_turns(workers, Rounds(least=3))  # type: ignore[arg-type]
+    take_turns(workers, Rounds(minimum=3))  # type: ignore[arg-type]
     assert "".join(log) == "ab" + "ab" + "ba" + "ab"
 
 
@@ -61,8 +65,8 @@ def test_a_drift_that_both_share_is_no_gain() -> None:
 
 def test_rounds_end_early_only_when_they_agree() -> None:
     calm, wild = [10.0] * 20, [10.0, 20.0] * 10
-    assert len(rows(Pretender("eager", calm))["eager"].rounds) == Rounds.least
-    assert len(rows(Pretender("eager", wild))["eager"].rounds) == Rounds.most
+    assert len(rows(Pretender("eager", calm))["eager"].rounds) == Rounds.minimum
+    assert len(rows(Pretender("eager", wild))["eager"].rounds) == Rounds.maximum
 
 
 def test_after_the_end_three_rounds_do() -> None:
@@ -84,8 +88,32 @@ def test_a_row_that_was_not_ready_keeps_its_reason() -> None:
     assert (row.status, row.reason) == ("skipped", "OutOfMemoryError: 3 GiB")
 
 
+def measured(*modes: str) -> tuple[list[tuple[str, ...]], dict[str, str]]:
+    """Which modes are to be tried again, and the rows, of steps that all ran out of memory."""
+    kept: dict[str, str] = {}
+
+    def prepare(tasks: Any, *_: Any) -> list[Any]:
+        made = [Pretender(mode, []) for _, _, mode in tasks]
+        for worker, (worker.step, *_) in zip(made, tasks):
+            worker.status, worker.reason = "memory", "OutOfMemoryError: 3 GiB"
+        return made
+
+    pool: Any = SimpleNamespace(prepare=prepare)
+    steps = [(CASE, (mode,)) for mode in modes]
+    later = time.monotonic() + 100
+    again = batch.measure_batch(pool, steps, Rounds(), later, later, lambda _: None,
+                          lambda rows: kept.update((r.mode, r.reason) for r in rows))  # fmt: skip
+    return [modes for _, modes in again], kept
+
+
+def test_only_what_ran_out_of_memory_alone_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(batch, "end_workers", lambda _: None)
+    assert measured("eager", "default") == ([("eager",), ("default",)], {})
+    assert measured("eager") == ([], {"eager": "OutOfMemoryError: 3 GiB"})
+
+
 def session(tmp_path: Any, measure: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(sessions, "measure", measure)
+    monkeypatch.setattr(sessions, "measure_batch", measure)
     here = {"gpu": "", "cpu": "x", "torch": "2"}
     pool: Any = SimpleNamespace(jobs=4)
     clock = Clock(100.0, time.monotonic())
@@ -94,10 +122,10 @@ def session(tmp_path: Any, measure: Callable[..., Any], monkeypatch: pytest.Monk
 
 def test_the_rest_is_told_at_the_pace_so_far_and_within_the_budget():
     minute_ago = time.monotonic() - 60
-    assert Clock(1e9, minute_ago).rest(6, 10) == pytest.approx(40, abs=1)
-    assert Clock(70.0, minute_ago).rest(6, 10) == pytest.approx(10, abs=1)
-    assert Clock(50.0, minute_ago).rest(6, 10) == 0
-    assert Clock(1e9, minute_ago).rest(10, 10) == 0
+    assert Clock(1e9, minute_ago).estimate_rest(6, 10) == pytest.approx(40, abs=1)
+    assert Clock(70.0, minute_ago).estimate_rest(6, 10) == pytest.approx(10, abs=1)
+    assert Clock(50.0, minute_ago).estimate_rest(6, 10) == 0
+    assert Clock(1e9, minute_ago).estimate_rest(10, 10) == 0
 
 
 def test_what_ran_out_of_memory_beside_others_is_tried_alone(
@@ -122,5 +150,5 @@ def test_a_measured_row_is_not_written_over(tmp_path: Any, monkeypatch: pytest.M
         Row("a", "default", "kernel", us=3.0),
         Row("a", "default", "kernel", "failed"),
     ):
-        own._keep([row])
+        own._keep_rows([row])
     assert own.book.rows["a", "default"].us == 2.0

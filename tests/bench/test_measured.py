@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import torch
 
-from tclab.bench import suites
-from tclab.bench.case import EAGER, Case
-from tclab.bench.measured import device, worker
-from tclab.bench.measured.lock import exclusive
-from tclab.bench.task import Task
-from tclab.catalog import subject
+from tclab.workshop.bench import suites
+from tclab.workshop.bench.case import EAGER, Case
+from tclab.workshop.bench.measured import device, worker
+from tclab.workshop.bench.measured.lock import hold_lock
+from tclab.workshop.bench.task import Task
+from tclab.workshop.catalog import subject
 
-CASES = {case.name: case for case, _ in suites.steps("cpu", "tiny")}
+CASES = {case.name: case for case, _ in suites.list_steps("cpu", "tiny")}
 
 
 def prepared(case: Case, tmp_path: Path, mode: str = EAGER) -> worker.PreparedCase:
@@ -67,7 +67,7 @@ def off_by(factor: float) -> subject.Subject:
 def test_a_wrong_result_has_no_speed(
     factor: float, status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worker, "build", lambda *_: off_by(factor))
+    monkeypatch.setattr(worker, "build_subject", lambda *_: off_by(factor))
     case = Case("kernels/wrong@1", "kernels:wrong", "kernel", (EAGER,))
     assert prepared(case, tmp_path, "triton").status == status
 
@@ -81,17 +81,17 @@ def test_a_wrong_training_step_is_seen(tmp_path: Path) -> None:
         right = of.outcome(of.make(subject.eager), arguments)
         skewed = of.outcome(lambda *a: ready.run(a[0].flip(0), a[1]), arguments)
         again = of.outcome(of.make(subject.eager), arguments)
-    assert subject.error(right, exact) < 0.2 < subject.error(skewed, exact)
-    assert subject.error(again, right) == 0  # a look changes neither weights nor optimizer
+    assert subject.relative_error(right, exact) < 0.2 < subject.relative_error(skewed, exact)
+    assert subject.relative_error(again, right) == 0  # a look changes neither weights nor optimizer
 
 
 def test_errors() -> None:
     one = torch.ones(4)
-    assert subject.error((one,), (one,)) == 0
-    assert subject.error(one * 1.5, one) == pytest.approx(0.5)
-    assert subject.error(torch.tensor([1, 2]), torch.tensor([1, 3])) == float("inf")
+    assert subject.relative_error((one,), (one,)) == 0
+    assert subject.relative_error(one * 1.5, one) == pytest.approx(0.5)
+    assert subject.relative_error(torch.tensor([1, 2]), torch.tensor([1, 3])) == float("inf")
     with pytest.raises(ValueError, match="zip"):
-        subject.error((one, one), (one,))
+        subject.relative_error((one, one), (one,))
 
 
 @pytest.mark.parametrize(
@@ -105,23 +105,23 @@ def test_errors() -> None:
 )
 def test_what_an_error_makes_of_a_row(problem: Exception, status: str) -> None:
     case = Case("a@1", "b:c", "inference", (EAGER,), needs=("timm",))
-    assert worker.status_of(problem, case) == status
-    assert "/opt/" not in worker.reason_of(problem)
+    assert worker.classify_error(problem, case) == status
+    assert "/opt/" not in worker.describe_error(problem)
 
 
 def test_warm_is_when_calls_stop_changing() -> None:
-    assert worker.steady([1.0, 1.0, 1.1, 1.0])
-    assert not worker.steady([1.0, 1.0, 1.0, 5.0])
+    assert worker.is_steady([1.0, 1.0, 1.1, 1.0])
+    assert not worker.is_steady([1.0, 1.0, 1.0, 5.0])
 
 
 def test_the_last_cache_is_asked_for() -> None:
     assert 2**18 <= device.last_cache("cpu") <= 2**32
-    assert device._size.__doc__
+    assert device._parse_size.__doc__
 
 
 def test_the_lock_lets_its_holder_through(tmp_path: Path) -> None:
     path = str(tmp_path / "lock")
-    with exclusive(path), exclusive(path):
+    with hold_lock(path), hold_lock(path):
         pass
-    with exclusive(""):
+    with hold_lock(""):
         pass

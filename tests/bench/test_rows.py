@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tclab.bench import away, report, rows, session, statistics
-from tclab.bench.rows import Book, Row
-from tclab.engine.doors.far import Door
 from tclab.errors import StoreError
-from tclab.store import checksums, keys
+from tclab.site.remote.client import ClusterAddress
+from tclab.site.store import checksums, keys
+from tclab.workshop.bench import cluster_suite, report, rows, session, statistics
+from tclab.workshop.bench.rows import Book, Row
 
 HERE: dict[str, Any] = {
     "gpu": "NVIDIA H200",
@@ -106,7 +106,7 @@ def test_several_at_once_lose_no_row_of_another(tmp_path: Path) -> None:
     assert [os.waitpid(pid, 0)[1] for pid in writers] == [0, 0, 0]
     book = Book.open(tmp_path / "records" / "h200", HERE)
     assert sorted(r.mode for r in book) == sorted(f"{n}{i}" for n in "abc" for i in range(40))
-    assert checksums.problems(tmp_path) == []
+    assert checksums.find_problems(tmp_path) == []
 
 
 def add_forty(root: Path, name: str) -> NoReturn:
@@ -130,9 +130,9 @@ def project(root: Path) -> None:
 def test_rows_among_the_records_have_a_digest_after_each_row(tmp_path: Path) -> None:
     project(tmp_path)
     book = Book.open(tmp_path / "records" / "h200", HERE)
-    assert checksums.problems(tmp_path) == []
+    assert checksums.find_problems(tmp_path) == []
     book.add(row())
-    assert checksums.problems(tmp_path) == []
+    assert checksums.find_problems(tmp_path) == []
     digests = (tmp_path / "records" / "SHA256SUMS").read_text()
     assert digests == f"{keys.file_digest(book.path)}  h200/{book.path.name}\n"
 
@@ -142,10 +142,10 @@ def test_what_a_killed_bench_left_without_digest_is_gone_on_with(tmp_path: Path)
     book = Book.open(tmp_path / "records" / "h200", HERE)
     with book.path.open("a") as file:
         file.write(json.dumps(asdict(row())) + '\n{"case": "half')
-    assert checksums.problems(tmp_path)
+    assert checksums.find_problems(tmp_path)
     Book.open(book.path.parent, HERE).add(row("eager"))
     assert [r.mode for r in rows.read(book.path)] == ["default", "eager"]
-    assert checksums.problems(tmp_path) == []
+    assert checksums.find_problems(tmp_path) == []
 
 
 @pytest.mark.parametrize("part", [slice(0), slice(-30), slice(1, None), slice(None, None, -1)])
@@ -215,7 +215,7 @@ def test_of_two_equal_cards_it_does_not_matter_which(monkeypatch: pytest.MonkeyP
     names = set()
     for card in ("0", "1"):
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", card)
-        names.add(rows.key_of(session.environment_on("cuda")))
+        names.add(rows.file_key(session.measure_environment("cuda")))
     assert len(names) == 1
 
 
@@ -240,13 +240,15 @@ def test_spread_quotient_and_mean() -> None:
     assert statistics.spread([10.0, 10.0, 10.0, 10.0]) == 0
     assert statistics.spread([8.0, 9.0, 10.0, 11.0, 12.0]) == pytest.approx(0.2)
     drifting = [10.0, 20.0, 40.0]
-    assert statistics.quotient(drifting, [x / 2 for x in drifting]) == 2
+    assert statistics.median_ratio(drifting, [x / 2 for x in drifting]) == 2
+    shaken = [10.0, 20.0, 60.0], [5.0, 20.0, 20.0]  # the medians are equal
+    assert statistics.median_ratio(*shaken) == 2
     assert statistics.geomean([1.0, 4.0]) == pytest.approx(2)
     assert statistics.geomean([]) is None
 
 
 def test_what_is_said_of_rows() -> None:
-    said = report.case(
+    said = report.format_case(
         [
             row("eager", us=3000.0),
             row(us=1500.0, speed_up=2.0, spread=0.2),
@@ -256,7 +258,7 @@ def test_what_is_said_of_rows() -> None:
     )
     results = "eager 3 ms, default 1.5 ms 2.00× unstable, x failed"
     assert said == f"[1/2] kernels/softmax@1x2: {results}  (about 30 s left)"
-    [mean] = report.summary([row(us=1.0, speed_up=0.5), row(status="failed"), row("eager")])
+    [mean] = report.summarize([row(us=1.0, speed_up=0.5), row(status="failed"), row("eager")])
     assert "0.50×" in mean
     assert "1 measured, 1 slower than eager, 1 not measured" in mean
 
@@ -268,7 +270,7 @@ def test_two_files_side_by_side(tmp_path: Path) -> None:
         ours.rows[row(mode).key] = row(mode, us=us, spread=0.01)
         theirs.rows[row(mode).key] = row(mode, us=other, spread=0.01)
     theirs.rows["other", "eager"] = Row("other", "eager", "kernel")
-    head, same, apart, counts, lonely = report.comparison(ours, theirs)
+    head, same, apart, counts, lonely = report.compare_books(ours, theirs)
     assert "H200" in head
     assert "H100" in head
     assert "1.05×" in same
@@ -284,7 +286,11 @@ def test_rows_of_another_kind_of_worker_are_not_counted(tmp_path: Path) -> None:
         Book.open(tmp_path, made).add(row(us=1.0))
 
     def counted(device: str, **words: str) -> int:
-        return len(away.Wanted(Door("local:1"), **words).books(tmp_path, device))
+        return len(
+            cluster_suite.ClusterRequest(ClusterAddress("local:1"), **words).read_books(
+                tmp_path, device
+            )
+        )
 
     assert [counted("cuda"), counted("cpu")] == [3, 1]
     assert [counted("cuda", gpu="h200"), counted("cuda", gpu="H200", torch="2.11")] == [2, 1]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import tclab
-from tclab.capturing.torch_private.decomposing import in_short
+from tclab.capturing.torch_private.decomposing import short_dtype
 from tclab.errors import CaptureError
 
 
@@ -81,7 +81,7 @@ def test_sums_in_two_directions_read_once_on_a_gpu():
     """A mix-order reduction; what it asks of its parts is no question of its own."""
     x = torch.ones(8192, 768)
     pairs = tclab.capture(both, target="h200")(x).fusion_pairs[0]
-    assert [pair.saved for pair in pairs.of("fused")] == [x.nbytes]
+    assert [pair.saved for pair in pairs.with_verdict("fused")] == [x.nbytes]
     assert len({(pair.first, pair.second) for pair in pairs.pairs}) == len(pairs.pairs)
 
 
@@ -103,4 +103,4 @@ def test_levels_name_types_as_pytorch_prints_them(dtype: torch.dtype, short: str
 
 
 def test_a_type_without_an_abbreviation_keeps_its_name() -> None:
-    assert in_short("a_type_of_later") == "a_type_of_later"
+    assert short_dtype("a_type_of_later") == "a_type_of_later"

@@ -219,6 +219,19 @@ def test_watching_does_not_hide_an_earlier_compile():
     assert len(c.graphs) == 0
 
 
+def test_a_program_that_switched_logging_off_is_captured_all_the_same():
+    """On PyTorch 2.11 nothing was heard of a compile then."""
+    logging.disable(logging.CRITICAL)
+    try:
+        with tclab.capture() as c:
+            torch.compile(torch.sin, backend="eager")(torch.ones(3))
+            assert logging.getLogger("torch").isEnabledFor(logging.CRITICAL)
+        assert not logging.getLogger("torch").isEnabledFor(logging.CRITICAL)
+    finally:
+        logging.disable(logging.NOTSET)
+    assert len(c.graphs) == 1
+
+
 def test_captures_nest():
     def f(x):
         return x.exp()

@@ -12,7 +12,7 @@ SNIPPET = (
 PAGE = """# Sums
 
 ```python exec="1" html="1"
-from tclab.page import snippet
+from tclab.site.pages import snippet
 snippet("start/sums")
 ```
 
@@ -77,5 +77,19 @@ def test_a_claim_that_was_not_run_held_nowhere(tclab):
     assert any("nowhere" in line for line in tclab("claims", "index")[1])
 
 
-def test_a_page_that_is_not_there(tclab):
-    assert tclab("claims", "nothing")[0] == 1
+@pytest.mark.parametrize("claim", ["start/sums", "start/sums#two"])
+def test_the_sentences_of_a_claim_are_listed_on_every_page(tclab, lab, claim):
+    (lab.root / "docs/more/other.md").write_text("# Other\n\n[Two](claim:start/sums#two).\n")
+    status, lines = tclab("claims", claim)
+    assert status == 0 and len(lines) == 4
+    assert [line.split()[0] for line in lines[1:]] == [
+        "docs/index.md:8",
+        "docs/index.md:11",
+        "docs/more/other.md:3",
+    ]
+    assert "One and one is two." in lines[1] and "start/sums#two" in lines[1]
+
+
+@pytest.mark.parametrize("name", ["nothing", "start/sums#three", "start/summs#two"])
+def test_a_page_or_a_claim_that_is_not_there(tclab, name):
+    assert tclab("claims", name)[0] == 1

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tclab import machine
 from tclab.cli import command
+from tclab.system import machine
+from tclab.workshop import cli as workshop
 
 SRC = Path(command.__file__).resolve().parents[2]
 
@@ -170,6 +171,15 @@ def test_show_without_a_recording_says_how_to_make_one(project: Project, first_r
     assert "tclab record h200 start/needy" in shown.err
 
 
+def test_record_of_nothing_says_so(tmp_path: Path) -> None:
+    (tmp_path / "mkdocs.yml").touch()
+    (tmp_path / "snippets/start").mkdir(parents=True)
+    (tmp_path / "snippets/start/hello.py").write_text(HELLO)
+    recorded = Project(tmp_path).tclab("record", "test-machine")
+    assert (recorded.status, recorded.out) == (0, "")
+    assert "test-machine: no snippet needs a GPU, and nothing is recorded there" in recorded.err
+
+
 @pytest.mark.snippet
 def test_record_keeps_good_runs_only_and_list_shows_them(project: Project, first_run: Ran) -> None:
     recorded = project.tclab("record", "test-machine", "hello", "wrong")
@@ -204,7 +214,7 @@ def test_record_on_a_cluster_wants_the_pytorch_of_the_recordings(project: Projec
     assert record("--force").status == 0
     shutil.rmtree(project.root / "records/box")
     words = project.tclab("record", "box", "hello", "--bundle", "jobs.tar", "--gpu", "H200")
-    assert (words.status, "--gpu is of --on" in words.err) == (2, True)
+    assert (words.status, "--gpu needs --on" in words.err) == (2, True)
 
 
 @pytest.mark.snippet
@@ -298,6 +308,37 @@ def test_help_names_every_command(project: Project) -> None:
         line[: line.index(" ", 2) + 1] for line in ran.out.splitlines() if line.startswith("  ")
         if " " in line[2:]
     }  # fmt: skip
+
+
+LOADED = """
+import sys
+from tclab.cli import command
+command.main(["--version"])
+print(*(name for name in sys.modules if name.startswith("tclab.")))
+"""
+
+
+def test_a_command_imports_no_other_command() -> None:
+    """Nor the nouns, nor rooms that `--version` needs nothing of."""
+    ran = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    loaded = ran.stdout.splitlines()[1].split()
+    assert len(loaded) <= 15, loaded
+    assert not [name for name in loaded if name.startswith(("tclab.model", "tclab.explain"))]
+
+
+def test_each_command_is_where_its_table_says() -> None:
+    for name, place in command.table().items():
+        group = command.tclab
+        found = group.get_command(None, name)  # type: ignore[arg-type]
+        assert found is not None and found.name == name, place
+    assert set(workshop.COMMANDS) == command.OF_A_CLONE
+
+
+def test_a_command_of_the_workshop_says_that_it_needs_a_clone(monkeypatch, capsys) -> None:
+    monkeypatch.setitem(sys.modules, "tclab.workshop.cli", None)
+    assert command.main(["verify-target"]) == 1
+    assert "clone the project" in capsys.readouterr().err
+    assert command.main(["verify"]) == 2  # which is none
 
 
 def test_a_pipe_gets_no_colours_and_no_cut_lines(project: Project, first_run: Ran) -> None:

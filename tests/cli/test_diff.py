@@ -8,26 +8,18 @@ from pathlib import Path
 import pytest
 
 from tclab.cli.command import main
-from tclab.cli.diff import read
 from tclab.explain import Report
 from tclab.model import (
     BreakIdentity,
     Breaks,
     Chain,
-    CompileTime,
-    Counts,
     Gap,
     Kernel,
-    KernelFacts,
     KernelIdentity,
-    KernelRow,
-    Phase,
     Provenance,
     Recompiles,
     Snapshot,
     Symbols,
-    TimedAnswer,
-    TimedQuestion,
 )
 
 MADE = Provenance("2.13.0", "", "3.11.7", "a CPU", "Linux", "2026-11-21")
@@ -135,51 +127,12 @@ def test_a_file_that_is_not_there(files) -> None:
     assert main(["diff", good, "nowhere.json"]) == 2
 
 
-FORMER = """{
- "format": "tclab explain 3", "$kind": "report", "title": "model.py:f", "name": "report",
- "calls": ["f32[8]"], "target": "NVIDIA H200", "backward": false, "remarks": [],
- "refusal": ["op", "why", "do this"], "gaps": [["a", "b", "c"]], "left_out": [], "fault": "",
- "summary": {"$kind": "table", "title": "Summary", "name": "summary", "columns": ["what", "count"],
-  "rows": [["calls", 1], ["graph breaks", 2], ["functions that run without compiling", 3],
-   ["graphs", 4], ["recompiles", 5], ["graphs, with those of recompiles", 6], ["guards", 7],
-   ["kernels", 8], ["library calls", 9]]},
- "kernels": {"$kind": "table"}, "candidates": {"$kind": "table"}, "sources": [],
- "chains": [{"$kind": "chain", "panes": [
-  {"$kind": "kernel", "code": "x = 1\\n", "language": "python", "stage": "kernel",
-   "kernel_name": "k", "facts": {"registers per thread": "16", "spilled bytes": "0"}}]}],
- "times": {"$kind": "table", "columns": ["phase", "times", "seconds"],
-  "rows": [["Dynamo", 2, 0.25], ["Inductor", 1, 1.5], ["Total", 2, 1.75]]},
- "provenance": {"$kind": "provenance", "torch": "2.13.0", "torch_git": "", "python": "",
-  "cpu": "", "system": "", "date": "2026-11-01"}, "warnings": []
-}"""
-
-
-def test_a_report_of_the_format_before_is_read_and_compared(files, tmp_path: Path, capsys) -> None:
-    saved = tmp_path / "saved.json"
-    saved.write_text(FORMER, encoding="utf-8")
-    before = read(saved)
-    assert before.counts == Counts(1, 2, 3, 4, 5, 6, 7, 8, 9)
-    phases = Phase("Dynamo", 2, 0.25), Phase("Inductor", 1, 1.5)
-    assert before.compile_time == CompileTime(phases, 2) and before.compile_time.seconds == 1.75
-    assert before.refusal == Gap("op", "why", "do this") and before.gaps == (Gap("a", "b", "c"),)
-    assert before.left_out == () and before.chains[0].panes[0].facts.resources.registers == 16
-    (now,) = files(report("NVIDIA H200", "x = 2\n", provenance=replace(MADE, torch="2.15.0")))
-    assert main(["diff", str(saved), now]) == 3  # it has no snapshot
-    printed = capsys.readouterr().out
-    assert "-x = 1\n+x = 2\n" in printed and "differs" not in printed
-
-
-def test_a_kernel_that_was_one_of_two_is_open(files, tmp_path: Path) -> None:
-    padded = TimedAnswer(TimedQuestion("pad", "mm of [2, 3] @ [3, 4]", "m.py:3"), "yes")
-    with_open = KernelFacts(open=(padded,))
-    panes = (Kernel("k", "k", "x = 1\n", "python", "kernel", facts=with_open),)
-    chain = Chain("chain", "chain", panes)
-    one = report("", "", chains=(chain,), kernels=(KernelRow("k", open=(padded,)),))
-    (saved,) = files(one)
+def test_a_report_of_another_format_is_named(files, tmp_path: Path, capsys) -> None:
+    (saved,) = files(report("", "x = 1\n"))
     text = Path(saved).read_text(encoding="utf-8")
-    former = text.replace("tclab explain 5", "tclab explain 4").replace('"open"', '"one_of_two"')
-    (tmp_path / "former.json").write_text(former, encoding="utf-8")
-    assert former.count("one_of_two") == 2 and read(tmp_path / "former.json") == one
+    (tmp_path / "other.json").write_text(text.replace("tclab explain 5", "tclab explain 4"))
+    assert main(["diff", saved, str(tmp_path / "other.json")]) == 2
+    assert "tclab explain 5" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_what_is_the_same_says_so(files, capsys) -> None:
@@ -199,3 +152,10 @@ def test_what_differs_comes_first_and_in_words(files, capsys) -> None:
     assert main(["diff", *files(report("", "x = 1\n"), worse)]) == 4
     first = capsys.readouterr().out.split("\n\n")[0]
     assert first.startswith("What differs") and "graph breaks" in first and "GB0059" in first
+
+
+def test_two_reports_of_nothing_are_not_the_same(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "nothing.json"
+    path.write_text(Report("f", "report", snapshot=Snapshot(torch="2.13.0")).to_json())
+    assert main(["diff", str(path), str(path)]) == 3
+    assert "nothing was compiled" in capsys.readouterr().err

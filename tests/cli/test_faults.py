@@ -44,6 +44,13 @@ def crashes(x):
     ctypes.string_at(0)
 
 
+def crashes_beside_a_thread(x):
+    import threading
+
+    threading.Thread(target=sleeps, args=(x,)).start()
+    ctypes.string_at(0)
+
+
 def forks_and_leaves(x):
     if os.fork():
         os.wait()
@@ -75,7 +82,8 @@ X = ("-i", "f32[2]")
 @dataclass
 class Row:
     """A command line, and what it comes to. `small`: a disk of so many KiB is mounted at ``disk/``;
-    `files`: what is written before; `there`: what must be as it was afterwards.
+    `files`: what is written before; `there`: what must be as it was afterwards; `stdout`: a file
+    that gets it.
     """
 
     words: tuple[str, ...]
@@ -85,6 +93,7 @@ class Row:
     files: dict[str, str] = field(default_factory=dict)
     small: int = 0
     there: tuple[str, ...] = ()
+    stdout: str = ""
 
 
 def report(title: str) -> str:
@@ -106,8 +115,31 @@ ROWS = {
         ("explain", "m.py:leaves", *X), 1, ("left with os._exit(0)", "no report was written")),
     "explain, crash": Row(
         ("explain", "m.py:crashes", *X), 1, ("m.py:15 (ctypes.string_at(0)): ", "by SIGSEGV")),
+    "explain, crash beside another thread": Row(
+        ("explain", "m.py:crashes_beside_a_thread", *X), 1, ("m.py:22 (ctypes.string_at(0)): ",)),
+    "explain, crash and no columns": Row(
+        ("explain", "m.py:crashes", *X), 1, ("by SIGSEGV",), {"COLUMNS": "0"}),
+    "explain, a report that stdout does not take": Row(
+        ("explain", "m.py:plain", *X, "--format", "json"), 1,
+        ("stdout: the report cannot be written: No space left", "--output"), stdout="/dev/full"),
     "explain, a fork that returns": Row(
         ("explain", "m.py:forks_and_leaves", *X, "-o", "x.html"), 1, ("os._exit(0)",)),
+    "explain, a module that refuses to be looked at": Row(
+        ("explain", "odd.py:f", *X), 1, ("odd.py:2 (raise RuntimeError(n))", "RuntimeError: "),
+        files={"odd.py": "def __getattr__(n):\n    raise RuntimeError(n)\n"}),
+    "explain, a signature that raises": Row(
+        ("explain", "odd.py:f", *X), 1, ("odd.py:4 (raise OSError('mine'))", "OSError: mine"),
+        files={"odd.py": "class F:\n    @property\n    def __signature__(self):\n"
+               "        raise OSError('mine')\n    def __call__(self, x):\n        return x\n"
+               "f = F()"}),
+    "explain, what is no Python file": Row(
+        ("explain", "nb.ipynb:f", *X), 2, ("nb.ipynb: it is no Python file",),
+        files={"nb.ipynb": "{}"}),
+    "check, a list that is not there": Row(
+        ("check", "no_such.toml"), 2, ("no_such.toml: there is no such file", "[[function]]")),
+    "diff, lists without end": Row(
+        ("diff", "deep.json", "deep.json"), 2, ("deep.json: not a report: ",),
+        files={"deep.json": "[" * 300_000}),
     # PyTorch
     "explain, a torch that cannot be imported": Row(
         ("explain", "m.py:plain", *X), 1, ("PyTorch cannot be imported: ImportError: libgomp.so.1",
@@ -151,18 +183,21 @@ class Place:
 
     root: Path
 
-    def start(self, *words: str, **variables: str) -> subprocess.Popen[str]:
+    def start(
+        self, *words: str, stdout: Any = subprocess.PIPE, **variables: str
+    ) -> subprocess.Popen[str]:
         env = {k: v for k, v in os.environ.items() if not k.startswith("TCLAB_")}
         env |= {"PYTHONPATH": str(SRC), "TCLAB_ROOT": str(self.root), "COLUMNS": "500"} | variables
         return subprocess.Popen(
             [sys.executable, "-m", "tclab", *words], env=env, cwd=self.root, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)  # fmt: skip
+            stdout=stdout, stderr=subprocess.PIPE)  # fmt: skip
 
-    def run(self, *words: str, **variables: str) -> tuple[int, str, str]:
-        """Status, stdout and stderr."""
-        process = self.start(*words, **variables)
-        out, err = process.communicate(timeout=300)
-        return process.returncode, out, err
+    def run(self, *words: str, stdout: str = "", **variables: str) -> tuple[int, str, str]:
+        """Status, stdout and stderr; `stdout` is a file that gets it."""
+        with open(stdout or os.devnull, "w") as file:
+            process = self.start(*words, stdout=file if stdout else subprocess.PIPE, **variables)
+            out, err = process.communicate(timeout=300)
+        return process.returncode, out or "", err
 
     def files(self) -> set[str]:
         every = (p for p in self.root.rglob("*") if p.is_file() and "__pycache__" not in p.parts)
@@ -207,7 +242,7 @@ def test_each_fault_is_said_with_a_next_step(name: str, place: Place, mounted: A
     if name.startswith("record"):
         (place.root / "records").symlink_to("disk")
     before = {file: (place.root / file).read_text() for file in row.there}
-    status, out, err = place.run(*row.words, **row.variables)
+    status, out, err = place.run(*row.words, stdout=row.stdout, **row.variables)
     assert status == row.status, out + err
     for part in row.says:
         assert part in err, err
@@ -267,6 +302,40 @@ def test_a_terminal_that_lacks_a_character_gets_an_escape(place: Place, encoding
     status, out, err = place.run("list", PYTHONIOENCODING=encoding)
     assert status == 0, err
     assert ("…" if encoding == "utf-8" else "\\u2026") in out
+
+
+LOUD = """\
+import atexit, ctypes, os, subprocess, threading, time
+
+def forever():
+    while True:
+        print("in a thread")
+        time.sleep(0.1)
+
+print("at import")
+ctypes.CDLL(None).puts(b"in C")
+subprocess.run(["echo", "in a child"])
+atexit.register(print, "at the end")
+threading.Thread(target=forever).start()
+
+def f(x):
+    print("in the call")
+    return x + 1
+
+def example_inputs():
+    import torch
+    os.write(1, b"in example_inputs\\n")
+    return torch.ones(3),
+"""
+
+
+def test_stdout_is_the_reports_alone_and_a_thread_that_goes_on_ends(place: Place) -> None:
+    (place.root / "loud.py").write_text(LOUD)
+    status, out, err = place.run("explain", "loud.py:f", "--format", "json")
+    assert status == 0, err
+    assert Report.from_json(out).title == "f"
+    where = ("at import", "in C", "in a child", "in example_inputs", "in the call", "in a thread")
+    assert [said for said in where if said not in err] == []
 
 
 # --------------------------------------------------------------------------- two at once

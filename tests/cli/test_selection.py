@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tclab.cli.selection import one, select
 from tclab.errors import SnippetError
 from tclab.model import Snippet
+from tclab.site.cli.selection import select, select_one
 
 NAMES = (
     "dynamo/first_call",
@@ -79,4 +79,4 @@ def test_a_hopeless_name_says_where_to_look() -> None:
 
 def test_one_refuses_a_topic() -> None:
     with pytest.raises(SnippetError, match="2 snippets begin so"):
-        one("triton", KNOWN)
+        select_one("triton", KNOWN)

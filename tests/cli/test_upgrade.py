@@ -22,7 +22,7 @@ from tclab.model import (
     Report,
     Snapshot,
 )
-from tests.upgrade.test_causes import bodies, kernel
+from tests.compare.test_causes import bodies, kernel
 
 MODEL = "model.py:f"
 BEFORE = Snapshot(MODEL, "h200", "2.13.0", "3.7.1", kernels=(kernel(bodies("index")[0]),), guards=5)
@@ -206,6 +206,18 @@ def test_a_list_of_names_and_only_what_got_worse(play, capsys, tmp_path) -> None
     assert json.loads(capsys.readouterr().out)["names"] == []
     worse = report(replace(AFTER, breaks=(BREAK,)))
     assert upgraded(play, report(BEFORE), worse, *words, "--report-only-worse") == 4
+
+
+@pytest.mark.parametrize(
+    ("more", "status"),
+    [({"registers": 40}, 0), ({"shared": 2048}, 0), ({"spilled": 8}, 4)],
+)
+def test_what_a_kernel_takes_more_is_worse_where_it_is_felt(play, more, status) -> None:
+    one = replace(BEFORE.kernels[0], registers=32, spilled=0, shared=1024)
+    before = report(replace(BEFORE, kernels=(one,)))
+    after = report(replace(AFTER, kernels=(replace(one, **more),)))
+    assert upgraded(play, before, after) == 4
+    assert upgraded(play, before, after, "--report-only-worse") == status
 
 
 @pytest.mark.parametrize(

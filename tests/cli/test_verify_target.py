@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tclab import clone, machine
 from tclab.cli import command
-from tclab.verify import compare
-from tclab.verify.results import SIDES
-from tclab.verify.running import Comparison
+from tclab.system import machine
+from tclab.workshop.verify import compare
+from tclab.workshop.verify.results import SIDES
+from tclab.workshop.verify.running import ComparisonOptions
 
 FUNCTIONS = [
     {"name": "reductions/softmax", "kernels": 2, "identical": 2, "either": 0,
@@ -42,11 +41,13 @@ def h200(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "here", lambda: SimpleNamespace(gpu="NVIDIA H200"))
 
 
-def compared(monkeypatch: pytest.MonkeyPatch, made: dict[str, Any]) -> list[tuple[Any, Comparison]]:
+def compared(
+    monkeypatch: pytest.MonkeyPatch, made: dict[str, Any]
+) -> list[tuple[Any, ComparisonOptions]]:
     """Let the comparison give this report; what it was called with."""
     calls = []
 
-    def compare_all(names: Sequence[str], run: Comparison) -> dict[str, Any]:
+    def compare_all(names: Sequence[str], run: ComparisonOptions) -> dict[str, Any]:
         calls.append((names, run))
         return made
 
@@ -126,9 +127,3 @@ def test_a_comparison_that_fails_says_why(h200, monkeypatch, capsys, tmp_path, p
     assert package in printed.err
     assert "install PyTorch" in printed.err
     assert "identical" not in printed.out
-
-
-def test_without_the_catalogue_it_says_where_to_get_it(h200, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(clone, "_FOLDER", Path("/nowhere"))
-    assert command.main(["verify-target"]) == 1
-    assert "clone the project" in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tclab import __version__
-from tclab.labs import source
+from tclab.site.labs import source
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = source.find(ROOT)
@@ -69,7 +70,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 
 def test_the_wheel_has_the_package_and_what_the_labs_need(built: Built) -> None:
-    left_out = ("catalog/", "bench/cases.py", "verify/attention/answers.txt")
+    left_out = ("workshop/",)
     package = ROOT / "src" / "tclab"
     files = {
         f"tclab/{path.relative_to(package).as_posix()}"
@@ -77,13 +78,13 @@ def test_the_wheel_has_the_package_and_what_the_labs_need(built: Built) -> None:
         if path.is_file() and "__pycache__" not in path.parts
         and not path.relative_to(package).as_posix().startswith(left_out)
     }  # fmt: skip
-    labs = {f"tclab/labs/shipped/docs/labs/{lab.name}.py" for lab in LABS}
+    labs = {f"tclab/site/labs/shipped/docs/labs/{lab.name}.py" for lab in LABS}
     modules = {"torch_compile_lab.py", "torch_compile_lab_pytest.py"}
     assert labs | files | modules | {"tclab/py.typed"} <= built.names()
     others = built.names() - labs - files - modules
     about = f"torch_compile_lab-{__version__}.dist-info/"
     others -= {f"{about}{n}" for n in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
-    assert others == {f"{about}licenses/LICENSE", "tclab/labs/shipped/docs/labs/index.md"}
+    assert others == {f"{about}licenses/LICENSE", "tclab/site/labs/shipped/docs/labs/index.md"}
     assert built.wheel.stat().st_size < 1_000_000
 
 
@@ -161,6 +162,15 @@ def beside(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Environmen
     return environment
 
 
+@pytest.fixture(scope="module")
+def library(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """The wheel's first house alone, beside PyTorch."""
+    environment = made(built, tmp_path_factory.mktemp("library") / "env")
+    environment.lay_beside()
+    shutil.rmtree(environment.packages / "tclab" / "site")
+    return environment
+
+
 @pytest.fixture
 def overlaid(alone: Environment) -> Iterator[Path]:
     """The file that the other package `tclab` lays over ours."""
@@ -196,7 +206,7 @@ def test_types_reach_who_installs_it(alone: Environment, tmp_path: Path) -> None
     python = alone.folder / "bin" / "python"
     ran = run(sys.executable, "-m", "mypy", "--config-file=", "--python-executable", python,
               "theirs.py", cwd=tmp_path)  # fmt: skip
-    assert 'expression has type "Request", variable has type "str"' in ran.stdout
+    assert 'expression has type "CaptureRequest", variable has type "str"' in ran.stdout
 
 
 def test_a_stranger_opens_a_function(beside: Environment, tmp_path: Path) -> None:
@@ -210,6 +220,51 @@ def test_a_stranger_opens_a_function(beside: Environment, tmp_path: Path) -> Non
     assert ran.returncode == 0, ran.stderr
     assert "triton_poi_fused" in ran.stdout
     assert "sigmoid" in (tmp_path / "my_model-gate-h200.html").read_text(encoding="utf-8")
+
+
+LISTED = """[[function]]
+name = "my_model.py:gate"
+level = "graphs"
+"""
+SUITE = """from my_model import example_inputs, gate
+
+def test_gate(compiled):
+    compiled(gate, *example_inputs(), level="dynamo").matches()
+"""
+
+
+def test_the_library_works_without_the_site(library: Environment, tmp_path: Path) -> None:
+    pytest.importorskip("triton", reason="Triton is not installed")
+    (tmp_path / "my_model.py").write_text(MODEL)
+    (tmp_path / "compiled.toml").write_text(LISTED)
+    (tmp_path / "test_model.py").write_text(SUITE)
+    helped = library.tclab(tmp_path, "--help")
+    assert "Open a function" in helped.stdout, helped.stderr
+    assert "Run others' jobs" not in helped.stdout
+    for status, words in (
+        (0, "explain my_model.py:gate --target h200 --format json -o one.json"),
+        (0, "diff one.json one.json"),
+        (0, "check --update"),
+        (0, "check"),
+        (1, "bench"),
+        (2, "run"),
+    ):
+        ran = library.tclab(tmp_path, *words.split())
+        assert ran.returncode == status, (words, ran.stderr)
+        assert "Traceback" not in ran.stderr
+    python = library.folder / "bin" / "python"
+    ran = library.tclab(tmp_path, "upgrade", "my_model.py:gate", "--to", other(python),
+                        f"--python={python}")  # fmt: skip
+    assert ran.returncode == 2 and "is the one before" in ran.stderr, ran.stderr
+    words = ("-m", "pytest", "-q", "-p", "torch_compile_lab_pytest", "-p", "no:cacheprovider")
+    assert library.python(tmp_path, *words, "--compiled-update").returncode == 0
+    assert library.python(tmp_path, *words).returncode == 0
+
+
+def other(python: Path) -> str:
+    """The PyTorch of an environment."""
+    code = "import torch; print(torch.__version__.partition('+')[0])"
+    return run(python, "-c", code, cwd=python.parent).stdout.strip()
 
 
 def test_labs_need_no_clone(beside: Environment, tmp_path: Path) -> None:

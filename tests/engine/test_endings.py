@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine import events
+from tclab.site.engine import events
 
 from . import runaway
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tclab.engine import events, failures, pool
 from tclab.errors import TclabError
 from tclab.model import CAUSES, Run
-from tclab.snippets import read
+from tclab.site.engine import events, failures, pool
+from tclab.site.engine.worker import supervisor
+from tclab.site.snippets.files import read
+from tclab.system import processes
 
 from . import runaway
 
@@ -93,7 +97,7 @@ def test_each_fault_has_its_cause_place_and_next_step(lab, code, header, cause, 
         assert found.location.line in line
     elif line:
         assert str(found.location) == f"snippets/t/one.py:{line}"
-    error = str(failures.error(run))
+    error = str(failures.make_error(run))
     assert error.startswith("snippets/t/one.py")
     assert "next: " in error
 
@@ -109,7 +113,7 @@ def test_of_a_long_message_the_beginning_and_the_end_are_told(lab):
     lines = "first\\n" + "warning\\n" * 1000 + "ld: No space left on device\\nlast"
     run = lab.one(f"raise OSError('{lines}')")
     assert failure(run).message.count("warning") == 1000
-    error = str(failures.error(run))
+    error = str(failures.make_error(run))
     assert error.count("\n") < 40
     assert "OSError: first\n" in error
     assert "… 973 lines …" in error
@@ -180,7 +184,7 @@ def test_a_warm_process_that_dies_is_done_without(lab, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     run = lab.one("print('fine')", warm=True)
     assert run.stdout == "fine\n"
-    notes = [event.note for event in lab.heard(events.Warm)]
+    notes = [event.note for event in lab.heard(events.WarmedUp)]
     assert [note.splitlines()[0] for note in notes if note] == [
         "the warm process died; starting cold ones"
     ]
@@ -190,7 +194,7 @@ def test_a_warm_process_that_cannot_import_torch_says_why(lab, monkeypatch, tmp_
     (tmp_path / "torch.py").write_text("raise ImportError('libgomp is missing')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     assert lab.one("print('fine')", warm=True).stdout == "fine\n"
-    (ready,) = lab.heard(events.Warm)
+    (ready,) = lab.heard(events.WarmedUp)
     assert ready.note == "snippets run in cold processes: ImportError: libgomp is missing"
 
 
@@ -205,9 +209,29 @@ def test_a_warm_process_that_hangs_is_done_without(lab, monkeypatch, tmp_path):
     assert runs["t/good"].stdout == "fine\n"
     assert failure(runs["t/bad"]).cause == "timeout"
     assert str(runs["t/bad"].failure.location) == "snippets/t/bad.py:3"
-    note = "".join(event.note for event in lab.heard(events.Warm))
+    note = "".join(event.note for event in lab.heard(events.WarmedUp))
     assert "the warm process died; starting cold ones" in note
     assert "torch.py" in note
+
+
+def test_who_is_interrupted_again_leaves_nothing_that_goes_on(tmp_path, monkeypatch):
+    """As by a second Ctrl-C, while the supervisor is in the midst of its warm-up."""
+    workers = pool.Pool(tmp_path / "cache", warm=False)
+    warms_up = tmp_path / "python"
+    warms_up.write_text("#!/bin/sh\nexec sleep 60\n")
+    warms_up.chmod(0o755)
+    monkeypatch.setattr(pool.paths, "python_for_compiles", lambda _: str(warms_up))
+    workers.start()
+    process, folder = workers._process, workers._base
+
+    def interrupted(_seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pool.time, "sleep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        workers.close()
+    assert process.poll() is not None
+    assert not folder.exists()
 
 
 def test_no_process_at_all_is_one_clear_error(lab, monkeypatch):
@@ -225,9 +249,9 @@ def test_faults_leave_the_others_and_the_earlier_run(lab):
     assert not runs["t/bad"].ok
     assert runs["t/good"].ok
     assert lab.store.load("t/bad") == earlier
-    assert lab.store.failed("t/bad") == runs["t/bad"]
+    assert lab.store.load_failed("t/bad") == runs["t/bad"]
     lab.run(lab.write("t/bad", GOOD))
-    assert lab.store.failed("t/bad") is None
+    assert lab.store.load_failed("t/bad") is None
 
 
 def test_output_is_data(lab):
@@ -288,7 +312,7 @@ def test_an_artifact_that_cannot_be_read_is_a_failure_and_costs_no_other(lab, li
     assert failure(run).cause == "artifact"
     assert "what it showed as number 2 cannot be read back: " in run.failure.message
     assert [a.text for a in run.artifacts] == ["first", "last"]
-    assert "next: show only what tclab.show takes" in str(failures.error(run))
+    assert "next: show only what tclab.show takes" in str(failures.make_error(run))
 
 
 def test_a_line_that_a_crash_cuts_short_is_no_second_failure(lab):
@@ -408,9 +432,9 @@ def with_fake_torch(lab, folder: Path, **variables: str) -> tuple[int, str]:
     import sys
     from pathlib import Path
     sys.path.insert(0, {str(fake.parent)!r})
-    from tclab import snippets
-    from tclab.engine import schedule
-    from tclab.engine.plan import Plan
+    from tclab.site import snippets
+    from tclab.site.engine import schedule
+    from tclab.site.engine.plan import Plan
     root = Path.cwd()
     runs = schedule.run(snippets.find(root), Plan(root), warm=False)
     assert all(run.ok for run in runs.values())
@@ -446,6 +470,106 @@ def test_a_broken_file_is_one_clear_error(lab):
     path.write_bytes(b'"""\xff"""')
     with pytest.raises(SnippetError, match=r"snippets/t/x\.py: cannot be read"):
         read(path, lab.root)
+
+
+# --------------------------------------------------------------------------- files and memory
+
+#: Leaves a file in memory, open or mapped while it was looked for.
+KEEPS_MEMORY_IN_A_FILE = """
+import time
+path = "/dev/shm/{name}"
+with open(path, "wb", buffering=0) as file:
+    for _ in range({mib}):
+        file.write(b"x" * 2**20)
+        time.sleep(0.002)
+    time.sleep(1)
+{end}
+"""
+shm = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="no /dev/shm")
+
+
+@shm
+def test_files_in_memory_count_as_memory_and_go_with_the_run(lab, tmp_path):
+    name = f"tclab-test-{tmp_path.name}-{os.getpid()}"
+    path = Path("/dev/shm", name)
+    code = KEEPS_MEMORY_IN_A_FILE.format(name=name, mib=400, end="time.sleep(60)")
+    found = failure(lab.one(code, "memory=300 timeout=60"))
+    assert found.cause == "memory"
+    assert not path.exists()
+    assert lab.one(KEEPS_MEMORY_IN_A_FILE.format(name=name, mib=4, end="")).ok
+    assert not path.exists()
+
+
+@shm
+def test_what_others_keep_in_memory_stays(lab, tmp_path):
+    name = f"tclab-test-{tmp_path.name}-{os.getpid()}"
+    others = Path("/dev/shm", f"{name}-others")
+    here = "import pathlib, time\nkept = pathlib.Path({!r})\n"
+    makes = f"print(kept.read_text())\nkept.with_name({name!r}).touch()\ntime.sleep(0.5)"
+    try:
+        others.write_text("before")
+        run = lab.one(here.format(str(others)) + makes)
+        assert run.stdout == "before\n"
+        assert others.read_text() == "before"
+    finally:
+        others.unlink()
+        others.with_name(name).unlink(missing_ok=True)
+
+
+@shm
+def test_semaphores_of_a_run_that_is_ended_go_with_it(lab):
+    code = """
+    import multiprocessing, time
+    lock = multiprocessing.get_context("spawn").Lock()
+    print(lock._semlock.name, flush=True)
+    time.sleep(60)
+    """
+    run = lab.one(code, "timeout=2")
+    assert failure(run).cause == "timeout"
+    assert not Path("/dev/shm", f"sem.{run.stdout.strip().strip('/')}").exists()
+
+
+def test_the_number_of_files_is_limited(lab, monkeypatch):
+    monkeypatch.setattr(failures, "FILES", 50)
+    code = """
+    import pathlib, time
+    for n in range({}):
+        pathlib.Path(str(n)).touch()
+    time.sleep(2)
+    """
+    found = failure(lab.one(code.format(60)))
+    assert (found.cause, found.message) == (
+        "files",
+        "wrote more than 1024 MiB of files, or 50",
+    )
+    assert lab.one(code.format(40)).ok
+
+
+def test_a_file_that_is_removed_and_still_open_counts(lab):
+    code = """
+    import os, time
+    file = open("gone", "wb")
+    os.unlink("gone")
+    os.posix_fallocate(file.fileno(), 0, 2**30 + 2**20)
+    time.sleep(60)
+    """
+    assert failure(lab.one(code, "timeout=30")).cause == "files"
+
+
+def test_a_folder_with_very_many_files_keeps_nobody_waiting(tmp_path):
+    """The limits of all runs are looked at in one loop."""
+    (tmp_path / "file").write_bytes(b"x" * 9000)
+    (tmp_path / "to").symlink_to("/usr")
+    sizes = list(processes.iter_file_sizes([str(tmp_path), str(tmp_path / "to")]))
+    assert len(sizes) == 2
+    assert 9000 <= sum(sizes) < 20_000
+    files, began = supervisor.FileCount(), time.monotonic()
+    for _ in range(3):
+        files.count(lambda: itertools.repeat(1))  # never ends
+    assert time.monotonic() - began < 1
+    assert files.exceed(10, 10**9)
+    assert files.exceed(10**9, 10)
+    assert not files.exceed(10**9, 10**9)
 
 
 # --------------------------------------------------------------------------- forked processes
@@ -486,10 +610,53 @@ def test_a_process_that_the_snippet_forks_ends_no_run(lab, both, cause, line, st
     assert "tclab" not in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("header", "code", "said"),
+    [
+        ("", "try:\n  # claim: it\n  assert {}['x']\nexcept KeyError: pass", "raised KeyError"),
+        ("raises=KeyError", "# claim: it\nassert {}['x']", "its test raised KeyError: 'x'"),
+        ("raises=SystemExit", "# claim: it\nassert exit(3)", "its test raised SystemExit: 3"),
+        ("", "def check(): return 1 == 2\n# claim: it\nassert check", "the function check"),
+    ],
+)
+def test_a_claim_whose_test_did_not_come_out_true_fails_the_run(lab, header, code, said):
+    run = lab.one(code, header)
+    assert said in failure(run).message
+    assert [(claim.reached, claim.held) for claim in run.claims] == [(1, False)]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import threading\nt = threading.Thread(target=check)\nt.start()\nt.join()",
+        "import threading\nthreading.Timer(0.1, check).start()",
+        "import atexit\natexit.register(check)",
+    ],
+)
+def test_an_assert_that_fails_where_python_goes_on_fails_the_run(lab, code):
+    found = failure(lab.one(f"def check():\n    assert 1 == 2, 'not so'\n{code}"))
+    assert (found.cause, found.location.line) == ("assertion", 3)
+    assert "not so" in found.message
+
+
+def test_another_error_in_a_thread_is_told_and_ends_no_run(lab):
+    run = lab.one("import threading\nthreading.Thread(target=lambda: 1 / 0).start()")
+    assert run.ok
+    assert "ZeroDivisionError" in run.stderr
+
+
+def test_a_message_of_hundreds_of_megabytes_is_told_in_part(lab):
+    run = lab.one("raise ValueError('a/b ' * 40_000_000 + 'end')", "timeout=30")
+    assert failure(run).cause == "raised"
+    assert run.failure.message.startswith("ValueError: a/b a/b")
+    assert run.failure.message.endswith("a/b end")
+    assert len(run.failure.message) < 70_000
+
+
 def test_an_end_that_another_process_wrote_does_not_hide_how_it_died(lab):
     code = """
     import os, pathlib
-    end = '{"ended": "returned", "reached": {}, "broken": {}}'
+    end = '{"ended": "returned", "reached": {}, "passed": {}, "broken": {}}'
     pathlib.Path(os.environ["TCLAB_JOB"], "end.json").write_text(end)
     os.kill(os.getpid(), 11)
     """

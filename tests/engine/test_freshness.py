@@ -8,13 +8,16 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from tclab.errors import RecordingError
-from tclab.store import checksums
+from tclab.site.engine import job
+from tclab.site.store import checksums
+from tclab.system import installed
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
@@ -23,18 +26,18 @@ SRC = Path(__file__).resolve().parents[2] / "src"
 EDIT_EACH = """
 import json, sys
 from pathlib import Path
-from tclab import snippets
-from tclab.engine.plan import Plan
-from tclab.store import rests
+from tclab.site import snippets
+from tclab.site.engine.plan import Plan
+from tclab.site.store import dependencies
 
 root, src = Path.cwd(), Path(sys.argv[1])
 snippet = snippets.get("t/one", root)
 
 def state():
-    return Plan(root).live(snippet)
+    return Plan(root).local_status(snippet)
 
 def edited(name):
-    path = (root if rests.is_local(name) else src) / name
+    path = (root if dependencies.is_project_file(name) else src) / name
     before = path.read_bytes()
     path.write_bytes(before + b"\\n# edited\\n")
     try:
@@ -52,13 +55,13 @@ print(json.dumps({"before": state().state, "rests_on": list(run.rests_on), "stat
 #: Prints how each snippet stands.
 STATES = """
 import json
-from tclab import snippets
-from tclab.engine.plan import Plan
+from tclab.site import snippets
+from tclab.site.engine.plan import Plan
 from pathlib import Path
 
 root = Path.cwd()
 plan = Plan(root)
-print(json.dumps({each.name: plan.live(each).state for each in snippets.find(root)}))
+print(json.dumps({each.name: plan.local_status(each).state for each in snippets.find(root)}))
 """
 
 
@@ -112,7 +115,7 @@ def test_each_file_that_was_imported_makes_the_run_stale_and_none_that_only_draw
         """Shows something."""
         import tclab
         from _shared import value
-        from tclab.bench.rows import Row
+        from tclab.workshop.bench.rows import Row
         tclab.show(f"{Row.__name__} {value}")
         ''',
     )
@@ -122,8 +125,8 @@ def test_each_file_that_was_imported_makes_the_run_stale_and_none_that_only_draw
     below = {"__init__.py", "deep.py", "deeper.py"}
     local = {"snippets/t/_shared.py", *(f"snippets/t/_below/{name}" for name in below)}
     assert {name for name in rests_on if name.startswith("snippets/")} == local
-    assert {"tclab/bench/rows.py", "tclab/display.py", "tclab/model/runs.py"} <= rests_on
-    assert {"tclab/user_lines.py", "tclab/verify/sides.py"}.isdisjoint(rests_on)
+    assert {"tclab/workshop/bench/rows.py", "tclab/display.py", "tclab/model/runs.py"} <= rests_on
+    assert {"tclab/text/user_lines.py", "tclab/workshop/verify/sides.py"}.isdisjoint(rests_on)
     for name in rests_on:
         assert seen["states"][name] == ["stale", f"{name} changed"]
     drawing = {name for name in seen["states"] if name.startswith("tclab/render/")}
@@ -137,15 +140,15 @@ def test_a_process_that_the_snippet_starts_counts_too(copy: Copy):
         '''
         """Shows something."""
         import subprocess, sys
-        subprocess.run([sys.executable, "-c", "import tclab.bench.statistics"], check=True)
+        subprocess.run([sys.executable, "-c", "import tclab.workshop.bench.statistics"], check=True)
         ''',
     )
     seen = copy.edit_each()
-    assert "tclab/bench/statistics.py" in seen["rests_on"]
-    assert "tclab/bench/suites.py" not in seen["rests_on"]
-    assert seen["states"]["tclab/bench/statistics.py"] == [
+    assert "tclab/workshop/bench/statistics.py" in seen["rests_on"]
+    assert "tclab/workshop/bench/suites.py" not in seen["rests_on"]
+    assert seen["states"]["tclab/workshop/bench/statistics.py"] == [
         "stale",
-        "tclab/bench/statistics.py changed",
+        "tclab/workshop/bench/statistics.py changed",
     ]
 
 
@@ -195,7 +198,22 @@ def test_an_edit_while_it_runs_makes_that_run_stale(lab):
         """,
     )
     assert lab.run(snippet)["t/one"].stdout == "2\n"
-    assert lab.plan().live(snippet).state == "stale"
+    assert lab.plan().local_status(snippet).state == "stale"
+
+
+def test_a_clock_that_was_set_back_is_said(lab, monkeypatch):
+    helper = lab.root / "snippets/t/_later.py"
+    helper.parent.mkdir()
+    helper.write_text("value = 1\n")
+    snippet = lab.write("t/one", "from _later import value")
+    now = time.time_ns
+    monkeypatch.setattr(job.time, "time_ns", lambda: now() - 600 * 10**9)
+    assert lab.run(snippet)["t/one"].ok
+    (why,) = lab.plan().local_status(snippet).why
+    assert why == (
+        "snippets/t/_later.py was written after the run began: "
+        "edited meanwhile, or this machine's clock was set back"
+    )
 
 
 def test_a_file_beside_it_that_nobody_imports_is_not_read(lab):
@@ -220,8 +238,10 @@ def test_what_a_compiler_wrote_and_loaded_does_not_count(lab):
         """,
     )
     assert lab.run(snippet)["t/one"].ok
-    assert [name for name in lab.plan().live(snippet).run().rests_on if "cache" in name] == []
-    assert lab.plan().live(snippet).state == "fresh"
+    assert [
+        name for name in lab.plan().local_status(snippet).run().rests_on if "cache" in name
+    ] == []
+    assert lab.plan().local_status(snippet).state == "fresh"
 
 
 def test_a_run_that_cannot_begin_leaves_its_lock(lab):
@@ -234,3 +254,102 @@ def test_a_run_that_cannot_begin_leaves_its_lock(lab):
     with pytest.raises(RecordingError, match="which PyTorch and which machine"):
         lab.run(snippet)
     assert lab.store.lock("t/one") is not None
+
+
+# --------------------------------------------------------------------------- beside the project
+
+
+def test_a_file_of_another_topic_that_a_run_imports_counts(lab):
+    helper = lab.root / "snippets/u/_h.py"
+    helper.parent.mkdir()
+    helper.write_text("value = 1\n")
+    snippet = lab.write(
+        "t/one",
+        """
+        import sys
+        sys.path.insert(0, "snippets/u")
+        import _h
+        print(_h.value)
+        """,
+    )
+    assert lab.run(snippet)["t/one"].stdout == "1\n"
+    assert lab.plan().local_status(snippet).state == "fresh"
+    helper.write_text("value = 22\n")
+    status = lab.plan().local_status(snippet)
+    assert (status.state, status.why) == ("stale", ("snippets/u/_h.py changed",))
+
+
+def test_a_file_of_pythonpath_that_a_run_imports_counts(lab, tmp_path, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    (second / "outside_helper.py").write_text("value = 1\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (first, second))))
+    snippet = lab.write("t/one", "import outside_helper\nprint(outside_helper.value)")
+    run = lab.run(snippet)["t/one"]
+    assert run.stdout == "1\n"
+    assert "$PYTHONPATH/outside_helper.py" in run.rests_on
+    assert lab.plan().local_status(snippet).state == "fresh"
+    (first / "outside_helper.py").write_text("value = 22\n")  # found before the other
+    status = lab.plan().local_status(snippet)
+    assert (status.state, status.why) == ("stale", ("$PYTHONPATH/outside_helper.py changed",))
+
+
+def test_an_installed_package_that_a_run_imports_counts(lab, monkeypatch):
+    snippet = lab.write("t/one", "import sympy")
+    run = lab.run(snippet)["t/one"]
+    assert run.packages["sympy"] == metadata.version("sympy")
+    assert run.packages["mpmath"] == metadata.version("mpmath")  # by sympy
+    assert not {"pytest", "torch"} & run.packages.keys()
+    assert lab.plan().local_status(snippet).state == "fresh"
+    versions = run.packages | {"sympy": "99"}
+    monkeypatch.setattr(installed, "version", versions.get)
+    (why,) = lab.plan().local_status(snippet).why
+    assert why == f"sympy {metadata.version('sympy')} → 99"
+
+
+# --------------------------------------------------------------------------- the compiler
+
+CXX = shutil.which("g++")
+
+
+@pytest.fixture
+def other_compiler(tmp_path, monkeypatch) -> Path:
+    """Another g++, first in PATH, which calls the usual one, and says the same of itself."""
+    wrapper = tmp_path / "bin/g++"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\nexec {CXX} "$@" -O0\n')
+    wrapper.chmod(0o755)
+    return wrapper
+
+
+@pytest.mark.skipif(not CXX, reason="no g++ on PATH")
+def test_another_compiler_makes_a_run_stale(lab, other_compiler, monkeypatch):
+    snippet = lab.write("t/one", "print(1)")
+    made = lab.run(snippet)["t/one"].provenance
+    assert lab.plan().local_status(snippet).state == "fresh"
+    with monkeypatch.context() as patched:
+        patched.setenv("PATH", f"{other_compiler.parent}{os.pathsep}{os.environ['PATH']}")
+        (why,) = lab.plan().local_status(snippet).why
+        here = lab.plan().here.compiler
+    assert why == f"C++ compiler {made.compiler} → {here}"
+    assert made.compiler.rpartition(" (")[0] == here.rpartition(" (")[0]
+    monkeypatch.setenv("CXX", str(other_compiler))
+    assert any(
+        why.startswith("variable CXX set to") for why in lab.plan().local_status(snippet).why
+    )
+    assert lab.plan().here.compiler == here
+
+
+@pytest.mark.skipif(not CXX, reason="no g++ on PATH")
+def test_what_another_compiler_compiled_is_not_loaded(lab, other_compiler, monkeypatch):
+    """Inductor names a library by the compiler's command, which is the same."""
+    lab.one("print(1)")
+    compiled = lab.store.cache / "inductor/ab/one.so"
+    compiled.parent.mkdir(parents=True)
+    compiled.write_bytes(b"library")
+    lab.one("print(2)")
+    assert compiled.exists()
+    monkeypatch.setenv("PATH", f"{other_compiler.parent}{os.pathsep}{os.environ['PATH']}")
+    lab.one("print(2)")
+    assert not compiled.exists()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine.worker import limits
+from tclab.system import processes
 
 PARENT = """
 import subprocess, sys
@@ -25,7 +25,7 @@ child.wait()
 @pytest.fixture(params=["/proc", "psutil"])
 def reader(request, monkeypatch) -> None:
     if request.param == "psutil":
-        monkeypatch.setattr(limits, "_PROC", False)
+        monkeypatch.setattr(processes, "_HAS_PROC", False)
     elif not Path("/proc/self/statm").exists():
         pytest.skip("no /proc to read")
 
@@ -38,26 +38,26 @@ def family() -> Iterator[tuple[int, int]]:
         assert parent.stdout is not None
         child = int(parent.stdout.readline())
         yield parent.pid, child
-        limits.send([parent.pid, child], 9)
+        processes.send_signal([parent.pid, child], 9)
 
 
 def test_descendants_are_found(reader, family) -> None:
     parent, child = family
-    assert parent in limits.children(os.getpid())
-    assert limits.below(parent) == {child}
-    assert {parent, child} <= limits.below(os.getpid())
+    assert parent in processes.find_children(os.getpid())
+    assert processes.find_descendants(parent) == {child}
+    assert {parent, child} <= processes.find_descendants(os.getpid())
 
 
 def test_memory_is_that_of_all(reader, family) -> None:
     parent, child = family
-    each = limits.resident([parent]), limits.resident([child])
+    each = processes.resident_bytes([parent]), processes.resident_bytes([child])
     assert all(bytes_ > 2**20 for bytes_ in each)
-    assert limits.resident(family) >= max(each)
+    assert processes.resident_bytes(family) >= max(each)
 
 
 def test_what_has_gone_holds_nothing(reader) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as gone:
         gone.wait()
-    assert limits.children(gone.pid) == []
-    assert limits.resident([gone.pid]) == 0
-    limits.send([gone.pid], 0)
+    assert processes.find_children(gone.pid) == []
+    assert processes.resident_bytes([gone.pid]) == 0
+    processes.send_signal([gone.pid], 0)

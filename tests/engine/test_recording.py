@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-from tclab.engine import bare
-from tclab.engine.record import record as record_runs
 from tclab.errors import RecordingError, StoreError
-from tclab.store import recordings
+from tclab.site.engine import bare
+from tclab.site.engine.record import record as record_runs
+from tclab.site.store import recordings
 
 ENV = "box-torch2.11"
 CODE = "import tclab\nprint('hello')\ntclab.show('code', name='x')"
@@ -36,7 +36,7 @@ def files(lab):
 def test_what_is_recorded_is_what_ran(lab, snippet):
     run = record(lab, snippet)["t/one"]
     assert run.environment == ENV
-    assert [one.run() for one in lab.plan().recordings(snippet)] == [run]
+    assert [one.run() for one in lab.plan().recorded_statuses(snippet)] == [run]
     tables = lab.root / "records" / "versions" / "torch2.11.json"  # of no snippet
     tables.parent.mkdir()
     tables.write_text("{}")
@@ -77,6 +77,25 @@ def test_a_failed_run_leaves_the_former_recording(lab, snippet):
     bad = lab.write("t/one", "1 / 0")
     assert not record(lab, bad)["t/one"].ok
     assert files(lab) == before
+
+
+def test_a_failure_revokes_the_recording_until_the_snippet_or_the_recording_is_another(
+    lab, tmp_path
+):
+    switch = tmp_path / "broken"
+    code = f"import os\nprint(1)\nassert not os.path.exists({str(switch)!r}), 'broken'"
+    snippet = lab.write("t/one", code)
+    record(lab, snippet)
+    switch.touch()
+    assert not record(lab, snippet, force=True)["t/one"].ok
+    found = lab.plan().recorded_status(snippet, ENV)
+    assert found.state == "failed"
+    assert "record it again: AssertionError: broken" in found.problem.cause
+    assert lab.plan().recorded_status(lab.write("t/one", f"{code}\n"), ENV).state == "stale"
+    assert list(record(lab, lab.write("t/one", code))) == ["t/one"]  # it is not fresh
+    switch.unlink()
+    assert record(lab, lab.write("t/one", code))["t/one"].ok
+    assert lab.plan().recorded_status(snippet, ENV).fresh
 
 
 def test_a_changed_snippet_makes_it_stale(lab, snippet):
@@ -124,8 +143,8 @@ def test_a_recording_moved_elsewhere_is_no_recording(lab, snippet):
 
 def test_a_recording_without_snippet_is_found(lab, snippet):
     record(lab, snippet)
-    assert recordings.orphans(lab.root, [snippet]) == []
-    (orphan,) = recordings.orphans(lab.root, [])
+    assert recordings.find_orphans(lab.root, [snippet]) == []
+    (orphan,) = recordings.find_orphans(lab.root, [])
     assert orphan.place == f"records/{ENV}/t/one"
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tclab import machine
-from tclab.engine import events, schedule, variables
-from tclab.engine.here import Here
 from tclab.errors import StoreError
-from tclab.store import keys, rests
-from tclab.store.live import Store
+from tclab.site.engine import events, record, schedule, variables
+from tclab.site.engine.local_work import LocalWork
+from tclab.site.store import dependencies, keys
+from tclab.site.store.local_runs import Store
+from tclab.system import machine
 
 
 def counting(lab, name: str = "t/counting", extra: str = "") -> tuple:
@@ -99,8 +99,11 @@ def test_an_include_that_changes_while_it_is_run_makes_that_run_stale(lab):
     """
     snippet = lab.write("t/one", code)
     assert lab.run(snippet)["t/one"].stdout == "1\n"
-    status = lab.plan().live(snippet)
-    assert (status.state, status.why) == ("stale", ("snippets/t/_shared.py changed",))
+    status = lab.plan().local_status(snippet)
+    assert status.state == "stale"
+    assert (
+        "snippets/t/_shared.py was written after the run began: edited meanwhile" in status.why[0]
+    )
 
 
 def test_a_damaged_run_is_run_again(lab):
@@ -113,13 +116,79 @@ def test_a_damaged_run_is_run_again(lab):
     assert times(log) == 2
 
 
+def once(lab, cause: str) -> tuple:
+    """A snippet that fails by `cause` while the file `bad` is there, and that file."""
+    bad = lab.root / "bad"
+    code = f"import os, pathlib\nif pathlib.Path({str(bad)!r}).exists():\n    {cause}\nprint(1)"
+    return lab.write("t/once", code), bad
+
+
+@pytest.mark.parametrize(
+    "cause", ["assert 1 == 2", "os._exit(1)", "os.kill(os.getpid(), 9)", "raise ValueError"]
+)
+def test_a_failure_revokes_the_success_before_it_and_a_success_the_failure(lab, cause):
+    snippet, bad = once(lab, cause)
+    first = lab.run(snippet)
+    bad.touch()
+    assert not lab.run(snippet, force=True)["t/once"].ok
+    plan = lab.plan()
+    assert (plan.local_status(snippet).state, plan.snippets_to_run([snippet])) == (
+        "failed",
+        [snippet],
+    )
+    assert plan.fresh_run(snippet) is None
+    assert not lab.run(snippet)["t/once"].ok
+    bad.unlink()
+    assert lab.run(snippet)["t/once"].stdout == first["t/once"].stdout
+    assert lab.plan().local_status(snippet).fresh
+
+
+def test_a_failure_of_another_source_revokes_nothing(lab):
+    snippet, _ = once(lab, "pass")
+    lab.run(snippet)
+    lab.run(lab.write("t/once", "assert 1 == 2"))
+    assert lab.plan().local_status(once(lab, "pass")[0]).fresh
+
+
+def test_a_failure_of_other_variables_revokes_nothing(lab, monkeypatch):
+    snippet, bad = once(lab, "raise ValueError")
+    lab.run(snippet)
+    bad.touch()
+    with monkeypatch.context() as set_for_now:
+        set_for_now.setenv("TORCH_LOGS", "7")
+        assert not lab.run(snippet)["t/once"].ok
+        assert lab.plan().local_status(snippet).state == "failed"
+    assert lab.plan().local_status(snippet).fresh
+
+
+def test_a_failure_that_is_damaged_has_the_snippet_run_again(lab):
+    snippet, bad = once(lab, "raise ValueError")
+    lab.run(snippet)
+    bad.touch()
+    lab.run(snippet, force=True)
+    bad.unlink()
+    (lab.store.path / "failed/t/once/run.json").write_text("{}")
+    assert lab.plan().local_status(snippet).state == "failed"
+    assert lab.run(snippet)["t/once"].ok
+    assert lab.plan().local_status(snippet).fresh
+
+
+def test_a_recording_that_fails_is_the_last_word_of_this_machine(lab):
+    snippet, bad = once(lab, "raise ValueError")
+    lab.run(snippet)
+    bad.touch()
+    assert not record.record(lab.plan(), "cpu-x", [snippet], force=True)["t/once"].ok
+    assert lab.plan().local_status(snippet).state == "failed"
+    assert lab.plan().recorded_status(snippet, "cpu-x").state == "never"
+
+
 def test_two_builds_at_once_run_each_snippet_once(lab):
     logs = [counting(lab, f"t/n{i}", "import time; time.sleep(0.3)")[1] for i in range(3)]
     build = """
     from pathlib import Path
-    from tclab import snippets
-    from tclab.engine import schedule
-    from tclab.engine.plan import Plan
+    from tclab.site import snippets
+    from tclab.site.engine import schedule
+    from tclab.site.engine.plan import Plan
     root = Path.cwd()
     runs = schedule.run(snippets.find(root), Plan(root), jobs=2, warm=False)
     assert len(runs) == 3 and all(run.ok for run in runs.values())
@@ -161,9 +230,9 @@ def test_the_parent_killed_leaves_nothing_behind(lab):
     lab.write("t/stuck", code)
     parent = lab.python("""
     from pathlib import Path
-    from tclab import snippets
-    from tclab.engine import schedule
-    from tclab.engine.plan import Plan
+    from tclab.site import snippets
+    from tclab.site.engine import schedule
+    from tclab.site.engine.plan import Plan
     root = Path.cwd()
     schedule.run(snippets.find(root), Plan(root), warm=False)
     """)
@@ -205,7 +274,7 @@ def test_a_store_that_cannot_be_written_is_one_error_and_the_runs_are_there(lab)
         "t/a": "a\n",
         "t/b": "b\n",
     }
-    assert len(lab.heard(events.StoreTrouble)) == 2
+    assert len(lab.heard(events.SaveFailed)) == 2
 
 
 def test_snippets_run_side_by_side_and_timed_ones_alone(lab):
@@ -249,7 +318,7 @@ def test_what_takes_times_is_measured_once_more(lab, monkeypatch, header, holds_
     """
     run = lab.run(lab.write("t/timed", code, header))["t/timed"]
     assert (run.ok, times(log)) == (ok, runs)
-    again = lab.heard(events.Again)
+    again = lab.heard(events.Remeasured)
     assert [event.run.failure.message.split()[0] for event in again] == ["quick-enough"] * (
         runs - 1
     )
@@ -283,16 +352,16 @@ def test_what_a_gpu_rejects_is_measured_again_alone(lab, monkeypatch):
 
 def test_what_comes_after_one_that_wants_to_be_alone_waits_for_it(lab):
     """As on a worker, which is given more while one waits to be measured again."""
-    work = Here(lab.plan(), "here", events.silent, False, lambda run: None, width=2)
+    work = LocalWork(lab.plan(), "here", events.ignore_event, False, lambda run: None, width=2)
     runs = work.add(lab.write("t/runs", "pass"))
     work.todo.remove(runs)
     work.running[runs.number] = runs
     again = work.add(lab.write("t/again", "pass"))
     again.solo = True
     work.add(lab.write("t/later", "pass"))
-    assert work._next() is None
+    assert work._next_job() is None
     work.running.clear()
-    assert work._next() is again
+    assert work._next_job() is again
     again.release()
 
 
@@ -310,7 +379,7 @@ def test_events_tell_the_story(lab):
     lab.one("pass")
     kinds = [type(event) for event in lab.events]
     assert kinds == [
-        events.Planned, events.Warming, events.Warm, events.Started, events.Finished,
+        events.Planned, events.Warming, events.WarmedUp, events.Started, events.Finished,
     ]  # fmt: skip
     assert lab.events[-1].run.ok
 
@@ -361,9 +430,9 @@ def test_a_cold_process_finds_the_precompiled_headers(lab):
 def test_a_run_says_what_made_it(lab):
     snippet = lab.write("t/one", "print(1)")
     run = lab.run(snippet)["t/one"]
-    assert run.provenance == machine.here(variables.outer(), lab.store.mark)
-    process = "tclab/engine/worker/process.py"
-    assert run.rests_on[process] == rests.package()[process]
+    assert run.provenance == machine.here(variables.inherited_variables(), lab.store.hide_value)
+    process = "tclab/site/engine/worker/process.py"
+    assert run.rests_on[process] == dependencies.package_digests()[process]
     assert run.source_key == keys.source_key(snippet)
     assert run.seconds > 0
     assert run.peak_memory > 2**20
@@ -374,9 +443,9 @@ def test_the_runner_never_imports_torch(lab):
     process = lab.python("""
     import sys
     from pathlib import Path
-    from tclab import snippets
-    from tclab.engine import record, schedule
-    from tclab.engine.plan import Plan
+    from tclab.site import snippets
+    from tclab.site.engine import record, schedule
+    from tclab.site.engine.plan import Plan
     root = Path.cwd()
     schedule.run(snippets.find(root), Plan(root), warm=False)
     print("torch" in sys.modules)
@@ -394,14 +463,14 @@ def test_nothing_of_a_run_stays_in_the_temporary_folder(lab, tmp_path, monkeypat
 
 
 def test_a_snippets_process_finds_tclab_where_this_process_does(tmp_path):
-    first = variables.variables(tmp_path)["PYTHONPATH"].split(os.pathsep)[0]
-    assert (Path(first) / "tclab" / "engine" / "worker" / "process.py").is_file()
+    first = variables.all_variables(tmp_path)["PYTHONPATH"].split(os.pathsep)[0]
+    assert (Path(first) / "tclab" / "site" / "engine" / "worker" / "process.py").is_file()
 
 
 SEEN = """
 import os, tclab
 tclab.show(repr(os.environ.get("CUDA_VISIBLE_DEVICES")), name="seen")
-tclab.show(str("tclab.engine.worker.warm" in __import__("sys").modules), name="forked")
+tclab.show(str("tclab.site.engine.worker.warm" in __import__("sys").modules), name="forked")
 """
 
 
@@ -419,4 +488,4 @@ def test_what_needs_no_gpu_sees_none_and_is_stamped_with_none(lab, monkeypatch):
     assert [a.text for a in gpu.artifacts] == ["'3'", "False"]
     assert gpu.provenance == plan.here and gpu.provenance.gpu == "NVIDIA H100"
     assert gpu.provenance.variables["CUDA_VISIBLE_DEVICES"] == "3"
-    assert all(lab.plan().live(snippet).fresh for snippet in chosen)
+    assert all(lab.plan().local_status(snippet).fresh for snippet in chosen)

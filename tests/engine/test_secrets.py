@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from tclab.store.live import Store
+from tclab.site.store.local_runs import Store
 from tests import planted
 from tests.lab import SRC, Lab
 
@@ -71,11 +71,15 @@ def test_another_value_makes_a_run_stale_although_it_is_hidden(lab, tmp_path):
 
 
 def test_the_key_of_hidden_values_is_the_stores_own(lab, tmp_path):
-    mark = Store(tmp_path / "a").mark("secret")
-    assert mark == Store(tmp_path / "a").mark("secret") != Store(tmp_path / "a").mark("other")
-    assert mark != Store(tmp_path / "b").mark("secret")
+    mark = Store(tmp_path / "a").hide_value("secret")
+    assert (
+        mark
+        == Store(tmp_path / "a").hide_value("secret")
+        != Store(tmp_path / "a").hide_value("other")
+    )
+    assert mark != Store(tmp_path / "b").hide_value("secret")
     assert (tmp_path / "a/key").stat().st_mode & 0o077 == 0
     (tmp_path / "a/key").write_bytes(b"")  # a disk that was full
-    assert Store(tmp_path / "a").mark("secret") != mark
+    assert Store(tmp_path / "a").hide_value("secret") != mark
     (tmp_path / "file").touch()
-    assert Store(tmp_path / "file").mark("secret") != mark
+    assert Store(tmp_path / "file").hide_value("secret") != mark

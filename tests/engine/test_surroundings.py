@@ -11,8 +11,8 @@ import venv
 
 import pytest
 
-from tclab import machine, paths
 from tclab.errors import TclabError
+from tclab.system import machine, paths
 
 CHECKS = """
 import subprocess, sys
@@ -99,8 +99,8 @@ def test_a_project_in_an_awkward_folder_compiles_from_cold(awkward, tmp_path):
 def test_a_timed_snippet_has_folders_that_a_compile_takes(awkward):
     code = """
     import os
-    from tclab import paths
-    print([paths.fits(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TMPDIR")])
+    from tclab.system import paths
+    print([paths.is_safe_path(os.environ[name]) for name in ("TORCHINDUCTOR_CACHE_DIR", "TMPDIR")])
     """
     assert awkward.one(code, "alone=true").stdout == "[True, True]\n"
 
@@ -121,21 +121,25 @@ def test_pytorch_below_an_awkward_folder_is_reached_by_a_link(tmp_path, monkeypa
     monkeypatch.setattr(sys, "prefix", str(folder))
     monkeypatch.setattr(sys, "executable", str(folder / "bin/python"))
     for _ in range(2):
-        command = [paths.python(tmp_path), "-c", "import sys, sysconfig as s; print(sys.prefix)"]
+        command = [
+            paths.python_for_compiles(tmp_path),
+            "-c",
+            "import sys, sysconfig as s; print(sys.prefix)",
+        ]
         prefix = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
         assert prefix != str(folder)
-        assert paths.fits(prefix)
+        assert paths.is_safe_path(prefix)
         assert os.path.samefile(prefix, folder)
 
 
 @pytest.mark.parametrize("path", ["/a b", "/a'b", '/a"b', "/a\\b", "/a\nb", "/a$b", "/a,b", "/a:b"])
 def test_what_does_not_stand_for_itself_on_a_command_line_does_not_fit(path):
-    assert not paths.fits(path)
+    assert not paths.is_safe_path(path)
 
 
 @pytest.mark.parametrize("path", ["/home/me/.cache/tclab", "/tmp/ü%@+=~-_", "/1/2"])
 def test_what_stands_for_itself_fits(path):
-    assert paths.fits(path)
+    assert paths.is_safe_path(path)
 
 
 # --------------------------------------------------------------------------- a full disk
@@ -157,13 +161,13 @@ while True:
 
 RUNS = """
 from pathlib import Path
-from tclab import snippets
-from tclab.engine import failures, schedule
-from tclab.engine.plan import Plan
+from tclab.site import snippets
+from tclab.site.engine import failures, schedule
+from tclab.site.engine.plan import Plan
 from tclab.errors import TclabError
 try:
     runs = schedule.run(snippets.find(Path.cwd()), Plan(Path.cwd()), warm=False)
-    print(*(failures.error(run) if run.failure else f"{name}: ok" for name, run in runs.items()))
+    print(*(failures.make_error(r) if r.failure else f"{name}: ok" for name, r in runs.items()))
 except TclabError as error:
     print(error)
 """

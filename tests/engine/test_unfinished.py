@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tclab import machine
-from tclab.engine import unfinished
+from tclab.site.engine import unfinished
+from tclab.system import machine
 
 pytestmark = pytest.mark.skipif(not machine.has_cxx(), reason="no C++ compiler")
 
@@ -46,8 +46,8 @@ def test_what_is_whole_or_is_being_written_stays(tmp_path):
     cut(half, half.stat().st_size // 2)
     empty = half.with_name("empty.so")
     empty.touch()
-    assert unfinished.is_whole(whole)
-    assert not unfinished.is_whole(half) and not unfinished.is_whole(empty)
+    assert unfinished.is_complete(whole)
+    assert not unfinished.is_complete(half) and not unfinished.is_complete(empty)
     with half.open("ab"):
         unfinished.remove(tmp_path)
         assert half.exists()

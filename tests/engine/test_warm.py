@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from tclab import machine
-from tclab.engine import events, variables
 from tclab.model import encode
+from tclab.site.engine import events, variables
+from tclab.system import machine
 
 from . import runaway
 
 SRC = Path(__file__).resolve().parents[2] / "src"
 
-# Of `tclab.engine.worker.warm`, which imports torch.
+# Of `tclab.site.engine.worker.warm`, which imports torch.
 LASTING = {
     "torch._dynamo.logging._step_counter",
     "torch.autograd.function.AUTOGRAD_FUNCTION_COUNTER",
@@ -82,8 +82,21 @@ assert len(c.graphs) == 1
 """
 
 
+# Started anew, from the file as a plain Python finds it.
+SPAWNS = """
+import multiprocessing
+
+def double(x):
+    return 2 * x
+
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        print(pool.map(double, [1, 2]))
+"""
+
+
 def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monkeypatch, tmp_path):
-    """One warm process for five checks, since warming takes seconds.
+    """One warm process for six checks, since warming takes seconds.
 
     No C++ compiler is on PATH: warming does without, and so do snippets that need none;
     one that needs it gets one clear error. What a fork starts is ended with it.
@@ -99,8 +112,9 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
     met = lab.write("t/met", MET_BEFORE)
     log = lab.root / "log"
     hasty = lab.write("t/hasty", runaway.code(log, "time.sleep(60)"), "timeout=1")
-    warm = lab.run(same, needs_cxx, declared, met, hasty, warm=True)
-    (ready,) = lab.heard(events.Warm)
+    spawns = lab.write("t/spawns", SPAWNS, "timeout=30")
+    warm = lab.run(same, needs_cxx, declared, met, hasty, spawns, warm=True)
+    (ready,) = lab.heard(events.WarmedUp)
     assert ready.note == ""  # it is safe to fork
     cold = lab.run(same, warm=False, force=True)["t/same"]
     assert warm["t/same"].ok, warm["t/same"].failure
@@ -112,6 +126,7 @@ def test_a_warm_run_shows_what_a_cold_one_shows_and_costs_no_compiler(lab, monke
     assert {name: ours.get(name) for name in numbers} == {name: theirs[name] for name in numbers}
 
     assert warm["t/met"].ok, warm["t/met"].failure
+    assert warm["t/spawns"].stdout == "[2, 4]\n", warm["t/spawns"].failure
     assert warm["t/hasty"].failure.cause == "timeout"
     runaway.assert_over(log)
 
@@ -134,15 +149,15 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
     """After its full warm-up, Inductor's compile included."""
     code = """
     import json, os, sys, threading
-    from tclab.engine.worker import warm
+    from tclab.site.engine.worker import warm
     import torch
-    note = warm.warm_up() or warm.unsafe()
+    note = warm.warm_up() or warm.fork_problem()
     tasks = len(os.listdir("/proc/self/task")) if os.path.isdir("/proc/self/task") else 1
     files = [os.path.realpath(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd")]
     print(json.dumps([note, tasks, threading.active_count(), torch.cuda.is_initialized(),
                       [f for f in files if "nvidia" in f]]))
     """
-    env = variables.variables(cache(tmp_path))
+    env = variables.all_variables(cache(tmp_path))
     command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
@@ -153,7 +168,7 @@ def test_the_warm_process_has_one_thread_and_no_cuda(tmp_path):
 def test_a_thread_that_forbids_forks_is_named_and_a_progress_bars_is_ended(tmp_path):
     code = """
     import threading
-    from tclab.engine.worker import warm
+    from tclab.site.engine.worker import warm
 
     class TMonitor(threading.Thread):
         __module__ = "tqdm._monitor"  # as tqdm has it
@@ -168,11 +183,11 @@ def test_a_thread_that_forbids_forks_is_named_and_a_progress_bars_is_ended(tmp_p
 
     TMonitor().start()
     warm._end_monitors()
-    print(warm.unsafe())
+    print(warm.fork_problem())
     threading.Thread(target=threading.Event().wait, name="waits", daemon=True).start()
-    print(warm.unsafe())
+    print(warm.fork_problem())
     """
-    env = variables.variables(cache(tmp_path)) | {"OMP_NUM_THREADS": "1"}
+    env = variables.all_variables(cache(tmp_path)) | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", textwrap.dedent(code)]
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
@@ -184,7 +199,7 @@ def test_a_thread_of_cudas_driver_forbids_no_fork_where_no_gpu_is_visible(tmp_pa
     """As a CUDA build of PyTorch starts one, at its first fake tensor, though it sees no GPU."""
     code = """
     import ctypes, threading
-    from tclab.engine.worker import warm
+    from tclab.site.engine.worker import warm
 
     def waits(name):
         ctypes.CDLL(None).prctl(15, name, 0, 0, 0)  # PR_SET_NAME, of this thread
@@ -195,9 +210,9 @@ def test_a_thread_of_cudas_driver_forbids_no_fork_where_no_gpu_is_visible(tmp_pa
         named = threading.Event()
         threading.Thread(target=waits, args=(name,), daemon=True).start()
         named.wait()
-        print(warm.unsafe())
+        print(warm.fork_problem())
     """
-    env = variables.variables(cache(tmp_path)) | {"OMP_NUM_THREADS": "1"}
+    env = variables.all_variables(cache(tmp_path)) | {"OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", textwrap.dedent(code)]
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr
@@ -212,8 +227,8 @@ def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     code = """
     import os, subprocess, sys
     from torch._inductor import cpu_vec_isa
-    from tclab.engine.worker import vector_isas
-    with vector_isas.tried_ahead():
+    from tclab.site.engine.worker import vector_isas
+    with vector_isas.run_tests_in_forks():
         pass
     started, popen = [], subprocess.Popen.__init__
     def note(self, args, *rest, **options):
@@ -223,7 +238,7 @@ def test_what_was_tried_ahead_is_not_compiled_again(tmp_path):
     found = cpu_vec_isa.valid_vec_isa_list()
     print(len(found), sum(".cpp'" in args for args in started))
     """
-    env = variables.variables(tmp_path / "cache")
+    env = variables.all_variables(tmp_path / "cache")
     command = [sys.executable, "-c", "\n".join(line[4:] for line in code.splitlines())]
     out = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr

@@ -30,13 +30,13 @@ def held(page: str) -> dict[str, list[object]]:
 
 @pytest.fixture
 def large(monkeypatch):
-    monkeypatch.setattr(document, "LARGE", 0)
+    monkeypatch.setattr(document, "COMPRESSED_FROM", 0)
 
 
 def test_a_small_report_is_plain_and_a_large_one_compressed(broken, monkeypatch):
     plain = document.html(broken)
     assert not HELD.search(plain)
-    monkeypatch.setattr(document, "LARGE", 0)
+    monkeypatch.setattr(document, "COMPRESSED_FROM", 0)
     small = document.html(broken)
     assert HELD.search(small) and len(small) < len(plain)
 
@@ -60,7 +60,7 @@ def test_bare_text_is_held_as_it_is():
     python = Listing("f", "f", "y = x\n", "python", "python", marks={1: ("py",)})
     delivery = Compressed()
     page = render.html(Chain("c", "c", (python, sass)), Options("c", delivery=delivery))
-    assert held(delivery.end()) == {"packed1-sass": [["a < b\n.loc\nc", "1"]]}
+    assert held(delivery.closing_html()) == {"packed1-sass": [["a < b\n.loc\nc", "1"]]}
     assert 'data-code="packed1-sass" data-part="0"' in page and "a &lt; b" not in page
     assert "a < b" not in page and "c</pre>" not in page
 

@@ -31,7 +31,7 @@ from tclab.model import (
 from tclab.render import text as rendered
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
-from tclab.render.report.graph_symbols import graphs
+from tclab.render.report.graph_symbols import graphs_of_symbols
 from tclab.render.viewer.panes import BARE
 
 
@@ -126,20 +126,22 @@ OPEN = """\
 import torch
 
 
-def f(x, y):
-    return x.sin(), y.cos()
+def f(x, y, z):
+    return x.sin(), y.cos(), z.tan()
 
 
 def example_inputs():
-    return [(torch.ones(2, 4), torch.ones(3)), (torch.ones(5, 6), torch.ones(3))]
+    one, same, other = torch.ones(2, 4), torch.ones(3), torch.ones(2, 8)
+    return [(one, same, other), (torch.ones(5, 6), same, torch.ones(7, 8))]
 """
 
 
 def test_a_size_of_which_everything_varies_is_not_called_specialised(write):
+    """And of a size that another call left open in part, only what stayed fixed."""
     write("varies.py", OPEN)
     report = explain_named(ExplainRequest.parse("varies.py:f"))
     found = [(line, text) for line, label, text in notes(report, "f") if label == "specialised"]
-    assert found == [(5, "y has size [3]")]
+    assert found == [(5, "y has size [3]; z has size [any, 8]")]
 
 
 # --------------------------------------------------------------------------- JSON
@@ -242,7 +244,7 @@ def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
 
 def test_a_recompile_says_what_ends_it(html, broken):
     (note,) = [n for n in source(broken, "f").notes if n.label == "recompile"]
-    assert note.detail.startswith("n is a Python number: pass or hold it as a tensor")
+    assert note.detail.startswith("Nothing to do: from this compile on n is a symbol")
     assert note.detail in html and note.detail[:40] in rendered(broken)
 
 
@@ -256,7 +258,13 @@ def test_symbols_name_their_graphs(html, broken):
         return Chain(str(number), "c", (Listing("d", "d", code, "python", "dynamo"),))
 
     chains = [graph(0, "s5: Sym(s5), s52"), graph(1, "x + s7"), graph(2, "s52 + s7")]
-    assert graphs(["s5", "s52", "s7", "s52", "s9"], chains) == ["0", "0", "1, 2", "2", ""]
+    assert graphs_of_symbols(["s5", "s52", "s7", "s52", "s9"], chains) == [
+        "0",
+        "0",
+        "1, 2",
+        "2",
+        "",
+    ]
     (symbol,) = broken.symbols
     row = html[html.index("Symbols of each graph") :]
     assert re.findall(r"<td>(.*?)</td>", row)[:2] == ["2", f"<code>{symbol.name}</code>"]
@@ -327,10 +335,10 @@ def test_the_gradient_s_kernels_say_so(skipped):
 
 
 def test_columns_that_say_nothing_are_left_out(broken):
-    shown = kernels.compact(broken.kernels).columns
+    shown = kernels.compact_table(broken.kernels).columns
     assert not {"registers", "spilled bytes"} & set(shown)
     assert {"kernel", "lines", "bytes moved", "graph"} <= set(shown)
-    assert "graph" not in kernels.compact(broken.kernels[:1]).columns
+    assert "graph" not in kernels.compact_table(broken.kernels[:1]).columns
 
 
 def test_a_kernel_of_several_groups_moves_what_they_move():
@@ -357,19 +365,23 @@ def test_what_layer_after_layer_calls_is_told_once():
     assert [(row.name, row.times, row.bytes) for row in rows[:3]] == [
         ("triton_0", 2, None), ("extern_kernels.mm", 2, 16), ("extern_kernels.mm", 1, 8),
     ]  # fmt: skip
-    assert [kernels.pane(row) for row in rows[:3]] == ["kernel", "wrapper", "wrapper-2"]
+    assert [kernels.pane_id(row) for row in rows[:3]] == ["kernel", "wrapper", "wrapper-2"]
     assert [row.graph for row in rows] == [0, 0, 0, 1, 1, 1]
-    assert "times" in kernels.compact(rows).columns
-    assert "times" not in kernels.compact(rows[2:3]).columns
+    assert "times" in kernels.compact_table(rows).columns
+    assert "times" not in kernels.compact_table(rows[2:3]).columns
 
 
 # --------------------------------------------------------------------------- in words
 
 
-def counted(graphs: int, breaks: int, skips: int, recompiles: int, all_graphs: int) -> str:
+def counted(
+    graphs_of_symbols: int, breaks: int, skips: int, recompiles: int, all_graphs: int
+) -> str:
     items = [Break("why")] * breaks + [Break("why", skipped=True)] * skips
     counts = Counts(recompiles=recompiles, all_graphs=all_graphs)
-    return words.verdict(Report(counts=counts, breaks=Breaks("", "", tuple(items), graphs)))
+    return words.verdict(
+        Report(counts=counts, breaks=Breaks("", "", tuple(items), graphs_of_symbols))
+    )
 
 
 def test_counts_in_words():
@@ -411,7 +423,7 @@ def test_the_summary_has_kernels_breaks_with_their_fix_and_the_file(broken, tmp_
     assert lines[at + 2].startswith("fix: Avoid calling builtin `print`")
     at = lines.index("recompile broken.py:10")
     assert lines[at + 1] == "f compiled again (0/1): n == 3"
-    assert lines[at + 2].startswith("fix: n is a Python number")
+    assert lines[at + 2].startswith("fix: Nothing to do: from this compile on n is a symbol")
     assert lines[-1].endswith("x.html, 2.5 MB")
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from tclab import terminal
+from tclab.cli import terminal
 from tclab.cli.explaining import steps as display
 from tclab.explain import ExplainRequest, Step, explain_named
 
@@ -70,8 +70,8 @@ def test_a_kernel_is_compiled_for_its_instructions_once_beside_pytorchs_own(writ
     if not shutil.which("objdump"):
         pytest.skip("no objdump, so no instructions")
     compiled: list[str] = []
-    listing = cpp._listing
-    monkeypatch.setattr(cpp, "_listing", lambda t, c: compiled.append(t) or listing(t, c))
+    listing = cpp._disassemble
+    monkeypatch.setattr(cpp, "_disassemble", lambda t, c: compiled.append(t) or listing(t, c))
     write("m.py", "def f(x):\n    return (x * 41).sin()\n")
     before: list[int] = []
     report = explain_named(

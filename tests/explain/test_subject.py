@@ -101,9 +101,11 @@ def test_inputs_require_grad_where_no_parameter_does(write):
     assert not found(write, "net", "f32[1,5]", grad=True).calls()[0].args[0].requires_grad
 
 
-def test_what_was_compiled_already_is_opened(write):
+def test_what_was_compiled_already_is_kept_and_opened_for_a_target(write):
     got = found(write, "faster")
-    assert got.callable.__name__ == "plain" and "already applied" in got.remarks[0]
+    assert got.own.objects == (got.callable,) and got.remarks == ()
+    whole = got.compiled_whole()
+    assert whole.callable.__name__ == "plain" and "for a target" in whole.remarks[0]
 
 
 def test_a_file_may_have_the_name_of_another_module(write):

@@ -72,12 +72,21 @@ def test_a_refusal_keeps_breaks_and_guards_and_shows_no_kernel(write, folder, ca
     assert 'data-stage="dynamo"' in html
 
 
-def test_what_the_gpu_would_time_is_shown_both_ways_and_is_complete(model, folder, capsys):
+def test_what_the_gpu_would_time_is_shown_one_way_marked_open_and_is_complete(
+    model, folder, capsys
+):
     words = ["explain", "model.py:breaks", "--target", "h200", "-i", "f32[5,7]", "-i", "f32[7,3]"]
     assert command.main(words) == 0
     out = capsys.readouterr().out
-    assert "mm of [5, 7] @ [7, 3], model.py:10" in out and "--assume pad=no" in out
+    assert "1 matrix product could be padded" in out and "--assume pad=both" in out
+    assert "library call, open: pad=no" in out and "pad=yes" not in out
+    counted = next(line for line in out.splitlines() if "library call" in line)
+    assert command.main([*words, "--assume", "pad=both"]) == 0
+    out = capsys.readouterr().out
+    assert counted.partition(", compiled")[0] in out, "one way is counted"
+    assert "library call, open: pad=no" in out and "open: pad=yes" in out
     html = (folder / "model-breaks-h200.html").read_text(encoding="utf-8")
+    assert "mm of [5, 7] @ [7, 3], model.py:10" in html
     assert "open: with pad=yes" in html and 'data-stage="sass"' in html
     assert command.main([*words, "--assume", "pad=no"]) == 0
     assert "open:" not in capsys.readouterr().out
@@ -119,3 +128,78 @@ def test_a_kernel_that_triton_cannot_compile_is_named(model, monkeypatch):
     )
     assert report.refusal == Gap("kernel k", "Triton cannot compile it", "see its source")
     assert "kernel" in stages(report) and not stages(report) & {"ttir", "ptx", "sass"}
+
+
+LENGTH = """
+import torch
+
+class Pair(tuple):
+    def __len__(self):
+        raise NotImplementedError
+
+class Pairs(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pairs = [Pair((1, 2))]
+
+    def forward(self, x):
+        for a, b in self.pairs:
+            x = x * a + b
+        return x
+
+pairs = Pairs()
+
+def example_inputs():
+    return (torch.randn(4),)
+"""
+
+
+def test_a_failure_of_dynamo_is_the_same_for_a_target(write, folder, capsys):
+    write("length.py", LENGTH)
+    said = []
+    for words in ([], ["--target", "h200"]):
+        assert command.main(["explain", "length.py:pairs", *words]) == 1
+        errors = capsys.readouterr().err
+        assert "During handling" not in errors and "tclab/" not in errors
+        said.append(errors.splitlines()[:2])
+    assert "it runs, but torch.compile fails on it" in said[0][0]
+    assert said[0] == said[1]
+
+
+HOST = """
+import torch
+
+def keeps(x):
+    keep = torch.stack([torch.full((), 2.0), torch.full((), 3.0)])
+    return x * 2, keep.unsqueeze(0) + 1, torch.randperm(4)
+"""
+
+
+def test_operators_of_the_cpu_are_one_remark_and_the_report_is_complete(write, folder, capsys):
+    write("host.py", HOST)
+    assert command.main(["explain", "host.py:keeps", "--target", "h200", "-i", "f32[8,16]"]) == 0
+    out = capsys.readouterr().out
+    assert "incomplete" not in out
+    assert out.count("leaves to the CPU") == 1 and "host.py:5" in out and "host.py:6" in out
+
+
+LOWERED = """
+import torch
+
+def counts(x):
+    print("a break")
+    return x * 2
+"""
+
+
+def test_the_level_dynamo_compiles_nothing_after_dynamo(write, monkeypatch):
+    from torch._inductor import compile_fx
+
+    write("counts.py", LOWERED)
+    monkeypatch.setattr(compile_fx, "compile_fx", None)
+    for target in (None, "h200"):
+        report = explain_named(
+            ExplainRequest.parse("counts.py:counts", target=target, inputs=["f32[4]"],
+                                 level="dynamo")
+        )  # fmt: skip
+        assert len(report.breaks) == 1 and not report.kernels and not report.refusal

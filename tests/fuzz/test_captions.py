@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclab.page import captions
+from tclab.site.pages import captions
 
 TAGS = {
     "a", "blockquote", "br", "code", "dd", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4",
@@ -50,11 +50,11 @@ class Tags(HTMLParser):
 @settings(max_examples=200)
 @given(CAPTIONS)
 def test_a_caption_is_markdown_and_text(caption):
-    html = captions._converted(caption)
+    html = captions._convert(caption)
     page = Tags(html)
     assert {tag for tag, _ in page.tags} <= TAGS
     assert not page.others
-    if any(captions._live(html)):
+    if any(captions._forbidden_attributes(html)):
         return
     for tag, attributes in page.tags:
         for name, value in attributes:

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclab import claims, snippets
 from tclab.errors import PageError, SnippetError, TclabError
-from tclab.page.prose import fences, references, sources, unbound
-from tclab.page.prose.text import PageText
+from tclab.site import snippets
+from tclab.site.pages.prose import fences, references, sources, statements
+from tclab.site.pages.prose.text import PageText
+from tclab.site.snippets import claims
 
 from .growth import assert_linear
 
@@ -33,7 +34,7 @@ def no_installed_source():
     """Every name is somewhere, so that none is looked up in the installed packages."""
     location = sources.Location("torch.x", "torch/x.py", 1, "https://example.org/")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "link", lambda name, place: location)
+        patch.setattr(sources, "locate_for_page", lambda name, place: location)
         yield
 
 
@@ -58,8 +59,8 @@ def read(text: str) -> list[object]:
     """Everything that the build reads of a page."""
     page = PageText("docs/x.md", text)
     return [
-        page.sentences, page.values, page.uses, page.prose, page.headings, page.body_line,
-        tuple(unbound.typed_numbers(page)), references.link(page),
+        page.sentences, page.values, page.uses, page.statements, page.headings, page.body_line,
+        tuple(statements.typed_numbers(page)), references.link_references(page),
     ]  # fmt: skip
 
 
@@ -109,7 +110,7 @@ def test_time_grows_with_a_page_of_one_piece(piece):
 def test_options_of_a_fence_are_read_in_one_way():
     info = ' a="1"' * 200
     with pytest.raises(PageError, match="cannot read the fence's info string"):
-        list(fences.find(f"```python{info} !\n```\n", "docs/x.md"))
+        list(fences.find_fences(f"```python{info} !\n```\n", "docs/x.md"))
 
 
 CODE = ["# claim: a\n", "# claim: b, torch >= 2.13\n", "# claim:", "assert x\n", "assert x, 'm'\n",

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclab import scrub as module
-from tclab.scrub import plain, scrub
+from tclab.text import scrub as module
+from tclab.text.scrub import scrub, strip_terminal_codes
 
 from .growth import assert_linear
 
@@ -50,7 +50,7 @@ def slow_scrub(text: str) -> str:
     """What `scrub` means."""
     folders = [
         (r"(?<![\w.~-])" + re.escape(prefix) + (r"(?![\w.-])" if stands else ""), stands)
-        for prefix, stands in module._prefixes("")
+        for prefix, stands in module._folder_replacements("")
     ]
     for pattern, stands in [*PATHS, *folders, *REST]:
         text = re.sub(pattern, stands, text)
@@ -62,9 +62,9 @@ def project():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TCLAB_ROOT", str(ROOT))
         patch.delenv("TORCHINDUCTOR_CACHE_DIR", raising=False)
-        module._prefixes.cache_clear()
+        module._folder_replacements.cache_clear()
         yield
-    module._prefixes.cache_clear()
+    module._folder_replacements.cache_clear()
 
 
 @settings(max_examples=300)
@@ -75,8 +75,8 @@ def test_scrub_does_what_its_rules_say(text):
 
 @given(MIXES)
 def test_plain_text_has_nothing_a_terminal_obeys(text):
-    cleaned = plain(text)
-    assert plain(cleaned) == cleaned
+    cleaned = strip_terminal_codes(text)
+    assert strip_terminal_codes(cleaned) == cleaned
     assert not set(cleaned) & set("\x1b\x00")
     cleaned.encode("utf-8")
 
@@ -85,13 +85,13 @@ def test_plain_text_has_nothing_a_terminal_obeys(text):
 @given(MIXES, st.sampled_from(["", *PIECES]))
 def test_time_grows_with_the_text(text, end):
     assert_linear(scrub, text, end)
-    assert_linear(plain, text, end)
+    assert_linear(strip_terminal_codes, text, end)
 
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_time_grows_with_a_text_of_one_piece(piece):
     assert_linear(scrub, piece)
-    assert_linear(plain, piece)
+    assert_linear(strip_terminal_codes, piece)
 
 
 def test_time_grows_with_a_picture_in_one_line():

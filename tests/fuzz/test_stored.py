@@ -9,9 +9,9 @@ from dataclasses import fields
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tclab.bench.rows import Book, Row, read
 from tclab.errors import StoreError
 from tclab.model import KINDS, Chart, Kernel, KernelFacts, Table, Text, decode, encode
+from tclab.workshop.bench.rows import Book, Row, read
 
 NAMES = sorted({field.name for cls in KINDS.values() for field in fields(cls)})
 FLOATS = st.floats(allow_nan=False)

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tclab.labs import handout
-from tclab.labs.source import Lab
+from tclab.site.labs import handout
+from tclab.site.labs.source import Lab
 
 _CELL = re.compile(r"# %% (?P<exercise>\w+) (?:right|wrong (?P<step>[\w-]+)): (?P<what>.*)")
 
@@ -44,7 +44,7 @@ def planted(lab: Lab) -> list[Planted]:
 
 def solved(lab: Lab) -> str:
     """The lab's own solutions as a reader's file."""
-    parts = ("\n# %%\n" + handout.solution(cell) for cell in lab.cells if cell.solved)
+    parts = ("\n# %%\n" + handout.solution(cell) for cell in lab.cells if cell.has_solution)
     return handout.script(lab) + "".join(parts)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from tclab.engine import variables
+from tclab.site.engine import variables
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _watched() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(variables, "WATCHERS", ())
+        patch.setattr(variables, "COVERAGE", ())
         yield

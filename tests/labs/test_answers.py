@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine.plan import Plan
-from tclab.labs import check as checking
-from tclab.labs import judge, source
-from tclab.project import project_root
+from tclab.site.engine.plan import Plan
+from tclab.site.labs import check as checking
+from tclab.site.labs import judge, source
+from tclab.system.project import project_root
 from tests.labs import answers_read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,8 +21,8 @@ LABS = source.find(ROOT)
 def checked():
     """Every planted answer and each lab's own, judged from one warm process."""
     every = [(lab, planted) for lab in LABS for planted in answers_read.planted(lab)]
-    answers = [checking.answer_of(lab, p.text(lab), only=[p.exercise]) for lab, p in every]
-    answers += [checking.answer_of(lab, answers_read.solved(lab)) for lab in LABS]
+    answers = [checking.answer_from_text(lab, p.text(lab), only=[p.exercise]) for lab, p in every]
+    answers += [checking.answer_from_text(lab, answers_read.solved(lab)) for lab in LABS]
     plan = Plan(project_root())
     judged = checking.check(answers, plan, seed=20261121, warm=True)
     own = judged[len(every) :]
@@ -40,7 +40,7 @@ def test_right_passes_and_wrong_fails_with_its_own_hint(lab, checked):
     assert not problems, "\n".join(problems)
 
 
-def _problem(planted: answers_read.Planted, checked: checking.Checked) -> str:
+def _problem(planted: answers_read.Planted, checked: checking.CheckResult) -> str:
     if checked.failure:
         return str(checked.failure)
     (verdict,) = checked.verdicts
@@ -59,18 +59,18 @@ def test_each_exercise_has_two_other_right_answers_and_three_wrong_ones(lab):
     right = Counter(p.exercise for p in planted if not p.step)
     wrong = {(p.exercise, p.step) for p in planted if p.step}
     steps = Counter(exercise for exercise, _ in wrong)
-    names = [exercise.name for exercise in judge.load(lab.name)]
+    names = [exercise.name for exercise in judge.load_exercises(lab.name)]
     assert names
     assert all(right[name] >= 2 for name in names), right
     assert all(steps[name] >= 3 for name in names), steps
     assert all(
-        step in {s.name for e in judge.load(lab.name) if e.name == name for s in e.steps}
+        step in {s.name for e in judge.load_exercises(lab.name) if e.name == name for s in e.steps}
         for name, step in wrong
     )
 
 
 @pytest.mark.parametrize("lab", LABS, ids=lambda lab: lab.name)
 def test_every_exercise_is_in_the_source_with_a_solution(lab):
-    solved = "\n".join(cell.text for cell in lab.cells if cell.solved)
-    for exercise in judge.load(lab.name):
+    solved = "\n".join(cell.text for cell in lab.cells if cell.has_solution)
+    for exercise in judge.load_exercises(lab.name):
         assert f"def {exercise.name}(" in solved or f"class {exercise.name}(" in solved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,15 +11,15 @@ from types import SimpleNamespace
 import pytest
 
 from tclab import __version__
-from tclab.engine.plan import Plan
 from tclab.errors import LabError
-from tclab.labs import check as checking
-from tclab.labs import handout, judge, source
-from tclab.labs.exercise import Draw, Step
-from tclab.labs.exercises import compiled
-from tclab.labs.verdict import StepResult, Verdict
 from tclab.model import Break, SourceLine
-from tclab.project import project_root
+from tclab.site.engine.plan import Plan
+from tclab.site.labs import check as checking
+from tclab.site.labs import handout, judge, source
+from tclab.site.labs.exercise import Draw, Exercise, Step
+from tclab.site.labs.exercises import compiled
+from tclab.site.labs.verdict import StepResult, Verdict
+from tclab.system.project import project_root
 from tests.labs import answers_read
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +49,7 @@ def judged(tmp_path_factory):
     """Each file's check, all from one warm process; the last is a notebook on disk."""
     text = handout.script(LAB)
     answers = [
-        checking.answer_of(
+        checking.answer_from_text(
             LAB, f"{text}\n# %%\n{code}", only=ONE, seconds=5 if "loop" in name else 60
         )
         for name, code in FILES.items()
@@ -64,18 +65,37 @@ def judged(tmp_path_factory):
 
 def test_a_line_of_a_notebook_is_told_by_its_cell():
     text = "# %%\nx = 1\n\n# %% [markdown]\n# words\n\n# %%\ny = 2\nz = 3\n"
-    answer = replace(checking.answer_of(LAB, text), is_notebook=True, place="mine.ipynb")
+    answer = replace(checking.answer_from_text(LAB, text), is_notebook=True, place="mine.ipynb")
     step = StepResult("break", "is one graph", holds=False, why="a break", line=9)
-    (located,) = checking._located(Verdict("f", "F", "failed", (step,)), answer).steps
+    (located,) = checking._add_places(Verdict("f", "F", "failed", (step,)), answer).steps
     assert located.why == "a break (mine.ipynb, code cell 2, line 2)"
+
+
+def test_each_check_has_inputs_of_its_own_and_each_step_those_of_the_check():
+    """So a step's inputs do not depend on what the steps before it drew."""
+    drawn = []
+    step = Step("draws", "draws", (), lambda answer, draw: drawn.append(draw.integer(0, 2**30)))
+    exercise = Exercise("f", "F", steps=[step, step])
+    tree = ast.parse("def f(): pass")
+    for seed in (1, 2, 1):
+        order = judge.JudgeRequest("lab", [], seed)
+        assert judge.judge(exercise, tree, {"f": print}, order, {"file": "x.py"}).passed
+    one, two, again = drawn[:2], drawn[2:4], drawn[4:]
+    assert one == again and len({*one}) == len({*two}) == 1 and one != two
+
+
+def test_a_check_without_a_seed_draws_one():
+    answer = checking.answer_from_text(LAB, "x = 1\n")
+    orders = {checking._snippet(1, answer, None).source for _ in range(3)}
+    assert len(orders) == 3
 
 
 def test_a_break_has_its_line(monkeypatch):
     place = SourceLine("mine.py", 3, "print(x)")
     capture = SimpleNamespace(breaks=[Break("a print", location=place)], graphs=[None, None])
-    monkeypatch.setattr(compiled, "compiled", lambda answer, calls: capture)
+    monkeypatch.setattr(compiled, "capture_calls", lambda answer, calls: capture)
     step = Step("break", "is one graph", (), lambda answer, draw: compiled.assert_whole(answer, []))
-    mine, other = (judge._try(step, None, Draw(0), file) for file in ("mine.py", "other.py"))
+    mine, other = (judge._judge_step(step, None, Draw(0), file) for file in ("mine.py", "other.py"))
     assert (mine.why, mine.line) == ("1 graph break(s): a print", 3)
     assert (other.why, other.line) == ("1 graph break(s): a print (mine.py:3)", 0)
 
@@ -190,7 +210,7 @@ def test_without_a_compiler_an_exercise_is_not_judged(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
     text = answers_read.solved(LAB)
-    answer = checking.answer_of(LAB, text, only=["stages"])
+    answer = checking.answer_from_text(LAB, text, only=["stages"])
     (checked,) = checking.check([answer], Plan(project_root()), warm=False)
     (verdict,) = checked.verdicts
     assert (verdict.state, checked.failure) == ("lacking", None)

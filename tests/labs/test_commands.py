@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from tclab.cli.command import main
-from tclab.engine.plan import Plan
 from tclab.errors import LabError
-from tclab.labs import source
-from tclab.labs.capstone import check as capstone
-from tclab.labs.capstone import findings
-from tclab.labs.progress import FILE, Progress
 from tclab.model import Break, Breaks, Recompile, Recompiles, Report, SourceLine
-from tclab.project import project_root
+from tclab.site.engine.plan import Plan
+from tclab.site.labs import source
+from tclab.site.labs.capstone import check as capstone
+from tclab.site.labs.capstone import findings
+from tclab.site.labs.progress import FILE, Progress
+from tclab.system.project import project_root
 
 ROOT = Path(__file__).resolve().parents[2]
 LABS = source.find(ROOT)
@@ -117,7 +117,7 @@ def test_check_says_what_does_not_hold_hints_by_degrees_and_keeps_what_passed(ca
 
 def test_a_progress_file_that_cannot_be_read_is_kept_aside(tmp_path):
     (tmp_path / FILE).write_text("{not json")
-    assert Progress.of(tmp_path).passed == {}
+    assert Progress.read(tmp_path).passed == {}
     assert [path.name for path in tmp_path.iterdir()] == ["lab-progress.unreadable"]
 
 
@@ -176,10 +176,10 @@ def broken(code: str) -> Report:
 
 
 def test_a_break_is_mended_or_explained():
-    assert findings.breaks(Report(), {}).settled
-    assert not findings.breaks(broken("y.item()"), {}).settled
-    assert not findings.breaks(broken("y.item()"), {"print": "no"}).settled
-    assert findings.breaks(broken("y.item()"), {"item": "one number a batch"}).settled
+    assert findings.judge_breaks(Report(), {}).settled
+    assert not findings.judge_breaks(broken("y.item()"), {}).settled
+    assert not findings.judge_breaks(broken("y.item()"), {"print": "no"}).settled
+    assert findings.judge_breaks(broken("y.item()"), {"item": "one number a batch"}).settled
 
 
 def test_a_model_of_another_name_is_asked_for_before_anything_runs(tmp_path, monkeypatch):
@@ -195,15 +195,15 @@ def test_recompiles_are_bounded_where_the_second_pass_compiles_nothing():
     growing = Recompile("0/1", "forward", ("tensor 'x' size mismatch",))
     counter = Recompile("0/3", "forward", ("self.steps == 3",))
     report = Report(recompiles=Recompiles(recompiles=(growing,)))
-    assert findings.recompiles(report, [], []).settled
-    again = findings.recompiles(report, ["a graph", "another"], [counter])
+    assert findings.judge_recompiles(report, [], []).settled
+    again = findings.judge_recompiles(report, ["a graph", "another"], [counter])
     assert not again.settled
     assert "compiled 2 graphs again: self.steps == 3" in again.answer
 
 
 def test_results_are_judged_by_what_is_allowed():
-    assert findings.correct(1e-6, 1e-6, 4e-6).settled
-    assert not findings.correct(1e-2, 1e-6, 4e-6).settled
+    assert findings.judge_results(1e-6, 1e-6, 4e-6).settled
+    assert not findings.judge_results(1e-2, 1e-6, 4e-6).settled
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_speed_up_or_an_honest_no(compiled, word):
         return 0.98 * value, value, 1.02 * value
 
     timing = findings.Timing(around(1.0), around(compiled), 3.0, "1 example call")
-    finding = findings.speed(timing)
+    finding = findings.judge_speed(timing)
     assert finding.settled
     assert finding.answer.startswith(word)
     assert timing.break_even == (6 if compiled == 0.5 else 300 if compiled < 1 else math.inf)

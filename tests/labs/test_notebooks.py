@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from tclab.labs import handout, source
+from tclab.site.labs import handout, source
 from tests.labs import answers_read
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,9 +10,9 @@ import nbformat
 import pytest
 from mkdocs_jupyter import convert
 
-from tclab.labs import source
-from tclab.page import book, labs, proofs, state
 from tclab.render.escape import esc
+from tclab.site.labs import source
+from tclab.site.pages import book, lab_pages, proofs, state
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,13 +65,15 @@ def project(lab):
 
 def html(opened: book.Book, tmp_path) -> str:
     """The page's body, as mkdocs-jupyter and then the site make it."""
-    state.begin(opened)
+    state.begin_build(opened)
     (lab,) = opened.labs.values()
-    notebook = labs.notebook(lab, opened)
+    notebook = lab_pages.notebook(lab, opened)
     nbformat.validate(nbformat.from_dict(notebook))
     path = tmp_path / "page.ipynb"
     path.write_text(nbformat.writes(nbformat.from_dict(notebook)), encoding="utf-8")
-    return labs.slim(convert.nb2html(str(path), no_prompt=True, custom_mathjax_url=""))
+    return lab_pages.extract_notebook(
+        convert.nb2html(str(path), no_prompt=True, custom_mathjax_url="")
+    )
 
 
 def test_outputs_stand_in_order_and_solutions_in_folds(project, tmp_path):
@@ -176,10 +178,12 @@ def problems_of(project, text: str):
 
 def test_below_each_exercise_stands_what_the_check_asks():
     lab = source.get(ROOT, 2)
-    asked = labs._asked(lab)
-    for cell in (cell for cell in lab.cells if cell.solved):
-        raw = "".join(str(made["source"]) for made in labs._code(cell, [], asked))
-        steps = [step.says for each in asked if labs._writes(cell, each) for step in each.steps]
+    asked = lab_pages._exercises(lab)
+    for cell in (cell for cell in lab.cells if cell.has_solution):
+        raw = "".join(str(made["source"]) for made in lab_pages._code_cells(cell, [], asked))
+        steps = [
+            step.says for each in asked if lab_pages._solves(cell, each) for step in each.steps
+        ]
         assert len(steps) >= 3
         assert all(esc(says) in raw for says in steps)
         assert raw.index(esc(steps[0])) < raw.index("One solution")

@@ -24,7 +24,7 @@ from tclab.model import (
     decode_as,
     decode_fields,
     encode,
-    mapped,
+    map_texts,
 )
 
 KEYS = ("kind", "$kind", "$$kind", "$", "$file", "", "title", "a b", "é → 😀", "0")
@@ -157,7 +157,7 @@ def test_what_could_not_be_read_back_is_refused(value: object, says: str) -> Non
 
 def test_every_text_of_a_model_object_can_be_changed():
     listing = Listing("a title", "name", "a line\n", links={1: ("a:1",)}, marks={1: ("b:1",)})
-    changed = mapped(listing, lambda text: text.replace("a", "z"))
+    changed = map_texts(listing, lambda text: text.replace("a", "z"))
     assert (changed.title, changed.code) == ("z title", "z line\n")
     assert changed.links == {1: ("z:1",)} and changed.marks == listing.marks
-    assert mapped(listing, str) == listing == decode(encode(listing))
+    assert map_texts(listing, str) == listing == decode(encode(listing))

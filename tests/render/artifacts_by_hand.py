@@ -40,8 +40,8 @@ from tclab.model import (
     MemoryRun,
     Moment,
     Node,
-    PartedValue,
     Partition,
+    PartitionedValue,
     Phase,
     Provenance,
     Recompile,
@@ -185,12 +185,12 @@ REPLAY = Replay(
 )  # fmt: skip
 PARTITION = Partition(
     "What is kept", "partition",
-    (PartedValue("w", "", "input", 4096, 0, "", ("8",), "f32"),
-     PartedValue("mm", "aten.mm", "saved", 2048, 1, "not in recomputable allowlist", ("8",), "f32",
-                 line(5)),
-     PartedValue("t", "aten.t", "saved", 4096, 0),
-     PartedValue("add", "aten.add", "recomputed", 2048, 2, location=line(6)),
-     PartedValue("relu", "aten.relu", "forward only", 2048, 3, location=line(7))),
+    (PartitionedValue("w", "", "input", 4096, 0, "", ("8",), "f32"),
+     PartitionedValue("mm", "aten.mm", "saved", 2048, 1, "not in recomputable allowlist", ("8",),
+                      "f32", line(5)),
+     PartitionedValue("t", "aten.t", "saved", 4096, 0),
+     PartitionedValue("add", "aten.add", "recomputed", 2048, 2, location=line(6)),
+     PartitionedValue("relu", "aten.relu", "forward only", 2048, 3, location=line(7))),
     "0/0",
 )  # fmt: skip
 HELD = (MemoryPhase("forward", (Moment(4096, "aten::mm"), Moment(6144, "aten::add"))),

@@ -88,7 +88,7 @@ def lit(chain: Chain, pane: int, line: int) -> set[tuple[int, int]]:
 @pytest.mark.parametrize("seed", range(8))
 def test_the_closure_is_what_the_keys_say(seed):
     chain = at_random(seed)
-    index = Index.of(chain)
+    index = Index.from_chain(chain)
     some = random.Random(seed).sample(range(sum(index.counts)), 24)
     for line in some:
         pane, number = index.pane(line), line - index.starts[index.pane(line)] + 1
@@ -97,7 +97,7 @@ def test_the_closure_is_what_the_keys_say(seed):
 
 
 def test_siblings_stay_dark():
-    index = Index.of(SMALL)
+    index = Index.from_chain(SMALL)
     assert index.closure(0) == {0, 2, 6, 11}  # y = x + 1: add, tmp1 of k0, add.f32
     assert index.closure(1) == {1, 3, 8, 9}  # mul and both lines of k1
     assert index.closure(8) == {1, 3, 8}  # not line 3 of k1, though it is from mul too
@@ -106,16 +106,16 @@ def test_siblings_stay_dark():
 
 def test_a_line_that_stands_for_itself_ends_the_walk():
     loop = Listing("x", "x", "a\nb\n", links={1: ("k",), 2: ("j",)}, marks={1: ("j",), 2: ("k",)})
-    assert Index.of(Chain(panes=(loop,))).closure(0) == {0, 1}
+    assert Index.from_chain(Chain(panes=(loop,))).closure(0) == {0, 1}
 
 
 def test_keys_that_lead_nowhere_and_lines_that_do_not_exist_join_nothing():
     odd = replace(SMALL.panes[1], links={99: ("py:5",), 1: ("gone",)}, marks={0: ("fx:add",)})
-    assert Index.of(replace(SMALL, panes=(SMALL.panes[0], odd))).joins == ()
+    assert Index.from_chain(replace(SMALL, panes=(SMALL.panes[0], odd))).joins == ()
 
 
 def test_the_page_gets_the_same_joins():
-    index = Index.of(at_random(3))
+    index = Index.from_chain(at_random(3))
     data = index.payload()
     assert tuple(data["counts"]) == index.counts
     before = [0, 0]
@@ -131,10 +131,10 @@ def test_the_page_gets_the_same_joins():
 @pytest.mark.parametrize("seed", range(4))
 def test_a_line_s_owners_are_the_sources_that_say_most(seed):
     chain = at_random(seed)
-    index = Index.of(chain)
+    index = Index.from_chain(chain)
     sources = range(index.counts[0])
     became = {source: index.descendants(source) for source in sources}
-    owners = index.owners(sources)
+    owners = index.nearest_sources(sources)
     for line in range(sum(index.counts)):
         every = [source for source in sources if line in became[source]]
         kept = owners.get(line, ())
@@ -153,8 +153,8 @@ def test_a_call_gives_way_to_the_line_that_is_called():
     callee = Listing("g", "g", "inner\n", "python", "python", marks={1: ("a",)})
     graph = Listing("g", "g", "x\ny\nz\n", "python", "dynamo",
                     links={1: ("a",), 2: ("b",), 3: ("c",)})  # fmt: skip
-    index = Index.of(Chain(panes=(caller, callee, graph)))
-    assert index.owners(range(3)) == {3: (2,), 4: (0,), 5: (1,)}
+    index = Index.from_chain(Chain(panes=(caller, callee, graph)))
+    assert index.nearest_sources(range(3)) == {3: (2,), 4: (0,), 5: (1,)}
 
 
 # ------------------------------------------------------------------------------- the HTML
@@ -230,8 +230,9 @@ def test_what_the_script_will_choose_is_known_before():
     assert ranks == {"python": "1", "kernel": "2", "ptx": "3", "dynamo": "4"}
     (tracks,) = (a["style"] for a in page.named("div") if a.get("class") == "tclab-columns")
     assert [len(re.findall("minmax", part)) for part in tracks.split(";")] == [2, 3, 4]
-    assert frame.unfolded([500, 10, 20]) == [True, False, False]
-    assert frame.unfolded([100, 350, 20]) == [True, False, True]
+    assert frame.choose_open([500, 10, 20]) == [True, False, False]
+    assert frame.choose_open([100, 350, 20]) == [True, False, True]
+    assert frame.choose_open([100, 300, 1]) == [True, True, False]  # exactly what there is room for
 
 
 def test_a_long_chain_stays_light():

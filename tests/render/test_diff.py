@@ -10,7 +10,7 @@ from read_html import Page
 from tclab import render
 from tclab.model import Diff, Kernel, KernelFacts, Listing, Resources
 from tclab.render.options import Options
-from tclab.render.viewer.compared import LinePair, Side, rows
+from tclab.render.viewer.compared import LinePair, Side, pair_lines
 
 LEFT = """kernel:
 /*0000*/                   LDC R1, c[0x0][0x28] ;
@@ -35,7 +35,7 @@ def sass(code: str) -> Listing:
 
 
 def compared(left: str, right: str, stage: str = "sass") -> list[LinePair]:
-    return list(rows(*(Side(Listing("l", "l", c, "text", stage)) for c in (left, right))))
+    return list(pair_lines(*(Side(Listing("l", "l", c, "text", stage)) for c in (left, right))))
 
 
 def pairs(found: list[LinePair]) -> list[tuple[str, str, bool]]:
@@ -68,7 +68,7 @@ def test_of_written_code_everything_is_compared(stage):
 def test_lines_gone_and_nothing_at_all():
     assert pairs(compared("a\nb\n", "a\n", "kernel")) == [("a", "a", True), ("b", "", False)]
     assert pairs(compared("", "a\n", "kernel"))[-1] == ("", "a", False)
-    assert list(rows(Side(None), Side(None))) == []
+    assert list(pair_lines(Side(None), Side(None))) == []
 
 
 def test_both_sides_come_back_whole():

@@ -25,7 +25,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def picture(artifact: Chart, root: str | None) -> ET.Element:
-    return ET.fromstring(chart.picture(artifact, Options(prefix="r", root=root)))
+    return ET.fromstring(chart.draw_svg(artifact, Options(prefix="r", root=root)))
 
 
 def leading(html: str) -> list[str]:
@@ -84,7 +84,9 @@ def test_no_dot_covers_another():
 
 
 def test_a_line_joins_what_has_no_name():
-    lines = re.findall(r'<path d="[^"]*" clip-path[^>]*series-(\d)', chart.picture(ROOF, Options()))
+    lines = re.findall(
+        r'<path d="[^"]*" clip-path[^>]*series-(\d)', chart.draw_svg(ROOF, Options())
+    )
     assert lines == ["0"]
 
 

@@ -12,7 +12,7 @@ from tclab.render import entries
 
 def drawn(rows: list[list[str]], **extra: object) -> str:
     table = Table("Settings", "settings", columns=["name", "default"], rows=rows)
-    return entries.html(table, entries.Extra(**extra))  # type: ignore[arg-type]
+    return entries.html(table, entries.EntryNotes(**extra))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("number", "at_once"), [(3, 3), (100, 100), (101, 50), (3000, 50)])

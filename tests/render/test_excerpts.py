@@ -35,7 +35,7 @@ def shown_and_folded(html):
     ],
 )
 def test_where_a_listing_is_cut(focus, cuts):
-    assert excerpt.cut(1, 30, focus) == cuts
+    assert excerpt.split_range(1, 30, focus) == cuts
 
 
 def test_a_source_shows_its_focus_and_folds_the_rest():
@@ -115,7 +115,7 @@ def test_names_break_at_underscores():
     kernel = replace(KERNEL, kernel_name="triton_per_fused__softmax_0")
     html = render.html(kernel)
     assert "triton_<wbr>per_<wbr>fused__<wbr>softmax_<wbr>0</code>" in html
-    assert parts.breakable("__init__") == "__init__"
+    assert parts.allow_underscore_breaks("__init__") == "__init__"
 
 
 def test_one_stamp_for_a_run():
@@ -167,4 +167,4 @@ def test_keywords_of_code():
     ],
 )  # fmt: skip
 def test_the_operation_of_a_line(stage, line, word):
-    assert opcodes.opcode(line, stage) == word
+    assert opcodes.find_opcode(line, stage) == word

@@ -36,7 +36,7 @@ def overlaps(found):
 
 
 def test_a_drawing_is_well_formed_and_labelled():
-    root = ET.fromstring(picture.svg(GRAPH, OPTIONS))
+    root = ET.fromstring(picture.draw_svg(GRAPH, OPTIONS))
     assert root.get("viewBox") and root.get("aria-label") == "Forward graph: 6 nodes"
     texts = {t.text for t in root.iter() if t.tag.endswith("}text")}
     assert {"mm", "add.Tensor", "relu", "x", "output", "f32[8, s77]"} <= texts
@@ -45,13 +45,13 @@ def test_a_drawing_is_well_formed_and_labelled():
 
 
 def test_nodes_link_to_their_lines():
-    page = Page(picture.svg(GRAPH, OPTIONS))
+    page = Page(picture.draw_svg(GRAPH, OPTIONS))
     assert page.links == ["#code-L5", "#code-L6", "#code-L7"]
-    assert not Page(picture.svg(GRAPH, Options(prefix="g"))).links
+    assert not Page(picture.draw_svg(GRAPH, Options(prefix="g"))).links
 
 
 def test_every_node_and_edge_is_drawn():
-    shown = layout.scene(NODES)
+    shown = layout.make_scene(NODES)
     assert sorted(b.node.name for b in shown.boxes) == sorted(n.name for n in NODES)
     named = {(shown.boxes[a].node.name, shown.boxes[b].node.name) for a, b in shown.links}
     assert named == {
@@ -61,20 +61,20 @@ def test_every_node_and_edge_is_drawn():
 
 
 def test_edges_go_down_one_row_or_more():
-    shown = layout.scene(NODES)
+    shown = layout.make_scene(NODES)
     assert all(shown.boxes[a].row < shown.boxes[b].row for a, b in shown.links)
 
 
 def test_an_input_is_drawn_beside_each_row_that_reads_it():
     nodes = (*chain(5).nodes, node("far", "aten.add.Tensor", "n4", "n0"))
-    again = [b for b in layout.scene(nodes).boxes if b.node.name == "n0"]
-    assert [(b.row, b.again) for b in again] == [(0, False), (4, True)]
+    again = [b for b in layout.make_scene(nodes).boxes if b.node.name == "n0"]
+    assert [(b.row, b.is_repeat) for b in again] == [(0, False), (4, True)]
 
 
 def test_many_outputs_are_marks():
     nodes = chain(6).nodes
     out = node("output", "output", *(n.name for n in nodes), op="output")
-    shown = layout.scene((*nodes, out))
+    shown = layout.make_scene((*nodes, out))
     assert all(b.node.op != "output" and b.returned for b in shown.boxes)
     html = render.html(Graph("g", "g", nodes=(*nodes, out)))
     assert "returned" in Page(html).text
@@ -84,7 +84,7 @@ def test_an_operation_on_inputs_alone_stands_above_its_reader():
     weight = node("weight", "weight", op="placeholder")
     transposed = node("t", "aten.t.default", "weight")
     nodes = (weight, transposed, *chain(9).nodes, node("mm", "aten.mm.default", "n8", "t"))
-    row = {b.node.name: b.row for b in layout.scene(nodes).boxes}
+    row = {b.node.name: b.row for b in layout.make_scene(nodes).boxes}
     assert row["t"] == row["mm"] - 1 and row["weight"] == row["t"] - 1
 
 
@@ -92,7 +92,7 @@ def test_boxes_never_overlap():
     wide = tuple(node(f"i{i}", "x", op="placeholder") for i in range(7))
     reads = tuple(node(f"r{i}", "aten.add.Tensor", f"i{i}", f"i{(i * 3) % 7}") for i in range(7))
     joins = tuple(node(f"j{i}", "aten.cat", f"r{i}", f"r{6 - i}", f"i{i}") for i in range(7))
-    shown = layout.scene((*wide, *reads, *joins))
+    shown = layout.make_scene((*wide, *reads, *joins))
     assert overlaps(layout.lay_out(shown)) == []
 
 
@@ -140,14 +140,14 @@ def test_operations_are_told_apart():
 
 
 def test_positions_keep_gaps_and_stay_close():
-    assert coordinates.spread([0, 5], [1, 1], [0, 1]) == [0, 5]
-    assert coordinates.spread([0, 0], [1, 1], [0, 1]) == [-0.5, 0.5]
-    assert coordinates.spread([0, 0, 9], [3, 1, 1], [0, 1, 1]) == [-0.25, 0.75, 9]
+    assert coordinates.solve_row([0, 5], [1, 1], [0, 1]) == [0, 5]
+    assert coordinates.solve_row([0, 0], [1, 1], [0, 1]) == [-0.5, 0.5]
+    assert coordinates.solve_row([0, 0, 9], [3, 1, 1], [0, 1, 1]) == [-0.25, 0.75, 9]
 
 
 @pytest.mark.parametrize("artifact", [CHART, BARS, SPANS], ids=["lines", "bars", "spans"])
 def test_a_chart_is_accessible_and_takes_the_pages_colours(artifact):
-    svg = chart.picture(artifact, OPTIONS)
+    svg = chart.draw_svg(artifact, OPTIONS)
     root = ET.fromstring(svg)
     assert root.get("role") == "img" and root.get("aria-label") == artifact.title
     assert [child.tag.rsplit("}")[-1] for child in list(root)[:2]] == ["title", "desc"]
@@ -163,14 +163,19 @@ def labels(svg: str) -> list[str]:
 def test_ticks_are_round_numbers_in_units_that_people_use():
     """Sizes in bytes are powers of two: read in millions they are none."""
     sizes = [size / 1e6 for size in (2**21, 2**23, 2**25, 2**27)]
-    svg = chart.picture(Chart("C", x=sizes, series={"a": (1, 2, 3, 4)}, log_x=True), OPTIONS)
+    svg = chart.draw_svg(Chart("C", x=sizes, series={"a": (1, 2, 3, 4)}, log_x=True), OPTIONS)
     assert {"2", "8", "32", "128"} <= set(labels(svg)) and "2.097" not in labels(svg)
     calls = Chart("C", x=(1, 2), series={"a": (9e3, 3e7)}, log_y=True)
-    found = set(labels(chart.picture(calls, OPTIONS)))
+    found = set(labels(chart.draw_svg(calls, OPTIONS)))
     assert {"10\xa0k", "100\xa0k", "1\xa0M", "10\xa0M"} <= found and not any(
         "e+" in t for t in found
     )
-    assert [ticks.number(n) for n in (0, 0.25, 9999, 2.5e9)] == ["0", "0.25", "9,999", "2.5\xa0G"]
+    assert [ticks.format_number(n) for n in (0, 0.25, 9999, 2.5e9)] == [
+        "0",
+        "0.25",
+        "9,999",
+        "2.5\xa0G",
+    ]
 
 
 def test_a_phone_gets_a_narrower_drawing_of_the_same():
@@ -184,12 +189,12 @@ def test_a_phone_gets_a_narrower_drawing_of_the_same():
 
 def test_long_names_of_bars_stand_in_lines():
     names = ("pointwise chain, 256 MiB", "softmax, 256 MiB", "eight blocks, 4096 rows")
-    svg = chart.picture(Chart("C", x=names, series={"a": (1, 2, 3)}, style="bar"), OPTIONS)
+    svg = chart.draw_svg(Chart("C", x=names, series={"a": (1, 2, 3)}, style="bar"), OPTIONS)
     assert "pointwise chain, 256" in labels(svg) and "rotate(-30" not in svg
 
 
 def test_spans_stand_one_under_the_other_from_begin_to_end():
-    svg = chart.picture(SPANS, OPTIONS)
+    svg = chart.draw_svg(SPANS, OPTIONS)
     bars = re.findall(r'<path d="M ([\d.]+) ([\d.]+) *\nL ([\d.]+) [^"]*z\n?" clip-path', svg)
     (left, top, right), (begin, below, end) = (map(float, bar) for bar in bars)
     assert begin == pytest.approx(left + (right - left) * 1.5 / 4, abs=0.1)
@@ -204,7 +209,7 @@ def test_spans_stand_one_under_the_other_from_begin_to_end():
 def test_lanes_have_a_row_for_each_label():
     label = SPANS.x[0]
     lanes = replace(SPANS, style="lanes", x=[label, label])
-    svg = chart.picture(lanes, OPTIONS)
+    svg = chart.draw_svg(lanes, OPTIONS)
     bars = re.findall(r'<path d="M [\d.]+ ([\d.]+) [^"]*z\n?" clip-path', svg)
     assert len(bars) == 2 and bars[0] == bars[1]
     assert labels(svg).count(label) == 1
@@ -226,4 +231,4 @@ def test_a_chart_of_many_or_odd_points_is_drawn():
         CHART, x=tuple(range(1, 40)), series={f"s{i}": tuple(range(1, 40)) for i in range(8)}
     )
     for artifact in (odd, many):
-        ET.fromstring(chart.picture(artifact, OPTIONS))
+        ET.fromstring(chart.draw_svg(artifact, OPTIONS))

@@ -123,9 +123,9 @@ def test_long_tables_fold_and_are_printed_all_the_same():
 
 def test_paper_gets_a_folded_listing_of_a_page_and_no_longer_one():
     lines = [f"x{n} = {n}\n" for n in range(60)]
-    some, many = (replace(LISTING, code="".join(lines[:count])) for count in (30, 50))
-    assert 'class="tclab-fold tclab-printed"><summary>30 lines' in render.html(some)
-    assert 'class="tclab-fold"><summary>50 lines' in render.html(many)
+    page, more = (replace(LISTING, code="".join(lines[:count])) for count in (40, 41))
+    assert 'class="tclab-fold tclab-printed"><summary>40 lines' in render.html(page)
+    assert 'class="tclab-fold"><summary>41 lines' in render.html(more)
 
 
 @pytest.mark.parametrize("language", ["python", "cpp", "llvm", "mlir", "ttgir", "ptx", "sass", "?"])
@@ -248,7 +248,7 @@ for artifact in examples.ARTIFACTS:
         render.html(artifact, render.Options("p", view="table"))
 late += [m for m in ("torch", "matplotlib.figure", "igraph") if m in sys.modules]
 render.run(examples.RUN, render.Options("r"))
-late += [m for m in ("torch", "tclab.capturing", "tclab.engine.schedule") if m in sys.modules]
+late += [m for m in ("torch", "tclab.capturing", "tclab.site.engine.schedule") if m in sys.modules]
 print(late)
 """
 
@@ -260,11 +260,11 @@ def test_libraries_come_only_when_needed_and_torch_never():
 def test_the_version_follows_the_code(tmp_path, monkeypatch):
     before = render.version()
     assert len(before) == 16
-    monkeypatch.setattr(render, "_installed", lambda package: "0")
+    monkeypatch.setattr(render, "_installed_version", lambda package: "0")
     render.version.cache_clear()
     assert render.version() != before
     render.version.cache_clear()
 
 
 def test_options_make_ids():
-    assert Options(prefix="a").under("b c", 3).id("L1") == "a-b-c-3-L1"
+    assert Options(prefix="a").for_part("b c", 3).id("L1") == "a-b-c-3-L1"

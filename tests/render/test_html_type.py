@@ -14,13 +14,13 @@ SRC = Path(__file__).resolve().parents[2] / "src/tclab"
 #: The functions that make HTML of a string, each looked through; "" is the top of a module.
 MAKERS = {
     "render/escape.py": {
-        *("", "esc", "breakable", "markup", "join", "attributes", "tag", "script", "identifier"),
+        *("", "esc", "allow_breaks", "markup", "join", "attributes", "tag", "script", "identifier"),
     },
-    "render/kinds/chart.py": {"_inside"},  # what Matplotlib wrote
-    "render/viewer/lines.py": {"_shortened", "_bare"},  # marks in HTML; fewer entities
-    "render/standalone.py": {"style"},  # a style sheet of our own
-    "page/fragments.py": {"figure", "cached_html"},  # what was Html when it was kept
-    "page/captions.py": {"make"},  # what Markdown makes of a caption of our own
+    "render/kinds/chart.py": {"_extract_drawing"},  # what Matplotlib wrote
+    "render/viewer/lines.py": {"_fold_types", "_draw_bare"},  # marks in HTML; fewer entities
+    "render/standalone.py": {"style_element"},  # a style sheet of our own
+    "site/pages/fragments.py": {"figure", "cached_html"},  # what was Html when it was kept
+    "site/pages/captions.py": {"make"},  # what Markdown makes of a caption of our own
 }
 
 

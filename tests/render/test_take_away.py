@@ -10,10 +10,10 @@ from urllib.parse import unquote
 
 from tclab import render
 from tclab.model import Table
-from tclab.page.site import twins
 from tclab.render.kinds import table
+from tclab.site.pages.site import markdown_pages
 
-ROWS = [(f'a "{i}", b', i / 3, None) for i in range(table.LONG)]
+ROWS = [(f'a "{i}", b', i / 3, None) for i in range(table.DOWNLOAD_ROWS)]
 LONG = Table("T", "times", columns=("what", "time", ""), rows=ROWS, units=("", "µs"))
 
 
@@ -35,6 +35,6 @@ def test_a_long_table_has_links_to_both_and_a_short_one_has_none() -> None:
 def test_a_head_has_its_unit_in_the_same_way_wherever_it_is_shown() -> None:
     shown = Table("T", "t", columns=("eager", "n"), rows=[(1.5, 2)], units=("µs",))
     html = re.sub(r"<[^>]+>", "", render.html(shown))
-    markdown = "\n".join(twins._table(shown))
+    markdown = "\n".join(markdown_pages._table_lines(shown))
     for text in (html, markdown, render.text(shown), table.csv_text(shown)):
         assert "eager [µs]" in text, text

@@ -28,7 +28,7 @@ from tclab.model import (
 from tclab.render.delivery.files import Files
 from tclab.render.options import Options
 from tclab.render.viewer import facts, instructions
-from tclab.render.viewer.noise import metadata, noise
+from tclab.render.viewer.noise import find_metadata, find_noise
 
 # ------------------------------------------------------------------------------- noise
 
@@ -67,7 +67,7 @@ kernel:
 
 def kept(stage: str, code: str) -> list[str]:
     """The lines that are not noise, without their blanks."""
-    quiet = noise(stage, code)
+    quiet = find_noise(stage, code)
     lines = code.removesuffix("\n").split("\n")
     return [" ".join(line.split()) for i, line in enumerate(lines) if i not in quiet]
 
@@ -122,7 +122,7 @@ def test_elf_s_directives_places_and_padding_of_sass_are_noise():
     ],
 )
 def test_what_is_noise_depends_on_the_stage(stage, line, quiet):
-    assert (noise(stage, line) == {0}) == quiet
+    assert (find_noise(stage, line) == {0}) == quiet
 
 
 KERNEL_HEAD = """@triton_heuristics.pointwise(
@@ -138,11 +138,16 @@ def k(in_ptr0, xnumel):
 
 
 def test_a_decorator_is_noise_with_all_it_is_given_and_a_line_with_a_source_is_none():
-    assert noise("kernel", KERNEL_HEAD) == {0, 1, 2, 3, 4, 5, 7}
-    assert noise("kernel", KERNEL_HEAD, {8, 9}) == {0, 1, 2, 3, 4, 5}
-    assert metadata("kernel", KERNEL_HEAD) == {0, 1, 2, 3, 4, 5}
-    assert noise("kernel", KERNEL_HEAD.replace(")", "")) >= {0, 1, 2, 3}  # never the kernel itself
-    assert 6 not in noise("kernel", KERNEL_HEAD.replace(")", ""))
+    assert find_noise("kernel", KERNEL_HEAD) == {0, 1, 2, 3, 4, 5, 7}
+    assert find_noise("kernel", KERNEL_HEAD, {8, 9}) == {0, 1, 2, 3, 4, 5}
+    assert find_metadata("kernel", KERNEL_HEAD) == {0, 1, 2, 3, 4, 5}
+    assert find_noise("kernel", KERNEL_HEAD.replace(")", "")) >= {
+        0,
+        1,
+        2,
+        3,
+    }  # never the kernel itself
+    assert 6 not in find_noise("kernel", KERNEL_HEAD.replace(")", ""))
 
 
 def test_noise_is_in_the_page_marked_and_not_left_out():
@@ -156,7 +161,7 @@ def test_noise_is_in_the_page_marked_and_not_left_out():
     for distance in bare["data-noise"].split():
         at += int(distance)
         marked.add(at)
-    assert marked == noise("sass", SASS)
+    assert marked == find_noise("sass", SASS)
 
 
 def test_a_type_is_shortened_to_its_sizes_and_stays_whole_in_the_text():
@@ -175,20 +180,20 @@ def test_a_type_is_shortened_to_its_sizes_and_stays_whole_in_the_text():
 
 def test_opcodes_are_found_with_their_modifiers():
     panes = [Listing("p", "p", PTX, "text", "ptx"), Listing("s", "s", SASS, "text", "sass")]
-    assert instructions.used(panes, "ptx") == {"ld.global.v4.b32", "ret"}
-    assert instructions.used(panes, "sass") == {"LDC", "BRA", "NOP"}
-    assert instructions.used(panes, "llir") == set()
+    assert instructions.used_opcodes(panes, "ptx") == {"ld.global.v4.b32", "ret"}
+    assert instructions.used_opcodes(panes, "sass") == {"LDC", "BRA", "NOP"}
+    assert instructions.used_opcodes(panes, "llir") == set()
 
 
 def test_of_what_occurs_what_is_known_is_told():
     code = "/*0000*/ MUFU.EX2 R1, R2 ;\n/*0010*/ @!P0 XYZZY.E R3 ;\n/*0020*/ FADD.FTZ R1, R2 ;\n"
-    told = instructions.known([Listing("s", "s", code, "text", "sass")])
+    told = instructions.explain_opcodes([Listing("s", "s", code, "text", "sass")])
     assert set(told) == {"sass"}
     assert set(told["sass"]) == {"MUFU", "MUFU.EX2", "FADD", ".FTZ"}  # nothing of what is unknown
 
 
 def test_the_reference_names_its_source_and_says_one_line_of_each():
-    for stage, about in instructions.reference().items():
+    for stage, about in instructions.load_reference().items():
         assert "NVIDIA" in about["source"], stage
         for opcode, text in about["opcodes"].items():
             assert re.fullmatch(r"[a-z]\w*|[A-Z][A-Z0-9]*", opcode)

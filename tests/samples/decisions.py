@@ -18,7 +18,7 @@ _READ = ("name", "cat", "ph", "ts", "dur")
 
 def sampled(fn: SimpleNamespace) -> str:
     """JSON with an entry a function of this module, of the functions of functions.py."""
-    from tclab.scrub import scrub
+    from tclab.text.scrub import scrub
 
     said = {"steps": _steps(fn), "guards": _guards(fn), "cut": _cut(fn), "memory": _memory(fn)}
     said |= {"pairs": _pairs(fn), "levels": _levels(fn)}
@@ -33,9 +33,9 @@ def _steps(fn: SimpleNamespace) -> list[dict[str, Any]]:
     from tclab.capturing.trace.events import Trace
 
     trace = Trace()
-    with stepping.noting(trace):
+    with stepping.note_steps(trace):
         torch.compile(fn.rows, backend="eager")(torch.ones(4, 4), torch.tensor([1, 2]))
-    return [asdict(event.data) for event in trace.named(names.STEP)]
+    return [asdict(event.data) for event in trace.select(names.STEP)]
 
 
 def _guards(fn: SimpleNamespace) -> list[str]:
@@ -47,8 +47,8 @@ def _guards(fn: SimpleNamespace) -> list[str]:
     compiled = torch.compile(fn.exponential, backend="eager")
     for size in (8, 16):
         compiled(torch.ones(size))
-    entries = compiler.entries(fn.exponential.__code__)
-    return [compiler.failed_guard(entry, {"x": torch.ones(1)}) for entry in entries]
+    entries = compiler.cache_entries(fn.exponential.__code__)
+    return [compiler.first_failed_guard(entry, {"x": torch.ones(1)}) for entry in entries]
 
 
 def _cut(fn: SimpleNamespace) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def _cut(fn: SimpleNamespace) -> list[dict[str, Any]]:
 
     w = torch.ones(16, 8, requires_grad=True)
     capture = tclab.capture(fn.product, backward=True, backend="aot_eager")(torch.ones(4, 16), w)
-    return [asdict(event.data) for event in capture.trace.named(names.CUT)]
+    return [asdict(event.data) for event in capture.trace.select(names.CUT)]
 
 
 def _memory(fn: SimpleNamespace) -> list[dict[str, Any]]:
@@ -72,7 +72,7 @@ def _memory(fn: SimpleNamespace) -> list[dict[str, Any]]:
         "forward": lambda: kept.append(fn.total(x)),
         "backward": lambda: kept.append(torch.autograd.grad(kept.pop(), x)),
     }
-    events = list(_read(observe._profiled(phases)))
+    events = list(_read(observe._profile_phases(phases)))
     first = min(event["ts"] for event in events)
     return [{**event, "ts": round(event["ts"] - first, 3)} for event in events]
 
@@ -95,18 +95,21 @@ def _pairs(fn: SimpleNamespace) -> list[dict[str, Any]]:
 
     trace = tclab.capture(fn.rows_and_columns)(torch.ones(32, 32)).trace
     # Not the candidates, which are long and not read.
-    events = [e for e in trace.named(*fusion.EVENTS) if not e.payload.startswith(" ")]
+    events = [e for e in trace.select(*fusion.EVENTS) if not e.payload.startswith(" ")]
     said = [{"name": e.name, "data": e.data and asdict(e.data), "text": e.payload} for e in events]
-    (body,) = trace.named(names.BODY)
-    return [*said, {"name": names.BODY, "data": {**asdict(body.data), "marks": {}}, "text": ""}]
+    (body,) = trace.select(names.LOOP_BODIES)
+    return [
+        *said,
+        {"name": names.LOOP_BODIES, "data": {**asdict(body.data), "marks": {}}, "text": ""},
+    ]
 
 
 def _levels(fn: SimpleNamespace) -> list[list[dict[str, Any]]]:
     import torch
 
-    from tclab import user_lines
     from tclab.capturing.torch_private import decomposing
+    from tclab.text import user_lines
 
     args = torch.ones(4, 8), torch.ones(8, 8)
-    traced = decomposing.traced(fn.gate, args, user_lines.is_users)
+    traced = decomposing.trace_levels(fn.gate, args, user_lines.is_user_file)
     return [[asdict(note) for note in level] for level in traced]

@@ -59,7 +59,7 @@ class Heard(logging.Handler):
 
     def unscrubbed(self) -> Iterator[str]:
         """Lines in which `scrub` changes more than places: one for each thing it changes."""
-        from tclab.scrub import scrub
+        from tclab.text.scrub import scrub
 
         texts = (line.partition("  # ")[0] for text in self.texts for line in text.splitlines())
         changed = {scrub(text): text for text in texts if "/" not in text and scrub(text) != text}
@@ -110,7 +110,7 @@ def keep(path: Path, records: Named, wanted: Iterable[str]) -> None:
     """Write those records that are called as in `wanted`, in order."""
     from torch._logging.structured import INTERN_TABLE
 
-    from tclab.scrub import scrub
+    from tclab.text.scrub import scrub
 
     some = [_cleaned(record) for name, record in records if name in wanted]
     stacks = [stack for record in some for stack in _stacks(record.meta)]
@@ -129,7 +129,7 @@ def _cleaned(record: Record) -> Record:
     """A record without places, without what stands on the stack above the code that is compiled,
     and of what is long and not read, the beginning.
     """
-    from tclab.scrub import scrub, scrub_data
+    from tclab.text.scrub import scrub, scrub_data
 
     meta = copy.deepcopy(record.meta)
     for stack in _stacks(meta):

@@ -1,7 +1,7 @@
 """The files samples are kept in: one record after the other, as TORCH_TRACE writes them.
 
 A line of JSON says what the record is and which compile it belongs to; the lines after it that
-start with a tab are what PyTorch printed, unchanged but for `tclab.scrub`.
+start with a tab are what PyTorch printed, unchanged but for `tclab.text.scrub`.
 """
 
 from __future__ import annotations

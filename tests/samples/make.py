@@ -5,7 +5,7 @@
 compiles the functions of functions.py for the CPU and, without needing one, for an H200, and
 writes tests/samples/torch-<major>.<minor>/ anew. The tests read every such folder, so nothing
 here reads: text is kept as it was printed, but for places and numbers of this machine, which
-`tclab.scrub` takes out. Needs Linux, g++, objdump, and the Triton that goes with the PyTorch.
+`tclab.text.scrub` takes out. Needs Linux, g++, objdump, and the Triton that goes with the PyTorch.
 """
 
 from __future__ import annotations
@@ -158,16 +158,16 @@ def listings() -> Iterator[list[str]]:
     before it, and its own.
     """
     from tclab.capturing.machine_code import cpp
-    from tclab.scrub import scrub
+    from tclab.text.scrub import scrub
 
     said: list[str] = []
-    read = cpp._read
+    read = cpp._parse_listing
 
     def reading(listing: str, offset: int, count: int) -> Any:
         said.append(f"{offset} {count}\n{scrub(_shortened(listing))}")
         return read(listing, offset, count)
 
-    with mock.patch.object(cpp, "_read", reading):
+    with mock.patch.object(cpp, "_parse_listing", reading):
         yield said
 
 
@@ -184,14 +184,14 @@ def machine_code(capture: Any, kind: str = "triton_") -> dict[str, str]:
     tools say of the binary.
     """
     from tclab.capturing.machine_code import triton
-    from tclab.scrub import scrub
+    from tclab.text.scrub import scrub
 
     binary = _compiled(capture, kind)
     cubin = binary.asm["cubin"]
     texts = {stage: binary.asm[stage] for stage in ("ttir", "ttgir", "llir", "ptx")}
     texts["ptx"] = _without_debug(texts["ptx"])
-    texts["sass"] = triton._tool("nvdisasm", "-g", "-gp", "-c", cubin=cubin)
-    texts["usage"] = triton._tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
+    texts["sass"] = triton._run_tool("nvdisasm", "-g", "-gp", "-c", cubin=cubin)
+    texts["usage"] = triton._run_tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
     return {name: scrub(text) for name, text in texts.items()}
 
 
@@ -210,8 +210,8 @@ def _compiled(capture: Any, kind: str) -> Any:
     kernels = capture.units[0].output.triton_sources()
     ((name, source),) = [item for item in kernels.items() if item[0].startswith(kind)]
     short = mock.patch.object(PyCodeCache, "write", _write)
-    with stand_in.standing_in(capture.target), short:
-        autotuner = autotuners.build(name, source)
+    with stand_in.fake_gpu(capture.target), short:
+        autotuner = autotuners.build_autotuner(name, source)
         return autotuners.compile_config(autotuner, autotuner.configs[0])
 
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 from unittest import mock
 
-from tclab.capturing.listen import _Structured
+from tclab.capturing.listen import _StructuredTraceHandler
 from tclab.capturing.trace.events import Trace
-from tclab.capturing.trace.notes import BodyNote, KernelNote, Line
+from tclab.capturing.trace.notes import KernelLine, KernelNote, LoopBodiesNote
 from tclab.model import FusedGroup
 from tests.samples.log import SAMPLES, Record, read
 
@@ -47,7 +47,7 @@ def records(version: str, case: str) -> list[Record]:
 def replayed(version: str, case: str) -> Iterator[Trace]:
     """The trace of a log. In the block, numbers of files are those of the log."""
     trace = Trace()
-    structured = _Structured(trace)
+    structured = _StructuredTraceHandler(trace)
     names: dict[str, int] = {}
     for record in records(version, case):
         ids = record.meta.get("frame_id"), record.meta.get("frame_compile_id")
@@ -87,12 +87,12 @@ def _marks(marks: list[list]) -> tuple[tuple[int, str], ...]:
     return tuple((number, name) for number, name in marks)
 
 
-def _body(payload: str) -> BodyNote:
+def _body(payload: str) -> LoopBodiesNote:
     note = json.loads(payload)
     marks = {op: {k: _marks(v) for k, v in body.items()} for op, body in note["marks"].items()}
     groups = [_group(group) for group in note["groups"]]
     origins = {op: _marks(m) for op, m in note["origins"].items()}
-    return BodyNote(marks, origins, tuple(groups))
+    return LoopBodiesNote(marks, origins, tuple(groups))
 
 
 def _group(note: dict[str, Any]) -> FusedGroup:
@@ -103,7 +103,7 @@ def _group(note: dict[str, Any]) -> FusedGroup:
 def _kernel(payload: str) -> KernelNote:
     name, *rows = map(json.loads, payload.splitlines())
     lines = [
-        Line(text, _marks(marks), body and tuple(body), writer, _marks(again))
+        KernelLine(text, _marks(marks), body and tuple(body), writer, _marks(again))
         for text, marks, body, writer, again in rows
     ]
     return KernelNote(name, tuple(lines))

@@ -17,13 +17,14 @@ import pytest
 from tests.samples.log import SAMPLES
 
 SRC = Path(__file__).resolve().parents[2] / "src"
-FILES = [*sorted((SRC / "tclab/capturing").rglob("*.py")), SRC / "tclab/scrub.py"]
+FILES = [*sorted((SRC / "tclab/capturing").rglob("*.py")), SRC / "tclab/text/scrub.py"]
 #: They read a line from its end.
-FROM_THE_END = {"_PATHS"}
+FROM_THE_END = {"_PATH_RULES"}
 #: What no sample can hold: places of a machine, colours, what objdump says of other functions,
-#: a call without its address, a file's name byte by byte, too long, and a graph's key.
-NOT_SAMPLED = {"_ANSI", "_PATHS", "_REST", "_COLOUR", "_SIGNATURE", "_CALLED",
-               "_ASSERT_FILE", "_COMPILED_GRAPH"}  # fmt: skip
+#: a call without its address, a file's name byte by byte, too long, a graph's key, and what a
+#: backend that fails says.
+NOT_SAMPLED = {"_ANSI", "_PATH_RULES", "_OTHER_RULES", "_COLOUR", "_SIGNATURE", "_CALLED",
+               "_ASSERT_FILE", "_COMPILED_GRAPH", "_RAISED", "_OF_OPERATOR"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def samples() -> str:
 
 def test_the_patterns_are_found():
     assert len(PATTERNS) > 60
-    assert {"_COUNTED", "_LOC", "_WHERE", "_REST"} <= {p.name for p in PATTERNS}
+    assert {"_COUNTED_NAME", "_LOC", "_LOCATION", "_OTHER_RULES"} <= {p.name for p in PATTERNS}
 
 
 @pytest.mark.parametrize("found", PATTERNS, ids=str)

@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from tclab import machine
 from tclab.capturing.read import graphs
-from tclab.scrub import scrub
+from tclab.system import machine
+from tclab.text.scrub import scrub
 from tests.samples.log import SAMPLES, Record, read, write
 from tests.samples.replay import VERSIONS, text
 

@@ -26,7 +26,7 @@ import pytest
 from tests.chromium import launched
 
 ROOT = Path(__file__).resolve().parents[2]
-HOOK = "src/tclab/page/mkdocs_hook.py"
+HOOK = "src/tclab/site/pages/mkdocs_hook.py"
 
 #: A page of each kind, seen in every way. Of the others each is seen in half of the ways that need
 #: a browser for long, turn and turn about: all of them in all ways would take half of CI's time.
@@ -67,7 +67,7 @@ PAGE = """# Home
 Text before.
 
 ```python exec="1" html="1"
-from tclab.page import snippet
+from tclab.site.pages import snippet
 snippet("start/hello")
 ```
 """
@@ -87,8 +87,9 @@ class Project:
 
     def page(self, *calls: str) -> None:
         """A home page whose only block, which starts on line 3, makes these calls."""
-        body = "\n".join(calls)
-        fence = f'```python exec="1" html="1"\nfrom tclab.page import *\n{body}\n```\n'
+        names = ", ".join(dict.fromkeys(call.partition("(")[0] for call in calls))
+        body = "\n".join([f"from tclab.site.pages import {names}", *calls])
+        fence = f'```python exec="1" html="1"\n{body}\n```\n'
         self.write("docs/index.md", f"# Home\n\n{fence}")
 
     def build(self, *flags: str, **variables: str) -> subprocess.CompletedProcess[str]:

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from tclab import machine, snippets
-from tclab.store import keys, recordings
-from tclab.store.live import Store
+from tclab.site import snippets
+from tclab.site.store import keys, recordings
+from tclab.site.store.local_runs import Store
+from tclab.system import machine
 
 HOSTILE = '''"""Hostile output."""
 import sys
@@ -199,7 +200,7 @@ def test_the_check_for_other_hosts_would_find_them(tmp_path: Path) -> None:
 
 def test_the_build_s_process_never_imports_torch(project) -> None:
     """Nor Triton; and it stays small. The build itself refuses too (the next test)."""
-    hook = project.root / "src/tclab/page/mkdocs_hook.py"
+    hook = project.root / "src/tclab/site/pages/mkdocs_hook.py"
     hook.write_text(
         hook.read_text()
         + "\n"
@@ -225,7 +226,7 @@ def on_nav(nav, config, files):
 
 
 def test_a_build_whose_process_imported_torch_fails(project) -> None:
-    hook = project.root / "src/tclab/page/mkdocs_hook.py"
+    hook = project.root / "src/tclab/site/pages/mkdocs_hook.py"
     hook.write_text(hook.read_text() + IMPORTS_TORCH)
     assert "has imported torch" in project.fails()
 

@@ -10,9 +10,9 @@ import pytest
 
 from tclab.errors import PageError
 from tclab.model import Provenance, Run, Table
-from tclab.page.blocks import Block, Page
-from tclab.page.prose.text import PageText
-from tclab.page.site import changes, verdicts
+from tclab.site.pages.prose.text import PageText
+from tclab.site.pages.rendering import Page, RunningBlock
+from tclab.site.pages.site import changes, verdicts
 
 CHAPTER = PageText(
     "docs/pipeline/x.md",
@@ -48,7 +48,9 @@ def book() -> Any:
 
 
 def html(claims: list[tuple[str, ...]], beliefs: list[tuple[str, ...]] = []) -> str:  # noqa: B006
-    block = Block(Page("docs/changes/2.14.md", "changes/2.14.html"), 3)
+    block = RunningBlock(
+        Page("docs/changes/2.14.md", "changes/2.14.html"), "docs/changes/2.14.md:3"
+    )
     return changes.html(block, book(), run(claims, beliefs))
 
 
@@ -84,6 +86,6 @@ def test_nothing_is_said_to_be_nothing() -> None:
 
 
 def test_a_snippet_that_is_of_no_step_is_an_error() -> None:
-    block = Block(Page("page.md", "page.html"), 3)
+    block = RunningBlock(Page("page.md", "page.html"), "page.md:3")
     with pytest.raises(PageError, match="claims"):
         changes.html(block, book(), replace(run([], []), artifacts=()))

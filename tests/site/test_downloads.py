@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 from tclab.model import Snippet
-from tclab.page import downloads
+from tclab.site.pages import downloads
 
 SOURCE = '''"""Title.
 
@@ -52,7 +52,7 @@ def test_caption_install_includes_and_code_stand_in_this_order(snippet: Snippet)
 
 
 def test_includes_are_downloads_too(snippet: Snippet) -> None:
-    paths = {path for path, _ in downloads.files(snippet, "2.13.0", "3.7.1")}
+    paths = {path for path, _ in downloads.download_files(snippet, "2.13.0", "3.7.1")}
     assert paths == {
         "downloads/start/a.py",
         "downloads/start/a.ipynb",

@@ -13,7 +13,7 @@ import pytest
 
 from tclab.model import Chain
 from tclab.render.closure import Index
-from tclab.store.live import Store
+from tclab.site.store.local_runs import Store
 from tests.chromium import at_rest, comes
 from tests.site.conftest import in_turn
 from tests.site.viewer.page import IN_VIEW
@@ -73,7 +73,7 @@ def chain_of(page: str) -> Chain:
     text = (ROOT / "docs" / "explorer" / f"{page}.md").read_text(encoding="utf-8")
     name = re.search(r'show\("(explorer/\w+)"', text)
     assert name
-    run = Store.of(ROOT).load(name[1])
+    run = Store.of_project(ROOT).load(name[1])
     assert run
     (chain,) = (a for a in run.artifacts if isinstance(a, Chain))
     return chain
@@ -83,7 +83,7 @@ def chain_of(page: str) -> Chain:
 def expected(page: str) -> list[list[str]]:
     """For each Python line, the stages a click must light."""
     chain = chain_of(page)
-    index = Index.of(chain)
+    index = Index.from_chain(chain)
     lines = [
         index.starts[number] + offset
         for number, pane in enumerate(chain.panes) if pane.stage == "python"

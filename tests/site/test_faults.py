@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-from tclab.store import checksums
+from tclab.errors import PageError
+from tclab.site.pages.prose import text
+from tclab.site.store import checksums
 
 from .conftest import HELLO
 
@@ -72,31 +74,19 @@ def test_a_failure_leaves_the_last_site_as_it_was(project) -> None:
 
 
 @pytest.mark.parametrize("flags", [(), ("--no-strict",), ("--strict",)])
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("1 / 0", "ZeroDivisionError"),
-        ("import sys; sys.exit(0)", "sys.exit(0)"),
-        ("import sys; sys.exit(3)", "sys.exit(3)"),
-        ("x = 1", None),  # no failure of its own: the block still shows the snippet
-    ],
-)
-def test_a_block_that_fails_ends_the_build(project, flags, code: str, said: str | None) -> None:
-    project.page(CALL, code)
-    if said is None:
-        assert project.build(*flags).returncode == 0
-    else:
-        assert said in error_at(project.fails(*flags), "docs/index.md:6")
+def test_a_block_that_fails_ends_the_build(project, flags) -> None:
+    project.page(CALL, 'entries("start/hello", "greeting")')
+    text = error_at(project.fails(*flags), "docs/index.md:6")
+    assert "shows no table 'greeting'" in text
 
 
 def test_a_block_that_shows_nothing(project) -> None:
-    project.write("docs/index.md", '# Home\n\n```python exec="1" html="1"\nx = 1\n```\n')
-    project.write("docs/other.md", "")
-    project.page(CALL)
+    project.page(CALL, 'show("start/hello", [])')
+    assert project.build().returncode == 0
     page = (project.root / "docs/index.md").read_text(encoding="utf-8")
-    project.write("docs/index.md", page + '\n```python exec="1" html="1"\nx = 1\n```\n')
-    (project.root / "docs/other.md").unlink()
-    assert "puts nothing on the page" in error_at(project.fails(), "docs/index.md:8")
+    alone = 'from tclab.site.pages import show\nshow("start/hello", [])'
+    project.write("docs/index.md", f'{page}\n```python exec="1" html="1"\n{alone}\n```\n')
+    assert "puts nothing on the page" in error_at(project.fails(), "docs/index.md:9")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +106,19 @@ def test_a_fence_that_would_not_run_or_would_be_garbled(project, info: str, said
 
 def test_a_name_that_is_not_literal(project) -> None:
     project.page(CALL, 'snippet("start/" + "hello")')
-    assert "as a literal" in error_at(project.fails(), "docs/index.md:6")
+    assert "is no literal" in error_at(project.fails(), "docs/index.md:6")
+
+
+@pytest.mark.parametrize(("kind", "said"), [("bytes", "utf-8"), ("loop", "symbolic links")])
+def test_a_page_that_cannot_be_read(project, kind: str, said: str) -> None:
+    page = project.root / "docs/index.md"
+    page.unlink()
+    if kind == "bytes":
+        page.write_bytes(b"# Home\n\n\xff\n")
+    else:
+        page.symlink_to("index.md")
+    with pytest.raises(PageError, match=rf"docs/index\.md: cannot be read: .*{said}"):
+        list(text.read_pages(project.root / "docs", project.root))
 
 
 def test_an_artifact_that_is_not_there(project) -> None:
@@ -146,21 +148,6 @@ def test_a_snippet_that_needs_a_gpu_without_recording(project) -> None:
     project.page(CALL, 'snippet("start/gpu")')
     text = error_at(project.fails(CUDA_VISIBLE_DEVICES=""), "docs/index.md:6")
     assert "needs cuda" in text and "tclab record" in text
-
-
-def test_a_page_may_wait_for_a_recording_and_says_so(project) -> None:
-    source = '"""Needs two GPUs."""\n# tclab: needs=cuda,two_gpus\nimport tclab\n'
-    source += 'tclab.show("x")\n# claim: holds\nassert __name__\n'
-    project.write("snippets/start/gpus.py", source)
-    project.page(CALL, 'awaited("start/gpus")')
-    page = (project.root / "docs/index.md").read_text(encoding="utf-8")
-    project.write("docs/index.md", f"{page}\n[It holds.](claim:start/gpus#holds)\n")
-    done = project.build("--strict", CUDA_VISIBLE_DEVICES="")
-    assert done.returncode == 0, done.stdout
-    assert "Not recorded yet. It needs <code>cuda</code>, <code>two_gpus</code>" in project.html()
-    assert "It holds. (asserted, not yet recorded)</span>" in project.html()
-    project.page(CALL, 'awaited("start/gpus")', 'show("start/gpus")')
-    assert "no fresh recording" in project.fails(CUDA_VISIBLE_DEVICES="")
 
 
 @pytest.mark.parametrize("edited", ['{"environment": {"torch": "2.11.0"}}\n{"us": 2}\n', ""])

@@ -6,7 +6,7 @@ import pytest
 from markdown import Markdown
 
 from tclab.errors import PageError
-from tclab.page.prose.markdown import MarkdownText
+from tclab.site.pages.prose.markdown import MarkdownText
 
 NESTED = """# A page
 
@@ -37,7 +37,7 @@ shown, not run
 
 def test_lines_languages_options_and_code() -> None:
     found = MarkdownText("", NESTED).fences
-    assert [(f.line, f.end, f.language, f.executed) for f in found] == [
+    assert [(f.line, f.end, f.language, f.is_executed) for f in found] == [
         (3, 7, "md", False),
         (11, 14, "python", True),
         (18, 20, "python", True),
@@ -81,4 +81,4 @@ def test_an_info_string_that_superfences_would_ignore_is_an_error(info: str) -> 
 @pytest.mark.parametrize(("value", "on"), [("1", True), ("on", True), ("0", False), ("no", False)])
 def test_exec_is_read_as_markdown_exec_reads_it(value: str, on: bool) -> None:
     (fence,) = MarkdownText("", f'```python exec="{value}"\n```').fences
-    assert fence.executed is on
+    assert fence.is_executed is on

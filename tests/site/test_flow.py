@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tclab.errors import PageError
-from tclab.page.site import flow
+from tclab.site.pages.site import flow
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "docs/pipeline").glob("*.md"))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
 import pytest
 from mkdocs.utils import meta
 from PIL import Image
 
-from tclab.page.site import cards, descriptions, foot, twins
+from tclab.model import Table
+from tclab.site.pages.prose.text import PageText
+from tclab.site.pages.site import cards, descriptions, footer, markdown_pages
 
 _FENCED = re.compile(r"^(`{3,}).*?^\1$", re.MULTILINE | re.DOTALL)
 
@@ -27,7 +30,7 @@ After this page you can [say](other.md) *hello*. It is short.
 [It printed.](claim:start/hello#printed) It has [](value:start/hello#numbers/one/value) row.
 
 ```python exec="1" html="1"
-from tclab.page import snippet
+from tclab.site.pages import snippet
 snippet("start/hello")
 ```
 
@@ -82,6 +85,18 @@ def test_a_twin_has_the_outputs_and_none_of_the_markup(written) -> None:
     assert re.search(r"\n`{5}text\n(.*\n)*?````\n`{5}\n", text)  # a fence longer than what it holds
     assert "\n```text\nhello\n```\n" in text and "run by this build*" in text
     assert 'href="index.html.md"' in written.html() and "tclab run start" in written.html()
+
+
+def test_the_text_of_a_run_is_text_in_a_twin_too() -> None:
+    """As on the page, where a value and a cell are escaped."""
+    live = "[x](javascript:alert(1)) <b>a_b</b>\n**c** `d` _e_"
+    table = Table("T", "t", ("what", "text"), (("one", live),))
+    run = SimpleNamespace(artifact=lambda name: table, environment="here")
+    book = SimpleNamespace(runs_of=lambda name, place: [run])
+    text = PageText("p.md", "# P\n\nIt is [](value:t/x#t/one/text).\n")
+    inert = r"[x\](javascript:alert(1)) \<b\>a_b\</b\> \*\*c\*\* \`d\` \_e\_"
+    assert f"It is {inert}." in markdown_pages.page_markdown(text, book)
+    assert f"| one | {inert} |" in markdown_pages._artifact_lines(table)
 
 
 def test_a_twin_has_of_a_run_what_the_page_shows(written) -> None:
@@ -139,16 +154,16 @@ def test_every_page_of_the_site_has_a_twin_and_a_line(site: Path) -> None:
     ],
 )
 def test_the_first_paragraph_describes_a_page(markdown: str, told: str) -> None:
-    assert descriptions.first(markdown) == told
+    assert descriptions.first_paragraph(markdown) == told
 
 
 def test_a_lost_reader_is_led_to_each_section() -> None:
     pages = [
-        twins.Listed("Get started", "Home", "index.html", ""),
-        twins.Listed("Pipeline", "The call", "pipeline/the-call.html", ""),
-        twins.Listed("Pipeline", "Dynamo", "pipeline/dynamo.html", ""),
+        markdown_pages.ListedPage("Get started", "Home", "index.html", ""),
+        markdown_pages.ListedPage("Pipeline", "The call", "pipeline/the-call.html", ""),
+        markdown_pages.ListedPage("Pipeline", "Dynamo", "pipeline/dynamo.html", ""),
     ]
-    html = foot.not_found("<h1>404 - Not found</h1>", pages, "/")
+    html = footer.fill_not_found_page("<h1>404 - Not found</h1>", pages, "/")
     assert re.findall(r'href="([^"]+)">([^<]+)', html) == [
         ("/index.html", "Home"),
         ("/pipeline/the-call.html", "Pipeline"),
@@ -157,10 +172,10 @@ def test_a_lost_reader_is_led_to_each_section() -> None:
 
 def test_a_site_with_an_address_has_a_picture_for_each_page(written) -> None:
     assert written.build("--strict", SITE_URL=ADDRESS).returncode == 0
-    card = written.root / "site" / cards.path_of("index.html")
+    card = written.root / "site" / cards.card_path("index.html")
     with Image.open(card) as image:
         assert image.size == cards.SIZE and len(image.getcolors()) > 2  # paper, and letters on it
-    assert f'<meta property="og:image" content="{ADDRESS}{cards.path_of("index.html")}">' in (
+    assert f'<meta property="og:image" content="{ADDRESS}{cards.card_path("index.html")}">' in (
         written.html()
     )
 
@@ -175,10 +190,10 @@ def test_a_card_is_the_same_each_time_and_holds_any_title(tmp_path: Path) -> Non
     title = "A title of two hundred letters " * 7
     drawn = []
     for name in ("a", "b"):
-        cards.write(tmp_path / name, "x/y.html", "The lab", title, "About <it> & more. " * 20)
+        cards.write_card(tmp_path / name, "x/y.html", "The lab", title, "About <it> & more. " * 20)
         drawn.append((tmp_path / name / "assets/cards/x-y.png").read_bytes())
     assert drawn[0] == drawn[1]
-    assert "&lt;it&gt;" in cards.head("x.html", ADDRESS, "The lab", "T", "<it>")
+    assert "&lt;it&gt;" in cards.head_tags("x.html", ADDRESS, "The lab", "T", "<it>")
 
 
 def test_what_a_page_says_of_itself_can_be_read() -> None:

@@ -1,11 +1,12 @@
 """Every executable fence of every page, found by sybil and run by the engine of the build.
 
-The build finds fences with `tclab.page.prose.fences`; sybil's own lexer is the second opinion.
+The build finds fences with `pages.prose.fences`; sybil's own lexer is the second opinion.
 A snippet that a page shows must have run, well, for what the page shows of it.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,17 +16,17 @@ from mkdocs.utils.yaml import yaml_load
 from sybil import Document, Region
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
-from tclab import page
-from tclab.page import blocks, book, state
-from tclab.page.prose import references
-from tclab.page.prose.text import in_folder
-from tclab.page.prose.uses import Use
+from tclab.site import pages as page
+from tclab.site.pages import block_runner, book, state
+from tclab.site.pages.one_page import rules
+from tclab.site.pages.prose import references
+from tclab.site.pages.prose.blocks import FUNCTIONS, Call
+from tclab.site.pages.prose.text import read_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = {text.page.removeprefix("docs/"): text for text in in_folder(DOCS, ROOT)}
+PAGES = {text.page.removeprefix("docs/"): text for text in read_pages(DOCS, ROOT)}
 
-MEANT = re.compile(r"exec=|^\s*from tclab\.page import")
 _INFO = re.compile(r"[ \t]*(?P<language>python|py)\b(?P<options>[^\n]*)\n")
 
 
@@ -46,9 +47,9 @@ class ExecutableFences:
 
 def evaluate(example) -> None:
     """Run one fence as the build does."""
-    page = Path(example.path).relative_to(ROOT).as_posix()
-    block = blocks.Block(state.build().page(page), example.line)
-    example.namespace["output"] = blocks.execute(str(example.parsed), block)
+    text = PAGES[Path(example.path).relative_to(DOCS).as_posix()]
+    (block,) = (block for block in text.blocks if block.line == example.line)
+    example.namespace["output"] = block_runner.execute_block(block, state.build().page(text.page))
 
 
 def examples(page: str, *, executed: bool = True) -> list:
@@ -66,7 +67,7 @@ FENCES = [
 @pytest.fixture(scope="session")
 def build() -> state.Build:
     """The site's book: what is stale runs here, as in a build."""
-    return state.begin(book.open_book(ROOT, DOCS))
+    return state.begin_build(book.open_book(ROOT, DOCS))
 
 
 # --------------------------------------------------------------------------- what is there
@@ -101,19 +102,14 @@ def test_what_is_to_be_installed_is_there_to_install() -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_build_finds_the_same_fences(page: str) -> None:
-    mine = [(f.line, f.code.strip()) for f in PAGES[page].fences if f.executed]
+    mine = [(f.line, f.code.strip()) for f in PAGES[page].fences if f.is_executed]
     assert mine == [(e.line, str(e.parsed).strip()) for e in examples(page)]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_no_fence_meant_to_run_is_passed_over(page: str) -> None:
-    """What opens an executable fence, or calls what only such a fence can, stands in a fence: one
-    that runs, or one that quotes it. (What else is Python runs below, and could not call it.)
-    """
-    text = PAGES[page]
-    meant = {number for number, line in text.lines if MEANT.search(line)}
-    assert meant <= text.fenced
-    assert {fence.line for fence in text.fences if not fence.executed}.isdisjoint(meant)
+def test_every_page_keeps_the_rules() -> None:
+    """Those that `make page` holds: fences, headings, chapters, typed numbers, strong words."""
+    problems = [problem for text in PAGES.values() for problem in rules.text_problems(text)]
+    assert problems == [], "\n".join(map(str, problems))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -126,7 +122,7 @@ def test_every_other_python_fence_runs(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_source_references_resolve(page: str) -> None:
-    _, problems = references.link(PAGES[page])
+    _, problems = references.link_references(PAGES[page])
     assert not problems, "\n".join(map(str, problems))
 
 
@@ -140,18 +136,15 @@ def test_fence(page: str, number: int, build: state.Build) -> None:
     html = example.namespace["output"]
     assert html.strip()
     assert "/tmp/" not in html and str(ROOT) not in html and str(Path.home()) + "/" not in html
-    (fence,) = (fence for fence in PAGES[page].fences if fence.line == example.line)
-    for use in PAGES[page].uses:
-        if fence.line < use.line < fence.end:
-            _shows(html, use, build)
+    (block,) = (block for block in PAGES[page].blocks if block.line == example.line)
+    for call in block.calls:
+        if call.snippet:
+            _shows(html, call, build)
 
 
-def _shows(html: str, use: Use, build: state.Build) -> None:
+def _shows(html: str, use: Call, build: state.Build) -> None:
     """The chosen runs are good and not stale, and an output of one of them is stamped."""
     runs = build.book.runs[use.snippet]
-    if use.function == "awaited" and not runs:
-        assert "Not recorded yet" in html
-        return
     assert runs and all(run.ok and run.snippet == use.snippet for run in runs)
     if use.function != "code":
         assert "tclab-stamp" in html
@@ -159,10 +152,9 @@ def _shows(html: str, use: Use, build: state.Build) -> None:
 
 @pytest.mark.snippet
 def test_every_snippet_has_a_run_to_show(build: state.Build) -> None:
-    assert set(build.book.runs) == set(build.book.all)
-    awaited = {use.snippet for use in build.book.uses if use.function == "awaited"}
+    assert set(build.book.runs) == set(build.book.all_snippets)
     for name, runs in build.book.runs.items():
-        assert runs or name in awaited, name
+        assert runs, name
         for run in runs:
             assert run.artifacts or run.stdout or run.raised, name
 
@@ -170,4 +162,10 @@ def test_every_snippet_has_a_run_to_show(build: state.Build) -> None:
 def test_every_function_for_pages_is_told_to_who_writes_one() -> None:
     told = (DOCS / "contributing.md").read_text(encoding="utf-8")
     calls = re.findall(r"^\| `(\w+)\([^`]*\)` \|", told, re.MULTILINE)
-    assert sorted(calls) == sorted(page.__all__)
+    assert sorted(calls) == sorted(page.__all__) == sorted(FUNCTIONS)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_is_known_of_a_function_is_its_signature(name: str) -> None:
+    parameters = inspect.signature(getattr(page, name)).parameters
+    assert tuple(parameters) == FUNCTIONS[name].parameters

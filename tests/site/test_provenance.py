@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tclab import snippets
 from tclab.model import Snippet, slug
+from tclab.site import snippets
 
 ROOT = Path(__file__).resolve().parents[2]
 CPU = "CPU"

@@ -10,9 +10,9 @@ import pytest
 from PIL import Image
 
 from tclab.errors import PageError
-from tclab.page import subjects
 from tclab.render.delivery.files import Files
-from tclab.snippets import read
+from tclab.site.pages import code_focus
+from tclab.site.snippets.files import read
 from tests.chromium import at_rest, press
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,7 +71,7 @@ def focus(tmp_path: Path, source: str, named: list[str] | None = None) -> list[s
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(source)
     lines = source.splitlines()
-    ranges = subjects.focus(read(path, tmp_path), (5, len(lines)), named, "docs/x.md:1")
+    ranges = code_focus.focus_ranges(read(path, tmp_path), (5, len(lines)), named, "docs/x.md:1")
     return [lines[start - 1] for start, _ in ranges]
 
 
@@ -101,9 +101,8 @@ def test_what_is_put_aside_is_a_page_of_its_own() -> None:
 
 
 def test_a_snippet_is_stamped_once_and_named_once(project) -> None:
-    fence = (
-        '```python exec="1" html="1"\nfrom tclab.page import snippet\nsnippet("start/hello")\n```'
-    )
+    block = 'from tclab.site.pages import snippet\nsnippet("start/hello")'
+    fence = f'```python exec="1" html="1"\n{block}\n```'
     project.write("docs/index.md", f"# Home\n\n## Say hello\n\nText.\n\n{fence}\n")
     assert project.build().returncode == 0
     html = project.html()

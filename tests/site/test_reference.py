@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from tclab.model import Table, Version
-from tclab.page.blocks import Page
-from tclab.page.reference import changed, versions
-from tclab.page.reference.concordance import Concordance, names_in
-from tclab.page.reference.groups import Entry, Group
-from tclab.page.site import names
 from tclab.render import calls, entries
+from tclab.site.pages.reference import name_changes, name_lists
+from tclab.site.pages.reference.concordance import Concordance, names_in
+from tclab.site.pages.reference.groups import Entry, Group
+from tclab.site.pages.rendering import Page
+from tclab.site.pages.site import search_names
 from tests.chromium import press
 from tests.site.conftest import unpacked
 
@@ -36,7 +36,7 @@ TABLE = Table(
 
 
 def test_a_row_has_an_id_its_links_and_its_versions() -> None:
-    extra = entries.Extra(
+    extra = entries.EntryNotes(
         {"aten.add.Tensor": "2.12–2.13"},
         {"aten.add.Tensor": [("../a.html#b", "A & B")]},
         torch_git="a" * 40,
@@ -49,7 +49,7 @@ def test_a_row_has_an_id_its_links_and_its_versions() -> None:
 
 
 def test_columns_that_nothing_fills_are_left_out() -> None:
-    html = entries.html(TABLE, entries.Extra())
+    html = entries.html(TABLE, entries.EntryNotes())
     assert "shown in" not in html and "in PyTorch" not in html
     assert "torch/_inductor/decomposition.py:555" in html  # no commit is known: no link
 
@@ -57,14 +57,14 @@ def test_columns_that_nothing_fills_are_left_out() -> None:
 def test_those_that_the_book_shows_most_come_first_and_private_ones_last() -> None:
     names = ["_private", "a.b", "a._hidden", "often", "once"]
     table = Table("T", "t", columns=("name", "x"), rows=tuple((name, "") for name in names))
-    extra = entries.Extra(weights={"often": 9, "once": 1, "_private": 0})
+    extra = entries.EntryNotes(weights={"often": 9, "once": 1, "_private": 0})
     ids = re.findall(r'<tr id="t-([^"]+)"', entries.html(table, extra))
     assert ids == ["often", "once", "a-b", "_private", "a-_hidden"]
 
 
 def test_lines_with_dashes_are_a_list() -> None:
     table = Table("T", "t", columns=("name", "x"), rows=(("a", "- one `two`\n- <three>"),))
-    html = entries.html(table, entries.Extra())
+    html = entries.html(table, entries.EntryNotes())
     assert "<ul><li>one <code>two</code></li><li>&lt;three&gt;</li></ul>" in html
 
 
@@ -148,9 +148,9 @@ def test_names_in_code(code: str, found: str, not_found: str) -> None:
 def test_the_places_that_show_a_name_most_are_kept() -> None:
     made = Concordance()
     for place in [("a.html", "A"), ("b.html", "B"), ("c.html", "C"), ("c.html", "C")]:
-        made.note(["x"], place)
-    assert made.best("x") == [("c.html", "C"), ("a.html", "A")]
-    assert made.best("y") == []
+        made.add(["x"], place)
+    assert made.best_places("x") == [("c.html", "C"), ("a.html", "A")]
+    assert made.best_places("y") == []
 
 
 # --------------------------------------------------------------------------- versions
@@ -165,11 +165,11 @@ def test_names_are_written_as_changes_and_read_back(tmp_path: Path) -> None:
         "2.9": known(ops="a b", logs="l"),
         "2.10": known(ops="b c", logs="l"),  # after 2.9: versions are numbers
     }
-    versions.write(tmp_path, all_versions)
+    name_lists.write_lists(tmp_path, all_versions)
     assert (tmp_path / "2.10.txt").read_text() == "ops + c\nops - a\n"
-    assert versions.read(tmp_path) == all_versions
-    assert list(versions.read(tmp_path)) == ["2.9", "2.10"]
-    having = versions.having("ops", frozenset("bc"), all_versions)
+    assert name_lists.read_lists(tmp_path) == all_versions
+    assert list(name_lists.read_lists(tmp_path)) == ["2.9", "2.10"]
+    having = name_lists.version_ranges("ops", frozenset("bc"), all_versions)
     assert having == {"c": "2.10"}  # b is in all of them: nothing to say
 
 
@@ -177,22 +177,22 @@ def test_a_build_says_what_came_and_went_and_where_it_is_named() -> None:
     listed = {"2.13": known(ops="a b", logs="l"), "2.15": known(ops="z")}
     group = Group("ops", "Operators", "2.14", (Entry("b", ""), Entry("new", "")))
     where = Concordance({"a": {("pipeline/irs.html#x", "X"): 1}})
-    assert list(changed.report([group], listed, where)) == [
+    assert list(name_changes.report_changes([group], listed, where)) == [
         "ops: 1 names new in 2.14, against 2.13",
         "    new",
         "ops: 1 names gone in 2.14, against 2.13",
         "    a  named in pipeline/irs.html#x",
     ]
     same = Group("ops", "Operators", "2.13", (Entry("a", ""), Entry("b", "")))
-    assert list(changed.report([same], listed, where)) == []
+    assert list(name_changes.report_changes([same], listed, where)) == []
 
 
 def test_the_installed_names_are_the_listed_ones(site: Path) -> None:
     """The build says what differs; for the version that the project is built with, nothing does."""
-    listed = versions.read(ROOT / "docs" / versions.FOLDER)
+    listed = name_lists.read_lists(ROOT / "docs" / name_lists.FOLDER)
     groups = unpacked((site / "search" / "names.js").read_text("utf-8"))
     built = {g["prefix"].rstrip("-"): {entry[0] for entry in g["entries"]} for g in groups}
-    newest = Version.of(_torch()).short
+    newest = Version.parse(_torch()).short
     for table, wanted in listed[newest].items():
         assert built[table] == wanted, f"make names ({table})"
 
@@ -212,7 +212,7 @@ def test_names_are_a_script(tmp_path: Path) -> None:
     chapters = Concordance(
         {"_orig_mod": {("a.html#b", "A"): 1}}, {"_orig_mod"}, {"E: x": ("c.html", "C")}
     )
-    names.write(tmp_path, [page], chapters)
+    search_names.write_names(tmp_path, [page], chapters)
     text = (tmp_path / "names.js").read_text("utf-8")
     assert text.startswith('window.tclabPackedNames="') and text.endswith('";\n')
     groups = unpacked(text)
@@ -341,8 +341,8 @@ def test_a_link_to_a_row_that_is_held_back_brings_it(
 def test_who_calls_whom_is_drawn_below_each_caller() -> None:
     drawn = calls.svg(
         [
-            calls.Called("torch.a.f", None, "Dynamo", "torch/a.py:1"),
-            calls.Called("torch.b.Graph.run", 0, "Inductor", "torch/b/<c>.py:22"),
+            calls.CallNode("torch.a.f", None, "Dynamo", "torch/a.py:1"),
+            calls.CallNode("torch.b.Graph.run", 0, "Inductor", "torch/b/<c>.py:22"),
         ],
         "Who",
         "b" * 40,

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tclab.bench.sizes import KERNELS
+from tclab.workshop.bench.sizes import KERNELS
 
 pytestmark = pytest.mark.browser
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tclab.page.blocks import Page
-from tclab.page.site import names, search
 from tclab.render import Keyword
+from tclab.site.pages.rendering import Page
+from tclab.site.pages.site import search_names, search_text
 from tests.site.conftest import HELLO, NAV, unpacked
 
 LIMIT = 700_000  # bytes: the first search loads it
@@ -74,7 +74,7 @@ NESTED = """<h1 id="a">Title</h1><p>before</p>
 
 
 def test_an_excluded_element_is_left_out_whole() -> None:
-    pruned = search.prose(NESTED)
+    pruned = search_text.searchable_html(NESTED)
     assert "inside" not in pruned and "gone" not in pruned
     assert pruned.startswith('<h1 id="a">Title</h1><p>before</p>')
     assert "<p>after &amp; more</p>" in pruned
@@ -104,8 +104,8 @@ def test_a_result_shows_what_its_page_says(project: Any) -> None:
 def test_a_word_is_listed_once_a_page_and_on_few_pages() -> None:
     keywords = [Keyword(f"k-L{n}", "FADD", "SASS", "FADD <R1>") for n in (7, 8)]
     urls = [f"p{n}.html" for n in range(9)]
-    (group,) = names.words(Page(f"docs/{url}", url, keywords=keywords) for url in urls)
-    wanted = [("FADD", "FADD <R1>", f"{url}#k-L7") for url in urls[: names.MOST_PAGES]]
+    (group,) = search_names.code_groups(Page(f"docs/{url}", url, keywords=keywords) for url in urls)
+    wanted = [("FADD", "FADD <R1>", f"{url}#k-L7") for url in urls[: search_names.MOST_PAGES]]
     assert (group["title"], group["entries"]) == ("SASS", wanted)
 
 

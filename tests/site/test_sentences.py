@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from tclab.errors import PageError
-from tclab.page.prose.text import PageText
+from tclab.model import Table
+from tclab.site.pages import proofs
+from tclab.site.pages.prose.text import PageText
 
 SNIPPET = '''"""Count."""
 
@@ -27,7 +30,7 @@ if n == 5:
 
 BLOCK = """
 ```python exec="1" html="1"
-from tclab.page import snippet
+from tclab.site.pages import snippet
 snippet("start/hello")
 ```
 """
@@ -104,6 +107,41 @@ def test_a_wrong_binding_names_page_and_cause(page, text: str, causes: list[str]
     assert "next: " in output
     for cause in causes:
         assert cause in output
+
+
+THREADS = Table("Times", "times", ("threads", "time"), ((1, 10), (2, 20), (8, 80), (16, 160)))
+ODD = Table("Odd", "odd", ("x", "time"), (("-4", 1), ("2.0", 2), ("> 8", 3), ("by hand", 4)))
+
+
+def taken(table: Table, row: str, column: str = "time") -> str:
+    """What a value of this row is in a table, with a stand-in for the book."""
+    run = SimpleNamespace(artifact=lambda name: table, environment="here")
+    book = SimpleNamespace(runs_of=lambda name, place: [run])
+    (value,) = PageText("p.md", f"[](value:t/x#{table.name}/{row}/{column})").values
+    return proofs.number_text(value, book)
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "number"),
+    [(THREADS, "8", "80"), (THREADS, "#3", "80"), (THREADS, "1", "10"), (THREADS, "#1", "10"),
+     (ODD, "-4", "1"), (ODD, "2.0", "2"), (ODD, "by-hand", "4"), (ODD, "By hand", "4"),
+     (ODD, "#4", "4"), (ODD, "> 8", "3")],
+)  # fmt: skip
+def test_a_row_is_found_by_its_name_or_by_a_position_that_says_so(table, row, number) -> None:
+    assert taken(table, row) == number
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "column"),
+    [(THREADS, "4", "time"), (THREADS, "3", "time"), (THREADS, "#5", "time"),
+     (THREADS, "#0", "time"), (THREADS, "# 1", "time"), (THREADS, "08", "time"),
+     (THREADS, "8", "2"), (THREADS, "8", "#2"), (ODD, "4", "time"), (ODD, "1", "time"),
+     (ODD, "2", "time"), (ODD, "2-0", "time"), (ODD, "8", "time"), (ODD, "#x", "time")],
+)  # fmt: skip
+def test_a_value_whose_row_has_gone_is_not_taken_from_another(table, row, column) -> None:
+    with pytest.raises(PageError, match=r"p\.md:1: \w+ has not one (row|column)") as error:
+        taken(table, row, column)
+    assert "next: there are: " in str(error.value)
 
 
 def test_all_false_sentences_are_listed_in_one_pass(page) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tclab.errors import PageError
-from tclab.page.prose import references, sources
-from tclab.page.prose.markdown import MarkdownText
+from tclab.site.pages.prose import references, sources
+from tclab.site.pages.prose.markdown import MarkdownText
 
 #: Names that `inspect` can find too. Each form once: re-export, class, method, submodule, alias.
 KNOWN = [
@@ -98,7 +98,7 @@ def test_triton_links_to_its_own_repository() -> None:
 )
 def test_a_missing_name_suggests_the_nearest(name: str, near: str) -> None:
     with pytest.raises(PageError) as caught:
-        sources.link(name, "docs/x.md:7")
+        sources.locate_for_page(name, "docs/x.md:7")
     assert caught.value.place == "docs/x.md:7"
     assert name in caught.value.cause
     assert near in caught.value.next_step
@@ -106,7 +106,7 @@ def test_a_missing_name_suggests_the_nearest(name: str, near: str) -> None:
 
 def test_nothing_is_imported() -> None:
     code = (
-        "import sys; from tclab.page.prose import sources;"
+        "import sys; from tclab.site.pages.prose import sources;"
         "sources.locate('torch.compile'); sources.locate('triton.jit');"
         "print(sorted({'torch', 'triton'} & set(sys.modules)))"
     )
@@ -132,7 +132,7 @@ x = "`src:torch.not_looked_at`"
 
 
 def test_references_in_prose_become_links_and_errors_name_the_line() -> None:
-    linked, problems = references.link(MarkdownText("docs/x.md", TEXT, 10))
+    linked, problems = references.link_references(MarkdownText("docs/x.md", TEXT, 10))
     first = linked.splitlines()[0]
     assert first.startswith("Intro [`torch.compile`](https://github.com/pytorch/pytorch/blob/")
     assert "`src:torch.not_looked_at`" in linked
@@ -142,18 +142,18 @@ def test_references_in_prose_become_links_and_errors_name_the_line() -> None:
 def test_locations_are_remembered_for_the_same_pytorch_only(tmp_path: Path) -> None:
     memory = tmp_path / "sources.json"
     sources.locate("torch.compile")
-    references.save(memory)
+    references.save_locations(memory)
     data = json.loads(memory.read_text(encoding="utf-8"))
     data["known"]["torch.compile"]["line"] = 1
     memory.write_text(json.dumps(data), encoding="utf-8")
-    kept = dict(sources.known)
+    kept = dict(sources.found_locations)
     try:
-        references.remember(memory)
+        references.load_locations(memory)
         assert sources.locate("torch.compile").line == 1
-        sources.known.clear()
+        sources.found_locations.clear()
         memory.write_text(json.dumps(data | {"key": "another"}), encoding="utf-8")
-        references.remember(memory)
+        references.load_locations(memory)
         assert sources.locate("torch.compile").line > 1
     finally:
-        sources.known.clear()
-        sources.known.update(kept)
+        sources.found_locations.clear()
+        sources.found_locations.update(kept)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tclab import snippets
 from tclab.errors import PageError
 from tclab.model import Provenance, Run, Table
-from tclab.page.blocks import Block, Page
-from tclab.page.prose.text import PageText
-from tclab.page.site import verdicts
-from tclab.store import recordings
+from tclab.site import snippets
+from tclab.site.pages.prose.text import PageText
+from tclab.site.pages.rendering import Page, RunningBlock
+from tclab.site.pages.site import verdicts
+from tclab.site.store import recordings
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = json.loads((Path(__file__).parent / "data/threads.json").read_text("utf-8"))
@@ -40,7 +40,7 @@ def differing() -> list[Run]:
 
 
 def test_the_verdicts_of_each_version_stand_side_by_side() -> None:
-    prints, copies = verdicts.beliefs(differing())
+    prints, copies = verdicts.read_beliefs(differing())
     assert prints.verdicts == dict.fromkeys(["PyTorch 2.13", "PyTorch 2.9"], PRINTS[1])
     assert copies.verdicts == {"PyTorch 2.13": "does not hold", "PyTorch 2.9": "holds"}
     assert copies.differs and not prints.differs
@@ -49,13 +49,13 @@ def test_the_verdicts_of_each_version_stand_side_by_side() -> None:
 def test_versions_are_ordered_as_numbers_and_a_gpu_comes_last() -> None:
     on_a_gpu = (*PRINTS[:3], "NVIDIA H200, PyTorch 2.11.0")
     runs = [judged(PRINTS, on_a_gpu), *differing()]
-    places = verdicts.places(verdicts.beliefs(runs))
+    places = verdicts.judged_places(verdicts.read_beliefs(runs))
     assert places == ["PyTorch 2.9", "PyTorch 2.13", "NVIDIA H200, PyTorch 2.11.0"]
 
 
 def test_what_was_seen_is_said_again_only_where_the_verdict_differs() -> None:
-    beliefs = verdicts.beliefs(differing())
-    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    beliefs = verdicts.read_beliefs(differing())
+    html = verdicts.beliefs_table(beliefs, {b.text: "#there" for b in beliefs}, "T")
     assert html.count("tclab-differs") == 1  # one belief
     same, other = html.split("<tr>")[-2:]
     assert same.count("2 graphs") == 1
@@ -63,25 +63,25 @@ def test_what_was_seen_is_said_again_only_where_the_verdict_differs() -> None:
 
 
 def test_a_verdict_of_one_case_says_so_and_counts_as_what_it_is() -> None:
-    once = (COPIES[0], f"does not hold{verdicts.OF_ONE_CASE}", "1 graph", "")
-    judged_once = verdicts.beliefs([judged(PRINTS, once)])
-    html = verdicts.table(judged_once, {b.text: "#" for b in judged_once}, "T")
+    once = (COPIES[0], f"does not hold{verdicts.ONE_CASE_SUFFIX}", "1 graph", "")
+    judged_once = verdicts.read_beliefs([judged(PRINTS, once)])
+    html = verdicts.beliefs_table(judged_once, {b.text: "#" for b in judged_once}, "T")
     assert "in the one case tried" in html and "✗" in html
-    summary = str(verdicts._summary(judged_once))
+    summary = str(verdicts._summary_table(judged_once))
     assert re.findall(r">(\d+)<", summary) == ["2", "0", "1", "1"]  # beliefs, hold, only if, not
 
 
 def test_a_verdict_is_said_once_where_all_versions_agree() -> None:
-    beliefs = verdicts.beliefs([judged(PRINTS), judged(PRINTS, torch="2.11.0")])
-    html = verdicts.table(beliefs, {PRINTS[0]: "#there"}, "T")
+    beliefs = verdicts.read_beliefs([judged(PRINTS), judged(PRINTS, torch="2.11.0")])
+    html = verdicts.beliefs_table(beliefs, {PRINTS[0]: "#there"}, "T")
     row, note = html.split("<tr>")[-1].split("</table>")
     assert row.count(PRINTS[1]) == 1 and "PyTorch 2" not in row
     assert "PyTorch 2.11 and PyTorch 2.13" in note
 
 
 def test_a_verdict_that_differs_names_the_versions_of_each() -> None:
-    beliefs = verdicts.beliefs(differing())
-    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    beliefs = verdicts.read_beliefs(differing())
+    html = verdicts.beliefs_table(beliefs, {b.text: "#there" for b in beliefs}, "T")
     differs = html.split("<tr>")[-1]
     assert re.search(r"does not hold<small>PyTorch 2\.13<", differs)
     assert re.search(r"</span>holds<small>PyTorch 2\.9<", differs)
@@ -89,30 +89,30 @@ def test_a_verdict_that_differs_names_the_versions_of_each() -> None:
 
 def test_a_verdict_has_a_sign_that_a_screen_reader_leaves_out() -> None:
     holds = ("A belief", "holds", "seen", "")
-    beliefs = verdicts.beliefs([judged(PRINTS, COPIES, holds)])
-    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    beliefs = verdicts.read_beliefs([judged(PRINTS, COPIES, holds)])
+    html = verdicts.beliefs_table(beliefs, {b.text: "#there" for b in beliefs}, "T")
     signs = re.findall(r'<span class="tclab-sign (\S+)" aria-hidden="true">(.)</span>', html)
     assert signs == [("tclab-partly", "◐"), ("tclab-no", "✗"), ("tclab-yes", "✓")]
 
 
 def test_a_version_that_did_not_judge_a_belief_is_not_named_for_it() -> None:
-    beliefs = verdicts.beliefs([judged(PRINTS, COPIES), judged(PRINTS, torch="2.11.0")])
-    html = verdicts.table(beliefs, {b.text: "#there" for b in beliefs}, "T")
+    beliefs = verdicts.read_beliefs([judged(PRINTS, COPIES), judged(PRINTS, torch="2.11.0")])
+    html = verdicts.beliefs_table(beliefs, {b.text: "#there" for b in beliefs}, "T")
     copied = html.split("<tr>")[-1].split("</table>")[0]
     assert "<small>PyTorch 2.13</small>" in copied and "2.11" not in copied
 
 
 def test_a_run_without_verdicts_is_an_error_with_its_cause() -> None:
     with pytest.raises(PageError, match="shows no table of verdicts"):
-        verdicts.beliefs([replace(judged(PRINTS), artifacts=())])
+        verdicts.read_beliefs([replace(judged(PRINTS), artifacts=())])
     wrong = Table("T", "verdicts", ("belief",), ((PRINTS[0],),))
     with pytest.raises(PageError, match="shows no table of verdicts"):
-        verdicts.beliefs([replace(judged(PRINTS), artifacts=(wrong,))])
+        verdicts.read_beliefs([replace(judged(PRINTS), artifacts=(wrong,))])
 
 
 def on_a_page(text: str) -> str:
-    block = Block(Page("page.md", "page.html"), 3)
-    return verdicts.of_snippet(block, PageText("page.md", text), "beliefs/x", [judged(PRINTS)])
+    block = RunningBlock(Page("page.md", "page.html"), "page.md:3")
+    return verdicts.snippet_table(block, PageText("page.md", text), "beliefs/x", [judged(PRINTS)])
 
 
 def test_a_belief_leads_to_its_heading() -> None:
@@ -142,8 +142,10 @@ def test_each_belief_was_judged_on_other_versions_by_this_very_snippet(
     assert status.fresh, (status.state, status.why, f"tclab record {environment} {snippet.name}")
     run = status.run()
     assert environment == f"cpu-torch{'.'.join(run.provenance.torch.split('.')[:2])}"
-    assert not run.provenance.gpu and verdicts.beliefs([run])
-    alone = [b.text for b in verdicts.beliefs([run]) if verdicts.OF_ONE_CASE in str(b.verdicts)]
+    assert not run.provenance.gpu and verdicts.read_beliefs([run])
+    alone = [
+        b.text for b in verdicts.read_beliefs([run]) if verdicts.ONE_CASE_SUFFIX in str(b.verdicts)
+    ]
     assert not alone, "try it in a case that should refute the verdict, and in real code"
 
 

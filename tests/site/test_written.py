@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tclab import machine
-from tclab.page.reference import versions, write
+from tclab.site.pages.reference import name_lists, write_names
+from tclab.system import machine
 from tests.lab import Lab
 
 PAGE = """# Reference
 
 ```python exec="1" html="1"
-from tclab.page import entries
+from tclab.site.pages import entries
 entries("reference/names", "names")
 ```
 
@@ -37,17 +37,17 @@ def shown(lab: Lab, monkeypatch) -> Lab:
 
 def test_each_shown_table_is_written_beside_the_other_versions(shown: Lab, capsys) -> None:
     snippet = shown.write("reference/names", SHOWN)
-    assert write.main() == 1
+    assert write_names.main() == 1
     assert "reference/names: no fresh run" in capsys.readouterr().err
 
     assert shown.run(snippet)["reference/names"].ok
-    folder = shown.root / "docs" / versions.FOLDER
-    versions.write(folder, {"1.0": {"names": frozenset({"aten.sin", "aten.gone"})}})
-    assert write.main() == 0
+    folder = shown.root / "docs" / name_lists.FOLDER
+    name_lists.write_lists(folder, {"1.0": {"names": frozenset({"aten.sin", "aten.gone"})}})
+    assert write_names.main() == 0
     here = machine.here().version.short
     assert capsys.readouterr().out == f"{here}: 2 names of 1 tables\n"
     assert (folder / f"{here}.txt").read_text() == "names + aten.cos\nnames - aten.gone\n"
-    assert versions.read(folder)[here]["names"] == {"aten.sin", "aten.cos"}
+    assert name_lists.read_lists(folder)[here]["names"] == {"aten.sin", "aten.cos"}
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,6 @@ def test_each_shown_table_is_written_beside_the_other_versions(shown: Lab, capsy
 )
 def test_a_table_that_is_not_there_drops_no_name(shown: Lab, capsys, code, message) -> None:
     assert shown.run(shown.write("reference/names", code))["reference/names"].ok
-    assert write.main() == 1
+    assert write_names.main() == 1
     assert message in capsys.readouterr().err
-    assert not (shown.root / "docs" / versions.FOLDER).exists()
+    assert not (shown.root / "docs" / name_lists.FOLDER).exists()

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tclab.engine.plan import Plan
 from tclab.errors import RecordingError
 from tclab.model import Provenance, Run
-from tclab.snippets import read
-from tclab.store import checksums, recordings
+from tclab.site.engine.plan import Plan
+from tclab.site.snippets.files import read
+from tclab.site.store import checksums, recordings
 from tests.lab import Lab
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +29,7 @@ def root(lab: Lab) -> Path:
     path.write_text('{"a": 1}\n{"b": 2}\n')
     checksums.write(path)
     recordings.write(lab.root, "h200", RUN)
-    assert checksums.problems(lab.root) == []
+    assert checksums.find_problems(lab.root) == []
     return lab.root
 
 
@@ -61,7 +61,7 @@ DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_what_is_not_what_was_written_is_named(root: Path, damage, says: str) -> None:
     path = root / "records" / NAME
     damage(path)
-    [problem] = checksums.problems(root)
+    [problem] = checksums.find_problems(root)
     assert problem.place == f"records/{NAME}"
     assert says in problem.cause
     assert f"git checkout records/{NAME}" in problem.next_step
@@ -72,32 +72,32 @@ def test_what_is_not_what_was_written_is_named(root: Path, damage, says: str) ->
 def test_a_file_that_no_command_wrote_is_named(root: Path) -> None:
     (root / "records" / "new.json").write_text("{}")
     (root / "records" / ".gitattributes").write_text("* -text")
-    [problem] = checksums.problems(root)
+    [problem] = checksums.find_problems(root)
     assert (problem.place, problem.cause) == (
         "records/new.json",
         "has no digest in records/SHA256SUMS",
     )
     assert checksums.main([str(root / "records" / "new.json")]) == 0
-    assert checksums.problems(root) == []
+    assert checksums.find_problems(root) == []
 
 
 def test_a_change_that_was_meant_is_kept_by_the_command_that_is_named(root: Path) -> None:
     path = root / "records" / NAME
     path.write_text("{}\n")
-    [problem] = checksums.problems(root)
-    assert problem.next_step.endswith(f"python -m tclab.store.checksums records/{NAME}")
+    [problem] = checksums.find_problems(root)
+    assert problem.next_step.endswith(f"python -m tclab.site.store.checksums records/{NAME}")
     assert checksums.main([str(path)]) == 0
-    assert checksums.problems(root) == []
+    assert checksums.find_problems(root) == []
     path.unlink()
     assert checksums.main([str(path)]) == 0
-    assert checksums.problems(root) == []
+    assert checksums.find_problems(root) == []
 
 
 @pytest.mark.parametrize("text", ["x\n", f"{'0' * 64} one-space\n", "\xff"])
 def test_a_list_that_cannot_be_read_is_named(root: Path, text: str, capsys) -> None:
     (root / "records" / checksums.NAME).write_bytes(text.encode("latin-1"))
     with pytest.raises(RecordingError, match="records/SHA256SUMS") as caught:
-        checksums.problems(root)
+        checksums.find_problems(root)
     assert caught.value.next_step == "restore it: git checkout records/SHA256SUMS"
     assert checksums.main([str(root / "records" / NAME)]) == 1
     assert "git checkout" in capsys.readouterr().err
@@ -105,12 +105,12 @@ def test_a_list_that_cannot_be_read_is_named(root: Path, text: str, capsys) -> N
 
 def test_a_snippet_does_not_read_a_file_that_was_edited(lab: Lab, root: Path) -> None:
     reader = lab.write("t/reads", "print(1)", f"reads=records/{NAME}")
-    assert Plan(root, lab.store).live(reader).state == "never"
+    assert Plan(root, lab.store).local_status(reader).state == "never"
     (root / "records" / NAME).write_text("{}\n")
     reader = read(reader.path, root)
     with pytest.raises(RecordingError, match=f"records/{NAME}: was truncated or edited"):
         lab.run(reader)
-    assert Plan(root, lab.store).live(lab.write("t/other", "print(1)")).state == "never"
+    assert Plan(root, lab.store).local_status(lab.write("t/other", "print(1)")).state == "never"
 
 
 def test_a_file_among_those_of_a_run_is_none_of_it(lab: Lab, root: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_file_elsewhere_gets_no_digest(root: Path, tmp_path: Path) -> None:
 
 
 def test_the_projects_own_records_are_what_was_written() -> None:
-    assert checksums.problems(ROOT) == []
+    assert checksums.find_problems(ROOT) == []
 
 
 def test_sha256sum_reads_the_list_too() -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from tclab.errors import RecordingError, StoreError
 from tclab.model import Claim, Failure, Provenance, Run, Snippet, Table, Text
-from tclab.store import keys, recordings, run_files
-from tclab.store.live import Store
+from tclab.site.store import keys, recordings, run_files
+from tclab.site.store.local_runs import Store
 
 ENV = "gpu-x"
 SNIPPET = Snippet("t/x", Path("snippets/t/x.py"), "T.", "", '"""T."""\n')
@@ -118,7 +118,7 @@ FORGED: dict[str, tuple[Change, str, str]] = {
     "the run is a list": (top(run=[]), "run.json", "[] is not an object"),
     "the run is none": (run(**{"$kind": "text"}), "run.json", "unknown fields"),
     "no format": (top(format=None), "run.json", "is of format None"),
-    "the format is true": (top(format=True), "run.json", "True is not a whole number"),
+    "the format is true": (top(format=True), "run.json", "is of format True"),
     "no artifacts": (run(artifacts=None), "run.json", "None is not a list"),
     "an artifact is a number": (run(artifacts=[7]), "run.json", "7 is not text"),
     "an artifact without digest": (run(artifacts=["run.json"]), "run.json", "not among its files"),
@@ -175,16 +175,9 @@ def test_the_same_in_the_store(tmp_path: Path, change: Change, file: str, says: 
     assert caught.value.next_step == "run it again: tclab run --force t/x"
 
 
-def test_a_run_of_an_earlier_format_that_is_malformed_is_named(root: Path) -> None:
-    """Its words are read by other code."""
-
-    def change(data: Data, folder: Path) -> None:
-        data["format"] = 2
-        path = folder / "01-a-text.json"
-        path.write_text(json.dumps({"$kind": "kernel", "facts": {"fused": 7}}))
-
-    forge(recordings.folder(root, ENV, "t/x"), change)
-    with pytest.raises(RecordingError, match=r"01-a-text\.json: cannot be read"):
+def test_a_run_of_an_earlier_format_is_named(root: Path) -> None:
+    forge(recordings.folder(root, ENV, "t/x"), top(format=run_files.FORMAT - 1))
+    with pytest.raises(RecordingError, match=f"is of format {run_files.FORMAT - 1}, which"):
         shown_or_problem(root)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tclab.errors import RecordingError
 from tclab.model import Source
-from tclab.store import sources
+from tclab.site.store import sources
 from tests.store.test_status import SNIPPET
 
 H200 = {"torch": "2.11.0+cu130", "triton": "3.6.0", "gpu": "NVIDIA H200", "cpu": "A CPU"}
@@ -27,17 +27,17 @@ def test_each_kind_of_file_says_where_it_was_measured(tmp_path: Path) -> None:
     rows = written(
         tmp_path / "rows.jsonl", {"environment": {**H200, "date": "2026-11-21"}}, {"x": 1}
     )
-    assert sources.of_file(rows) == replace(ON_H200, dates=("2026-11-21",))
+    assert sources.read_source(rows) == replace(ON_H200, dates=("2026-11-21",))
     report = written(tmp_path / "report.json", {"environment": H200, "recorded": "2026-11-22T03"})
-    assert sources.of_file(report) == replace(ON_H200, dates=("2026-11-22",))
+    assert sources.read_source(report) == replace(ON_H200, dates=("2026-11-22",))
     target = written(
         tmp_path / "t.json", {"machine": {"torch": "2.13.0", "cpu": "C"}, "target": "h200"}
     )
-    assert sources.of_file(target) == Source("2.13.0", cpu="C", target="h200")
+    assert sources.read_source(target) == Source("2.13.0", cpu="C", target="h200")
     run = {"environment": "h200", "provenance": {**H200, "date": "2026-11-23"}}
     written(tmp_path / "a/run.json", {"format": 3, "run": run})
     artifact = written(tmp_path / "a/01-table.json", {"$kind": "table"})
-    assert sources.of_file(artifact) == replace(ON_H200, dates=("2026-11-23",))
+    assert sources.read_source(artifact) == replace(ON_H200, dates=("2026-11-23",))
 
 
 def test_files_of_one_machine_are_one_source_with_its_days(tmp_path: Path) -> None:
@@ -49,16 +49,16 @@ def test_files_of_one_machine_are_one_source_with_its_days(tmp_path: Path) -> No
     ]
     page = written(tmp_path / "docs/page.md", "no recording")
     snippet = replace(SNIPPET, includes=(*rows, page))
-    assert sources.of_snippet(snippet) == (replace(ON_H200, dates=("2026-11-21", "2026-11-22")),)
+    assert sources.read_sources(snippet) == (replace(ON_H200, dates=("2026-11-21", "2026-11-22")),)
 
 
 @pytest.mark.parametrize("line", [{}, {"environment": {}}, {"environment": "h200"}, [1], 7])
 def test_a_file_that_does_not_say_so_is_refused(tmp_path: Path, line: object) -> None:
     with pytest.raises(RecordingError, match="does not say which PyTorch"):
-        sources.of_file(written(tmp_path / "x.json", line))
+        sources.read_source(written(tmp_path / "x.json", line))
 
 
 def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x.jsonl").write_text("{half")
     with pytest.raises(RecordingError, match="cannot be read"):
-        sources.of_file(tmp_path / "x.jsonl")
+        sources.read_source(tmp_path / "x.jsonl")

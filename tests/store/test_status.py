@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tclab.model import Provenance, Run, Snippet
-from tclab.store import keys, rests
-from tclab.store.live import Store
-from tclab.store.status import differences, of_source
+from tclab.site.store import dependencies, keys
+from tclab.site.store.local_runs import Store
+from tclab.site.store.status import differences, source_differences
 
 HERE = Provenance(
     torch="2.13.0+cpu",
@@ -48,6 +48,7 @@ def test_the_same_is_fresh_on_any_day() -> None:
         ({"torch_git": "fedcba9876543210"}, "torch's commit 0123456 → fedcba9"),
         ({"triton": "3.8.0"}, "Triton 3.7.1 → 3.8.0"),
         ({"triton": ""}, "Triton 3.7.1 → none"),
+        ({"compiler": "g++ 14 (1234)"}, "C++ compiler none → g++ 14 (1234)"),
         ({"python": "3.12"}, "Python 3.11 → 3.12"),
         ({"gpu": "NVIDIA H200"}, "GPU none → NVIDIA H200"),
         ({"cuda": "13.0"}, "CUDA none → 13.0"),
@@ -87,19 +88,21 @@ def test_a_file_beside_the_snippet_that_changed_is_named(tmp_path: Path) -> None
     shared.write_text("x = 1")
     snippet = replace(SNIPPET, path=path, includes=(shared,))
     began = time.time_ns() + 10**9
-    rests_on = rests.of_run([shared], snippet, {"tclab/capturing/x.py": "1"}, began)
+    rests_on = dependencies.dependency_digests(
+        [shared], snippet, {"tclab/capturing/x.py": "1"}, began
+    )
     run = replace(RUN, source_key=keys.source_key(snippet), rests_on=rests_on)
     assert set(run.rests_on) == {"snippets/t/_shared.py", "tclab/capturing/x.py"}
     recording = replace(run, environment="h200")
     shared.write_text("x = 2")
-    assert of_source(recording, snippet, {}) == ("snippets/t/_shared.py changed",)
-    assert of_source(replace(recording, rests_on={}), snippet, {}) == (
+    assert source_differences(recording, snippet, {}) == ("snippets/t/_shared.py changed",)
+    assert source_differences(replace(recording, rests_on={}), snippet, {}) == (
         "the snippet changed (or _shared.py)",
     )
     shared.unlink()
-    assert of_source(run, replace(snippet, includes=()), {"tclab/capturing/x.py": "1"}) == (
-        "snippets/t/_shared.py changed",
-    )
+    assert source_differences(
+        run, replace(snippet, includes=()), {"tclab/capturing/x.py": "1"}
+    ) == ("snippets/t/_shared.py changed",)
 
 
 def test_several_are_all_named() -> None:

@@ -28,8 +28,8 @@ from tclab.model import (
     Table,
     Text,
 )
-from tclab.store import folders, run_files
-from tclab.store.live import Store
+from tclab.site.store import folders, run_files
+from tclab.site.store.local_runs import Store
 
 MADE = Provenance("2.13.0", "abc", "3.11", "cpu", "Linux", "2026-01-01", variables={"TORCH_X": "1"})
 FACTS = KernelFacts(written={"grid": "1"}, resources=Resources(16, 0))
@@ -70,7 +70,7 @@ def test_the_files_are_readable(store):
 
 def test_there_is_none_before_the_first(store):
     assert store.load("t/x") is None
-    assert store.failed("t/x") is None
+    assert store.load_failed("t/x") is None
 
 
 def test_every_file_is_covered_by_a_digest(store):
@@ -106,7 +106,7 @@ def test_a_failed_run_does_not_replace_a_good_one(store):
     failed = replace(RUN, failure=Failure("raised", "no", LINE, "Traceback …", "mend it"))
     store.save(failed)
     assert store.load("t/x") == RUN
-    assert store.failed("t/x") == failed
+    assert store.load_failed("t/x") == failed
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])

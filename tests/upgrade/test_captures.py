@@ -12,7 +12,7 @@ import pytest
 from tclab.errors import ExplainError
 from tclab.explain import Report
 from tclab.model import Snapshot
-from tclab.upgrade.captures import Capture, capture
+from tclab.upgrade.captures import ExplainResult, explain_in_environment
 from tests.chromium import comes
 
 WORDS = {"spec": "model.py:f", "backward": True}
@@ -22,11 +22,11 @@ WORDS = {"spec": "model.py:f", "backward": True}
 def play(tmp_path: Path):
     """Capture with a Python that does `code`, in which OUT is the file to write."""
 
-    def run(code: str, seconds: float = 60.0) -> Capture:
+    def run(code: str, seconds: float = 60.0) -> ExplainResult:
         script = tmp_path / "python"
         script.write_text(f"#!{sys.executable}\nimport sys, os, json\nOUT = sys.argv[-1]\n{code}\n")
         script.chmod(0o755)
-        return capture(str(script), WORDS, "2.15.0", seconds)
+        return explain_in_environment(str(script), WORDS, "2.15.0", seconds)
 
     return run
 
@@ -36,6 +36,20 @@ def test_the_request_goes_in_and_a_report_comes_out(play, tmp_path) -> None:
     got = play(f"assert json.load(sys.stdin) == {WORDS!r}\n"
                f"open(OUT, 'w').write(open({str(tmp_path / 'report.json')!r}).read())")  # fmt: skip
     assert got.report is not None and got.report.snapshot.title == "f"
+
+
+def test_a_report_is_parsed_once(play, tmp_path, monkeypatch) -> None:
+    text, read = Report("f", snapshot=Snapshot("f")).to_json(), []
+    (tmp_path / "report.json").write_text(text)
+    loads = json.loads
+
+    def counted(given: str) -> object:
+        read.append(given)
+        return loads(given)
+
+    monkeypatch.setattr(json, "loads", counted)
+    play(f"open(OUT, 'w').write(open({str(tmp_path / 'report.json')!r}).read())")
+    assert read == [text]
 
 
 def test_it_finds_this_tclab_and_nothing_that_lies_beside_it(play) -> None:
@@ -99,3 +113,13 @@ def test_the_child_says_which_module_is_missing(tmp_path, monkeypatch, capsys) -
     child.main()
     said = json.loads(out.read_text())
     assert said["ours"] and said["problem"][2].startswith("--with a_package_that_is_not_here")
+
+
+def test_a_failure_has_no_value_of_a_variable(play, monkeypatch) -> None:
+    monkeypatch.setenv("API_KEY", "sk-SECRET-4711")
+    write = 'open(OUT, "w").write(json.dumps({"problem": %s, "ours": False}))'
+    texts = '["m.py:3", "ValueError: bad " + os.environ["API_KEY"], "ask " + os.environ["API_KEY"]]'
+    for code in (write % texts, 'sys.exit("bad " + os.environ["API_KEY"])'):
+        failure = play(code).failure
+        assert failure is not None and "<value of API_KEY>" in failure.cause
+        assert "SECRET" not in f"{failure}"

@@ -10,10 +10,12 @@ import pytest
 
 from tclab.errors import BadRequest
 from tclab.explain.steps import silent
+from tclab.system import machine
 from tclab.upgrade import environments
-from tclab.upgrade.environments import TRITON, Maker, NoEnvironment
+from tclab.upgrade.environments import TRITON_VERSIONS, EnvironmentMaker, NoEnvironment
 
 ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 @pytest.fixture
@@ -35,51 +37,68 @@ def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     return plant
 
 
-def test_each_pytorch_has_the_triton_that_the_makefile_installs() -> None:
+def test_the_makefile_has_the_same_triton_for_each_pytorch() -> None:
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     table = re.findall(r"^TRITON_(\d+)\.(\d+) := (\S+)$", text, re.MULTILINE)
-    assert {(int(one), int(two)): triton for one, two, triton in table} == TRITON
+    assert {(int(one), int(two)): triton for one, two, triton in table} == TRITON_VERSIONS
+    newest = ".".join(map(str, machine.NEWEST))
+    assert set(re.findall(r"\$\(TRITON_([\d.]+)\)", text)) == {newest}, "for a newer PyTorch"
+
+
+def test_every_supported_pytorch_has_a_triton_and_no_other() -> None:
+    (major, oldest), (_, newest) = machine.OLDEST, machine.NEWEST
+    assert list(TRITON_VERSIONS) == [(major, minor) for minor in range(oldest, newest + 1)]
+
+
+def test_readers_are_told_to_install_the_triton_of_that_pytorch() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / "README.md", *PAGES)]
+    lines = [line for text in texts for line in text.splitlines() if "triton==" in line]
+    assert len(lines) >= 3
+    for line in lines:
+        (torch,) = re.findall(r"PyTorch (\d+)\.(\d+)", line)
+        (triton,) = re.findall(r"triton==([\d.]*\d)", line)
+        assert triton == TRITON_VERSIONS[int(torch[0]), int(torch[1])], line
 
 
 def test_it_is_made_once_in_the_cache_and_kept(uv, tmp_path) -> None:
     calls = uv()
-    python = Maker().python("2.15.0", silent)
+    python = EnvironmentMaker().provide_python("2.15.0", silent)
     assert Path(python).is_relative_to(tmp_path / "cache" / "tclab" / "environments")
     venv, install = calls.read_text().splitlines()
     assert venv.startswith("venv ") and venv.endswith(str(Path(python).parent.parent))
     assert f"--python {python}" in install and "torch==2.15.0" in install
     assert ("triton==3.9.0" in install) == (sys.platform == "linux")
-    assert Maker().python("2.15.0", silent) == python
+    assert EnvironmentMaker().provide_python("2.15.0", silent) == python
     assert len(calls.read_text().splitlines()) == 2
 
 
 def test_a_package_more_is_added_to_what_is_there(uv) -> None:
     calls = uv()
-    Maker().python("2.15.0", silent)
-    assert not Maker(("einops",)).is_there("2.15.0")
-    Maker(("einops",)).python("2.15.0", silent)
+    EnvironmentMaker().provide_python("2.15.0", silent)
+    assert not EnvironmentMaker(("einops",)).is_complete("2.15.0")
+    EnvironmentMaker(("einops",)).provide_python("2.15.0", silent)
     assert "torch==2.15.0" in calls.read_text().splitlines()[-1]
     assert calls.read_text().endswith(" einops\n")
-    assert Maker(("einops",)).is_there("2.15.0")
-    assert Maker().is_there("2.15.0")
+    assert EnvironmentMaker(("einops",)).is_complete("2.15.0")
+    assert EnvironmentMaker().is_complete("2.15.0")
 
 
 def test_a_half_made_one_is_gone_on_with(uv) -> None:
     uv("the connection broke", 1)
     with pytest.raises(NoEnvironment):
-        Maker().python("2.15.0", silent)
-    assert not Maker().is_there("2.15.0")
+        EnvironmentMaker().provide_python("2.15.0", silent)
+    assert not EnvironmentMaker().is_complete("2.15.0")
     uv()
-    Maker().python("2.15.0", silent)
-    assert Maker().is_there("2.15.0")
+    EnvironmentMaker().provide_python("2.15.0", silent)
+    assert EnvironmentMaker().is_complete("2.15.0")
 
 
 def test_an_index_of_its_own_has_a_folder_of_its_own_and_is_not_told(uv) -> None:
     calls = uv()
-    maker = Maker(index="https://me:secret@example.org/cpu")
+    maker = EnvironmentMaker(index="https://me:secret@example.org/cpu")
     folder = maker.folder("2.15.0")
-    maker.python("2.15.0", silent)
-    assert folder != Maker().folder("2.15.0") and "secret" not in str(folder)
+    maker.provide_python("2.15.0", silent)
+    assert folder != EnvironmentMaker().folder("2.15.0") and "secret" not in str(folder)
     assert "--index-url https://me:secret@example.org/cpu torch==2.15.0" in calls.read_text()
 
 
@@ -98,7 +117,7 @@ REFUSALS = {
 def test_a_refusal_has_its_cause_and_the_next_step(uv, said: str) -> None:
     uv(said, 1)
     with pytest.raises(NoEnvironment) as caught:
-        Maker().python("2.15.0", silent)
+        EnvironmentMaker().provide_python("2.15.0", silent)
     assert caught.value.place == "PyTorch 2.15.0"
     assert REFUSALS[said] in caught.value.cause
     assert caught.value.next_step
@@ -106,8 +125,8 @@ def test_a_refusal_has_its_cause_and_the_next_step(uv, said: str) -> None:
 
 def test_without_uv_it_is_venv_and_pip(uv, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    folder = Maker().folder("2.15.0")
-    venv, install = Maker().commands("2.15.0", folder, folder / "bin/python")
+    folder = EnvironmentMaker().folder("2.15.0")
+    venv, install = EnvironmentMaker().install_commands("2.15.0", folder, folder / "bin/python")
     assert venv == [sys.executable, "-m", "venv", str(folder)]
     assert install[:4] == [str(folder / "bin/python"), "-m", "pip", "install"]
 
@@ -115,16 +134,18 @@ def test_without_uv_it_is_venv_and_pip(uv, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize("text", ["2", "new", "2.15.0rc1", "1.13.0", "2.99.0"])
 def test_what_is_no_release_that_is_known_is_refused(text: str) -> None:
     with pytest.raises(BadRequest) as caught:
-        environments.version("--to", text)
+        environments.parse_release("--to", text)
     assert caught.value.place == f"--to {text}" and caught.value.next_step
 
 
 def test_a_release_in_short() -> None:
-    assert environments.version("--to", "2.15") == environments.version("--to", "2.15.0")
+    assert environments.parse_release("--to", "2.15") == environments.parse_release(
+        "--to", "2.15.0"
+    )
 
 
 def test_a_python_says_which_pytorch_it_has(tmp_path) -> None:
-    assert re.fullmatch(r"\d+\.\d+\.\d+", environments.torch_of(sys.executable))
+    assert re.fullmatch(r"\d+\.\d+\.\d+", environments.find_torch_version(sys.executable))
     for python in (tmp_path / "none", Path("/bin/false")):
         with pytest.raises(BadRequest):
-            environments.torch_of(str(python))
+            environments.find_torch_version(str(python))

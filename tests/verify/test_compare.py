@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tclab.verify import compare, running
-from tclab.verify.results import file, load
+from tclab.workshop.verify import compare, running
+from tclab.workshop.verify.results import load, result_path
 
 NAMES = ("pointwise/relu_chain", "reductions/sum_rows")
 
@@ -27,9 +27,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def planted(done: Path, out: Path, old: str = "", new: str = "") -> list[str]:
     """The arguments that compare the target's side with a copy of it, edited in its first text."""
     for number, name in enumerate(NAMES):
-        text = file(done, "target", name).read_text(encoding="utf-8")
+        text = result_path(done, "target", name).read_text(encoding="utf-8")
         for side in ("target", "gpu"):
-            path = file(out, side, name)
+            path = result_path(out, side, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             edited = number == 0 and side == "gpu"
             path.write_text(text.replace(old, new) if edited else text, encoding="utf-8")
@@ -42,7 +42,7 @@ def report(out: Path) -> dict:
 
 def test_what_one_side_alone_has_is_missing(done: Path) -> None:
     assert sorted(report(done)["missing"]) == sorted(NAMES)
-    assert json.loads(file(done, "target", NAMES[0]).read_text())["wrappers"]
+    assert json.loads(result_path(done, "target", NAMES[0]).read_text())["wrappers"]
 
 
 def test_equal_texts_are_identical(done: Path, tmp_path: Path, capsys) -> None:
@@ -70,7 +70,7 @@ def test_the_gpus_side_fails_without_a_gpu_and_says_why(done: Path, tmp_path: Pa
         pytest.skip("there is a GPU")
     name = NAMES[0]
     arguments = planted(done, tmp_path)
-    file(tmp_path, "gpu", name).unlink()
+    result_path(tmp_path, "gpu", name).unlink()
     assert compare.main(arguments) == 0
     row = next(row for row in report(tmp_path)["functions"] if row["name"] == name)
     assert row["verdict"] == "gpu failed"
@@ -92,11 +92,11 @@ def test_a_process_that_dies_is_a_row_and_the_next_function_goes_on(
     )
     command = running._command
 
-    def first_dies(batch: running.Batch, run: running.Comparison) -> list[str]:
+    def first_dies(batch: running.Batch, run: running.ComparisonOptions) -> list[str]:
         return [sys.executable, "-c", kill] if NAMES[0] in batch.names else command(batch, run)
 
     monkeypatch.setattr(running, "_command", first_dies)
-    run = running.Comparison("functions", "h200", tmp_path, 2, sides=("target",))
+    run = running.ComparisonOptions("functions", "h200", tmp_path, 2, sides=("target",))
     running.run_all(list(NAMES), run)
     crashed, done = (load(tmp_path, "target", name) for name in NAMES)
     assert (crashed["status"], crashed["reason"]) == ("crashed", "died here")
@@ -108,7 +108,7 @@ def test_an_interrupt_ends_what_runs_and_loses_nothing(
 ) -> None:
     sleep = [sys.executable, "-c", "import time; time.sleep(100)"]
     monkeypatch.setattr(running, "_command", lambda *_: sleep)
-    run = running.Comparison("functions", "h200", tmp_path, 2, sides=("target",))
+    run = running.ComparisonOptions("functions", "h200", tmp_path, 2, sides=("target",))
     threading.Timer(2, run.interrupted.set).start()
     start = time.monotonic()
     running.run_all(list(NAMES), run)

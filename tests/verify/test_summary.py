@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tclab.verify import summary
+from tclab.workshop.verify import summary
 
 COUNTS = {"kernels": 2, "identical": 2, "measured": 0, "either": 0, "different": 0, "refused": 0}
 
@@ -24,7 +24,7 @@ COUNTS = {"kernels": 2, "identical": 2, "measured": 0, "either": 0, "different":
     ],
 )  # fmt: skip
 def test_why_is_a_line(verdict: str, reason: str, why: str) -> None:
-    assert summary.why(verdict, reason) == why
+    assert summary.find_cause(verdict, reason) == why
 
 
 def test_a_row_a_line_and_no_differences(tmp_path) -> None:

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tclab.snapshot import compare
-from tclab.versions import records
+from tclab.compare import compare_snapshots
+from tclab.site.versions import records
 
 NAMES = ("reductions/softmax_small", "pointwise/gelu_bias")
 
@@ -19,9 +19,9 @@ def captured(folder: Path, seed: int, names: tuple[str, ...]) -> dict[str, recor
     variables = {**os.environ, "PYTHONPATH": source, "PYTHONHASHSEED": str(seed),
                  "TORCHINDUCTOR_CACHE_DIR": str(folder / "cache"), "CUDA_VISIBLE_DEVICES": "",
                  "OMP_NUM_THREADS": "1"}  # fmt: skip
-    command = [sys.executable, "-m", "tclab.versions.compiles", "out", "functions", "h200"]
+    command = [sys.executable, "-m", "tclab.workshop.versions.compiles", "out", "functions", "h200"]
     subprocess.run([*command, *names], cwd=folder, env=variables, check=True, timeout=600)
-    return {each.name: each for each in records.of_captures(folder / "out")}
+    return {each.name: each for each in records.read_compiles(folder / "out")}
 
 
 def test_two_processes_give_equal_snapshots(tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_two_processes_give_equal_snapshots(tmp_path: Path) -> None:
     for name in NAMES:
         old, new = one[name].snapshot, two[name].snapshot
         assert old and new and old.kernels, one[name].failure
-        assert compare(old, new).same, compare(old, new).changes
+        assert compare_snapshots(old, new).same, compare_snapshots(old, new).changes
 
 
 def test_what_is_there_is_not_compiled_again_and_a_failure_is_kept(tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_what_is_there_is_not_compiled_again_and_a_failure_is_kept(tmp_path: Pat
     command = [
         sys.executable,
         "-m",
-        "tclab.versions.compiles",
+        "tclab.workshop.versions.compiles",
         "out",
         "functions",
         "h200",
@@ -50,5 +50,5 @@ def test_what_is_there_is_not_compiled_again_and_a_failure_is_kept(tmp_path: Pat
     ]
     subprocess.run(command, cwd=tmp_path, check=True, timeout=600,
                    env={**os.environ, "PYTHONPATH": source})  # fmt: skip
-    (kept,) = records.of_captures(tmp_path / "out")
+    (kept,) = records.read_compiles(tmp_path / "out")
     assert kept.failure == "RuntimeError: no"

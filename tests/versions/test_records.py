@@ -21,9 +21,9 @@ from tclab.model import (
     Snapshot,
     Table,
 )
-from tclab.versions import claims, records, tables
-from tclab.versions.records import FAILED, FALSE, HELD, NOT_REACHED, Compile, VersionRecord
-from tclab.versions.step import Step, steps
+from tclab.site.versions import claims, records, tables
+from tclab.site.versions.records import FAILED, FALSE, HELD, NOT_REACHED, Compile, VersionRecord
+from tclab.site.versions.step import Step, read_steps
 
 NOTHING = "nothing that can move numbers"
 BODY = "def kernel(ptr_0, xnumel, XBLOCK):\n    tl.store(ptr_0 + 0, {}, None)"
@@ -90,7 +90,7 @@ def test_captures_are_found_below_their_corpus_and_target(tmp_path: Path) -> Non
     folder = tmp_path / "models" / "h200"
     folder.mkdir(parents=True)
     (folder / "b-y.json").write_text(json.dumps({"name": "b/y", "failure": "no"}))
-    assert list(records.of_captures(tmp_path)) == [
+    assert list(records.read_compiles(tmp_path)) == [
         Compile("models", "b/y", "h200", failure="no")
     ]  # fmt: skip
 
@@ -191,7 +191,7 @@ def test_beliefs_with_another_verdict() -> None:
 def test_steps_go_from_the_oldest_on(tmp_path: Path) -> None:
     for torch in ("2.9.0", "2.13.0", "2.11.0"):
         records.write(tmp_path / f"torch{torch[:-2]}.json", record(torch))
-    found = [(each.before.release, each.after.release) for each in steps(tmp_path)]
+    found = [(each.before.release, each.after.release) for each in read_steps(tmp_path)]
     assert found == [("2.9", "2.11"), ("2.11", "2.13")]
 
 
@@ -217,12 +217,12 @@ def run(*own: Claim, failure: Failure | None = None, artifacts: tuple[Artifact, 
 def test_what_came_of_a_claim(reached: int, held: bool, cause: str, came: str, snippet) -> None:
     claim = Claim("it", 3, "assert it", reached=reached, held=held)
     failure = Failure(cause, "") if cause else None
-    assert claims.of_run(snippet, run(claim, failure=failure)) == {"it": came}
+    assert claims.claim_outcomes(snippet, run(claim, failure=failure)) == {"it": came}
 
 
 @pytest.fixture
 def snippet(tmp_path: Path):
-    from tclab import snippets
+    from tclab.site import snippets
 
     path = tmp_path / "snippets" / "a" / "x.py"
     path.parent.mkdir(parents=True)
@@ -233,4 +233,4 @@ def snippet(tmp_path: Path):
 def test_a_verdict_of_another_machine_is_not_of_this_version() -> None:
     rows = (("A", "holds", "", ""), ("B", "holds", "", "h200"))
     table = Table("T", "verdicts", ("belief", "verdict", "seen", "on"), rows)
-    assert claims.verdicts(run(artifacts=(table,))) == {"A": "holds"}
+    assert claims.belief_verdicts(run(artifacts=(table,))) == {"A": "holds"}

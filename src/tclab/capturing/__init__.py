@@ -1,4 +1,4 @@
-"""Capture what a compile goes through. This room imports torch; others do so when they run."""
+"""Capture every stage of a compile. Importing this package imports torch."""
 
 from __future__ import annotations
 

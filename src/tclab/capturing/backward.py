@@ -1,4 +1,4 @@
-"""The backward of whatever a function returned."""
+"""Run the backward pass of a function's result."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from tclab.errors import NoGradient
 
 
 def run_backward(result: object) -> None:
-    """``.backward()`` on the sum of every tensor in `result` that requires grad; NoGradient
-    where none does.
+    """Call ``.backward()`` on the sum of all tensors in `result` that require grad. Raises
+    NoGradient if there is none.
     """
-    wanted = [t for t in compiler.leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad]
-    if not wanted:
+    outputs = [
+        t for t in compiler.nested_leaves(result) if isinstance(t, torch.Tensor) and t.requires_grad
+    ]
+    if not outputs:
         raise NoGradient(
             "tclab.capture",
             "backward=True, but nothing the function returned requires grad",
             "pass a floating-point tensor with requires_grad=True, or leave backward out",
         )
-    torch.autograd.backward(wanted, [torch.ones_like(t) for t in wanted])
+    torch.autograd.backward(outputs, [torch.ones_like(t) for t in outputs])

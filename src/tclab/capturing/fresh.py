@@ -1,9 +1,9 @@
-"""Compile as if nothing had been compiled before, and put everything back after.
+"""Hide earlier compiles from Dynamo during a capture, and restore them afterwards.
 
-Dynamo keeps what it compiled on code objects. While `fresh` holds, every function whose code
-Dynamo has met runs on a copy of its code, so earlier compiles neither hide a stage nor count
-towards the recompile limit; afterwards each function has its own code back, with all its
-cache entries, and code first met in between is forgotten again.
+Dynamo keeps its cache entries on code objects. Inside `hide_earlier_compiles`, each function whose
+code Dynamo has met runs on a copy of its code. So earlier compiles neither hide a stage nor count
+towards the recompile limit. Afterwards each function has its own code again, with all its cache
+entries, and Dynamo forgets the code objects that it first met during the capture.
 """
 
 from __future__ import annotations
@@ -22,60 +22,65 @@ import torch
 
 from tclab.capturing.torch_private import compiler
 
-#: One capture at a time swaps code; a capture inside a capture is fine.
+#: Only one thread at a time swaps code objects; a capture within a capture is allowed.
 _LOCK = threading.RLock()
-#: Copies that may still be alive, by id(): code objects compare by value.
+#: id() → a copy of a code object that may still be alive. Code objects compare by value.
 _COPIES: dict[int, weakref.ref[CodeType]] = {}
 
 
 @contextmanager
-def fresh(fn: Callable[..., Any]) -> Iterator[None]:
-    """Hide what Dynamo knows of `fn` and of everything else, for the length of the block."""
+def hide_earlier_compiles(fn: Callable[..., Any]) -> Iterator[None]:
+    """Hide all earlier compiles during the block: those of `fn` and of all other functions."""
     with _LOCK:
-        before = compiler.known_codes()
-        functions = _functions_on([c for c in before if _matters(c)], function_of(fn))
+        known = compiler.known_codes()
+        functions = _functions_to_swap(
+            [c for c in known if _affects_later_compiles(c)], python_function(fn)
+        )
         codes = [f.__code__ for f in functions]
         try:
             for function, code in zip(functions, codes):
-                function.__code__ = _remember(copy_code(code))
-            with compiler.no_profile():
+                function.__code__ = _remember_copy(copy_code_object(code))
+            with compiler.hide_seen_sizes():
                 yield
         finally:
             for function, code in zip(functions, codes):
                 function.__code__ = code
-            _forget_since(before)
+            _forget_new_codes(known)
 
 
-def _remember(copy: CodeType) -> CodeType:
+def _remember_copy(copy: CodeType) -> CodeType:
     for number in [n for n, ref in _COPIES.items() if ref() is None]:
         del _COPIES[number]
     _COPIES[id(copy)] = weakref.ref(copy)
     return copy
 
 
-def _matters(code: CodeType) -> bool:
-    """Code with cache entries, or that Dynamo may have given up on: that of others, and the frame
-    that Dynamo puts around each of PyTorch's modules. Not our own copies, which no function runs
-    any more; nor other code of PyTorch's, which is skipped whatever its past.
+def _affects_later_compiles(code: CodeType) -> bool:
+    """Whether earlier compiles of this code could change a later one: it has cache entries, or
+    Dynamo may have decided to skip it. The latter holds for code outside of PyTorch and for the
+    frame that Dynamo wraps around PyTorch's modules; Dynamo always skips PyTorch's other code. It
+    does not hold for our own copies, which no function runs any more.
     """
     if (copy := _COPIES.get(id(code))) is not None and copy() is code:
         return False
     torch_folder = os.path.dirname(torch.__file__) + os.sep
     return (
-        compiler.is_cached(code)
+        compiler.has_cache_entries(code)
         or not code.co_filename.startswith(torch_folder)
-        or code.co_filename == compiler.frames_around_modules()
+        or code.co_filename == compiler.module_wrapper_file()
     )
 
 
-def copy_code(code: CodeType) -> CodeType:
-    """An equal code object without a past; so are those of the functions it defines."""
-    constants = tuple(copy_code(c) if isinstance(c, CodeType) else c for c in code.co_consts)
+def copy_code_object(code: CodeType) -> CodeType:
+    """Copy a code object, and those of the functions that it defines; Dynamo does not know the
+    copies.
+    """
+    constants = tuple(copy_code_object(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_consts=constants)
 
 
-def function_of(fn: Any) -> FunctionType | None:
-    """The Python function that runs when `fn` is called, or None (a builtin)."""
+def python_function(fn: Any) -> FunctionType | None:
+    """Return the Python function that runs when `fn` is called, or None if `fn` is a builtin."""
     while isinstance(fn, functools.partial):
         fn = fn.func
     if isinstance(fn, torch.nn.Module):
@@ -86,27 +91,28 @@ def function_of(fn: Any) -> FunctionType | None:
     return fn if isinstance(fn, FunctionType) else None
 
 
-def _functions_on(codes: list[CodeType], top: FunctionType | None) -> list[FunctionType]:
-    """`top`, the functions that run one of these code objects, and those that define one."""
+def _functions_to_swap(codes: list[CodeType], top: FunctionType | None) -> list[FunctionType]:
+    """Return `top` and all functions that run or define one of these code objects."""
     functions = {id(top): top} if top is not None else {}
     ids, files = {id(code) for code in codes}, {code.co_filename for code in codes}
-    for thing in gc.get_objects() if codes else ():
-        if type(thing) is not FunctionType or thing.__code__.co_filename not in files:
+    for candidate in gc.get_objects() if codes else ():
+        if type(candidate) is not FunctionType or candidate.__code__.co_filename not in files:
             continue
-        if _has(thing.__code__, ids):
-            functions[id(thing)] = thing
+        if _contains_code(candidate.__code__, ids):
+            functions[id(candidate)] = candidate
     return list(functions.values())
 
 
-def _has(code: CodeType, codes: set[int]) -> bool:
-    """Whether this code, or that of a function it defines, is one of `codes`."""
+def _contains_code(code: CodeType, codes: set[int]) -> bool:
+    """Whether this code object, or one of a function that it defines, has its id() in `codes`."""
     return id(code) in codes or any(
-        type(constant) is CodeType and _has(constant, codes) for constant in code.co_consts
+        type(constant) is CodeType and _contains_code(constant, codes)
+        for constant in code.co_consts
     )
 
 
-def _forget_since(before: list[CodeType]) -> None:
-    old = {id(code) for code in before}
+def _forget_new_codes(known: list[CodeType]) -> None:
+    known_ids = {id(code) for code in known}
     for code in compiler.known_codes():
-        if id(code) not in old:
-            compiler.forget(code)
+        if id(code) not in known_ids:
+            compiler.forget_code(code)

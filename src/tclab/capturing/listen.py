@@ -1,4 +1,4 @@
-"""Listen to everything PyTorch says of a compile, and collect it in a `Trace`."""
+"""Listen to PyTorch's trace and logs during a compile, and collect them in a `Trace`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tclab.capturing.torch_private import (
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 
-#: What a record of the structured trace says of its place, beside what it is about.
-_CONTEXT = {
+#: Metadata keys of a structured-trace record that give its context; the other key is its name.
+_CONTEXT_KEYS = {
     *("frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack"),
     *("compiled_autograd_id", "subgraph_name"),
 }
@@ -29,27 +29,40 @@ _CONTEXT = {
 
 @contextmanager
 def listen() -> Iterator[Trace]:
-    """Collect a Trace for the length of the block; loggers are put back whatever happens."""
+    """Yield a Trace that collects events during the block; loggers are restored on any exit."""
     trace = Trace()
 
-    def bytecode(code: CodeType, new: CodeType) -> None:
-        trace.add(names.BYTECODE, (code, new), "", compiler.compile_id())
+    def add_bytecode(code: CodeType, new: CodeType) -> None:
+        trace.add(names.BYTECODE, (code, new), "", compiler.current_compile_ids())
 
     with ExitStack() as stack:
-        stack.enter_context(compiler.trace_handler(_Structured(trace)))
+        stack.enter_context(_logging_enabled())
+        stack.enter_context(compiler.attach_trace_handler(_StructuredTraceHandler(trace)))
         for name in compiler.LOGS:
-            stack.enter_context(compiler.log_tap(name, _Log(trace, name)))
-        stack.enter_context(compiler.bytecode_hook(bytecode))
-        stack.enter_context(origins.noting(trace))
-        stack.enter_context(partitions.noting(trace))
-        stack.enter_context(launches.noting(trace))
-        stack.enter_context(cpp_commands.noting(trace))
-        stack.enter_context(vector_isa.timed())
+            stack.enter_context(compiler.tap_log(name, _LogHandler(trace, name)))
+        stack.enter_context(compiler.name_printed_objects())
+        stack.enter_context(compiler.hook_bytecode(add_bytecode))
+        stack.enter_context(origins.note_origins(trace))
+        stack.enter_context(partitions.note_cuts(trace))
+        stack.enter_context(launches.note_launches(trace))
+        stack.enter_context(cpp_commands.note_commands(trace))
+        stack.enter_context(vector_isa.time_isa_trials())
         yield trace
 
 
-class _Structured(logging.Handler):
-    """Turns records of the structured trace into events."""
+@contextmanager
+def _logging_enabled() -> Iterator[None]:
+    """Undo `logging.disable` during the block: PyTorch writes its trace through `logging`."""
+    level = logging.root.manager.disable
+    logging.disable(logging.NOTSET)
+    try:
+        yield
+    finally:
+        logging.disable(level)
+
+
+class _StructuredTraceHandler(logging.Handler):
+    """Turns each record of the structured trace into an event."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(logging.DEBUG)
@@ -57,7 +70,7 @@ class _Structured(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         meta: dict[str, Any] = getattr(record, "metadata", {})
-        name = next((key for key in meta if key not in _CONTEXT), "")
+        name = next((key for key in meta if key not in _CONTEXT_KEYS), "")
         data = meta.get(name)
         if name == "artifact":
             name = meta["artifact"]["name"]
@@ -70,12 +83,12 @@ class _Structured(logging.Handler):
             self.trace.add(names.KERNEL_NODES, compiler.kernel_nodes(), "", ids)
 
 
-class _Log(logging.Handler):
-    """Turns lines of one log artifact into events of its name."""
+class _LogHandler(logging.Handler):
+    """Turns each record of a log artifact into an event with the artifact's name."""
 
     def __init__(self, trace: Trace, name: str) -> None:
         super().__init__(logging.DEBUG)
         self.trace, self.artifact = trace, name
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.trace.add(self.artifact, None, record.getMessage(), compiler.compile_id())
+        self.trace.add(self.artifact, None, record.getMessage(), compiler.current_compile_ids())

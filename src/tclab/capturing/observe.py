@@ -1,4 +1,4 @@
-"""`steps`, `replay`, `memory` and `levels`: one thing of a compile or a call, watched closely."""
+"""`steps`, `replay`, `memory` and `levels`: each observes one aspect of a compile or a call."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from typing import Any
 
 import torch
 
-from tclab import user_lines
-from tclab.capturing.fresh import fresh, function_of
+from tclab.capturing.fresh import hide_earlier_compiles, python_function
 from tclab.capturing.read import levels as _levels
 from tclab.capturing.read import memory as _memory
 from tclab.capturing.read import replay as _replay
@@ -22,27 +21,29 @@ from tclab.capturing.torch_private import check, decomposing, stepping
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
 from tclab.model import Levels, Memory, Replay, Steps
+from tclab.text import user_lines
 
-#: The phases of one run, by name, in order.
+#: Name → function for each phase of one run, in order.
 Phases = Mapping[str, Callable[[], object]]
 
 
 def steps(fn: Callable[..., Any], *args: object) -> Steps:
-    """Dynamo's symbolic execution of ``fn(*args)``, without code generation."""
+    """Return Dynamo's symbolic execution of ``fn(*args)``, without code generation."""
     check.require()
     trace = Trace()
-    with fresh(fn), stepping.noting(trace):
+    with hide_earlier_compiles(fn), stepping.note_steps(trace):
         torch.compile(fn, backend="eager")(*args)
-    return _steps.steps(trace)
+    return _steps.read_steps(trace)
 
 
 def levels(fn: Callable[..., Any], *args: object) -> Levels:
-    """``fn(*args)`` as calls of ATen, of Core ATen and of prims, each with the call above that it
-    was made from. `fn` is run, not compiled. CaptureError where it cannot be traced.
+    """Return the operator calls of ``fn(*args)`` as ATen, as Core ATen and as prims; each call
+    names the call of the level above that it was decomposed from. `fn` is run, not compiled.
+    Raises CaptureError if `fn` cannot be traced.
     """
     check.require()
     try:
-        return _levels.levels(decomposing.traced(fn, args, user_lines.is_users))
+        return _levels.read_levels(decomposing.trace_levels(fn, args, user_lines.is_user_file))
     except Exception as error:
         cause = f"cannot be traced: {type(error).__name__}: {error!s:.200}"
         step = "call it without tracing first; no .item() and no if on a tensor can be traced"
@@ -52,36 +53,38 @@ def levels(fn: Callable[..., Any], *args: object) -> Levels:
 def replay(
     fn: Callable[..., Any], calls: Iterable[tuple[object, ...]], **compile_options: Any
 ) -> Replay:
-    """Compile `fn` and call it with each tuple of arguments in turn: the cache entries that each
-    call tried, the guard that failed in each, and what was compiled. CaptureError for what has no
-    Python code.
+    """Compile `fn`, call it with each tuple of arguments in turn, and return for each call the
+    cache entries that it tried, the guard that failed in each, and the new entry if it compiled.
+    Raises CaptureError if `fn` has no Python code.
     """
     check.require()
-    function = function_of(fn)
+    function = python_function(fn)
     if function is None:
         step = "pass a Python function or a module"
         raise CaptureError("tclab.replay", f"{fn!r:.60} has no Python code", step)
-    own: tuple[object, ...] = (fn,) if isinstance(fn, torch.nn.Module) else ()
-    observed = []
-    with fresh(fn):
+    module_argument: tuple[object, ...] = (fn,) if isinstance(fn, torch.nn.Module) else ()
+    cached_calls = []
+    with hide_earlier_compiles(fn):
         compiled = torch.compile(fn, **compile_options)
         for args in calls:
-            values = _replay.arguments(function, (*own, *args))
+            values = _replay.bind_arguments(function, (*module_argument, *args))
             call = functools.partial(compiled, *args)
-            observed.append(_replay.observed(function.__code__, values, call))
-    return Replay("Call by call", "replay", tuple(observed))
+            cached_calls.append(_replay.observe_call(function.__code__, values, call))
+    return Replay("Call by call", "replay", tuple(cached_calls))
 
 
 def memory(runs: Mapping[str, Phases], caption: str = "") -> Memory:
-    """The CPU memory held while each of `runs` goes through its phases, as the allocator tells
-    PyTorch's profiler. Do once what compiles, before it is watched.
+    """Profile each of `runs`, phase by phase, and return the bytes of CPU memory allocated after
+    each allocation and release. Compile before you call this: compiling allocates, too.
     """
-    watched = tuple(_memory.run(label, _profiled(phases)) for label, phases in runs.items())
-    return Memory("Memory held", "memory", watched, caption)
+    memory_runs = tuple(
+        _memory.read_memory_run(label, _profile_phases(phases)) for label, phases in runs.items()
+    )
+    return Memory("Memory held", "memory", memory_runs, caption)
 
 
-def _profiled(phases: Phases) -> Sequence[ProfilerEvent]:
-    """The profiler's events while the phases run one after the other."""
+def _profile_phases(phases: Phases) -> Sequence[ProfilerEvent]:
+    """Run the phases one after the other and return the profiler's events."""
     cpu = torch.profiler.ProfilerActivity.CPU
     with torch.profiler.profile(activities=[cpu], profile_memory=True) as profile:
         for name, phase in phases.items():

@@ -1,4 +1,4 @@
-"""`capture`: run code through torch.compile and keep everything its compile went through."""
+"""`capture`: run code through torch.compile and keep every stage of its compile."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any, overload
 import torch
 
 from tclab.capturing.backward import run_backward
-from tclab.capturing.fresh import fresh
+from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.listen import listen
 from tclab.capturing.result import Capture
 from tclab.capturing.target.capture import Call, capture_for
 from tclab.capturing.target.inductor import Options
-from tclab.capturing.torch_private import check, compiler
-from tclab.errors import CaptureError
+from tclab.capturing.torch_private import check, compiler, switches
+from tclab.errors import CaptureError, NothingCompiled
 from tclab.targets import Target
 
 
-class Request:
-    """What `capture(fn)` returns: call it once, or give `over` several calls."""
+class CaptureRequest:
+    """The result of `capture(fn)`: call it for one call of `fn`, or use `over` for several."""
 
     def __init__(
         self,
@@ -29,16 +29,23 @@ class Request:
         target: str | Target | None,
         assume: Mapping[str, str] | None,
         options: Options,
+        as_it_is: bool = False,
     ) -> None:
         self.fn, self.backward, self.target, self.options = fn, backward, target, options
-        self.assume = assume
+        self.assume, self.as_it_is = assume, as_it_is
         if not callable(fn):
             raise CaptureError(
                 "tclab.capture",
                 f"{type(fn).__name__} is not callable",
                 "pass a function or a module",
             )
-        if compiler.is_compiled(fn):
+        if switches.is_disabled(fn):
+            raise NothingCompiled(
+                "tclab.capture",
+                "torch.compiler.disable was applied to this callable: nothing of it is compiled",
+                "take it off, or pass what is under it",
+            )
+        if compiler.is_compiled(fn) and not as_it_is:
             raise CaptureError(
                 "tclab.capture",
                 "torch.compile was already applied to this callable",
@@ -46,17 +53,25 @@ class Request:
             )
 
     def __call__(self, *args: object, **kwargs: object) -> Capture:
-        """Compile and call `fn`; the Capture of it."""
-        return self.calls([(args, kwargs)])
+        """Compile `fn`, call it with these arguments, and return the Capture."""
+        return self.capture_calls([(args, kwargs)])
 
     def over(self, calls: Iterable[tuple[object, ...]]) -> Capture:
-        """Compile once and call with each tuple of arguments in turn."""
-        return self.calls([(tuple(args), {}) for args in calls])
+        """Compile `fn`, call it with each tuple of arguments in turn, and return the Capture."""
+        return self.capture_calls([(tuple(args), {}) for args in calls])
 
-    def calls(self, calls: Sequence[Call], *, most_lines: int | None = None) -> Capture:
-        """Compile once and call with each of `calls` in turn: arguments, and those by name.
+    def capture_calls(
+        self,
+        calls: Sequence[Call],
+        *,
+        most_lines: int | None = None,
+        on_result: Callable[[object], None] = lambda result: None,
+    ) -> Capture:
+        """Compile `fn`, or run it as it is, make each of `calls` in turn, and return the Capture.
+        A call is a pair of positional and keyword arguments. On this machine `on_result` is called
+        with each result after its call, before the next call can change it.
 
-        Kernels with more than `most_lines` lines are not taken down to instructions.
+        Kernels of more than `most_lines` lines get no machine code stages; None sets no limit.
         """
         if self.target is not None:
             return capture_for(
@@ -65,25 +80,27 @@ class Request:
             )  # fmt: skip
         check.require()
         results = []
-        with fresh(self.fn), compiler.observable(), listen() as trace:
-            compiled = torch.compile(self.fn, **self.options)
+        with hide_earlier_compiles(self.fn), compiler.make_stages_observable(), listen() as trace:
+            compiled = self.fn if self.as_it_is else torch.compile(self.fn, **self.options)
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))
                 if self.backward:
                     run_backward(results[-1])
+                on_result(results[-1])
+            switches.require_compiled(trace)
         return Capture(trace, tuple(results), most_lines)
 
 
-class Watch:
-    """``with capture() as c``: observe whatever compiles in the block, and change nothing but
-    the graph caches, which are off: a hit would hide the stages after it.
+class CompileWatcher:
+    """The context manager of ``with capture() as c``: it observes all compiles in the block. It
+    turns off the graph caches, since a hit hides the stages after it, and changes nothing else.
     """
 
     def __enter__(self) -> Capture:
         check.require()
         self.capture = Capture()
         self.stack = ExitStack()
-        self.stack.enter_context(compiler.observable())
+        self.stack.enter_context(compiler.make_stages_observable())
         self.trace = self.stack.enter_context(listen())
         return self.capture
 
@@ -93,7 +110,7 @@ class Watch:
 
 
 @overload
-def capture() -> Watch: ...
+def capture() -> CompileWatcher: ...
 @overload
 def capture(
     fn: Callable[..., Any],
@@ -101,34 +118,41 @@ def capture(
     backward: bool = False,
     target: str | Target | None = None,
     assume: Mapping[str, str] | None = None,
+    as_it_is: bool = False,
     **compile_options: Any,
-) -> Request: ...
+) -> CaptureRequest: ...
 def capture(
     fn: Callable[..., Any] | None = None,
     *,
     backward: bool = False,
     target: str | Target | None = None,
     assume: Mapping[str, str] | None = None,
+    as_it_is: bool = False,
     **compile_options: Any,
-) -> Request | Watch:
+) -> CaptureRequest | CompileWatcher:
     """Keep every stage of a compile.
 
-    ``capture(fn, **options)(*args)`` compiles `fn` as if nothing had been compiled before,
-    calls it and returns a `Capture`; ``capture(fn).over([(x,), (y,)])`` calls it several times,
-    to show recompiles. The options go to torch.compile. ``with capture() as c:`` only watches
-    what the block compiles; read `c` after the block.
+    ``capture(fn, **options)(*args)`` hides earlier compiles, compiles `fn`, calls it and returns
+    a `Capture`; ``capture(fn).over([(x,), (y,)])`` calls it several times, to show recompiles. The
+    options go to torch.compile. ``with capture() as c:`` only watches what the block compiles;
+    read `c` after the block.
 
-    With `backward`, ``.backward()`` is called on the sum of what `fn` returned, after each
-    call: gradients accumulate in ``.grad`` as they always do.
+    With `backward`, each call is followed by ``.backward()`` on the sum of its results; gradients
+    accumulate in ``.grad`` as usual.
 
-    With `target`, a GPU such as ``h200`` that need not be here, the kernels are those it would get.
-    Where it would time something to choose, they are of both ways, unless `assume` says which:
-    ``{"pad": "no"}``.
+    With `target`, a GPU such as ``h200`` that this machine need not have, the kernels are the ones
+    compiled for that GPU. If PyTorch decides something by timing, the choice is as measured on such
+    a GPU, or as is likely; `assume` fixes it, ``{"pad": "yes"}``, or asks for the kernels of
+    ``both``.
 
-    The FX graph cache and the AOTAutograd cache are off meanwhile, since a hit hides stages.
-    Loggers, configuration and everything compiled earlier are as before when it ends, also
-    after an error, which goes through unchanged. Raises CaptureError for what cannot be
-    captured, UnsupportedTorch where PyTorch moved something capture needs.
+    With `as_it_is`, `fn` is called without a compile around it: the stages are those of what it
+    compiles itself.
+
+    The FX graph cache and the AOTAutograd cache are off during a capture, since a hit hides
+    stages. Loggers, configuration and earlier compiles are restored at the end, also after an
+    error, which is passed on unchanged. Raises CaptureError if `fn` cannot be captured,
+    NothingCompiled if a switch such as TORCHDYNAMO_DISABLE=1 keeps it from being compiled, and
+    UnsupportedTorch if this PyTorch lacks a private name that capture needs.
     """
     if fn is None:
         if backward or target is not None or assume or compile_options:
@@ -137,11 +161,17 @@ def capture(
                 "options without a function",
                 "with capture() only watches; pass options to torch.compile",
             )
-        return Watch()
+        return CompileWatcher()
     if assume and target is None:
         raise CaptureError(
             "tclab.capture",
             "assume= without target=",
             "a compile on this machine times what it chooses: leave assume out",
         )
-    return Request(fn, backward, target, assume, compile_options)
+    if as_it_is and (target is not None or compile_options):
+        raise CaptureError(
+            "tclab.capture",
+            "as_it_is= with target= or with options of torch.compile",
+            "leave them out: fn compiles its parts itself, with options of its own",
+        )
+    return CaptureRequest(fn, backward, target, assume, compile_options, as_it_is)

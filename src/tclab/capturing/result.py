@@ -1,4 +1,4 @@
-"""`Capture`: everything a compile went through, read from its trace when it is asked for."""
+"""`Capture`: every stage of a compile, read from its trace on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tclab.capturing.chain.chains import chains
+from tclab.capturing.chain.chains import build_chains
 from tclab.capturing.machine_code import size_limit, triton
 from tclab.capturing.read import breaks as _breaks
 from tclab.capturing.read import bytecode as _bytecode
@@ -40,21 +40,23 @@ from tclab.model import (
     Table,
     TimedQuestion,
 )
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 
 class Capture:
-    """Everything a compile went through, as artifacts of `tclab.model`.
+    """Every stage of a compile, as artifacts of `tclab.model`.
 
-    Each stage is read from the trace when it is first asked for; only `compile_kernels`, and what
-    says that it calls it, compiles anything. All text is free of absolute
-    paths and of what differs from process to process. Frames are numbered from 0 in the order
-    this capture met them, so ``1/0`` is the first compile of the second piece of code.
+    A stage is read from the trace on its first use. Reading compiles nothing, except for
+    `compile_kernels` and the methods that say that they call it. No text has an absolute path or
+    a detail that differs from process to process. Frames are numbered from 0 in the order in which
+    this capture met them, so ``1/0`` is the first compile of the second frame.
     """
 
-    #: What a target refused; the kernels there are not affected.
+    #: Errors for the parts that cannot be compiled for the target; they do not affect `kernels`.
     gaps: tuple[TclabError, ...] = ()
-    #: What a target's GPU would time; the kernels are of both ways.
+    #: Operators that run on the CPU, beside a target, each with its line.
+    on_host: tuple[tuple[str, str], ...] = ()
+    #: Questions that PyTorch decides by timing on the target; the kernels are of both choices.
     timed: tuple[TimedQuestion, ...] = ()
 
     def __init__(
@@ -64,19 +66,19 @@ class Capture:
         most_lines: int | None = None,
     ) -> None:
         self._trace = trace
-        self.results = results  #: what each call returned
-        #: Kernels with more lines of source are not taken down to instructions. None: all are.
+        self.results = results  #: the result of each call
+        #: Kernels of more lines get no machine code stages. None sets no limit.
         self.most_lines = most_lines
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
 
     def end(self, trace: Trace) -> None:
-        """The block that this capture watched has ended; this is what was noted in it."""
+        """End the watched block: from now on the stages can be read from `trace`."""
         self._trace = trace
 
     @property
     def result(self) -> Any:
-        """What the last call returned."""
+        """The result of the last call."""
         if not self.results:
             raise CaptureError(
                 "Capture.result", "no call was made through this capture", "use capture(fn)(...)"
@@ -85,7 +87,7 @@ class Capture:
 
     @property
     def trace(self) -> Trace:
-        """The events themselves; complete once the capture has ended."""
+        """The events of the compile. Raises CaptureError while the watched block is running."""
         if self._trace is None:
             raise CaptureError(
                 "tclab.capture", "the block is still running", "read it after the with block"
@@ -95,77 +97,79 @@ class Capture:
     @cached_property
     def graphs(self) -> tuple[Graph, ...]:
         """Dynamo's graphs, in order."""
-        return _graphs.graphs(self.trace, "dynamo")
+        return _graphs.read_graphs(self.trace, "dynamo")
 
     @cached_property
     def breaks(self) -> Breaks:
         """Graph breaks; `breaks.graphs` counts graphs of distinct code, without recompiles."""
-        return _breaks.breaks(self.trace)
+        return _breaks.read_breaks(self.trace)
 
     @cached_property
     def guards(self) -> tuple[Guards, ...]:
-        """The guards of each cache entry made."""
-        return _guards.guards(self.trace)
+        """The guards of each new cache entry."""
+        return _guards.read_guards(self.trace)
 
     @cached_property
     def recompiles(self) -> Recompiles:
         """Recompiles, with the guards that failed."""
-        return _recompiles.recompiles(self.trace)
+        return _recompiles.read_recompiles(self.trace)
 
     @cached_property
     def cuda_graph_skips(self) -> tuple[str, ...]:
-        """Why no CUDA graph is recorded for a compile, where one was asked for."""
-        reasons = (e.data.get("cudagraph_skip_reason") for e in self.trace.named(names.METRICS))
+        """Each reason why Inductor records no CUDA graph for a compile that asked for one."""
+        reasons = (e.data.get("cudagraph_skip_reason") for e in self.trace.select(names.METRICS))
         return tuple(scrub(reason) for reason in reasons if reason)
 
     @cached_property
     def symbols(self) -> Symbols:
-        """Symbols made for sizes and numbers."""
-        return _recompiles.symbols(self.trace)
+        """The symbols that Dynamo created for sizes and numbers."""
+        return _recompiles.read_symbols(self.trace)
 
     @cached_property
     def bytecode(self) -> tuple[Listing, ...]:
         """Original and rewritten bytecode, two listings for each compile."""
-        return tuple(pane for each in self._bytecode for pane in (each.original, each.rewritten))
+        return tuple(
+            listing for frame in self._bytecode for listing in (frame.original, frame.rewritten)
+        )
 
     @cached_property
-    def _bytecode(self) -> tuple[_bytecode.Rewritten, ...]:
-        return _bytecode.bytecode(self.trace)
+    def _bytecode(self) -> tuple[_bytecode.FrameBytecode, ...]:
+        return _bytecode.read_bytecode(self.trace)
 
     @cached_property
     def pre_grad(self) -> tuple[Graph, ...]:
         """Graphs after Inductor's pre-grad passes."""
-        return _graphs.graphs(self.trace, "pre_grad")
+        return _graphs.read_graphs(self.trace, "pre_grad")
 
     @cached_property
     def joint(self) -> tuple[Graph, ...]:
         """AOTAutograd's joint graphs; none without gradients."""
-        return _graphs.graphs(self.trace, "joint")
+        return _graphs.read_graphs(self.trace, "joint")
 
     @cached_property
     def forward(self) -> tuple[Graph, ...]:
         """AOTAutograd's forward graphs, inference graphs among them."""
-        return _graphs.graphs(self.trace, "forward")
+        return _graphs.read_graphs(self.trace, "forward")
 
     @cached_property
     def backward(self) -> tuple[Graph, ...]:
         """AOTAutograd's backward graphs."""
-        return _graphs.graphs(self.trace, "backward")
+        return _graphs.read_graphs(self.trace, "backward")
 
     @cached_property
     def partitions(self) -> tuple[Partition, ...]:
-        """What the partitioner saved, had recomputed and banned, one for each backward graph."""
-        return _partition.partitions(self.trace, self.forward, self.backward)
+        """The partitioner's decision on each forward value, one Partition per backward graph."""
+        return _partition.read_partitions(self.trace, self.forward, self.backward)
 
     @cached_property
     def post_grad(self) -> tuple[Graph, ...]:
-        """Graphs after Inductor's post-grad passes: what is lowered."""
-        return _graphs.graphs(self.trace, "post_grad")
+        """Graphs after Inductor's post-grad passes, which it lowers."""
+        return _graphs.read_graphs(self.trace, "post_grad")
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """What Inductor compiled of each graph after the post-grad passes."""
-        return _units.units(self.trace, self.post_grad)
+        """Inductor's compile of each post-grad graph."""
+        return _units.read_units(self.trace, self.post_grad)
 
     @cached_property
     def ir_pre_fusion(self) -> tuple[Listing, ...]:
@@ -179,12 +183,12 @@ class Capture:
 
     @cached_property
     def fusion(self) -> Listing:
-        """The scheduler's fusion decisions."""
-        return _units.fusion(self.units)
+        """The scheduler's log of fusion decisions."""
+        return _units.list_fusion_decisions(self.units)
 
     @cached_property
     def fusion_pairs(self) -> tuple[FusionPairs, ...]:
-        """What was decided on each pair of scheduler nodes, and why, one for each graph."""
+        """The scheduler's decision and its reason for each pair of nodes, for each graph."""
         return tuple(unit.pairs for unit in self.units if unit.pairs)
 
     @cached_property
@@ -192,14 +196,20 @@ class Capture:
         """Generated kernels, and calls into libraries (category ``extern``)."""
         return tuple(kernel for unit in self.units for kernel in unit.kernels)
 
+    @property
+    def likely_kernels(self) -> tuple[Kernel, ...]:
+        """The kernels without those that a GPU runs only if it times what is not likely."""
+        return tuple(kernel for kernel in self.kernels if not kernel.facts.is_alternative)
+
     @cached_property
     def wrapper(self) -> tuple[Listing, ...]:
         """The Python file Inductor wrote for each graph."""
         return tuple(unit.wrapper for unit in self.units if unit.wrapper)
 
     def compile_kernels(self) -> tuple[CompiledKernel, ...]:
-        """Each Triton kernel with its stages down to SASS, compiled when first called for: as the
-        GPU that is here launched it. None on a CPU. CaptureError where Triton cannot.
+        """Compile each Triton kernel in the configuration of its launch, and return it with its
+        stages down to SASS. The first call compiles, later ones return the same. Empty on a CPU.
+        Raises CaptureError if Triton cannot compile a kernel.
         """
         if not self._compiled:
             self._compile_units()
@@ -207,51 +217,55 @@ class Capture:
         return tuple(kernel for unit in self.units for kernel in unit.compiled.values())
 
     def _compile_units(self) -> None:
-        launched = {e.payload.strip(): e.data for e in self.trace.named(names.LAUNCHED)}
+        launched = {e.payload.strip(): e.data for e in self.trace.select(names.LAUNCHED)}
         compiler = triton.Compiler(torch.cuda.get_device_name() if launched else "")
         for unit in self.units:
-            unit.compiled = compiler.as_launched(self._short_triton(unit), launched)
+            unit.compiled = compiler.compile_launched(self._short_triton_sources(unit), launched)
 
-    def _short_triton(self, unit: Unit) -> dict[str, str]:
-        return size_limit.within(unit.output.triton_sources(), self.most_lines)
+    def _short_triton_sources(self, unit: Unit) -> dict[str, str]:
+        return size_limit.sources_within_limit(unit.output.triton_sources(), self.most_lines)
 
     def left_out(self) -> dict[str, str]:
-        """Kernels that are not taken down to instructions, being long or late: name → why."""
-        return dict(size_limit.left_out(self.units, self.most_lines))
+        """Map the name of each kernel whose instructions are left out to the reason: it has too
+        many lines, or its graph too many C++ kernels.
+        """
+        return dict(size_limit.explain_left_out(self.units, self.most_lines))
 
     def compile_candidates(self) -> Candidates:
-        """What a target's GPU would choose among; nothing where the GPU is here, and has chosen."""
+        """Return the configurations among which a target's GPU chooses; empty without a target,
+        since this machine's GPU has already chosen.
+        """
         return Candidates("Candidates", "candidates")
 
     @property
     def compiled(self) -> tuple[CompiledKernel, ...]:
-        """What `compile_kernels` gives, under the name that recorded snippets have for it."""
+        """The result of `compile_kernels`; snippets use this name."""
         return self.compile_kernels()
 
     def stages(self, kernel_name: str) -> dict[str, Listing]:
-        """ttir, ttgir, llir, ptx and sass of one Triton kernel, as `compile_kernels` makes them.
-        KeyError names the kernels there are.
+        """Return ttir, ttgir, llir, ptx and sass of one Triton kernel; calls `compile_kernels`.
+        Raises KeyError, with the names of all Triton kernels, if there is none of this name.
         """
         kernels = self.compile_kernels()
         for kernel in kernels:
             if kernel.name == kernel_name:
                 return kernel.stages
-        there = ", ".join(kernel.name for kernel in kernels) or "none"
-        raise KeyError(f"no Triton kernel {kernel_name!r}; there are: {there}")
+        known = ", ".join(kernel.name for kernel in kernels) or "none"
+        raise KeyError(f"no Triton kernel {kernel_name!r}; there are: {known}")
 
     def chains(self, *, machine_code: bool = True) -> tuple[Chain, ...]:
-        """Each Dynamo graph's way through all stages, line linked to line; down to instructions,
-        for which the kernels are compiled, unless `machine_code` is False.
+        """Return one Chain for each Dynamo graph: its stages, with links from line to line. With
+        `machine_code` the chain ends in instructions, and the call compiles the kernels.
         """
         if machine_code not in self._chains:
-            self._chains[machine_code] = self._linked(machine_code)
+            self._chains[machine_code] = self._link_stages(machine_code)
         return self._chains[machine_code]
 
-    def _linked(self, machine_code: bool) -> tuple[Chain, ...]:
+    def _link_stages(self, machine_code: bool) -> tuple[Chain, ...]:
         if machine_code:
             self.compile_kernels()
-        bare = tuple(replace(unit, compiled={}) for unit in self.units)
-        return chains(
+        uncompiled = tuple(replace(unit, compiled={}) for unit in self.units)
+        return build_chains(
             self.trace,
             {
                 "dynamo": self.graphs,
@@ -261,8 +275,8 @@ class Capture:
                 "post_grad": self.post_grad,
             },
             self._bytecode,
-            self.units if machine_code else bare,
-            cpp_commands.commands(self.trace) if machine_code else {},
+            self.units if machine_code else uncompiled,
+            cpp_commands.known_commands(self.trace) if machine_code else {},
             self.most_lines,
         )
 
@@ -273,24 +287,25 @@ class Capture:
 
     @cached_property
     def compile_time(self) -> CompileTime:
-        """The numbers of `times`."""
-        return _times.compile_time(self.trace)
+        """Compile seconds by phase, as numbers."""
+        return _times.read_compile_time(self.trace)
 
     @cached_property
     def timeline(self) -> Chart:
-        """When each phase of the compile began, and how long it took, in seconds."""
-        return _times.timeline(self.trace)
+        """A chart of each phase's begin and length in seconds."""
+        return _times.read_timeline(self.trace)
 
     @cached_property
     def overview(self) -> Table:
-        """How much of everything there was."""
-        generated = [k for k in self.kernels if k.category != "extern"]
+        """The number of graphs, breaks, guards, recompiles, kernels and library calls."""
+        kernels = self.likely_kernels
+        generated = [k for k in kernels if k.category != "extern"]
         rows = (
             ("Dynamo graphs", len(self.graphs)),
             ("graph breaks", len(self.breaks)),
             ("guards", sum(len(g) for g in self.guards)),
             ("recompiles", len(self.recompiles)),
             ("generated kernels", len(generated)),
-            ("library calls", len(self.kernels) - len(generated)),
+            ("library calls", len(kernels) - len(generated)),
         )
         return Table("Overview of the compile", "overview", ("what", "count"), rows)

@@ -1,1 +1,9 @@
-"""The command ``tclab``: `command` is its front, beside it a module for each thing it can do."""
+"""The command ``tclab``: a module a command, and what they print. Needs click and rich."""
+
+EXIT_STATUS = """\b
+Exit status:
+  0    done
+  1    a snippet failed, or what was asked for is missing, stale or damaged
+  2    the command line is wrong: an unknown name or option
+  130  interrupted; everything that had finished is kept
+"""

@@ -8,26 +8,22 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
-from tclab import machine, terminal
-from tclab.baseline import held, listed
-from tclab.baseline.listed import Listed
-from tclab.baseline.observed import Observed
+from tclab.cli import terminal
 from tclab.cli.explaining import steps
+from tclab.compare import baseline, page
+from tclab.compare.config import CheckedFunction, read_config
+from tclab.compare.summary import summarize_report
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain import ExplainRequest, Step
 from tclab.model import Gap, Report
+from tclab.model.snapshots import NOTHING
+from tclab.system import machine
 from tclab.targets import TargetError
-from tclab.upgrade.captures import capture
+from tclab.upgrade.captures import explain_in_environment
 
 #: What the command ends with.
-SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4
-_STATUS = {held.WORSE: WORSE, held.NO_FILE: INCOMPLETE}
-#: What to do after each end.
-_NEXT = {
-    held.NO_FILE: ["next: --update writes it"],
-    held.WORSE: ["next: mend it; or, where it is meant, --update"],
-    held.BETTER: ["next: --update keeps it so"],
-}
+SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4  # the largest of all functions
+_STATUS = {baseline.WORSE: WORSE, baseline.NO_FILE: INCOMPLETE}
 
 
 @click.command(short_help="Whether your compiles are as they were.")
@@ -57,13 +53,14 @@ def check(
       inputs = ["f32[8,1024]"]
       level = "kernels"            or dynamo, graphs, machine
 
-    What they were is kept beside it in compiled/, a file for each function and version of
-    PyTorch. Where this version has none, the nearest older one is compared, and what differs is
-    PyTorch's doing, which is said and not counted. Only --update writes there.
+    The functions are looked for beside FILE. What they were is kept beside it in compiled/, a file
+    for each function and version of PyTorch. Where this version has none, the nearest older one is
+    compared, and what differs is PyTorch's doing, which is said and not counted. Only --update
+    writes there.
 
     \b
-    Ends with: 0 the same or better, 4 worse, 3 something could not be compared (a function that
-    does not compile, a file that is not there), 2 wrong use.
+    Ends with: 0 the same or better, 4 one is worse, 3 none is, and one could not be compared (a
+    function that does not compile, a file that is not there or is damaged), 2 wrong use.
 
     \b
     Examples:
@@ -72,55 +69,69 @@ def check(
       tclab check --against /tmp/base
     """
     try:
-        functions = listed.read(path)
+        functions = read_config(path)
         for each in functions:
             ExplainRequest.parse(each.name, **each.request)
         with steps.displayed() as on_step:
             ends, folder = [], against or path.parent / "compiled"
             for each in functions:
                 on_step(Step(f"compiling {each.name}"))
-                made = _made(each, seconds)
-                ends.append(_held(made, each, folder, update, strict, report))
+                made = _made(each, path.parent, seconds)
+                ends.append(_checked(made, each, folder, update, strict, report))
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(WRONG_USE)
-    context.exit(INCOMPLETE if INCOMPLETE in ends else max(ends))
+    context.exit(max(ends))
 
 
-def _made(of: Listed, seconds: float) -> Report | Gap | None:
-    """The report of one function, or why there is nothing to compare."""
+def _made(of: CheckedFunction, folder: Path, seconds: float) -> Report | Gap | None:
+    """The report of one function, named from `folder`, or why there is nothing to compare."""
     torch = machine.torch_facts().get("__version__", "")
     try:
-        made = capture(sys.executable, {"spec": of.name, **of.request}, torch, seconds)
+        request = {"spec": of.name, "level": of.level, **of.request}
+        made = explain_in_environment(sys.executable, request, torch, seconds, folder)
     except ExplainError as problem:
         return Gap(problem.place, problem.cause, problem.next_step)
     if made.report and _lacks(made.report, of.level):
         return made.report.refusal or made.report.gaps[0]
+    if made.report and made.report.snapshot.is_empty:
+        return Gap(of.name, NOTHING, "call it with tensors that it computes with")
     return made.failure or made.report
 
 
-def _held(
-    made: Report | Gap | None, of: Listed, folder: Path, update: bool, strict: bool,
+def _checked(
+    made: Report | Gap | None, of: CheckedFunction, folder: Path, update: bool, strict: bool,
     pages: Path | None,
 ) -> int:  # fmt: skip
-    """Hold one function to its file, and say what differs; what it means for the whole."""
+    """Compare one function with its baseline, and say what differs; what it means for the whole."""
     if not isinstance(made, Report):
-        return _say(of, INCOMPLETE, "not compared", [f"{made.place}: {made.cause}"] if made else [])
-    now = Observed(made.snapshot, made.breaks.breaks)
-    outcome = held.hold(folder, of.name, now, of.level, update=update)
-    if outcome.end == held.WRITTEN:
-        return _say(of, SAME, f"written to {outcome.own.path}", [])
-    lines, verdict, status = [*outcome.lines()], outcome.end, _STATUS.get(outcome.end, SAME)
-    if outcome.end == held.NO_FILE:
-        verdict = f"there is no {outcome.own.path}"
-    if outcome.end == held.BETTER and strict:
+        return _say(of, INCOMPLETE, "not compared", _why(made) if made else [])
+    now = summarize_report(made)
+    try:
+        outcome = baseline.check_baseline(folder, of.name, now, of.level, update=update)
+    except BadRequest as problem:
+        gap = Gap(problem.place, problem.cause, problem.next_step)
+        return _say(of, INCOMPLETE, "not compared", _why(gap))
+    if outcome.status == baseline.WRITTEN:
+        return _say(of, SAME, f"written to {outcome.baseline.path}", [])
+    lines, verdict, status = [*outcome.lines()], outcome.status, _STATUS.get(outcome.status, SAME)
+    if outcome.status == baseline.NO_FILE:
+        verdict = f"there is no {outcome.baseline.path}"
+    if outcome.status == baseline.BETTER and strict:
         verdict, status = "better, and --strict", WORSE
     if status == WORSE and pages:
-        lines.append(f"report: {outcome.report(pages)}")
-    return _say(of, status, verdict, [*lines, *_NEXT.get(outcome.end, ())])
+        lines.append(f"report: {page.write_outcome(pages, outcome)}")
+    if step := outcome.next_step("--update"):
+        lines.append(f"next: {step}")
+    return _say(of, status, verdict, lines)
 
 
-def _say(of: Listed, status: int, verdict: str, lines: list[str]) -> int:
+def _why(gap: Gap) -> list[str]:
+    step = [f"next: {gap.next_step}"] if gap.next_step else []
+    return [f"{gap.place}: {gap.cause}", *step]
+
+
+def _say(of: CheckedFunction, status: int, verdict: str, lines: list[str]) -> int:
     out = terminal.console()
     out.print(f"[bold]{escape(of.name)}[/]: {escape(verdict)}", soft_wrap=True)
     for line in lines:

@@ -6,37 +6,65 @@ wrong; 130 interrupted.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
-from tclab import __version__, files, paths, streams, terminal
-from tclab.cli import selection
-from tclab.cli.bench import bench
-from tclab.cli.check import check
-from tclab.cli.claims import claims
-from tclab.cli.diff import diff
-from tclab.cli.doors import worker
-from tclab.cli.explaining import child, explain
-from tclab.cli.lab import lab
-from tclab.cli.list import list_
-from tclab.cli.project import EXIT_STATUS, Project
-from tclab.cli.record import record
-from tclab.cli.record_choices import record_choices
-from tclab.cli.run import run
-from tclab.cli.show import show
-from tclab.cli.upgrade import upgrade
-from tclab.cli.verify_target import verify_target
+from tclab import __version__
+from tclab.cli import EXIT_STATUS, terminal
 from tclab.errors import TclabError
-from tclab.project import NoProject, project_root
+from tclab.system import files, paths, streams
 
+#: Command → where it is, ``module:function``; imported when it is asked for.
+COMMANDS = {
+    "check": "tclab.cli.check:check",
+    "diff": "tclab.cli.diff:diff",
+    "explain": "tclab.cli.explaining.command:explain",
+    "upgrade": "tclab.cli.upgrade:upgrade",
+}
+#: The other houses, each with such a table. An installed tclab has no workshop, and may lack both.
+HOUSES = ("tclab.site.cli", "tclab.workshop.cli")
+#: What the workshop offers, for who asks for it where it is not.
+OF_A_CLONE = frozenset({"bench", "record-choices", "verify-target"})
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
 
 
-@click.group(context_settings=CONTEXT, epilog=EXIT_STATUS)
+def table() -> Mapping[str, str]:
+    """Every command of the houses that are installed, as `COMMANDS` has it."""
+    commands = dict(COMMANDS)
+    for house in HOUSES:
+        try:
+            commands.update(importlib.import_module(house).COMMANDS)
+        except ModuleNotFoundError as error:
+            if not house.startswith(error.name or " "):
+                raise
+    return commands
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when that command is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, sorted."""
+        return sorted(table())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command; None where there is none. TclabError for one that needs a clone."""
+        if place := table().get(cmd_name):
+            module, _, name = place.partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name)
+            return command
+        if cmd_name in OF_A_CLONE:
+            step = "clone the project; there, pip install -e '.[explain]', or set PYTHONPATH=src"
+            raise TclabError(f"tclab {cmd_name}", "is not in the wheel", step)
+        return None
+
+
+@click.group(cls=LazyGroup, context_settings=CONTEXT, epilog=EXIT_STATUS)
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -79,27 +107,7 @@ def tclab(context: click.Context, root: Path | None) -> None:
       TCLAB_STORE   where runs are kept, instead of .tclab/
       NO_COLOR      no colours
     """
-    context.obj = lambda: Project(project_root(root))
-
-
-COMMANDS = (
-    list_,
-    run,
-    record,
-    show,
-    claims,
-    explain,
-    diff,
-    upgrade,
-    check,
-    verify_target,
-    record_choices,
-    lab,
-    bench,
-    worker,
-)
-for command in COMMANDS:
-    tclab.add_command(command)
+    context.obj = root
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,18 +115,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Without `arguments`, those of the process: then the user's code has a process of its own.
     """
-    streams.escape_what_cannot_be_written()
+    streams.escape_unencodable_output()
     if arguments is not None:
         return _main(arguments)
     words = sys.argv[1:]
     if "explain" in words and "--watch" not in words:
+        from tclab.cli.explaining import child
+
         return child.run(lambda: _main(words))
     return _main(words)
 
 
 def _main(arguments: Sequence[str]) -> int:
     try:
-        paths.settle_temporary()
+        paths.set_temporary_folder()
         status: object = tclab.main(arguments, prog_name="tclab", standalone_mode=False)
     except click.ClickException as problem:
         problem.show()
@@ -126,18 +136,15 @@ def _main(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         terminal.error("interrupted\n  next: the same command goes on where it stopped")
         return 130
-    except (selection.NotOne, NoProject) as problem:
-        terminal.error(problem)
-        return 2
     except TclabError as problem:
         terminal.error(problem)
-        return 1
+        return problem.exit_status
     except BrokenPipeError:  # `| head`: what was wanted was read
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), streams.own_stdout().fileno())
         return 0
     except OSError as problem:
-        if not files.is_of_a_full_disk(problem):
+        if not files.is_disk_full_error(problem):
             raise
-        terminal.error(f"tclab: {problem}\n  next: {files.free_some()}")
+        terminal.error(f"tclab: {problem}\n  next: {files.disk_space_advice()}")
         return 1
     return status if isinstance(status, int) else 0

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import sys
 import webbrowser
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
 import click
 
-from tclab import render, terminal
+from tclab import render
+from tclab.cli import terminal
 from tclab.cli.report_file import replace_file
+from tclab.compare.changes import Comparison, compare_snapshots
+from tclab.compare.identity import clean_guards
+from tclab.compare.words import tabulate_changes
 from tclab.errors import BadRequest
 from tclab.explain import Report
 from tclab.model import Artifact, Chain, Diff, Table
+from tclab.model.codec import UNREADABLE
+from tclab.model.snapshots import NOTHING
 from tclab.render import standalone
 from tclab.render.escape import join
-from tclab.snapshot import Change, Comparison, compare
-from tclab.store import former
 
 
 @click.command(short_help="Two reports of explain, side by side.")
@@ -48,15 +53,21 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
     except BadRequest as problem:
         terminal.error(problem)
         context.exit(2)
+    for path, report in zip((left, right), reports):
+        if report.snapshot.torch and report.snapshot.is_empty:
+            terminal.note(f"{path}: {NOTHING}")
     names = labels((left, right), reports)
-    comparison = compare(*(report.snapshot for report in reports))
+    comparison = compare_snapshots(*(report.snapshot for report in reports))
     compared: list[Artifact] = list(diffs(reports, names))
     if _have_snapshots(reports):
         compared.insert(0, differences(comparison))
     if output is None:
         sys.stdout.write("\n\n".join(map(render.text, compared)) + "\n")
     else:
-        replace_file(output, standalone.page(title(names), join(map(render.figure, compared))))
+        replace_file(
+            output,
+            standalone.page(title((left, right), reports), join(map(render.figure, compared))),
+        )
         if open_:
             webbrowser.open(output.resolve().as_uri())
     context.exit(status(reports, comparison))
@@ -70,34 +81,25 @@ def status(reports: tuple[Report, Report], comparison: Comparison) -> int:
 
 
 def _have_snapshots(reports: tuple[Report, Report]) -> bool:
-    """Whether both can be compared: an earlier tclab's reports have stages alone."""
-    return all(report.snapshot.torch for report in reports)
+    """Whether both can be compared: an earlier tclab's reports have stages alone, and a report of
+    nothing is like each other one.
+    """
+    return all(r.snapshot.torch and not r.snapshot.is_empty for r in reports)
 
 
 def differences(comparison: Comparison) -> Table:
     """What differs, in the order of a compile."""
-    rows = [(each.part, each.title, *_values(each)) for each in comparison.changes]
     levels = ", ".join(f"{number} {level}" for level, number in comparison.levels.items())
-    return Table(
-        title="What differs" if rows else "Nothing differs",
-        name="differences",
-        columns=("where", "what", "first", "second"),
-        rows=tuple(rows),
-        caption=f"Kernels beside each other: {levels}." if levels else "",
-    )
-
-
-def _values(change: Change) -> tuple[str, str]:
-    """What stands on each side; of code only that it is there: the stages below have it."""
-    before, after = (("code" if "\n" in text else text) for text in (change.before, change.after))
-    return before, "other code" if before == after == "code" else after
+    caption = f"Kernels beside each other: {levels}." if levels else ""
+    return replace(tabulate_changes(comparison.changes, ("first", "second")), caption=caption)
 
 
 def read(path: Path) -> Report:
     """The report in a file. BadRequest where there is none."""
     try:
-        return former.report(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        report = Report.from_json(path.read_text(encoding="utf-8"))
+        return replace(report, snapshot=clean_guards(report.snapshot))
+    except UNREADABLE as error:
         raise BadRequest(
             str(path),
             f"not a report: {error}",
@@ -107,26 +109,26 @@ def read(path: Path) -> Report:
 
 def labels(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> tuple[str, str]:
     """What tells the two apart: target, PyTorch, or else the names of the files."""
-    names = [
-        ", ".join([r.title, r.target or "this machine", f"PyTorch {_torch(r)}"]) for r in reports
-    ]
-    if names[0] == names[1]:
+    left, right = map(_made_of, reports)
+    if left == right:
         return str(paths[0]), str(paths[1])
-    return names[0], names[1]
+    return ", ".join(left), ", ".join(right)
 
 
-def title(names: tuple[str, str]) -> str:
+def title(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> str:
     """What both are of, then what tells them apart: ``model.py:f: NVIDIA H200 and Tesla T4``."""
-    left, right = (name.split(", ") for name in names)
-    if len(left) != len(right) or len(left) == 1:
-        return " and ".join(Path(name).name for name in names)
+    left, right = map(_made_of, reports)
     differing = [(one, two) for one, two in zip(left, right) if one != two]
+    if not differing:
+        return " and ".join(path.name for path in paths)
     sides = " and ".join(", ".join(side) for side in zip(*differing))
     return f"{left[0]}: {sides}" if left[0] == right[0] else sides
 
 
-def _torch(report: Report) -> str:
-    return report.provenance.torch if report.provenance else "unknown"
+def _made_of(report: Report) -> tuple[str, str, str]:
+    """Of what, for which device and by which PyTorch a report is."""
+    torch = report.provenance.torch if report.provenance else "unknown"
+    return report.title, report.target or "this machine", f"PyTorch {torch}"
 
 
 def diffs(reports: tuple[Report, Report], names: tuple[str, str]) -> list[Diff]:

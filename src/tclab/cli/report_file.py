@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tclab import files, render
+from tclab import render
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain import ExplainRequest, load
 from tclab.model import Report
 from tclab.render.report import document
+from tclab.system import files, streams
 
 MAKE: dict[str, Callable[[Report], str]] = {
     "html": document.html,
@@ -34,7 +34,7 @@ def writable(output: Path) -> Path:
     if not folder.is_dir():
         step = f"mkdir -p {shlex.quote(str(output.parent if not output.is_symlink() else folder))}"
         raise BadRequest(f"--output {output}", "there is no such folder", step)
-    if not files.may_be_written(output):
+    if not files.can_replace(output):
         what = "it" if output.exists() and not output.is_file() else "the folder"
         step = "choose another with --output"
         raise BadRequest(f"--output {output}", f"{what} cannot be written to", step)
@@ -56,15 +56,28 @@ def write(report: Report, path: Path | None, format_: str) -> None:
 def put(content: str, path: Path | None) -> None:
     """What `MAKE` gave, to a file or stdout."""
     if path is None:
-        sys.stdout.write(content)
+        _print(content)
     else:
         replace_file(path, content)
+
+
+def _print(content: str) -> None:
+    """To stdout. ExplainError where it takes no more, such as a file on a full disk."""
+    out = streams.own_stdout()
+    try:
+        out.write(content)
+        out.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        cause = f"the report cannot be written: {error.strerror}"
+        raise ExplainError("stdout", cause, "name a file with --output") from error
 
 
 def replace_file(
     path: Path, content: str, place: str = "", step: str = "choose another with --output"
 ) -> None:
-    """`tclab.files.replace`; ExplainError at `place` (default: --output) where that fails."""
+    """Write a file whole. ExplainError at `place` (default: --output) where that fails."""
     try:
         files.replace(path, content)
     except OSError as error:

@@ -11,18 +11,19 @@ import click
 from rich.markup import escape
 from rich.table import Table as Drawn
 
-from tclab import machine, terminal
-from tclab.cli import report_file
-from tclab.cli.explaining import explain, steps
+from tclab.cli import report_file, terminal
+from tclab.cli.explaining import steps
+from tclab.cli.explaining.command import explain
 from tclab.errors import BadRequest
 from tclab.explain import OnStep, Step, load
 from tclab.model import Table, Version
-from tclab.render.kinds.table import cells, numeric
+from tclab.render.kinds.table import cell_texts, numeric_columns
+from tclab.system import machine
 from tclab.targets import TargetError, get
-from tclab.upgrade import environments, page, words
-from tclab.upgrade.captures import Capture, capture
-from tclab.upgrade.environments import Maker
-from tclab.upgrade.stages import Side, Upgrade, status
+from tclab.upgrade import environments, page, presentation
+from tclab.upgrade.captures import ExplainResult, explain_in_environment
+from tclab.upgrade.environments import EnvironmentMaker
+from tclab.upgrade.stages import Side, Upgrade, exit_status
 
 #: A terminal shows so many rows of each table; the report has them all.
 _MOST = 12
@@ -121,7 +122,7 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
       tclab upgrade --names names.txt --to 2.15.0 --report-only-worse --format json
     """
     try:
-        context.exit(status(_upgrades(**asked)))
+        context.exit(exit_status(_upgrades(**asked)))
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(2)
@@ -140,17 +141,17 @@ def _upgrades(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str |
     lines = (line.partition("#")[0].strip() for line in listed or ())
     every = list(dict.fromkeys([*specs, *filter(None, lines)]))
     _check(every, request["target"])
-    there = {environments.torch_of(python): python for python in pythons}
+    there = {environments.find_torch_version(python): python for python in pythons}
     torches = _versions(from_, to, there)
     if output is None and format_ == "html":
         output = Path(f"upgrade-{torches[1]}.html")
     path = report_file.writable(output) if output else None
-    maker = Maker(packages, index)
+    maker = EnvironmentMaker(packages, index)
     with steps.displayed() as on_step:
         sides = [(torch, _python(torch, there, maker, on_step)) for torch in torches]
         found = [_one(spec, sides, request, seconds, rounds, on_step) for spec in every]
-    shown = [each for each in found if each.worse or not only_worse]
-    report_file.put((page.html if format_ == "html" else page.to_json)(shown), path)
+    shown = [each for each in found if each.is_worse or not only_worse]
+    report_file.put((page.render_page if format_ == "html" else page.to_json)(shown), path)
     _print(shown, path)
     return shown
 
@@ -166,32 +167,32 @@ def _check(specs: list[str], target: str | None) -> None:
 
 
 def _here() -> str:
-    return Version.of(machine.torch_facts().get("__version__", "")).public
+    return Version.parse(machine.torch_facts().get("__version__", "")).public
 
 
 def _versions(from_: str | None, to: str | None, there: dict[str, str]) -> tuple[str, str]:
     """From which to which: what is not said is the one here, and the one that --python has."""
-    before = environments.version("--from", from_) if from_ else _here()
+    before = environments.parse_release("--from", from_) if from_ else _here()
     others = [torch for torch in there if torch != before]
     if not before:
         raise BadRequest("--from", "this Python has no PyTorch", "say which: --from 2.13.0")
     if not to and len(others) != 1:
         raise BadRequest("--to", "the PyTorch to come is not named", "say which: --to 2.15.0")
-    after = environments.version("--to", to) if to else others[0]
+    after = environments.parse_release("--to", to) if to else others[0]
     if before == after:
         raise BadRequest(f"--to {after}", "that is the one before, too", "name another --from")
     return before, after
 
 
-def _python(torch: str, there: dict[str, str], maker: Maker, on_step: OnStep) -> str:
+def _python(torch: str, there: dict[str, str], maker: EnvironmentMaker, on_step: OnStep) -> str:
     """The Python of this PyTorch: one that is named, this one, or one that is made."""
     if torch in there or torch == _here():
         return there.get(torch, sys.executable)
-    if not maker.is_there(torch):
+    if not maker.is_complete(torch):
         folder = maker.folder(torch)
-        size = "" if maker.index else f" ({environments.SIZE})"
+        size = "" if maker.index else f" ({environments.DOWNLOAD_SIZE})"
         terminal.note(f"PyTorch {torch} gets an environment in {folder}{size}")
-    return maker.python(torch, on_step)
+    return maker.provide_python(torch, on_step)
 
 
 def _one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], seconds: float,
@@ -199,11 +200,11 @@ def _one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], secon
     """Both sides of the first round; of further ones the seconds, until a side does not compile."""
     words = {"spec": spec, **request}
 
-    def both() -> list[Capture]:
+    def both() -> list[ExplainResult]:
         found = []
         for torch, python in sides:
             on_step(Step(f"compiling {spec} under PyTorch {torch}"))
-            found.append(capture(python, words, torch, seconds))
+            found.append(explain_in_environment(python, words, torch, seconds))
         return found
 
     each = first = both()
@@ -221,11 +222,13 @@ def _print(upgrades: list[Upgrade], path: Path | None) -> None:
     """What to look at first; on stderr where stdout has the report."""
     out = terminal.console(stderr=path is None)
     for each in upgrades:
-        for line in (words.title(each), words.verdict(each)):
+        for line in (presentation.upgrade_title(each), presentation.summarize_verdict(each)):
             out.print(f"[bold]{escape(line)}[/]", soft_wrap=True)
-        for said, step in words.problems(each):
+        for line in presentation.list_results(each):
+            out.print(escape(line), soft_wrap=True)
+        for said, step in presentation.list_problems(each):
             out.print(f"[yellow]{escape(said)}[/]\n  next: {escape(step)}", soft_wrap=True)
-        for table in words.tables(each):
+        for table in presentation.list_tables(each):
             out.print("", _drawn(table), sep="\n")
             if len(table.rows) > _MOST:
                 out.print(f"… and {len(table.rows) - _MOST} more in the report")
@@ -236,8 +239,8 @@ def _print(upgrades: list[Upgrade], path: Path | None) -> None:
 def _drawn(table: Table) -> Drawn:
     drawn = terminal.plain_table()
     drawn.title, drawn.title_justify, drawn.title_style = table.title, "left", "bold"
-    for name, right in zip(table.columns, numeric(table)):
+    for name, right in zip(table.columns, numeric_columns(table)):
         drawn.add_column(name, justify="right" if right else "left", overflow="fold")
-    for row in cells(table)[:_MOST]:
+    for row in cell_texts(table)[:_MOST]:
         drawn.add_row(*map(escape, row))
     return drawn

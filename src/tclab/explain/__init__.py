@@ -10,14 +10,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tclab import redaction
+from tclab.errors import ExplainError, TclabError
 from tclab.explain import inputs as _inputs
-from tclab.explain import load, preload, report, run, steps, subject, warning_log
+from tclab.explain import (
+    load,
+    own_compiles,
+    preload,
+    report,
+    run,
+    steps,
+    subject,
+    trials,
+    warning_log,
+)
 from tclab.explain import options as _options
 from tclab.explain.request import ExplainRequest, target_named
 from tclab.explain.steps import OnStep, Step
 from tclab.explain.warning_log import WarningLog
 from tclab.model import Report
+from tclab.text import redaction
 
 __all__ = [
     "ExplainRequest",
@@ -37,6 +48,7 @@ def explain(
     target: str | None = None,
     backward: bool = False,
     assume: Mapping[str, str] | None = None,
+    compare: bool | None = None,
     **options: Any,
 ) -> Report:
     """Compile `fn`, make every call (a tuple of arguments each), and report.
@@ -45,20 +57,24 @@ def explain(
 
     With `backward` the results are differentiated after each call. With `target`, a GPU such
     as ``h200``, the kernels are those that GPU would get, or `Report.refusal` and `Report.gaps` say
-    what cannot be known without it. What it would time is shown both ways, unless `assume` says
-    which: ``{"pad": "no"}``. Raises TclabError with place, cause and next step.
+    what cannot be known without it. What it would time is as measured on such a GPU or as is
+    likely, unless `assume` says otherwise: ``{"pad": "both"}``. `Report.agreement` says whether the
+    results are eager's: without a target unless `compare` is False, with one if it is True. Raises
+    TclabError with place, cause and next step.
     """
     run.require_torch()
     name = getattr(fn, "__qualname__", type(fn).__name__)
     request = ExplainRequest(
-        name, target_named(target), backward, options=options, assume=dict(assume or {})
-    )
+        name, target_named(target), backward, options=options, assume=dict(assume or {}),
+        compare=compare,
+    )  # fmt: skip
     _options.check(options)
-    fn, remarks = subject.uncompiled(fn)
+    inner = subject.uncompiled(fn, name)
     listed = [_inputs.Call(tuple(call)) for call in calls]
-    _inputs.check_fit(getattr(fn, "forward", fn) if subject.is_module(fn) else fn, listed, name)
-    own = subject.Subject(name, name, fn, lambda: listed, remarks)
-    return _report(own, request, steps.silent)
+    function = inner.forward if subject.is_module(inner) else inner
+    _inputs.check_fit(function, listed, name)
+    given = subject.Subject(name, name, fn, lambda: listed, own=own_compiles.find(fn))
+    return _report(given, request, steps.silent)
 
 
 def explain_named(
@@ -73,10 +89,21 @@ def explain_named(
     The same errors as `explain`; BadRequest where something named is not there. Warnings of other
     packages are not printed: `Report.warnings` has them, and `warnings`, also after an error.
     """
-    warnings = warnings or WarningLog()
+    try:
+        return _explain_named(request, on_step, warnings or WarningLog())
+    except TclabError:
+        raise
+    except Exception as error:  # what is named does something odd where it is only looked at
+        if place := load.place_of(error):
+            cause = f"it raised where tclab looked at it: {load.last_line(error)}"
+            raise ExplainError(place, cause, "correct the line") from error
+        raise
+
+
+def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLog) -> Report:
     where, name = load.split(request.spec)
     run.require_torch()
-    with preload.collecting_rarely(), redaction.lifted(request.show_values):
+    with preload.collecting_rarely(), redaction.show_values(request.show_values):
         on_step(Step("importing PyTorch"))
         run.import_torch()
         with warning_log.collecting(warnings):
@@ -90,7 +117,10 @@ def explain_named(
 
 
 def _report(of: subject.Subject, request: ExplainRequest, on_step: OnStep) -> Report:
+    if request.target is not None:
+        of = of.compiled_whole()
     calls = tuple(_inputs.describe(call) for call in of.calls())
     outcome = run.Compilation(of, request, on_step).run()
+    tried = trials.try_fixes(of, request, outcome, on_step)
     on_step(Step("linking the stages"))
-    return report.build(of, request, outcome, calls)
+    return report.build(of, request, outcome, calls, tried)

@@ -10,24 +10,34 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import files, machine, user_lines
+from tclab.compare import fixes
 from tclab.errors import ExplainError, TclabError
-from tclab.explain import fixes
 from tclab.explain.inputs import Call, describe
 from tclab.explain.load import causes, last_line, near, place_of
 from tclab.explain.seeds import seeded
 from tclab.explain.subject import Subject
+from tclab.explain.trials import failing
 from tclab.model import SourceLine
-from tclab.scrub import scrub
+from tclab.system import files, machine
 from tclab.targets import Target, TargetError
+from tclab.text import user_lines
+from tclab.text.scrub import scrub
 
 if TYPE_CHECKING:
+    from tclab.explain.trials.remedy import Seen
+    from tclab.explain.trials.trier import Trier
     from tclab.model import Breaks
 
 _LEAVE = "leave --backward out"
 _HINTS = machine.CXX_STEPS | {
     "FailOnRecompileLimitHit": "see the recompile reasons with fewer calls in example_inputs()",
 }
+# torch._dynamo.exc.UserError: Constraints violated (batch)! For more information, run with …
+_SPECIALISED = re.compile(r"Constraints? ?violat", re.IGNORECASE)
+
+
+class FailedForTarget(TargetError):
+    """The compile for a target raised what tclab did not expect, and refused nothing."""
 
 
 def eager_error(subject: Subject, backward: bool) -> BaseException | None:
@@ -45,36 +55,74 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
     return None
 
 
-def of_the_function(subject: Subject, error: BaseException) -> ExplainError:
-    """The function raises by itself."""
+def of_the_function(subject: Subject, alone: Seen, trier: Trier) -> ExplainError:
+    """The function raises by itself, as it was seen to where nothing is compiled."""
+    place, cause = alone.place or subject.place, f"{subject.title} raised: {alone.error}"
+    if _SPECIALISED.search(alone.error) and failing.larger_example(trier):
+        step = "a size of 0 or 1 in an example is taken for a constant: give an example of batch 2"
+        return ExplainError(place, cause, f"{step} or more. Tried: with 2 it works")
     arguments = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
     step = f"correct the line, or the inputs ({arguments})"
-    if isinstance(error, NotImplementedError) and "from the 'CPU' backend" in str(error):
+    if "NotImplementedError" in alone.error and "from the 'CPU' backend" in alone.error:
         step = "the operator has no kernel for the CPU: with torch.library.register_fake "
         step += "--target shows what is around it"
-    return ExplainError(
-        place_of(error) or subject.place,
-        f"{subject.title} raised: {last_line(error)}",
-        f"it raises without torch.compile too: {step}",
-    )
+    return ExplainError(place, cause, f"it raises without torch.compile too: {step}")
 
 
-def of_the_compiler(subject: Subject, error: BaseException, target: Target | None) -> TclabError:
+def of_its_own_compiles(subject: Subject, error: BaseException, trier: Trier) -> ExplainError:
+    """The function runs where its own calls of torch.compile do nothing, and fails with them."""
+    place = place_of(error) or subject.place
+    cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
+    step = failing.other_order(trier, place)
+    if "'__func__'" in str(error) or "'__self__'" in str(error):
+        cause += ". torch.compile of a method returns a function, which is bound to nothing"
+        step = step or "compile a function that calls the method"
+    return ExplainError(place, cause, step or failing.look(trier, place).step)
+
+
+def of_the_compiler(
+    subject: Subject, error: BaseException, target: Target | None, trier: Trier
+) -> TclabError:
     """The function runs, and the compiler fails on it."""
     place = place_of(error) or subject.place
-    for each in filter(files.is_of_a_full_disk, causes(error)):
+    for each in filter(files.is_disk_full_error, causes(error)):
         cause = f"the disk is full, where the compiler writes: {last_line(each)}"
-        return ExplainError(place, cause, files.free_some())
+        return ExplainError(place, cause, files.disk_space_advice())
     if target is not None:
         cause = f"the compile for {target.name} failed: {last_line(error)}"
-        return TargetError(place, cause, "whether the GPU's own does is not known: try it there")
+        return FailedForTarget(
+            place, cause, "whether the GPU's own does is not known: try it there"
+        )
     text = "".join(traceback.format_exception_only(error))
-    step = next((hint for part, hint in _HINTS.items() if part in text), "")
-    return ExplainError(
-        place,
-        f"it runs, but torch.compile fails on it: {last_line(error)}",
-        step or "search PyTorch's issues for this message; TORCHDYNAMO_VERBOSE=1 says more",
-    )
+    if step := next((hint for part, hint in _HINTS.items() if part in text), ""):
+        return ExplainError(
+            place, f"it runs, but torch.compile fails on it: {last_line(error)}", step
+        )
+    place = place_of(error) or _printed_place(text) or place
+    found = failing.look(trier, place)
+    operator = failing.operator(text)
+    where = f", in {found.stage}" * bool(found.stage) + f", at {operator}" * bool(operator)
+    cause = f"it runs, but torch.compile fails on it{where}: {last_line(error)}"
+    return ExplainError(place, cause, found.step)
+
+
+#     File "/home/me/model.py", line 12, in forward
+_PRINTED = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>\d+), in ', re.MULTILINE)
+
+
+def _printed_place(text: str) -> str:
+    """The user's line in the traceback that an error of the compiler has printed in it."""
+    for frame in reversed(
+        user_lines.select_user_lines(_PRINTED.finditer(text), lambda each: each["file"])
+    ):
+        return _place(frame["file"], int(frame["line"]))
+    return ""
+
+
+def _place(file: str, line: int) -> str:
+    """A line with its code, named from the working folder."""
+    code = linecache.getline(file, line).strip()
+    return f"{near(file)}:{line}" + (f" ({code})" if code else "")
 
 
 def of_fullgraph(subject: Subject, breaks: Breaks) -> ExplainError:
@@ -82,7 +130,7 @@ def of_fullgraph(subject: Subject, breaks: Breaks) -> ExplainError:
     first, count = breaks.breaks[0], len(breaks)
     number = f" [{first.gb_id}]" if first.gb_id else ""
     more = f", and {count - 1} more after it" if count > 1 else ""
-    fix = " ".join(" ".join(fixes.of(first)[:1]).split())
+    fix = " ".join(" ".join(fixes.usable_hints(first)[:1]).split())
     return ExplainError(
         _at(first.location) or subject.place,
         f"fullgraph=True allows no graph break, and here is one: {first.reason}{number}{more}",
@@ -100,6 +148,8 @@ def _at(line: SourceLine | None) -> str:
 
 # --------------------------------------------------------------------------- its process
 
+# Current thread 0x00007f9c5d3f1740 [python] (most recent call first):
+_CURRENT = re.compile(r"^Current thread 0x.*\n((?:  .*\n?)*)", re.MULTILINE)
 # File "/home/me/model.py", line 12 in forward
 _FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 
@@ -108,10 +158,11 @@ def of_the_process(place: str, status: int, stack: str = "") -> ExplainError:
     """The process ended before the report was made, with `status` (below 0: by that signal);
     `stack` is what faulthandler wrote.
     """
-    frames = user_lines.users(_FRAME.finditer(stack), lambda frame: frame["file"])
+    current = _CURRENT.search(stack)
+    stack = current[1] if current else stack
+    frames = user_lines.select_user_lines(_FRAME.finditer(stack), lambda frame: frame["file"])
     for frame in frames[:1]:  # the innermost comes first
-        code = linecache.getline(frame["file"], int(frame["line"])).strip()
-        place = f"{near(frame['file'])}:{frame['line']}" + (f" ({code})" if code else "")
+        place = _place(frame["file"], int(frame["line"]))
     return ExplainError(place, f"{_end(status)}; no report was written", _end_step(status))
 
 

@@ -8,16 +8,17 @@ import importlib.util
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
-from tclab import user_lines
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain.seeds import seeded
-from tclab.scrub import scrub
+from tclab.text import user_lines
+from tclab.text.scrub import scrub
 
 _HOW = "say it as FILE.py:NAME or MODULE:NAME, for example my_model.py:forward"
 
@@ -32,19 +33,21 @@ def split(spec: str) -> tuple[str, str]:
 
 
 @contextmanager
-def loaded(where: str) -> Iterator[ModuleType]:
+def loaded(where: str, lines: Mapping[int, str] | None = None) -> Iterator[ModuleType]:
     """The file or module, imported. Within the block its neighbours can be imported, too, as if
-    Python had been started in its folder.
+    Python had been started in its folder. `lines` stand in place of a file's own.
     """
-    is_file = where.endswith(".py") or os.sep in where
+    is_file = where.endswith(".py") or os.sep in where or os.path.isfile(where)
     path = Path(where).resolve()
     if is_file and not path.is_file():
         raise BadRequest(where, "no such file", _like_file(path))
+    if is_file and path.suffix != ".py":
+        raise BadRequest(where, "it is no Python file", _HOW)
     folder, name = _as_module(path) if is_file else (Path.cwd(), where)
     before = list(sys.path)
     sys.path.insert(0, str(folder))
     try:
-        yield _import(where, name, path if is_file else None)
+        yield _import(where, name, path if is_file else None, lines or {})
     finally:
         sys.path[:] = before
 
@@ -64,22 +67,37 @@ def _as_module(path: Path) -> tuple[Path, str]:
     return folder, ".".join(parts)
 
 
-def _import(where: str, name: str, path: Path | None) -> ModuleType:
+def _import(where: str, name: str, path: Path | None, lines: Mapping[int, str]) -> ModuleType:
     try:
         with seeded():
             if path is None or "." in name:
                 return importlib.import_module(name)
-            return _import_file(name, path)
+            return _import_file(name, path, lines)
     except (Exception, SystemExit) as error:
         raise _import_error(where, name, path, error) from error
 
 
-def _import_file(name: str, path: Path) -> ModuleType:
+class _Edited(SourceFileLoader):
+    """Loads a file with other lines in place of some of its own."""
+
+    def __init__(self, name: str, path: str, lines: Mapping[int, str]) -> None:
+        super().__init__(name, path)
+        self.lines = lines
+
+    def get_code(self, fullname: str) -> CodeType:
+        text = Path(self.path).read_text(encoding="utf-8").splitlines()
+        for number, line in self.lines.items():
+            text[number - 1] = line
+        return compile("\n".join(text) + "\n", self.path, "exec")
+
+
+def _import_file(name: str, path: Path, lines: Mapping[int, str]) -> ModuleType:
     """The file as a module under its own name, or another where that is taken."""
     spec = None if name in sys.modules else importlib.util.find_spec(name)
     if spec is None or spec.origin != str(path):
         name = f"{name}_"  # the name is another module's, as that of types.py is
-    spec = importlib.util.spec_from_file_location(name, path)
+    loader = _Edited(name, str(path), lines) if lines else None
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -156,7 +174,7 @@ def place_of(error: BaseException, path: Path | None = None) -> str:
     Lines of `path` are preferred; those of code that is in no file never count.
     """
     in_files = (f for f in traceback.extract_tb(error.__traceback__) if os.path.isabs(f.filename))
-    frames = user_lines.users(in_files, lambda frame: frame.filename)
+    frames = user_lines.select_user_lines(in_files, lambda frame: frame.filename)
     own = [f for f in frames if path is not None and f.filename == str(path)]
     for frame in reversed(own or frames):
         code = f" ({frame.line})" if frame.line else ""

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from tclab import user_lines
-from tclab.explain import fixes
-from tclab.model import Break, Guard, LineNote, Recompile, SourceLine, Symbol
+from tclab.compare import fixes
+from tclab.compare.identity import STACK_VALUE, failed_guards, readable_source
+from tclab.model import Break, Breaks, Guard, LineNote, SourceLine, Symbol
+from tclab.text import user_lines
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
+    from tclab.explain.trials.remedy import Tried
+    from tclab.model import Recompile
 
 #: Notes by file, named as artifacts name it.
 Notes = dict[str, list[LineNote]]
@@ -28,10 +32,11 @@ _VALUES = frozenset({
 _MOST = 4
 
 
-def notes(capture: Capture) -> Notes:
+def notes(capture: Capture, tried: Tried) -> Notes:
     """Every note, by file, in the order of lines. Each is said once, however often it holds."""
     by_file: Notes = defaultdict(list)
-    for location, note in [*_breaks(capture), *_recompiled(capture), *_specialised(capture),
+    for location, note in [*_breaks(tried.breaks), *_recompiled(capture, tried.functions),
+                           *_specialised(capture),
                            *_dynamic(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
             by_file[location.file].append(note)
@@ -41,11 +46,11 @@ def notes(capture: Capture) -> Notes:
 # --------------------------------------------------------------------------- breaks
 
 
-def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
-    for item in capture.breaks:
+def _breaks(breaks: Breaks) -> Iterator[tuple[SourceLine, LineNote]]:
+    for item in breaks:
         lines = _users_lines(item)
         for place in lines[-1:]:
-            hint = " Or: ".join(" ".join(text.split()) for text in fixes.of(item)[:2])
+            hint = " Or: ".join(" ".join(text.split()) for text in fixes.usable_hints(item)[:2])
             label = "skipped" if item.skipped else "graph break"
             yield place, LineNote(place.line, label, _reason(item), hint)
         for place in lines[:-1][:1]:  # where the compiled frame calls what breaks
@@ -56,7 +61,7 @@ def _breaks(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
 def _users_lines(item: Break) -> list[SourceLine]:
     """Where a break is in the user's code, outermost first: PyTorch's own lines left out."""
     stack = item.stack or ((item.location,) if item.location else ())
-    return user_lines.users(stack, lambda line: line.file)
+    return user_lines.select_user_lines(stack, lambda line: line.file)
 
 
 def _reason(item: Break) -> str:
@@ -71,87 +76,101 @@ def _reason(item: Break) -> str:
 def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     """Values and sizes that guards fix, gathered line by line over all cache entries."""
     frames = starts(capture)
-    facts: dict[tuple[str, int], dict[str, None]] = defaultdict(dict)
+    facts: dict[tuple[str, int], dict[_Fact, None]] = defaultdict(dict)
     places = {}
     for guards in capture.guards:
         for guard in guards:
             place = _place(guard, frames.get(guards.compile_id))
-            if place is None or not (fact := _fact(guard)):
+            if place is None or (fact := _fact(guard)) is None:
                 continue
             key = place.file, place.line
             places[key] = place
             facts[key][fact] = None
     for key, every in facts.items():
-        several = [fact for fact in every if not any(_covers(other, fact) for other in every)]
-        if fixed := [fact for fact in several if not _leaves_open(fact)]:
-            text, fix = _few(fixed), fixes.fixed(fixed)
-            yield places[key], LineNote(key[1], "specialised", text, fix)
+        several = [fact for fact in every if not any(other.covers(fact) for other in every)]
+        if fixed := [fact for fact in several if not fact.leaves_open]:
+            fix = fixes.KEEP_A_TENSOR if any(fact.carried for fact in fixed) else ""
+            yield places[key], LineNote(key[1], "specialised", _few(fixed), fix)
 
 
-# y has size [any, 64]
-_SIZE = re.compile(r"(.*) has size \[(.*)\]")
+@dataclass(frozen=True)
+class _Fact:
+    """What a guard fixes, as `text`; or the `sizes` of the tensor `text`, of which 'any' may vary.
+    `carried` is a value from before a graph break.
+    """
 
+    text: str
+    sizes: tuple[str, ...] | None = None
+    carried: bool = False
 
-def _covers(general: str, special: str) -> bool:
-    """Whether a size of one cache entry leaves open what another one fixes."""
-    one, two = _SIZE.fullmatch(general), _SIZE.fullmatch(special)
-    if not (one and two) or general == special or one[1] != two[1]:
-        return False
-    sizes = list(zip_longest(one[2].split(", "), two[2].split(", ")))
-    return all(left in ("any", right) for left, right in sizes)
+    def __str__(self) -> str:
+        return (
+            self.text if self.sizes is None else f"{self.text} has size [{', '.join(self.sizes)}]"
+        )
 
+    @property
+    def leaves_open(self) -> bool:
+        """Whether it is a size of which everything may vary."""
+        return self.sizes is not None and {*self.sizes} == {"any"}
 
-def _leaves_open(fact: str) -> bool:
-    """Whether it is a size of which everything may vary."""
-    size = _SIZE.fullmatch(fact)
-    return size is not None and set(size[2].split(", ")) == {"any"}
+    def covers(self, special: _Fact) -> bool:
+        """Whether a size of one cache entry leaves open what another one fixes."""
+        if self.sizes is None or special.sizes is None:
+            return False
+        if self == special or self.text != special.text:
+            return False
+        pairs = zip_longest(self.sizes, special.sizes)
+        return all(left in ("any", right) for left, right in pairs)
 
 
 def starts(capture: Capture) -> dict[str, SourceLine]:
     """compile_id → where the frame that was compiled begins, for the user's own frames."""
-    from tclab.capturing.read.frames import frames
+    from tclab.capturing.read.frames import frames_by_compile
 
-    places = ((ident, frame.location) for ident, frame in frames(capture.trace).items())
-    return {ident: place for ident, place in places if user_lines.is_users(place.file)}
+    places = ((ident, frame.location) for ident, frame in frames_by_compile(capture.trace).items())
+    return {ident: place for ident, place in places if user_lines.is_user_file(place.file)}
 
 
 def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
     """The user's line a guard is about. An argument that is first read in PyTorch's own code is
     fixed where the frame begins.
     """
-    if guard.location is None or user_lines.is_users(guard.location.file):
+    if guard.location is None or user_lines.is_user_file(guard.location.file):
         return guard.location
     return frame if re.fullmatch(r"L\['\w+'\]", guard.source) else None
 
 
-def _few(facts: list[str]) -> str:
+def _few(facts: Sequence[object]) -> str:
     more = f"; and {len(facts) - _MOST} more" if len(facts) > _MOST else ""
-    return "; ".join(facts[:_MOST]) + more
+    return "; ".join(map(str, facts[:_MOST])) + more
 
 
-def _fact(guard: Guard) -> str:
-    """What a guard on a value or on sizes fixes; '' for other guards."""
+def _fact(guard: Guard) -> _Fact | None:
+    """What a guard on a value or on sizes fixes; None for other guards."""
     check = guard.checks[0] if guard.checks else ""
     if guard.type == "TENSOR_MATCH":
         sizes = re.search(r"size=\[([^\]]*)\]", check)
-        return f"{plain(guard.source)} has size {_sizes(sizes[1])}" if sizes else ""
+        return _Fact(readable_source(guard.source), _sizes(sizes[1])) if sizes else None
     if guard.type in _VALUES:
-        return _value(plain(check))
+        return _value(readable_source(check))
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
-        return _bounds(plain(check.split("  #")[0]))
-    return ""
+        text = _bounds(readable_source(check.split("  #")[0]))
+        return _Fact(text) if text else None
+    return None
 
 
-def _value(check: str) -> str:
-    """``n == 3``, ``SEEN is empty``; '' for what is no value of the user's."""
+def _value(check: str) -> _Fact | None:
+    """``n == 3``, ``SEEN is empty``; None for what is no value of the user's."""
     if "__self__" in check:
-        return ""  # of a method that the code left on the stack: what it belongs to has its own
+        return None  # of a method that the code left on the stack: what it belongs to has its own
     if empty := re.fullmatch(r"not ([\w.]+)", check):
-        return f"{empty[1]} is empty"
+        return _Fact(f"{empty[1]} is empty")
     if length := re.fullmatch(r"len\((.+)\) == (\d+)", check):
-        return f"{length[1]} has length {length[2]}"
+        return _Fact(f"{length[1]} has length {length[2]}")
     left, _, right = check.partition(" == ")
-    return "" if left == right else check  # a constant of a module, torch.bool
+    if not check or left == right:
+        return None  # a constant of a module, torch.bool
+    return _Fact(check, carried=left == STACK_VALUE and bool(right))
 
 
 # 2 <= x.size()[0] <= 2147483647
@@ -170,21 +189,10 @@ def _bounds(check: str) -> str:
     return f"{match['what']} is {both}" if both else ""
 
 
-def _sizes(text: str) -> str:
-    """``[8, any]``: None stands for a size that may vary."""
+def _sizes(text: str) -> tuple[str, ...]:
+    """``8``, ``any``: None stands for a size that may vary."""
     sizes = (size.strip() for size in text.split(","))
-    return f"[{', '.join('any' if size == 'None' else size for size in sizes)}]"
-
-
-_ACCESS = re.compile(r"\.__dict__\['(\w+)'\]|\._(?:modules|parameters|buffers)\['(\w+)'\]")
-_ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
-
-
-def plain(source: str) -> str:
-    """A guard's source as the user would write it: ``L['self']._modules['fc']`` is self.fc."""
-    source = re.sub(r"L\['___stack\d+'\]", fixes.LEFT, source)
-    source = _ROOT.sub(r"\1", source)
-    return _ACCESS.sub(lambda m: "." + (m[1] or m[2]), source).strip()
+    return tuple("any" if size == "None" else size for size in sizes)
 
 
 # --------------------------------------------------------------------------- dynamic, recompiles
@@ -197,23 +205,33 @@ def _dynamic(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
 
 
 def _symbol(symbol: Symbol) -> str:
-    return f"{plain(symbol.source)} may vary: it is {symbol.name} in the graph"
+    return f"{readable_source(symbol.source)} may vary: it is {symbol.name} in the graph"
 
 
-def _recompiled(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
-    for item in capture.recompiles:
-        if item.location is not None:
-            reasons = [plain(reason) for _, reason in causes(item)]
-            text = f"{item.function} compiled again ({item.compile_id}): {'; '.join(reasons)}"
-            fix = " ".join(dict.fromkeys(map(fixes.again, reasons)))
-            yield item.location, LineNote(item.location.line, "recompile", text, fix)
+def _recompiled(
+    capture: Capture, tried: Mapping[str, str]
+) -> Iterator[tuple[SourceLine, LineNote]]:
+    """One note for each function that was compiled again, with what ends it."""
+    from tclab.capturing.read.frames import failed_compiles
+
+    failed = failed_compiles(capture.trace)
+    by_place: dict[SourceLine, list[Recompile]] = defaultdict(list)
+    for item in capture.recompiles.recompiles:
+        if item.location is not None and item.compile_id not in failed:
+            by_place[item.location].append(item)
+    for place, items in by_place.items():
+        if len(items) == 1:
+            guards = failed_guards(items[0])
+            head = f"{items[0].function} compiled again ({items[0].compile_id})"
+        else:
+            guards = tuple(guard for item in items for guard in failed_guards(item)[:1])
+            ids = f"{items[0].compile_id} to {items[-1].compile_id}"
+            head = f"{items[0].function} compiled again {len(items)} times ({ids})"
+        fix = tried.get(str(place)) or " ".join(fixes.fix_guards(guards))
+        said = list(dict.fromkeys(_left(guard) for guard in guards))
+        yield place, LineNote(place.line, "recompile", f"{head}: {_few(said)}", fix)
 
 
-def causes(item: Recompile) -> list[tuple[str, str]]:
-    """The cache entries that did not fit, newest first, each with the guard that failed."""
-    entries = []
-    for reason in item.reasons:
-        entry, colon, text = reason.splitlines()[0].partition(": ")
-        text = text if colon else entry
-        entries.append((entry if colon else "", re.split(r"\s+# ", text)[0].strip()))
-    return entries
+def _left(guard: str) -> str:
+    """A guard with the name of a value that a break left as a reader knows it."""
+    return re.sub(r"'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)

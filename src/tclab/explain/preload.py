@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from tclab import machine
+from tclab.system import machine
 
 
 def import_compiler(*, cpu: bool) -> None:
@@ -28,7 +28,7 @@ def import_compiler(*, cpu: bool) -> None:
         if cpu and machine.has_cxx() and not machine.has_cuda():
             from tclab.capturing.torch_private import vector_isa
 
-            for isa in vector_isa.candidates():
+            for isa in vector_isa.cpu_isas():
                 beside.submit(bool, isa)
         importlib.import_module("torch._inductor.compile_fx")
         importlib.import_module("tclab.capturing")

@@ -8,19 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import advisories, machine, redaction
+from tclab import advisories
+from tclab.compare import take_snapshot
 from tclab.model import (
+    UNKNOWN,
     Candidates,
     Chain,
     Counts,
     Gap,
     Report,
-    mapped,
+    map_texts,
     rows_of_chains,
     rows_of_kernels,
 )
-from tclab.scrub import scrub
-from tclab.snapshot import take
+from tclab.system import machine
+from tclab.text import redaction
+from tclab.text.scrub import scrub
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
@@ -28,25 +31,39 @@ if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
+    from tclab.explain.trials.remedy import Tried
+
+
+#: The most lines that the remark on the CPU's operators names.
+_MOST_PLACES = 3
 
 
 def build(
-    subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...]
-) -> Report:
+    subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...],
+    tried: Tried,
+) -> Report:  # fmt: skip
     """The report of one capture; files below the working folder are named from there."""
     from tclab.explain import source
 
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
     here, device = machine.here(), target.device if target else ""
     chains, fault = _chains(capture, machine_code=refusal is None)
-    snapshot = take(capture, here, subject.title, device)
+    agreement = outcome.agreement
+    snapshot = replace(
+        take_snapshot(capture, here, subject.title, device),
+        agreement="" if agreement.verdict == UNKNOWN else agreement.verdict,
+    )
     report = Report(
         title=subject.title,
         name="report",
         calls=calls,
         target=device,
         backward=request.backward,
-        remarks=subject.remarks + ((target.note,) if target and target.note else ()),
+        remarks=(
+            *subject.remarks,
+            *([target.note] if target and target.note else []),
+            *_host_remarks(capture),
+        ),
         timed=capture.timed,
         gaps=tuple(map(_gap, capture.gaps)),
         refusal=_gap(refusal) if refusal else None,
@@ -55,8 +72,8 @@ def build(
         counts=_counts(capture, len(calls)),
         kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
         candidates=Candidates() if refusal else capture.compile_candidates(),
-        sources=source.annotated(capture, chains, subject.callable),
-        breaks=capture.breaks,
+        sources=source.annotated(capture, chains, subject.callable, tried),
+        breaks=tried.breaks,
         recompiles=capture.recompiles,
         symbols=capture.symbols,
         guards=capture.guards,
@@ -64,9 +81,25 @@ def build(
         compile_time=capture.compile_time,
         provenance=here,
         snapshot=snapshot,
+        agreement=agreement,
         advisories=advisories.find(snapshot),
+        own=tried.own,
     )
     return _near(report)
+
+
+def _host_remarks(capture: Capture) -> Iterator[str]:
+    """One remark on all operators that run on the CPU beside a target; none if there are none."""
+    places = list(dict.fromkeys(place for _, place in capture.on_host))
+    if not places:
+        return
+    more = f" and {len(places) - _MOST_PLACES} more lines" if len(places) > _MOST_PLACES else ""
+    yield (
+        "The GPU leaves to the CPU what is computed from tensors of the CPU: "
+        f"{'; '.join(places[:_MOST_PLACES])}{more}. C++ kernels depend on the host's processor, "
+        "and are shown for this one. Make the tensors on the GPU if they are not meant to be on "
+        "the CPU."
+    )
 
 
 def _gap(error: TclabError) -> Gap:
@@ -74,18 +107,22 @@ def _gap(error: TclabError) -> Gap:
 
 
 def _counts(capture: Capture, calls: int) -> Counts:
-    generated = sum(kernel.category != "extern" for kernel in capture.kernels)
+    from tclab.capturing.read.frames import failed_compiles
+
+    failed = failed_compiles(capture.trace)
+    kernels = capture.likely_kernels
+    generated = sum(kernel.category != "extern" for kernel in kernels)
     skipped = sum(item.skipped for item in capture.breaks)
     return Counts(
         calls=calls,
         breaks=len(capture.breaks) - skipped,
         skipped=skipped,
         graphs=capture.breaks.graphs,
-        recompiles=len(capture.recompiles),
-        all_graphs=len(capture.graphs),
+        recompiles=sum(item.compile_id not in failed for item in capture.recompiles.recompiles),
+        all_graphs=sum(graph.compile_id not in failed for graph in capture.graphs),
         guards=sum(map(len, capture.guards)),
         kernels=generated,
-        library_calls=len(capture.kernels) - generated,
+        library_calls=len(kernels) - generated,
     )
 
 
@@ -115,11 +152,11 @@ def _near(report: Report) -> Report:
     own = "\n".join(
         [report.title, *(text for of in report.sources for text in (of.filename, of.code))]
     )
-    tokens = redaction.tokens(own=own)
+    tokens = redaction.find_tokens(own=own)
 
     def change(text: str) -> str:
         near = text if anywhere or folder not in text else place.sub("", text)
-        return redaction.prose(near, tokens)
+        return redaction.redact_tokens(near, tokens, own)
 
-    safe: Report = mapped(report, change)
+    safe: Report = map_texts(report, change)
     return replace(safe, provenance=report.provenance)  # a version is no token

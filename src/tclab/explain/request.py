@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tclab import machine
 from tclab.errors import UnsupportedTorch
 from tclab.explain import inputs as _inputs
 from tclab.explain import load
 from tclab.explain import options as _options
 from tclab.explain.inputs import Spec
+from tclab.system import machine
 from tclab.targets import Target, get
 
 
@@ -24,7 +24,9 @@ class ExplainRequest:
     the arguments of one call, none where the file has them; `options` keywords of torch.compile;
     `assume` says what the GPU would find by timing. Kernels of more lines than `most_lines` are
     not taken down to instructions; None: all are. With `show_values` the values of
-    environment variables are shown.
+    environment variables are shown. At the `level` ``dynamo`` nothing is compiled after Dynamo.
+    `compare` says whether the results are compared with eager's; None: on this machine, and not
+    with a target.
     """
 
     spec: str
@@ -35,6 +37,8 @@ class ExplainRequest:
     assume: Mapping[str, str] = field(default_factory=dict)
     most_lines: int | None = None
     show_values: bool = False
+    level: str = "machine"
+    compare: bool | None = None
 
     @classmethod
     def parse(
@@ -48,6 +52,8 @@ class ExplainRequest:
         assume: Sequence[str] = (),
         long_kernels: bool = False,
         show_values: bool = False,
+        level: str = "machine",
+        compare: bool | None = None,
     ) -> ExplainRequest:
         """From the words of a command line: `inputs` such as ``f32[8,1024]``, `options` such as
         ``mode=max-autotune``, `assume` such as ``pad=no``; `long_kernels` lifts the limit.
@@ -59,7 +65,18 @@ class ExplainRequest:
         assumed = _options.parse_assumed(assume, target)
         device, compile_options = target_named(target), _options.parse(options)
         most = None if long_kernels else _options.MOST_LINES
-        return cls(spec, device, backward, specs, compile_options, assumed, most, show_values)
+        return cls(
+            spec,
+            device,
+            backward,
+            specs,
+            compile_options,
+            assumed,
+            most,
+            show_values,
+            level,
+            compare,
+        )  # fmt: skip
 
 
 def target_named(name: str | None) -> Target | None:
@@ -70,6 +87,6 @@ def target_named(name: str | None) -> Target | None:
     if importlib.util.find_spec("triton") is None:
         raise UnsupportedTorch(
             f"--target {name}", "Triton is not installed, and it compiles the kernels",
-            f"{machine.triton_step()}; or leave --target out",
+            f"{machine.triton_install_step()}; or leave --target out",
         )  # fmt: skip
     return target

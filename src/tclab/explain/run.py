@@ -5,31 +5,48 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import sys
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tclab.errors import CaptureError, ExplainError, NoGradient, TclabError, UnsupportedTorch
-from tclab.explain import failures, steps
-from tclab.explain.load import last_line
+from tclab.explain import failures, own_compiles, steps
+from tclab.explain.load import last_line, place_of
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
 from tclab.explain.steps import OnStep, Step
 from tclab.explain.subject import Subject
+from tclab.explain.trials import failing
+from tclab.explain.trials.remedy import Seen
+from tclab.explain.trials.trier import trying
+from tclab.model import Agreement
 from tclab.targets import TargetError
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
+    from tclab.capturing.agreement import Comparison
+    from tclab.model import OwnCompiles
+
+#: The positional and the keyword arguments of one call.
+_Call = tuple[tuple[object, ...], dict[str, object]]
+
+
+_ASK = "{0}'s numbers cannot be known here; --compare holds this machine's own compile to eager"
+_AS_IT_IS = "the file compiles its parts itself"
 
 
 @dataclass(frozen=True)
 class Outcome:
     """A capture, and what was refused, if something was: then the capture has graphs only, or
-    all but machine code.
+    all but machine code. `agreement` says whether the results are eager's. `own` is there if the
+    subject ran as it is.
     """
 
     capture: Capture
     refusal: TclabError | None = None
+    agreement: Agreement = field(default_factory=Agreement)
+    own: OwnCompiles | None = None
 
 
 def require_torch() -> None:
@@ -62,32 +79,83 @@ class Compilation:
         """The capture of every call, for this machine or for a target. Where the target refuses,
         the graphs, breaks and guards are those of a compile here that stops after Dynamo.
         """
+        if self.request.level == "dynamo":
+            return Outcome(self._dynamo_only())
         return self._on_this_machine() if self.request.target is None else self._for_target()
 
     def _on_this_machine(self) -> Outcome:
-        from tclab.capturing.machine_code.cpp import begun_ahead
+        from tclab.capturing.machine_code.cpp import assembling_ahead
 
-        with begun_ahead(self.request.most_lines):
-            capture = self._captured(**self.request.options)
-        return self._with_machine_code(capture)
+        calls = self._calls()
+        with assembling_ahead(self.request.most_lines):
+            if self.subject.own and (outcome := self._as_it_is(calls)):
+                return outcome
+            comparison = self._comparison(calls)
+            capture = self._captured(calls, comparison, **self.request.options)
+            agreement = self._agreement(comparison)
+        return replace(self._with_machine_code(capture), agreement=agreement)
+
+    def _comparison(self, calls: list[_Call]) -> Comparison | str:
+        """What holds the results against eager's; why they are not, where they cannot be."""
+        from tclab.capturing.agreement import Comparison
+
+        if self.request.compare is False:
+            return "--no-compare"
+        return Comparison.begin(self.subject.callable, calls, self.request.backward)
+
+    def _agreement(self, comparison: Comparison | str, *, cpu: bool = False) -> Agreement:
+        """The verdict; with `cpu` on a compile for this machine, which is made for it."""
+        if isinstance(comparison, str):
+            return Agreement(reason=comparison)
+        self.on_step(Step(f"calling {self.subject.title} without the compiler"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the capture had them already
+            if cpu:
+                return comparison.of_a_compile(self.request.options)
+            return comparison.agreement(self.request.options)
+
+    def _as_it_is(self, calls: list[_Call]) -> Outcome | None:
+        """What the subject compiles itself; None where its calls reach nothing of that."""
+        capture = self._captured(calls, as_it_is=True)
+        subject = self.subject.callable
+        own = own_compiles.summarize(capture, subject, self.subject.own)
+        if own.cause == own_compiles.NONE_REACHED and not own_compiles.is_compiled(subject):
+            return None
+        agreement = Agreement(reason=_AS_IT_IS)
+        return replace(self._with_machine_code(capture), own=own, agreement=agreement)
 
     def _for_target(self) -> Outcome:
         from tclab.capturing.target.timing import timed
 
         request = self.request
-        timed.checked(request.assume)
+        timed.check_assumptions(request.assume)
+        agreement = self._agreement_of_the_cpu()
         try:
-            how = {"target": request.target, "assume": request.assume}
-            capture = self._captured(**how, **request.options)
-        except (TargetError, CaptureError) as refusal:
-            return Outcome(self._without_target(refusal), refusal)
-        return self._with_machine_code(capture)
+            how: dict[str, Any] = {"target": request.target, "assume": request.assume}
+            capture = self._captured(self._calls(), **how, **request.options)
+        except (TargetError, CaptureError) as error:
+            refusal: TclabError = error
+        else:
+            return replace(self._with_machine_code(capture), agreement=agreement)
+        return Outcome(self._without_target(refusal), refusal, agreement)
+
+    def _agreement_of_the_cpu(self) -> Agreement:
+        """Return the verdict on a compile for this machine, if it was asked for: that takes as long
+        as the compile for the target, whose GPU's numbers nobody here can know.
+        """
+        if not self.request.compare:
+            return Agreement(reason=_ASK.format(self.request.target))
+        return self._agreement(self._comparison(self._calls()), cpu=True)
 
     def _without_target(self, refusal: TclabError) -> Capture:
-        """Dynamo's part alone, which no GPU changes; the refusal itself if this machine cannot."""
+        """Dynamo's part alone, which no GPU changes. If this machine cannot, its error, where the
+        compile failed in the same way for the target; else the refusal.
+        """
         try:
             return self._dynamo_only()
-        except ExplainError:
+        except ExplainError as error:
+            if isinstance(refusal, failures.FailedForTarget):
+                raise error from None
             raise refusal from None
 
     def _dynamo_only(self, **changed: Any) -> Capture:
@@ -97,7 +165,7 @@ class Compilation:
             for name, value in self.request.options.items()
             if name in ("dynamic", "fullgraph")
         }
-        return self._captured(backend="eager", **(options | changed))
+        return self._captured(self._calls(), backend="eager", **(options | changed))
 
     def _with_machine_code(self, capture: Capture) -> Outcome:
         """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
@@ -110,15 +178,20 @@ class Compilation:
             return Outcome(capture, error)
         return Outcome(capture)
 
-    def _captured(self, **options: Any) -> Capture:
+    def _calls(self) -> list[_Call]:
+        return [(call.args, dict(call.kwargs)) for call in self.subject.calls()]
+
+    def _captured(
+        self, calls: list[_Call], comparison: Comparison | str = "", **options: Any
+    ) -> Capture:
         from tclab.capturing import capture
 
         subject, request = self.subject, self.request
-        calls = [(call.args, dict(call.kwargs)) for call in subject.calls()]
+        told = {} if isinstance(comparison, str) else {"on_result": comparison.add_result}
         try:
             with _quiet(), seeded(), steps.reported(self.on_step, subject.title):
                 compiled = capture(subject.callable, backward=request.backward, **options)
-                return compiled.calls(calls, most_lines=request.most_lines)
+                return compiled.capture_calls(calls, most_lines=request.most_lines, **told)
         except NoGradient:
             raise failures.no_gradient(subject) from None
         except TclabError:
@@ -130,14 +203,30 @@ class Compilation:
         """What to say of an error: the function's own, if it raises without torch.compile too; a
         graph break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
         """
-        subject = self.subject
+        subject, request = self.subject, self.request
         self.on_step(Step(f"calling {subject.title} without the compiler"))
+        with trying(request) as trier:
+            alone = failing.without_compile(trier) or self._seen_here(error)
+            if alone.error:
+                return failures.of_the_function(subject, alone, trier)
+            if options.get("fullgraph") and (broken := self._broken_graph()):
+                return broken
+            if options.get("as_it_is"):
+                return failures.of_its_own_compiles(subject, error, trier)
+            self.on_step(Step("trying what may help"))
+            return failures.of_the_compiler(subject, error, options.get("target"), trier)
+
+    def _seen_here(self, error: BaseException) -> Seen:
+        """What comes where the function is called once more here, uncompiled, if that is the same
+        error: objects that the compile left changed may raise another.
+        """
+        if self.subject.own:
+            return Seen()
         with _quiet():
-            if own := failures.eager_error(subject, self.request.backward):
-                return failures.of_the_function(subject, own)
-        if options.get("fullgraph") and (broken := self._broken_graph()):
-            return broken
-        return failures.of_the_compiler(subject, error, options.get("target"))
+            own = failures.eager_error(self.subject, self.request.backward)
+        if own is None or last_line(own) not in str(error) + last_line(error):
+            return Seen()
+        return Seen(last_line(own), place_of(own))
 
     def _broken_graph(self) -> ExplainError | None:
         """The first graph break, found by a compile without ``fullgraph``; None: none."""

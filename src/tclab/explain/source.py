@@ -9,16 +9,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tclab import spans, user_lines
 from tclab.explain import notes as lines_of
 from tclab.model import Annotated, Chain, LineNote, Listing, SourceLine, links, slug, source_lines
-from tclab.scrub import scrub
-from tclab.spans import Span
+from tclab.text import spans, user_lines
+from tclab.text.scrub import scrub
+from tclab.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tclab.capturing import Capture
+    from tclab.explain.trials.remedy import Tried
 
 #: file as artifacts name it → line → the graphs that hold the line.
 Compiled = dict[str, dict[int, list[str]]]
@@ -29,7 +30,7 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
     graphs: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
         keys = (key for pane in chain.panes if pane.stage == "dynamo" for key in _origins(pane))
-        for place in filter(None, map(links.python_line, dict.fromkeys(keys))):
+        for place in filter(None, map(links.parse_python_key, dict.fromkeys(keys))):
             file, line = place
             graphs[file][line].append(str(number))
     return graphs
@@ -44,10 +45,10 @@ def _origins(dynamo: Listing) -> Iterator[str]:
 
 
 def annotated(
-    capture: Capture, chains: Sequence[Chain], subject: Callable[..., object]
+    capture: Capture, chains: Sequence[Chain], subject: Callable[..., object], tried: Tried
 ) -> tuple[Annotated, ...]:
     """Each function that took part, with its notes: the subject's own first."""
-    notes, compiled = lines_of.notes(capture), compiled_lines(chains)
+    notes, compiled = lines_of.notes(capture, tried), compiled_lines(chains)
     lines_by_file: dict[str, set[int]] = defaultdict(set)
     start = _start(subject)
     for place in (*start, *_places(capture)):
@@ -56,7 +57,7 @@ def annotated(
         lines_by_file[file].update(graphs)
     paths, functions = files(), []
     for file, lines in lines_by_file.items():
-        if (path := paths.get(file)) and user_lines.is_users(file):
+        if (path := paths.get(file)) and user_lines.is_user_file(file):
             functions += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
     return tuple(
         sorted(functions, key=lambda each: not any(_holds(each, place) for place in start))
@@ -96,7 +97,7 @@ def _functions(file: str, path: str, lines: set[int], notes: Sequence[LineNote],
     text = linecache.getlines(path)
     return [
         _annotated(file, span, text, notes, compiled)
-        for span in spans.around("".join(text), lines)
+        for span in spans.enclosing_functions("".join(text), lines)
         if span.first <= len(text)
     ]
 

@@ -49,7 +49,7 @@ def reported(on_step: OnStep, title: str) -> Iterator[None]:
 
     work = f"compiling {title}"
     on_step(Step(work))
-    with compiler.trace_handler(_PhaseHandler(on_step, work)):
+    with compiler.attach_trace_handler(_PhaseHandler(on_step, work)):
         yield
 
 

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
 from tclab.errors import ExplainError
-from tclab.explain import inputs
+from tclab.explain import inputs, own_compiles
 from tclab.explain.inputs import Calls, MakeCalls, Spec
 from tclab.explain.load import last_line, named, place_of
 from tclab.explain.seeds import seeded
 
 _NOT_FETCHED = "make it without what is fetched or read there: random weights have the same kernels"
 _COMPILED = (
-    "torch.compile was already applied; this is what is under it, compiled with default options."
+    "The file calls torch.compile itself; for a target this is compiled as a whole instead, with "
+    "the options given here."
 )
+_DISABLED = "torch.compiler.disable was applied to it: nothing of it is compiled"
 _GENERATOR = (
     "A generator function: a call makes a generator and runs none of its code. To see that "
     "compiled, name a function that goes through it: for value in …."
@@ -33,6 +35,17 @@ class Subject:
     callable: Callable[..., object]
     calls: MakeCalls
     remarks: tuple[str, ...] = ()
+    own: own_compiles.Found = own_compiles.NOTHING  # what it compiles itself
+
+    def compiled_whole(self) -> Subject:
+        """The subject without the torch.compile that was applied to it, and with none that is
+        inside kept: a compile around it takes them in.
+        """
+        if not self.own:
+            return self
+        remarks = (*self.remarks, _COMPILED)
+        inner = uncompiled(self.callable, self.place)
+        return replace(self, callable=inner, remarks=remarks, own=own_compiles.NOTHING)
 
     @property
     def parameters(self) -> list[Any]:
@@ -49,12 +62,14 @@ def find(
 ) -> Subject:
     """The object `name` of a file or module as something to call, and the calls to make."""
     place = f"{where}:{name}"
-    value, remarks = uncompiled(named(module, name, where))
-    value, more = _callable(value, place, own_inputs=bool(specs) or has_examples(module))
-    calls = _calls(module, where, value, specs, place, grad)
-    function = value.forward if is_module(value) else value
+    given = named(module, name, where)
+    value, remarks = _callable(given, place, own_inputs=bool(specs) or has_examples(module))
+    inner = uncompiled(value, place)
+    calls = _calls(module, where, inner, specs, place, grad)
+    function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
-    return Subject(name, place, value, calls, (*remarks, *more, *_never_iterated(function)))
+    remarks = (*remarks, *_never_iterated(function))
+    return Subject(name, place, value, calls, remarks, own_compiles.find(value))
 
 
 def _never_iterated(function: Callable[..., object]) -> tuple[str, ...]:
@@ -79,12 +94,16 @@ def is_module(value: object) -> bool:
 # --------------------------------------------------------------------------- what it is
 
 
-def uncompiled(value: Any) -> tuple[Any, tuple[str, ...]]:
-    """What torch.compile was applied to, and a remark; the value itself if it was not."""
+def uncompiled(value: Any, place: str) -> Any:
+    """What torch.compile was applied to; the value itself if it was not. ExplainError for what
+    torch.compiler.disable was applied to.
+    """
+    from tclab.capturing.torch_private import switches
+
+    if switches.is_disabled(value):
+        raise ExplainError(place, _DISABLED, "take it off, or name what is under it")
     inner = getattr(value, "_torchdynamo_orig_callable", None) or getattr(value, "_orig_mod", None)
-    if inner is None or isinstance(value, type):
-        return value, ()
-    return inner, (_COMPILED,)
+    return value if inner is None or isinstance(value, type) else inner
 
 
 def _callable(value: object, place: str, *, own_inputs: bool) -> tuple[Any, tuple[str, ...]]:

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from tclab import redaction
-from tclab.scrub import scrub
+from tclab.text import redaction
+from tclab.text.scrub import scrub
 
 #: Whose log lines are collected; what the user's own code logs is printed as it comes.
 _LOGGERS = ("torch", "triton")
@@ -36,7 +36,9 @@ class WarningLog(io.TextIOBase):
 
     def write(self, text: str) -> int:
         """Keep one message."""
-        if message := redaction.prose(scrub(_message(text)), redaction.tokens()).strip():
+        if message := redaction.redact_tokens(
+            scrub(_message(text)), redaction.find_tokens()
+        ).strip():
             self.texts[message] = None
         return len(text)
 

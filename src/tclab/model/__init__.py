@@ -1,14 +1,15 @@
 """The nouns of tclab as frozen dataclasses: Snippet, Run, Artifact, Provenance.
 
-Standard library only, no behaviour beyond validation and (de)serialisation, so
-that the engine, the renderer and the site generator can share it without torch.
+The modules use the standard library only and do nothing beyond validation and (de)serialisation,
+so that the engine, the renderer and the site generator can share them without torch.
 
-Offered is every public name that one of these modules defines; what a module itself imports is
-not meant, and mypy refuses it.
+This package exports every public name that one of the modules below defines. Names that a module
+itself imports are not exported; mypy refuses them.
 """
 
 from __future__ import annotations
 
+from tclab.model.agreements import *
 from tclab.model.artifacts import *
 from tclab.model.codec import *
 from tclab.model.compiles import *

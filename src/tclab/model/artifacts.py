@@ -1,4 +1,4 @@
-"""What a run can show: typed artifacts, as frozen dataclasses. Lines carry links, nodes keys."""
+"""The artifacts that a run can show, as frozen dataclasses. Lines carry links, nodes carry keys."""
 
 from __future__ import annotations
 
@@ -32,15 +32,19 @@ class SourceLine:
 
 @dataclass(frozen=True)
 class Artifact:
-    """One typed thing a run showed. `name` is its key on pages: unique in a run, a slug."""
+    """One typed thing that a run showed. `name` is a slug, unique in the run; pages use it as
+    key.
+    """
 
     kind: ClassVar[str]
     title: str = ""
     name: str = ""
 
 
-def number_lines(artifact: Artifact) -> None:
-    """Line numbers of links and marks as numbers, keys as tuples; JSON has neither."""
+def normalise_line_keys(artifact: Artifact) -> None:
+    """Convert the line numbers in `links` and `marks` to int and their keys to tuples: JSON has
+    texts and lists instead.
+    """
     for name in ("links", "marks"):
         keys_of = getattr(artifact, name)
         normal = {int(line): tuple(keys) for line, keys in keys_of.items()}
@@ -50,7 +54,7 @@ def number_lines(artifact: Artifact) -> None:
 @kind("text")
 @dataclass(frozen=True)
 class Text(Artifact):
-    """Plain text; shown verbatim."""
+    """Plain text, shown verbatim."""
 
     text: str = ""
 
@@ -58,13 +62,13 @@ class Text(Artifact):
 @kind("listing")
 @dataclass(frozen=True)
 class Listing(Artifact):
-    """Code in some language, with the keys of what each line came from.
+    """Code in some language, each line with the keys of its origins.
 
     `stage` is one of STAGES. Both `marks` and `links` map a line number (from 1, within
-    `code`) to keys such as ``py:snippets/x.py:12`` or ``fx:forward:0:add_1``. `marks` are
-    the keys a line stands for, `links` those of what it came from: a line is made from
-    every line, of any listing, that is marked with a key it links to. A line without
-    links has no known origin.
+    `code`) to keys such as ``py:snippets/x.py:12`` or ``fx:forward:0:add_1``. `marks` are the
+    line's own keys; `links` are the keys of its origins. The origins of a line are all lines,
+    in any listing, that are marked with a key it links to. A line without links has no known
+    origin.
     """
 
     code: str = ""
@@ -76,32 +80,35 @@ class Listing(Artifact):
     marks: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        number_lines(self)
+        normalise_line_keys(self)
 
 
 @kind("line-note")
 @dataclass(frozen=True)
 class LineNote:
-    """What the compiler did at one line. `label` is one of LABELS; `line` counts in the file."""
+    """A note on what the compiler did at one line. `label` is one of LABELS; `line` is the line
+    number in the file.
+    """
 
     kind: ClassVar[str]
     line: int
     label: str
     text: str
-    detail: str = ""  # what to do, or what else is known
+    detail: str = ""  # advice, or a further fact
 
 
-#: What a note can say: the graph ends here; the frame is not compiled; a value or size is
-#: fixed in the compiled code; a size or number became a symbol; it was compiled again.
+#: Labels of notes: the graph ends here; the frame is not compiled; a value or size is fixed in the
+#: compiled code; a size or number became a symbol; the code was compiled again.
 LABELS = ("graph break", "skipped", "specialised", "dynamic", "recompile")
 
 
 @kind("annotated")
 @dataclass(frozen=True)
 class Annotated(Listing):
-    """Python source with what the compiler did at each line.
+    """Python source with notes on what the compiler did.
 
-    `compiled` maps a line (from 1, within `code`) to the graphs that hold it, by their number.
+    `compiled` maps a line number (from 1, within `code`) to the numbers of the graphs that contain
+    the line.
     """
 
     notes: tuple[LineNote, ...] = ()
@@ -116,12 +123,12 @@ class Annotated(Listing):
 @kind("kernel")
 @dataclass(frozen=True)
 class Kernel(Listing):
-    """One generated kernel, or call into a library. `language` is ``python`` (Triton) or ``cpp``.
+    """One generated kernel or library call. `language` is ``python`` (Triton) or ``cpp``.
 
     `kernel_name` is the name in the generated code; `category` is pointwise, reduction,
     persistent_reduction, template, …, or ``extern`` for a library call; `direction` is forward,
-    backward or inference; `origins` are the ATen nodes fused into it; `source_lines` the user's
-    lines; `facts` what else is known.
+    backward or inference; `origins` are the ATen nodes fused into it; `source_lines` are the
+    user's lines; `facts` holds everything else.
     """
 
     kernel_name: str = ""
@@ -138,7 +145,7 @@ class Kernel(Listing):
 class Table(Artifact):
     """Rows of cells. A cell is text, a number or None (shown as a dash).
 
-    `units` and `formats` go column by column; a format is a `format()` spec such as ``.2f``.
+    `units` and `formats` have one text a column; a format is a `format()` spec such as ``.2f``.
     """
 
     columns: tuple[str, ...] = ()
@@ -164,12 +171,12 @@ class Table(Artifact):
 class Chart(Artifact):
     """A chart: `series` maps a label to y values, one for each entry of `x` (None: no point).
 
-    Of the style ``span`` there are two series: for each entry of `x` where it begins, and how
-    long it is. The spans stand one under the other, along an axis that `y_label` names. Of the
-    style ``lanes`` those whose `x` is the same stand in one row.
+    A chart of the style ``span`` has two series: the begin and the length of the span of each `x`.
+    Each span has its own row; `y_label` names the axis. The style ``lanes`` puts spans with the
+    same `x` into one row.
 
-    Of the style ``line``, `names` says what the points of each `x` are, and `links` which place of
-    the site opens them: ``explorer/softmax.md``, ``explorer/roof.md#gather``; empty for neither.
+    With the style ``line``, `names` holds a name for the points of each `x`, and `links` a page of
+    the site to open: ``explorer/softmax.md``, ``explorer/roof.md#gather``. Both may be empty.
     """
 
     x: tuple[str | float, ...] = ()
@@ -202,17 +209,17 @@ class Chart(Artifact):
 
     @property
     def is_timeline(self) -> bool:
-        """Its two series say where spans begin and how long they are."""
+        """Whether its two series hold the begins and the lengths of spans."""
         return self.style in ("span", "lanes")
 
 
 @kind("chain")
 @dataclass(frozen=True)
 class Chain(Artifact):
-    """Every stage one graph went through, as listings whose lines are linked by key.
+    """All stages of one graph, as listings whose lines are linked by keys.
 
     `panes` go from the Python source down to machine code, in the order of STAGES; each has
-    its `stage`. What no pane marks (a key that leads nowhere) must not occur in `links`.
+    its `stage`. A key in `links` must be a mark in some pane.
     """
 
     panes: tuple[Listing, ...] = ()
@@ -224,8 +231,8 @@ class Chain(Artifact):
 class Diff(Artifact):
     """The same code twice: for two targets, from two PyTorch versions, before and after an edit.
 
-    `left` and `right` are listings in order, such as the panes of two chains; of each stage the
-    first is compared with the first, the second with the second. `labels` name the two sides.
+    `left` and `right` are listings in order, such as the panes of two chains. Within each stage,
+    the nth listing of one side is compared with the nth of the other. `labels` name the sides.
     """
 
     labels: tuple[str, str] = ("before", "after")

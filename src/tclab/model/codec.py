@@ -1,8 +1,8 @@
-"""Model objects as JSON data and back: each dataclass has a kind, its name in stored files.
+"""Convert model objects to JSON data and back. Each dataclass has a kind: its name in stored files.
 
-A dataclass becomes an object with the key ``$kind``. The keys of a mapping that begin with ``$``
-get one ``$`` more, so that no key of a user's is taken for a kind, nor for any other mark that
-the store makes (``$file``).
+A dataclass becomes an object with the key ``$kind``. A key of a mapping that begins with ``$``
+gets one ``$`` more, so that no key of a user is taken for a kind, or for another mark of the
+store (``$file``).
 """
 
 from __future__ import annotations
@@ -17,17 +17,21 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints, is
 T = TypeVar("T", bound=type)
 S = TypeVar("S")
 
-#: JSON as Python's `json` reads and writes it.
+#: JSON data, as Python's `json` module reads and writes it.
 Json = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
+
+#: What reading a file of ours can raise where the file is damaged, of another kind, or hostile.
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 KINDS: dict[str, type] = {}
 KIND = "$kind"
-#: In a field's metadata: what makes the field's value of the text that is stored; `str` made it.
+#: Key in a field's metadata: the function that makes the field's value from the stored text.
+#: `str` made that text.
 FROM_TEXT = "from text"
 
 
 def kind(name: str) -> Callable[[T], T]:
-    """Register a dataclass under the name it has in stored files."""
+    """Register a dataclass under `name`, its name in stored files."""
 
     def register(cls: T) -> T:
         cls.kind = name  # type: ignore[attr-defined]
@@ -38,7 +42,7 @@ def kind(name: str) -> Callable[[T], T]:
 
 
 def encode(value: object) -> Json:
-    """A model object as JSON data. TypeError for what `decode` could not give back."""
+    """Return a model object as JSON data. TypeError for a value that `decode` cannot restore."""
     if is_dataclass(value) and not isinstance(value, type):
         return encode_object(value)
     if isinstance(value, Mapping):
@@ -51,7 +55,7 @@ def encode(value: object) -> Json:
 
 
 def encode_object(value: object) -> dict[str, Json]:
-    """As `encode`, of a dataclass that has a kind of its own."""
+    """Return an object of a registered dataclass as a JSON object. TypeError for other objects."""
     name = getattr(value, "kind", "")
     if not is_dataclass(value) or KINDS.get(name) is not type(value):
         raise TypeError(f"cannot store a {type(value).__name__}: it has no kind of its own")
@@ -62,28 +66,30 @@ def encode_object(value: object) -> dict[str, Json]:
 
 
 def _encode_mapping(mapping: Mapping[object, object]) -> dict[str, Json]:
-    data = {_escaped(str(k)): encode(v) for k, v in mapping.items()}
+    data = {_escape(str(k)): encode(v) for k, v in mapping.items()}
     if len(data) < len(mapping):
         raise TypeError(f"cannot store a mapping with two keys of one text: {mapping!r:.80}")
     return data
 
 
-def _escaped(key: str) -> str:
+def _escape(key: str) -> str:
     return f"${key}" if key.startswith("$") else key
 
 
-def _plain(key: str) -> str:
-    """The inverse of `_escaped`. A single ``$`` is a mark, which whoever made it takes out."""
+def _unescape(key: str) -> str:
+    """Invert `_escape`. ValueError for a single ``$``: a mark that its writer should have
+    removed.
+    """
     if key.startswith("$") and not key.startswith("$$"):
         raise ValueError(f"unknown mark {key!r}")
     return key.removeprefix("$")
 
 
 def decode(data: Json) -> Any:
-    """The inverse of `encode`; lists come back as tuples, keys as text.
+    """Return the model object that `encode` made data of. Lists become tuples, keys become text.
 
-    Unknown kinds and fields are a ValueError, missing fields and values of another type than the
-    field has a TypeError: nothing is dropped.
+    Unknown kinds and unknown fields raise ValueError. Missing fields and values of a wrong type
+    raise TypeError. Nothing is dropped.
     """
     if isinstance(data, list):
         return tuple(decode(v) for v in data)
@@ -91,17 +97,19 @@ def decode(data: Json) -> Any:
         return data
     if KIND in data:
         return _decode_object(data)
-    return {_plain(k): decode(v) for k, v in data.items()}
+    return {_unescape(k): decode(v) for k, v in data.items()}
 
 
 def decode_as(hint: Any, data: Json) -> Any:
-    """As `decode`, of data that must have this type: ``Mapping[str, str]``, say. TypeError."""
-    return _reader(hint)(data)
+    """Decode data that must have the type `hint`, such as ``Mapping[str, str]``; else TypeError."""
+    return _reader_for(hint)(data)
 
 
 def decode_fields(cls: Callable[..., S], data: Json) -> S:
-    """An object of a dataclass that has no kind, of its fields. Errors as of `decode`."""
-    return cls(**_values(cls.__name__, _readers(cls), _of_type(dict, data)))
+    """Make an object of a dataclass without a kind from its encoded fields. Errors as in
+    `decode`.
+    """
+    return cls(**_read_fields(cls.__name__, _field_readers(cls), _require_type(dict, data)))
 
 
 def _decode_object(data: dict[str, Json]) -> object:
@@ -110,11 +118,13 @@ def _decode_object(data: dict[str, Json]) -> object:
     if cls is None:
         raise ValueError(f"unknown kind {name!r}")
     values = {field: value for field, value in data.items() if field != KIND}
-    return cls(**_values(str(name), _readers(cls), values))
+    return cls(**_read_fields(str(name), _field_readers(cls), values))
 
 
-def _values(name: str, readers: Mapping[str, Reader], data: Mapping[str, Json]) -> dict[str, Any]:
-    """The values of so called fields, each by its reader."""
+def _read_fields(
+    name: str, readers: Mapping[str, Reader], data: Mapping[str, Json]
+) -> dict[str, Any]:
+    """Read each field's value by the reader of its name. `name` is the class, for errors."""
     if unknown := data.keys() - readers.keys():
         raise ValueError(f"{name}: unknown fields {sorted(unknown)}")
     values = {}
@@ -126,9 +136,9 @@ def _values(name: str, readers: Mapping[str, Reader], data: Mapping[str, Json]) 
     return values
 
 
-# --------------------------------------------------------------------------- by type
+# --------------------------------------------------------------------------- readers by type
 
-#: What the type of a field makes of JSON data; TypeError for data of another type.
+#: A function that converts JSON data to a field's type; TypeError for data of another type.
 Reader = Callable[[Any], Any]
 
 _SCALARS: dict[Any, tuple[set[type], str]] = {
@@ -142,116 +152,122 @@ _SCALARS: dict[Any, tuple[set[type], str]] = {
 }
 
 
-@cache  # a class each
-def _readers(cls: Any) -> dict[str, Reader]:
-    """The reader of each field of a dataclass or of a TypedDict."""
+@cache  # one entry a class
+def _field_readers(cls: Any) -> dict[str, Reader]:
+    """Return the reader of each field of a dataclass or a TypedDict, by field name."""
     hints = get_type_hints(cls)
     if is_typeddict(cls):
-        return {name: _reader(hint) for name, hint in hints.items()}
-    made = {f.name: f.metadata[FROM_TEXT] for f in fields(cls) if FROM_TEXT in f.metadata}
-    plain = {f.name: _reader(hints[f.name]) for f in fields(cls) if f.name not in made}
-    return plain | {name: partial(_from_text, make) for name, make in made.items()}
+        return {name: _reader_for(hint) for name, hint in hints.items()}
+    from_text = {f.name: f.metadata[FROM_TEXT] for f in fields(cls) if FROM_TEXT in f.metadata}
+    typed = {f.name: _reader_for(hints[f.name]) for f in fields(cls) if f.name not in from_text}
+    return typed | {name: partial(_read_text, make) for name, make in from_text.items()}
 
 
 @cache
-def _reader(hint: Any) -> Reader:
-    origin, inner = get_origin(hint), get_args(hint)
+def _reader_for(hint: Any) -> Reader:
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
-        return _of_union(inner)
-    if origin is tuple and inner[-1] is ...:
-        return _of_many(inner[0])
+        return _union_reader(arguments)
+    if origin is tuple and arguments[-1] is ...:
+        return _list_reader(arguments[0])
     if origin is tuple:
-        return partial(_of_each, [_reader(one) for one in inner])
+        return partial(_read_fixed_tuple, [_reader_for(item_hint) for item_hint in arguments])
     if origin is not None and issubclass(origin, Mapping):
-        return partial(_mapping, _plain if inner[0] is str else int, _reader(inner[1]))
+        return partial(
+            _read_mapping, _unescape if arguments[0] is str else int, _reader_for(arguments[1])
+        )
     if is_typeddict(hint):
-        return lambda data: _values(hint.__name__, _readers(hint), _of_type(dict, data))
+        return lambda data: _read_fields(
+            hint.__name__, _field_readers(hint), _require_type(dict, data)
+        )
     if is_dataclass(hint):
-        return partial(_object_of, hint)
-    return decode if hint is Any else partial(_of_type, hint)
+        return partial(_read_object, hint)
+    return decode if hint is Any else partial(_require_type, hint)
 
 
-def _of_type(hint: Any, data: Json) -> Any:
-    types, words = _SCALARS[hint]
+def _require_type(hint: Any, data: Json) -> Any:
+    types, expected = _SCALARS[hint]
     if type(data) not in types:
-        raise TypeError(f"{_short(data)} is not {words}")
+        raise TypeError(f"{_excerpt(data)} is not {expected}")
     return data
 
 
-def _of_union(hints: tuple[Any, ...]) -> Reader:
-    """Of texts, numbers and None, and of one more type at most."""
+def _union_reader(hints: tuple[Any, ...]) -> Reader:
+    """Return a reader for a union of texts, numbers and None with at most one other type."""
     simple = [hint for hint in hints if hint in _SCALARS]
     types = set[type]().union(*(_SCALARS[hint][0] for hint in simple))
-    others = [_reader(hint) for hint in hints if hint not in simple]
-    words = " or ".join(_SCALARS[hint][1] for hint in simple)
+    others = [_reader_for(hint) for hint in hints if hint not in simple]
+    expected = " or ".join(_SCALARS[hint][1] for hint in simple)
 
     def read(data: Json) -> Any:
         if type(data) in types:
             return data
         if not others:
-            raise TypeError(f"{_short(data)} is not {words}")
+            raise TypeError(f"{_excerpt(data)} is not {expected}")
         return others[0](data)
 
     return read
 
 
-def _of_many(hint: Any) -> Reader:
-    """Of a list whose items all have one type; for texts, of which there are many, at once."""
-    read = _reader(hint)
+def _list_reader(hint: Any) -> Reader:
+    """Return a reader for a list whose items have one type. Lists of texts are checked in one go,
+    since they are many.
+    """
+    read = _reader_for(hint)
 
-    def many(data: Json) -> tuple[Any, ...]:
-        items = _of_type(list, data)
+    def read_list(data: Json) -> tuple[Any, ...]:
+        items = _require_type(list, data)
         if hint is str and {*map(type, items)} <= {str}:
             return tuple(items)
         return tuple([read(item) for item in items])
 
-    return many
+    return read_list
 
 
-def _of_each(readers: list[Reader], data: Json) -> tuple[Any, ...]:
-    items = _of_type(list, data)
+def _read_fixed_tuple(readers: list[Reader], data: Json) -> tuple[Any, ...]:
+    items = _require_type(list, data)
     if len(items) != len(readers):
         raise TypeError(f"{len(items)} values, not {len(readers)}")
     return tuple([read(item) for read, item in zip(readers, items)])
 
 
-def _mapping(key: Reader, value: Reader, data: Json) -> dict[Any, Any]:
-    return {key(k): value(v) for k, v in _of_type(dict, data).items()}
+def _read_mapping(key: Reader, value: Reader, data: Json) -> dict[Any, Any]:
+    return {key(k): value(v) for k, v in _require_type(dict, data).items()}
 
 
-def _object_of(cls: Any, data: Json) -> object:
-    """An object of a class that may have others below it, which its kind tells apart."""
+def _read_object(cls: Any, data: Json) -> object:
+    """Decode an object of `cls` or of a subclass; its kind says which."""
     found = decode(data)
     if not isinstance(found, cls):
-        raise TypeError(f"{_short(data)} is no {getattr(cls, 'kind', cls.__name__.lower())}")
+        raise TypeError(f"{_excerpt(data)} is no {getattr(cls, 'kind', cls.__name__.lower())}")
     return found
 
 
-def _from_text(make: Callable[[str], Any], data: Json) -> Any:
-    return make(_of_type(str, data))
+def _read_text(make: Callable[[str], Any], data: Json) -> Any:
+    return make(_require_type(str, data))
 
 
-def _short(data: Json) -> str:
+def _excerpt(data: Json) -> str:
     return f"{data!r:.60}"
 
 
-def mapped(value: Any, change: Callable[[str], str]) -> Any:
-    """A model object with `change` of every text in it, the keys of mappings too.
+def map_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Apply `change` to every text in a model object, and to the keys of mappings.
 
-    Not by way of `encode` and `decode`: a report of a long kernel has millions of texts.
+    It does not use `encode` and `decode`: a report of a long kernel has millions of texts.
     """
     if isinstance(value, str):
         return change(value)
     if isinstance(value, (tuple, list)):
-        return tuple([mapped(each, change) for each in value])
+        return tuple([map_texts(item, change) for item in value])
     if isinstance(value, Mapping):
-        return {mapped(key, change): mapped(each, change) for key, each in value.items()}
+        return {map_texts(key, change): map_texts(item, change) for key, item in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
-        own = {f.name: mapped(getattr(value, f.name), change) for f in fields(value)}
-        return replace(value, **own)
+        changed = {f.name: map_texts(getattr(value, f.name), change) for f in fields(value)}
+        return replace(value, **changed)
     return value
 
 
 def slug(text: str) -> str:
-    """A name for pages and files: lower case, digits and single hyphens."""
+    """Make a name for pages and files from a text: lower case, digits, single hyphens."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "artifact"

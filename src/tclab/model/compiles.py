@@ -1,4 +1,4 @@
-"""What Dynamo did, as artifacts: graphs, graph breaks, guards, recompiles, symbols."""
+"""Dynamo's results as artifacts: graphs, graph breaks, guards, recompiles, symbols."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from tclab.model.artifacts import Artifact, SourceLine, number_lines
+from tclab.model.artifacts import Artifact, SourceLine, normalise_line_keys
 from tclab.model.codec import kind
 
 
 @kind("node")
 @dataclass(frozen=True)
 class Node:
-    """One FX node. `shape` holds sizes as text, so symbols fit; `()` is a scalar, None unknown."""
+    """One FX node. `shape` holds sizes as text, since some are symbols; `()` is a scalar, None is
+    unknown.
+    """
 
     kind: ClassVar[str]
     name: str
@@ -31,7 +33,7 @@ class Node:
 @kind("graph")
 @dataclass(frozen=True)
 class Graph(Artifact):
-    """An FX graph: as text (`code`), and as nodes from which table and picture are drawn."""
+    """An FX graph, as text (`code`) and as nodes for the table and the picture."""
 
     stage: str = ""
     code: str = ""
@@ -41,10 +43,10 @@ class Graph(Artifact):
     marks: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        number_lines(self)
+        normalise_line_keys(self)
 
     def __len__(self) -> int:
-        """Operations: nodes that are neither placeholder, get_attr nor output."""
+        """Count the operations: nodes that are neither placeholder, get_attr nor output."""
         return sum(n.op.startswith("call_") for n in self.nodes)
 
 
@@ -61,13 +63,13 @@ class Break:
     hints: tuple[str, ...] = ()
     location: SourceLine | None = None
     stack: tuple[SourceLine, ...] = ()
-    skipped: bool = False  # the whole frame was given up, not split
+    skipped: bool = False  # Dynamo runs the whole frame without compiling
 
 
 @kind("breaks")
 @dataclass(frozen=True)
 class Breaks(Artifact):
-    """All graph breaks of a capture, and the true number of graphs."""
+    """All graph breaks of a capture, and the number of its graphs."""
 
     breaks: tuple[Break, ...] = ()
     graphs: int = 0
@@ -82,7 +84,7 @@ class Breaks(Artifact):
 @kind("guard")
 @dataclass(frozen=True)
 class Guard:
-    """One check a cache entry makes before its compiled code may run."""
+    """One check that a cache entry makes before its compiled code may run."""
 
     kind: ClassVar[str]
     type: str  # TENSOR_MATCH, EQUALS_MATCH, …
@@ -111,7 +113,9 @@ class Guards(Artifact):
 @kind("recompile")
 @dataclass(frozen=True)
 class Recompile:
-    """A compile of code that already had cache entries, and the guards that failed."""
+    """A new compile of code that already had cache entries. `reasons` are the guards that
+    failed.
+    """
 
     kind: ClassVar[str]
     compile_id: str
@@ -137,7 +141,7 @@ class Recompiles(Artifact):
 @kind("symbol")
 @dataclass(frozen=True)
 class Symbol:
-    """A symbolic size: its name, an example value, where it came from, its range."""
+    """A symbolic size: its name, an example value, its source, its range."""
 
     kind: ClassVar[str]
     name: str
@@ -150,7 +154,7 @@ class Symbol:
 @kind("symbols")
 @dataclass(frozen=True)
 class Symbols(Artifact):
-    """The symbols made in a capture."""
+    """All symbolic sizes of a capture."""
 
     symbols: tuple[Symbol, ...] = ()
 

@@ -1,4 +1,4 @@
-"""What was decided one by one, as artifacts: entries tried, values kept, bytes held."""
+"""Single decisions as artifacts: cache lookups, the partition of values, memory, instructions."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ from tclab.model.codec import kind
 @kind("attempt")
 @dataclass(frozen=True)
 class Attempt:
-    """One cache entry that a call tried. `failed` is the first guard that did not hold, or ''."""
+    """The check of one cache entry for a call. `failed` is the first guard that failed, or ''."""
 
     kind: ClassVar[str]
-    entry: str  # e.g. 0/1: its frame, its compile
+    entry: str  # e.g. 0/1: frame 0, its second compile
     failed: str = ""
 
 
 @kind("cached-call")
 @dataclass(frozen=True)
 class CachedCall:
-    """One call: the entries in the order tried, and the entry it `made`, or ''.
+    """One call: the cache entries that it tried, in order, and the new entry it `made`, or ''.
 
-    Where none held and none was made, the call ran without compiled code.
+    If no entry matched and none was made, the call ran without compiled code.
     """
 
     kind: ClassVar[str]
-    call: str  # its arguments, in short
+    call: str  # its arguments, shortened
     attempts: tuple[Attempt, ...] = ()
     made: str = ""
 
     @property
     def hit(self) -> str:
-        """The entry whose guards held, or ''."""
+        """The entry whose guards all passed, or ''."""
         return next((attempt.entry for attempt in self.attempts if not attempt.failed), "")
 
 
 @kind("replay")
 @dataclass(frozen=True)
 class Replay(Artifact):
-    """What a sequence of calls did with the cache entries of one function."""
+    """A sequence of calls of one function, each with its cache lookup."""
 
     calls: tuple[CachedCall, ...] = ()
 
@@ -54,17 +54,17 @@ class Replay(Artifact):
 
 # --------------------------------------------------------------------------- the partition
 
-#: What becomes of a value of the forward: it goes in, so that it is there anyway; it is saved for
-#: the backward; it is computed again there; the backward does not read it.
+#: The fate of a value of the forward: it is an input, so it exists anyway; it is saved for the
+#: backward; the backward computes it again; the backward does not read it.
 FATES = ("input", "saved", "recomputed", "forward only")
 
 
 @kind("parted-value")
 @dataclass(frozen=True)
-class PartedValue:
-    """One value of the forward. `bytes` are those of its storage; `storage` numbers it.
+class PartitionedValue:
+    """One value of the forward. `storage` is the number of its storage, `bytes` the storage's size.
 
-    `banned` says why it may not be computed again, or is ''.
+    `banned` says why the value may not be recomputed, or is ''.
     """
 
     kind: ClassVar[str]
@@ -82,16 +82,17 @@ class PartedValue:
 @kind("partition")
 @dataclass(frozen=True)
 class Partition(Artifact):
-    """What the partitioner did with each value of a forward that has a backward."""
+    """The partitioner's decision on each value of a forward that has a backward."""
 
-    values: tuple[PartedValue, ...] = ()
+    values: tuple[PartitionedValue, ...] = ()
     compile_id: str = ""
 
     def bytes_of(self, fate: str) -> int:
-        """Bytes of the storages of this fate, each once; not of those that an earlier one of FATES
-        has: a view of an input costs nothing, nor does a recomputed view of what is saved.
+        """Return the bytes of all storages with this fate, each counted once. A storage with
+        several fates counts for the first of FATES: a view of an input costs nothing, and neither
+        does a recomputed view of a saved value.
         """
-        owners: dict[int, PartedValue] = {}
+        owners: dict[int, PartitionedValue] = {}
         for value in sorted(self.values, key=lambda value: FATES.index(value.fate)):
             owners.setdefault(value.storage, value)
         return sum(value.bytes for value in owners.values() if value.fate == fate)
@@ -103,7 +104,9 @@ class Partition(Artifact):
 @kind("moment")
 @dataclass(frozen=True)
 class Moment:
-    """Memory was taken or given back: `bytes` held since the begin, and the operation `during`."""
+    """The state after one allocation or release. `bytes` is the memory held since the run began,
+    `during` the operation that was running.
+    """
 
     kind: ClassVar[str]
     bytes: int
@@ -113,7 +116,7 @@ class Moment:
 @kind("memory-phase")
 @dataclass(frozen=True)
 class MemoryPhase:
-    """A part of a run, such as the forward."""
+    """One phase of a run, such as the forward."""
 
     kind: ClassVar[str]
     name: str
@@ -123,7 +126,7 @@ class MemoryPhase:
 @kind("memory-run")
 @dataclass(frozen=True)
 class MemoryRun:
-    """One run, phase by phase; `peak` is the most it held at once."""
+    """The memory of one run, phase by phase."""
 
     kind: ClassVar[str]
     label: str
@@ -131,23 +134,25 @@ class MemoryRun:
 
     @property
     def peak(self) -> int:
-        """Bytes."""
+        """The most bytes held at once."""
         return max((m.bytes for phase in self.phases for m in phase.moments), default=0)
 
     def after(self, phase: str) -> int:
-        """Bytes held when the phase of this name has ended."""
-        held = 0
-        for each in self.phases:
-            held = each.moments[-1].bytes if each.moments else held
-            if each.name == phase:
-                return held
+        """Return the bytes held at the end of the phase with this name. KeyError if there
+        is none.
+        """
+        used = 0
+        for current in self.phases:
+            used = current.moments[-1].bytes if current.moments else used
+            if current.name == phase:
+                return used
         raise KeyError(phase)
 
 
 @kind("memory")
 @dataclass(frozen=True)
 class Memory(Artifact):
-    """Memory held while the same work was done in several ways. All have the same phases."""
+    """The memory of several runs of the same work. All runs have the same phases."""
 
     runs: tuple[MemoryRun, ...] = ()
     caption: str = ""
@@ -162,7 +167,9 @@ class Memory(Artifact):
 @kind("instruction")
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction that Dynamo executed: the value stack before it, and the nodes it made."""
+    """One instruction that Dynamo executed symbolically: the value stack before it, and the graph
+    nodes it added.
+    """
 
     kind: ClassVar[str]
     name: str

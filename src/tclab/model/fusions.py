@@ -1,4 +1,4 @@
-"""What Inductor's scheduler decided on each pair of its nodes, as an artifact."""
+"""The decision of Inductor's scheduler on each pair of its nodes, as an artifact."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import ClassVar
 from tclab.model.artifacts import Artifact, SourceLine
 from tclab.model.codec import kind
 
-#: What became of a pair: it was fused; it was refused; it could have been fused and was not, since
-#: another pair with one of the two was taken, most often.
+#: The outcome for a pair: it was fused; the scheduler refused it; it was legal, but the scheduler
+#: took other pairs, most often one with the same node.
 VERDICTS = ("fused", "refused", "possible")
 
-#: What Inductor says of a pair that reads and writes nothing in the same order.
+#: Inductor's reason for a pair that shares no buffer in the same order of access.
 NOTHING_SHARED = "no shared data"
 
 
 @kind("scheduled-node")
 @dataclass(frozen=True)
 class ScheduledNode:
-    """A node of the scheduler: the nodes of the graph it `computes`, and the lines of these."""
+    """A node of the scheduler. It `computes` these nodes of the graph; `locations` are the source
+    lines of those.
+    """
 
     kind: ClassVar[str]
     name: str  # e.g. op0
@@ -31,11 +33,11 @@ class ScheduledNode:
 @kind("fusion-pair")
 @dataclass(frozen=True)
 class FusionPair:
-    """Two nodes, or groups of nodes that were fused before, that the scheduler considered.
+    """Two scheduler nodes, or groups fused earlier, that the scheduler considered as a pair.
 
-    `shared` are bytes by buffer: what both read or write in the same order. `before` and `after`
-    are the bytes of memory that the two move alone, and together; None where that is not known.
-    `reason` is Inductor's own; where it gives none, `declined_by` names the function of the code
+    `shared` maps each buffer that both access in the same order to its bytes. `before` and `after`
+    are the bytes of memory that the two move separately and as one kernel; None if not known.
+    `reason` is Inductor's own. If it gives none, `declined_by` names the function of the code
     generator that refused, if one did. `round` counts from 1.
     """
 
@@ -52,14 +54,14 @@ class FusionPair:
 
     @property
     def bytes(self) -> int:
-        """Bytes of all that is shared."""
+        """Bytes of all shared buffers."""
         return sum(self.shared.values())
 
     @property
     def saved(self) -> int | None:
-        """Bytes of memory traffic that fusing the pair saved; None where it was not fused."""
-        known = self.before is not None and self.after is not None
-        return (self.before or 0) - (self.after or 0) if known else None
+        """Bytes of memory traffic that fusion saved; None if the pair was not fused."""
+        is_known = self.before is not None and self.after is not None
+        return (self.before or 0) - (self.after or 0) if is_known else None
 
     @property
     def ops(self) -> frozenset[str]:
@@ -70,24 +72,24 @@ class FusionPair:
 @kind("fusion-pairs")
 @dataclass(frozen=True)
 class FusionPairs(Artifact):
-    """What the scheduler decided on each pair; `groups` are its nodes as they are in the end."""
+    """The scheduler's decision on each pair. `groups` are the final groups of node names."""
 
     nodes: tuple[ScheduledNode, ...] = ()
     pairs: tuple[FusionPair, ...] = ()
     groups: tuple[tuple[str, ...], ...] = ()
     compile_id: str = ""
 
-    def of(self, verdict: str) -> tuple[FusionPair, ...]:
-        """The pairs with this one of VERDICTS."""
+    def with_verdict(self, verdict: str) -> tuple[FusionPair, ...]:
+        """Return the pairs with this verdict, one of VERDICTS."""
         return tuple(pair for pair in self.pairs if pair.verdict == verdict)
 
     def pair(self, first: str, second: str) -> FusionPair:
-        """The pair of two groups by their names, as ``op0_op1``. KeyError if not considered."""
+        """Return the pair of two groups, each named like ``op0_op1``. KeyError if there is none."""
         for pair in self.pairs:
             if ("_".join(pair.first), "_".join(pair.second)) == (first, second):
                 return pair
         raise KeyError(f"{first} with {second} was not considered")
 
-    def together(self, pair: FusionPair) -> bool:
-        """Whether both sides are in one group in the end."""
+    def share_group(self, pair: FusionPair) -> bool:
+        """Return whether both sides of the pair are in one final group."""
         return any(pair.ops <= set(group) for group in self.groups)

@@ -1,4 +1,4 @@
-"""Kernels in rows: those of a report, and the candidates that a GPU would choose among."""
+"""Kernels as rows: those of a report, and the candidate configurations that a GPU chooses from."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from tclab.model.kernels import Config, Resources, TimedAnswer
 @kind("kernel-row")
 @dataclass(frozen=True)
 class KernelRow:
-    """One kernel of one graph, or one call into a library and those that are the same call.
+    """One kernel of one graph, or one library call together with its repetitions.
 
-    `origins` are the ATen nodes that it computes, `lines` the user's, each once. `bytes` are what
-    all of them read and write in memory, `registers` those of a thread, `spilled` the bytes of
-    them that went to memory; None where it is not known, or where there is no such thing. `times`
-    says how often it is launched or called in one run of its `graph`, which counts from 0 (None:
-    the chains are not known). `pane` counts the panes of its `stage` from 1; of several calls it
-    is the first.
+    `origins` are the ATen nodes that it computes, `lines` the user's lines without repetition.
+    `bytes` counts the memory traffic of all launches, `registers` is per thread, `spilled` counts
+    the bytes of registers that went to memory; None means unknown or not applicable. `times`
+    counts the launches or calls in one run of the graph. `graph` counts from 0; None if the chains
+    are not known. `pane` counts the panes of its `stage` from 1; for repeated calls it is the
+    first one's.
     """
 
     kind: ClassVar[str]
@@ -46,8 +46,8 @@ class KernelRow:
 @kind("candidate")
 @dataclass(frozen=True)
 class Candidate:
-    """A configuration that a GPU would choose among, compiled. `rule` made it; `resources` is None
-    where it does not compile, and `problem` says why.
+    """One compiled configuration out of those that a GPU would time. `rule` is the function that
+    proposed it. If it does not compile, `resources` is None and `problem` says why.
     """
 
     kind: ClassVar[str]
@@ -61,7 +61,7 @@ class Candidate:
 @kind("candidates")
 @dataclass(frozen=True)
 class Candidates(Artifact):
-    """The candidates of each kernel that has several, the first of them those that are shown."""
+    """The candidates of each kernel that has several. The first one of each is the kernel shown."""
 
     candidates: tuple[Candidate, ...] = ()
 
@@ -78,16 +78,18 @@ _STAGES = ("kernel", "cpp", "wrapper")
 
 
 def rows_of_chains(chains: Sequence[Chain]) -> tuple[KernelRow, ...]:
-    """Every kernel and library call, graph by graph; what layer after layer calls alike, once."""
-    return _alike_once(row for graph, chain in enumerate(chains) for row in _of(graph, chain))
+    """Return a row for each kernel and library call, graph by graph. Equal calls share one row."""
+    return _merge_equal_calls(
+        row for graph, chain in enumerate(chains) for row in _chain_rows(graph, chain)
+    )
 
 
 def rows_of_kernels(kernels: Sequence[Kernel]) -> tuple[KernelRow, ...]:
-    """The same of kernels whose chains are not known: without graph and measures."""
+    """Return a row for each kernel of an unknown chain: without graph, bytes and registers."""
     return tuple(_row(kernel, number) for number, kernel in enumerate(kernels, 1))
 
 
-def _of(graph: int, chain: Chain) -> Iterator[KernelRow]:
+def _chain_rows(graph: int, chain: Chain) -> Iterator[KernelRow]:
     for stage in _STAGES:
         panes = [pane for pane in chain.panes if pane.stage == stage]
         for number, pane in enumerate(panes, 1):
@@ -96,7 +98,7 @@ def _of(graph: int, chain: Chain) -> Iterator[KernelRow]:
 
 
 def _row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
-    facts, taken = kernel.facts, kernel.facts.resources
+    facts, resources = kernel.facts, kernel.facts.resources
     return KernelRow(
         kernel.kernel_name,
         kernel.category,
@@ -108,8 +110,8 @@ def _row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
         origins=kernel.origins,
         lines=tuple({str(line): line for line in kernel.source_lines}.values()),
         bytes=sum(facts.moved) if facts.moved else None,
-        registers=taken.registers if taken else None,
-        spilled=taken.spilled if taken else None,
+        registers=resources.registers if resources else None,
+        spilled=resources.spilled if resources else None,
         instructions=facts.instructions,
         times=facts.calls or 1,
         open=facts.open,
@@ -117,16 +119,16 @@ def _row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
     )
 
 
-def _alike_once(rows: Iterable[KernelRow]) -> tuple[KernelRow, ...]:
-    """Library calls of one graph that differ in nothing but their pane are one row."""
-    alike: dict[KernelRow, list[KernelRow]] = {}
+def _merge_equal_calls(rows: Iterable[KernelRow]) -> tuple[KernelRow, ...]:
+    """Merge library calls of one graph that differ in their pane only."""
+    groups: dict[KernelRow, list[KernelRow]] = {}
     for row in rows:
         key = replace(row, pane=0) if row.category == "extern" else row
-        alike.setdefault(key, []).append(row)
-    return tuple(_together(several) for several in alike.values())
+        groups.setdefault(key, []).append(row)
+    return tuple(_merge_rows(group) for group in groups.values())
 
 
-def _together(alike: Sequence[KernelRow]) -> KernelRow:
-    first, count = alike[0], len(alike)
+def _merge_rows(equal_rows: Sequence[KernelRow]) -> KernelRow:
+    first, count = equal_rows[0], len(equal_rows)
     total = None if first.bytes is None else first.bytes * count
     return replace(first, bytes=total, times=first.times * count)

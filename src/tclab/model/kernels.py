@@ -1,7 +1,7 @@
-"""What is known of a kernel: why it is one, how it was configured, what it moves and takes.
+"""Facts about a kernel: its fused nodes, its configuration, its memory traffic and its resources.
 
-Values; `tclab.render` has the words for them. What Inductor or Triton prints in a line of its own
-(a configuration, an occupancy) has that line as its text.
+These are values; `tclab.render` puts them into words. `str` of a configuration or an occupancy is
+the line that Inductor or Triton prints for it.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import ClassVar
 
 from tclab.model.codec import kind
 
-#: What a constant of a kernel can be; anything else is kept as its text.
+#: The type of a kernel's constant. A constant of another type is stored as its text.
 Constant = int | float | bool | str
 
-# --------------------------------------------------------------------------- why it is one
+# --------------------------------------------------------------------------- fusion
 
 
 @kind("fused-group")
 @dataclass(frozen=True)
 class FusedGroup:
-    """Scheduler nodes that were fused, one or more.
+    """Scheduler nodes that Inductor fused into one kernel: one or more.
 
-    `shared` maps each buffer that two of them read or write to these nodes. `bytes` are what they
-    read and write in memory together, each buffer once, by Inductor's own count; None where a
-    size has no value yet.
+    `shared` maps a buffer to the nodes that use it, if several do. `bytes` counts what all nodes
+    read and write in memory, each buffer once, by Inductor's own count; None if a size is
+    symbolic.
     """
 
     kind: ClassVar[str]
@@ -37,7 +37,7 @@ class FusedGroup:
 @kind("not-fused")
 @dataclass(frozen=True)
 class NotFused:
-    """Two scheduler nodes, or groups of them, that were not fused, and Inductor's reason."""
+    """Two scheduler nodes, or two groups of them, that Inductor did not fuse, and its reason."""
 
     kind: ClassVar[str]
     first: tuple[str, ...]
@@ -45,11 +45,17 @@ class NotFused:
     reason: str
 
 
+#: Kind of a choice that timing decides → its likely answer: of more than 250 products that were
+#: timed on an H200, none was faster with padding.
+LIKELY: Mapping[str, str] = {"pad": "no"}
+
+
 @kind("timed-question")
 @dataclass(frozen=True)
 class TimedQuestion:
-    """What only the GPU could answer, by timing: which `choice` it is, for which operator, at which
-    place in the user's code. Those of one `key`, Inductor's own, have one answer.
+    """A choice that Inductor makes by timing on the GPU: `choice` is its kind, `operator` the
+    operator it is about, `place` the user's line. Questions with one `key` (Inductor's own) have
+    one answer.
     """
 
     kind: ClassVar[str]
@@ -65,7 +71,7 @@ class TimedQuestion:
 @kind("timed-answer")
 @dataclass(frozen=True)
 class TimedAnswer:
-    """The answer to a question that a kernel belongs to: ``pad=yes``."""
+    """The answer to a timed question under which a kernel exists: ``pad=yes``."""
 
     kind: ClassVar[str]
     question: TimedQuestion
@@ -74,15 +80,22 @@ class TimedAnswer:
     def __str__(self) -> str:
         return f"{self.question.choice}={self.answer}"
 
+    @property
+    def is_likely(self) -> bool:
+        """Whether it is the answer that the GPU is likely to find."""
+        return self.answer == LIKELY[self.question.choice]
 
-def given(answers: Iterable[TimedAnswer]) -> str:
-    """``pad=yes``: with which answers the GPU gets an open kernel; '' for one that it gets anyway.
-    Where the answers to several questions decide and differ, each is named with its operator.
+
+def format_answers(answers: Iterable[TimedAnswer]) -> str:
+    """Name the answers that lead to an open kernel: ``pad=yes``; '' if there are none. If several
+    answers differ, each is followed by its operator.
     """
-    every = tuple(answers)
-    if len({str(answer) for answer in every}) <= 1:
-        return str(every[0]) if every else ""
-    return ", ".join(dict.fromkeys(f"{each} for {each.question.operator}" for each in every))
+    all_answers = tuple(answers)
+    if len({str(answer) for answer in all_answers}) <= 1:
+        return str(all_answers[0]) if all_answers else ""
+    return ", ".join(
+        dict.fromkeys(f"{answer} for {answer.question.operator}" for answer in all_answers)
+    )
 
 
 # --------------------------------------------------------------------------- configuration
@@ -91,7 +104,9 @@ def given(answers: Iterable[TimedAnswer]) -> str:
 @kind("kernel-config")
 @dataclass(frozen=True)
 class Config:
-    """A configuration of a Triton kernel: its constants, such as ``XBLOCK``, in Triton's order."""
+    """One configuration of a Triton kernel. `constants` such as ``XBLOCK`` are in Triton's
+    order.
+    """
 
     kind: ClassVar[str]
     constants: tuple[tuple[str, Constant], ...]
@@ -100,9 +115,9 @@ class Config:
 
     @property
     def settings(self) -> dict[str, Constant]:
-        """Everything by name, ``num_warps`` and ``num_stages`` last."""
-        launched = {"num_warps": self.num_warps, "num_stages": self.num_stages}
-        return dict(self.constants) | launched
+        """The constants by name, then ``num_warps`` and ``num_stages``."""
+        launch = {"num_warps": self.num_warps, "num_stages": self.num_stages}
+        return dict(self.constants) | launch
 
     def __str__(self) -> str:
         return ", ".join(f"{name}={value}" for name, value in self.settings.items())
@@ -111,8 +126,8 @@ class Config:
 @kind("configuration")
 @dataclass(frozen=True)
 class Configuration:
-    """The configuration a kernel was compiled with, of so many `candidates`: the one that the GPU
-    took when it `timed` them, or the first.
+    """The configuration that a kernel was compiled with. `candidates` counts those to choose from.
+    If `timed`, the GPU timed them all and this one won; else it is the first.
     """
 
     kind: ClassVar[str]
@@ -123,8 +138,10 @@ class Configuration:
     def __str__(self) -> str:
         if self.candidates < 2:
             return str(self.config)
-        several = f"of {self.candidates} candidates"
-        how = f"{several}, as timed" if self.timed else f"first {several}; the GPU would time them"
+        position = f"of {self.candidates} candidates"
+        how = (
+            f"{position}, as timed" if self.timed else f"first {position}; the GPU would time them"
+        )
         return f"{self.config} ({how})"
 
 
@@ -134,9 +151,10 @@ class Configuration:
 @kind("occupancy")
 @dataclass(frozen=True)
 class Occupancy:
-    """`blocks` and `warps` are what a multiprocessor holds at once, `most_warps` what it can hold.
+    """The blocks and warps of a kernel that one multiprocessor holds at once.
 
-    `bounds` names every limit that is met: ``warps``, ``registers``, ``shared memory``, ``blocks``.
+    `most_warps` is the hardware's maximum. `bounds` names each limit that was reached: ``warps``,
+    ``registers``, ``shared memory``, ``blocks``.
     """
 
     kind: ClassVar[str]
@@ -147,20 +165,20 @@ class Occupancy:
 
     @property
     def share(self) -> float:
-        """Of the warps there is room for, from 0 to 1."""
+        """The share of the maximum of warps, from 0 to 1."""
         return self.warps / self.most_warps
 
     def __str__(self) -> str:
-        bounded = " and ".join(self.bounds)
-        return f"{self.share:.0%} ({self.warps} of {self.most_warps} warps), bounded by {bounded}"
+        limits = " and ".join(self.bounds)
+        return f"{self.share:.0%} ({self.warps} of {self.most_warps} warps), bounded by {limits}"
 
 
 @kind("resources")
 @dataclass(frozen=True)
 class Resources:
-    """What a kernel takes of a multiprocessor: `registers` of a thread, and the bytes of them that
-    went to memory (`spilled`); bytes of `shared` memory of a block; bytes of a thread's `stack`.
-    None where it is not known.
+    """The resources that a kernel uses: `registers` per thread, bytes per thread that were
+    `spilled` from registers to memory, bytes of `shared` memory per block, bytes of `stack` per
+    thread. None means not known.
     """
 
     kind: ClassVar[str]
@@ -171,19 +189,20 @@ class Resources:
     occupancy: Occupancy | None = None
 
 
-# --------------------------------------------------------------------------- together
+# --------------------------------------------------------------------------- all facts
 
 
 @kind("kernel-facts")
 @dataclass(frozen=True)
 class KernelFacts:
-    """All that is known of a kernel beside its code.
+    """Everything known about a kernel, apart from its code.
 
-    `written` is what the kernel's source says of itself, such as ``num_load``: names and values as
-    they stand there. `original_aten` are the operators that Inductor wrote above it, `calls` how
-    often the output code calls it, `first_call` the text of the first call. `instructions` are
-    those of the machine code, without padding. `open` is not empty for a kernel that the GPU
-    may not choose; `measured` says where and when it was measured that it chooses this one.
+    `written` holds names and values from the metadata in the kernel's source, such as
+    ``num_load``. `original_aten` are the operators that Inductor names in the comment above the
+    kernel. `calls` counts the calls in the output code; `first_call` is the text of the first one.
+    `instructions` counts the machine instructions without padding. `open` holds the timed answers
+    that this kernel depends on; it is empty if the GPU runs the kernel in any case. `measured` says
+    on which GPU and day a timing chose this kernel, or is ''.
     """
 
     kind: ClassVar[str]
@@ -200,6 +219,11 @@ class KernelFacts:
     measured: str = ""
 
     @property
+    def is_alternative(self) -> bool:
+        """Whether the GPU runs this kernel only if it finds an unlikely answer."""
+        return not all(answer.is_likely for answer in self.open)
+
+    @property
     def moved(self) -> tuple[int, ...]:
-        """Bytes that each fused group reads and writes, of those whose bytes are known."""
+        """Bytes that each fused group reads and writes; groups of unknown size are left out."""
         return tuple(group.bytes for group in self.fused if group.bytes is not None)

@@ -1,4 +1,4 @@
-"""One function at several levels of operators, each call with the call it was made from."""
+"""One function at several levels of operators. Each call names its origin at the level above."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tclab.model.codec import kind
 @kind("level-call")
 @dataclass(frozen=True)
 class LevelCall:
-    """A call of an operator. `origin` names the call of the level above that it was made from;
-    '' at the first level, whose calls have a `location`.
+    """One call of an operator. `origin` is the name of its origin, a call at the level above; it is
+    '' at the first level, where calls have a `location` instead.
     """
 
     kind: ClassVar[str]
@@ -37,28 +37,30 @@ class Level:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """The operator of each call."""
+        """The operator of each call, in order."""
         return tuple(call.operator for call in self.calls)
 
     @property
     def counts(self) -> dict[str, int]:
-        """How often each operator is called."""
+        """Operator → the number of its calls."""
         return dict(Counter(self.operators))
 
 
 @kind("levels")
 @dataclass(frozen=True)
 class Levels(Artifact):
-    """One function, level by level, from the highest to the lowest."""
+    """One function at several levels of operators, the highest level first."""
 
     levels: tuple[Level, ...] = ()
 
     def __getitem__(self, label: str) -> Level:
         return next(level for level in self.levels if level.label == label)
 
-    def below(self, label: str, name: str) -> tuple[LevelCall, ...]:
-        """What a call becomes at the next level, in order; nothing at the last one."""
-        at = [level.label for level in self.levels].index(label) + 1
-        if at == len(self.levels):
+    def calls_below(self, label: str, name: str) -> tuple[LevelCall, ...]:
+        """Return the calls at the next level that came from the call `name` of the level `label`,
+        in order; () at the last level.
+        """
+        next_level = [level.label for level in self.levels].index(label) + 1
+        if next_level == len(self.levels):
             return ()
-        return tuple(call for call in self.levels[at].calls if call.origin == name)
+        return tuple(call for call in self.levels[next_level].calls if call.origin == name)

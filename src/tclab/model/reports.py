@@ -1,4 +1,4 @@
-"""What `tclab explain` makes: everything of one function, as one artifact."""
+"""The report of `tclab explain`: everything about one function, as one artifact."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tclab.model.agreements import Agreement
 from tclab.model.artifacts import Annotated, Artifact, Chain, Table
 from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
@@ -21,14 +22,14 @@ _NOWHERE = Provenance("", "", "", "", "", "")
 @kind("counts")
 @dataclass(frozen=True)
 class Counts:
-    """How much of everything there was. `graphs` are those of the first compile of each piece of
-    code; `all_graphs`, and the guards, kernels and library calls, are those of recompiles, too.
+    """The counts of a report. `graphs` counts the first compile of each piece of code only.
+    `all_graphs`, `guards`, `kernels` and `library_calls` include recompiles.
     """
 
     kind: ClassVar[str]
     calls: int = 0
-    breaks: int = 0  # without those for which a function was skipped
-    skipped: int = 0  # functions that run without compiling
+    breaks: int = 0  # without breaks that made Dynamo skip a function
+    skipped: int = 0  # functions that run uncompiled
     graphs: int = 0
     recompiles: int = 0
     all_graphs: int = 0
@@ -37,10 +38,29 @@ class Counts:
     library_calls: int = 0
 
 
+@kind("own-compiles")
+@dataclass(frozen=True)
+class OwnCompiles:
+    """What became of the objects that the reader's own code compiles, in a run of it as it is.
+
+    `frames` counts the compiles that Dynamo began, `ok` those that it finished; `limits` are the
+    functions at the recompile limit, `cause` says why there is no frame,
+    and `fix` what to do about it.
+    """
+
+    kind: ClassVar[str]
+    objects: int
+    frames: int
+    ok: int
+    limits: tuple[str, ...] = ()
+    cause: str = ""
+    fix: str = ""
+
+
 @kind("phase")
 @dataclass(frozen=True)
 class Phase:
-    """One phase of compiling: how often it began, and its seconds without phases inside it."""
+    """One phase of compiling: how often it ran, and its seconds without those of inner phases."""
 
     kind: ClassVar[str]
     name: str
@@ -51,7 +71,7 @@ class Phase:
 @kind("compile-time")
 @dataclass(frozen=True)
 class CompileTime:
-    """What compiling took: phase by phase, over so many frames and backward graphs."""
+    """The time of compiling, phase by phase. `compiles` counts frames and backward graphs."""
 
     kind: ClassVar[str]
     phases: tuple[Phase, ...] = ()
@@ -59,12 +79,12 @@ class CompileTime:
 
     @property
     def seconds(self) -> float:
-        """Of all phases."""
+        """The seconds of all phases."""
         return sum(phase.seconds for phase in self.phases)
 
     @property
     def table(self) -> Table:
-        """Each phase, and their total, as a snippet shows them."""
+        """A table with a row for each phase and one for the total; snippets show it."""
         rows = [(phase.name, phase.times, phase.seconds) for phase in self.phases]
         return Table(
             title="Compile time by phase",
@@ -79,7 +99,7 @@ class CompileTime:
 @kind("gap")
 @dataclass(frozen=True)
 class Gap:
-    """Something that a report lacks: where, why, and what the reader can do."""
+    """A missing part of a report: the place, the cause and the next step for the reader."""
 
     kind: ClassVar[str]
     place: str
@@ -90,8 +110,8 @@ class Gap:
 @kind("advice")
 @dataclass(frozen=True)
 class Advice:
-    """A known fault of the PyTorch that compiled something, which `places` of it have or, where it
-    is not `certain`, may have. `issue` is who reported it: ``pytorch#1``.
+    """A known fault of this PyTorch that affects the compiled code at `places`; if not `certain`,
+    it may affect them. `issue` is the report of the fault, such as ``pytorch#1``.
     """
 
     kind: ClassVar[str]
@@ -112,16 +132,18 @@ class Advice:
 @kind("report")
 @dataclass(frozen=True)
 class Report(Artifact):
-    """Everything that `tclab explain` says of one function. `title` is what was explained.
+    """Everything that `tclab explain` found out about one function. `title` names the function.
 
-    `calls` are the arguments of each call in words; `target` is a GPU's name, '' for this machine.
-    `remarks` say what was done to get at the function; `timed` is what the target's GPU would time,
-    so that some kernels are of both ways. `refusal` is why the target was refused; then there are
-    only graphs, breaks and guards, or all but machine code. `gaps` are parts that were refused
-    while the rest is shown; `left_out` what takes long and was not asked for. `fault` says why the
-    stages could not be linked, where they could not. `warnings` are those of other packages.
-    `snapshot` is what two reports are compared by; in one of an earlier tclab it is empty.
-    `advisories` are known faults of this PyTorch that something in it has.
+    `calls` describes the arguments of each call in words; `target` is the name of a GPU, '' for
+    this machine. `remarks` say how the function was found and prepared. `timed` are the choices
+    that the target's GPU would make by timing; the report then has the kernels of both answers.
+    `refusal` says why the target was refused: then the report has only graphs, breaks and guards,
+    or everything but machine code. `gaps` are refused parts of a report that is otherwise complete;
+    `left_out` are slow parts that nobody asked for. `fault` is the error that kept the stages from
+    being linked, or ''. `warnings` come from other packages. Two reports are compared by their
+    `snapshot`; it is empty in reports of an earlier tclab. `advisories` are known faults of this
+    PyTorch that affect the function. `agreement` says whether the results are those of eager. `own`
+    is there where the function compiles its parts itself and was run as it is.
     """
 
     calls: tuple[str, ...] = ()
@@ -147,26 +169,28 @@ class Report(Artifact):
     warnings: tuple[str, ...] = ()
     snapshot: Snapshot = field(default_factory=Snapshot)
     advisories: tuple[Advice, ...] = ()
+    agreement: Agreement = field(default_factory=Agreement)
+    own: OwnCompiles | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether it has everything that was asked for."""
+        """Whether the report has every part that was asked for."""
         return not (self.refusal or self.gaps or self.left_out or self.fault)
 
     @property
     def has_kernels(self) -> bool:
-        """Whether some chain reaches a kernel."""
+        """Whether any chain has a kernel."""
         stages = {pane.stage for chain in self.chains for pane in chain.panes}
         return not stages.isdisjoint({"kernel", "cpp"})
 
     def to_json(self) -> str:
-        """One JSON object; `from_json` reads it back."""
+        """Return the report as one JSON object, which `from_json` reads."""
         data = {"format": FORMAT, **encode_object(self)}
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """The inverse of `to_json`. ValueError or TypeError for JSON of another kind."""
+        """Read the text that `to_json` made. ValueError or TypeError for other JSON."""
         data: Json = json.loads(text)
         if not isinstance(data, dict) or data.pop("format", None) != FORMAT:
             raise ValueError(f"not a report of the format {FORMAT!r}")
@@ -174,7 +198,7 @@ class Report(Artifact):
 
     @classmethod
     def from_data(cls, data: Json) -> Report:
-        """The inverse of `encode`. TypeError for data of another kind."""
+        """Decode the data that `encode` made of a report. TypeError for other data."""
         report = decode(data)
         if not isinstance(report, cls):
             raise TypeError("it has no report")

@@ -1,4 +1,4 @@
-"""What runs, and what happened when it did: Snippet, Run, Provenance, Failure."""
+"""Snippets, and the results of running them: Snippet, Run, Provenance, Failure."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tclab.model.versions import Clause, Version
 @kind("claim")
 @dataclass(frozen=True)
 class Claim:
-    """An assert with a name. `only` says of which versions of PyTorch it is made.
+    """A named assert of a snippet. `only` is the clause on versions of PyTorch to which it applies.
 
-    Of a run, `reached` counts how often it was; it `held` if it was, and never failed.
+    Of a run, `reached` counts how often it was; it `held` if it was, and came out true each time.
     """
 
     kind: ClassVar[str]
     name: str
     line: int  # of the assert
     code: str  # the assert itself, on one line
-    only: Clause = field(default=Clause(), metadata={FROM_TEXT: Clause.of})
+    only: Clause = field(default=Clause(), metadata={FROM_TEXT: Clause.parse})
     reached: int = 0
-    broken: str = ""  # the failed assert's message
+    broken: str = ""  # the failed assert's message, or why its test decided nothing
     held: bool = False
 
 
@@ -42,19 +42,19 @@ class Snippet:
     title: str  # first line of the docstring
     caption: str  # the rest of it
     source: str
-    needs: frozenset[str] = frozenset()  # of NEEDS
-    raises: str = ""  # dotted name of the error it must end with
+    needs: frozenset[str] = frozenset()  # members of NEEDS
+    raises: str = ""  # dotted name of the error that must end the run
     timeout: float = 300.0  # seconds
-    memory: int = 4096  # MiB of resident memory, with child processes
-    includes: tuple[Path, ...] = ()  # local files it imports, besides itself
-    alone: bool = False  # timed: a cold process, empty caches, nothing else running
+    memory: int = 4096  # MiB of resident memory, child processes included
+    includes: tuple[Path, ...] = ()  # local files that it imports
+    alone: bool = False  # it takes times: needs a fresh process, empty caches, an idle machine
     claims: tuple[Claim, ...] = ()
-    place: str = ""  # the file as errors name it, where it is not snippets/NAME.py
-    runner: str = ""  # dotted name of what executes the file in its process; plain exec without
+    place: str = ""  # path for errors, if it is not snippets/NAME.py
+    runner: str = ""  # dotted name of the function that executes the file; '' for plain exec
 
     @property
     def file(self) -> str:
-        """The file as errors name it: from the project's root on."""
+        """The path of the file from the project's root, as errors name it."""
         return self.place or f"snippets/{self.name}.py"
 
     @property
@@ -63,33 +63,35 @@ class Snippet:
 
     @property
     def sees_gpu(self) -> bool:
-        """It runs where a GPU is visible: it needs one, or is a lab, which takes what is there."""
+        """Whether its process can see a GPU: it needs one, or it is a lab, which uses a GPU if
+        there is one.
+        """
         return "cuda" in self.needs or bool(self.runner)
 
     def claim(self, name: str) -> Claim | None:
-        """The claim called `name`; None where the file makes none of that name."""
+        """Return the claim with this name; None if the file has none."""
         return next((claim for claim in self.claims if claim.name == name), None)
 
     @property
     def tree(self) -> ast.Module:
-        """The file's syntax, shared: not to be changed."""
-        return parsed(self.source)
+        """The syntax tree of the file. It is shared: do not change it."""
+        return parse_source(self.source)
 
     @property
     def code_start(self) -> int:
-        """The line below the docstring, from 1; the first where there is none."""
-        there = ast.get_docstring(self.tree) is not None
-        return (self.tree.body[0].end_lineno or 0) + 1 if there else 1
+        """The number of the line below the docstring; 1 if there is no docstring."""
+        has_docstring = ast.get_docstring(self.tree) is not None
+        return (self.tree.body[0].end_lineno or 0) + 1 if has_docstring else 1
 
 
 def source_lines(source: str) -> list[str]:
-    """The lines of a file, counted as Python counts them: a form feed and the like end none."""
+    """Split a file into lines as Python counts them: a form feed ends no line."""
     return source.removesuffix("\n").split("\n")
 
 
-@lru_cache(maxsize=1024)  # more than the snippets and labs of the project
-def parsed(source: str) -> ast.Module:
-    """The syntax of a file, parsed once in a process. SyntaxError, ValueError as of `ast.parse`."""
+@lru_cache(maxsize=1024)  # more entries than the project has snippets and labs
+def parse_source(source: str) -> ast.Module:
+    """Parse a file, once in a process. SyntaxError and ValueError as `ast.parse` raises them."""
     return ast.parse(source)
 
 
@@ -99,7 +101,9 @@ NEEDS = frozenset({"cuda", "two_gpus", "triton", "cxx", "packages"})
 @kind("provenance")
 @dataclass(frozen=True)
 class Provenance:
-    """What made a run. Empty text where the machine has no such thing."""
+    """The software and hardware that made a run. A text is empty if the machine has no such
+    part.
+    """
 
     kind: ClassVar[str]
     torch: str
@@ -109,11 +113,12 @@ class Provenance:
     system: str
     date: str  # ISO day, UTC
     triton: str = ""
+    compiler: str = ""  # of C++: version and, in brackets, digest of its files
     cuda: str = ""
     gpu: str = ""
     driver: str = ""
     cores: int = 0
-    variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that were set
+    variables: Mapping[str, str] = field(default_factory=dict)  # those set: TORCH*, TRITON*, …
 
     def __post_init__(self) -> None:
         if self.date and not _is_day(self.date):
@@ -121,21 +126,23 @@ class Provenance:
 
     @property
     def version(self) -> Version:
-        """PyTorch's version, to be compared."""
-        return Version.of(self.torch)
+        """PyTorch's version, for comparisons."""
+        return Version.parse(self.torch)
 
-    def of(self, snippet: Snippet) -> Provenance:
-        """That of a snippet's run: one that sees no GPU ran on the CPU, whatever is there."""
+    def for_snippet(self, snippet: Snippet) -> Provenance:
+        """Return the provenance of a snippet's run on this machine: without the GPU if the snippet
+        cannot see it.
+        """
         return self if snippet.sees_gpu else self.without_gpu()
 
     def without_gpu(self) -> Provenance:
-        """The same where no GPU is visible."""
+        """Return the same provenance without GPU, driver and CUDA_VISIBLE_DEVICES."""
         variables = {n: v for n, v in self.variables.items() if n != "CUDA_VISIBLE_DEVICES"}
         return replace(self, gpu="", driver="", variables=variables)
 
 
 def _is_day(text: str) -> bool:
-    """It is an ISO day that a time stamp in a file can hold: 32 bits of seconds since 1970."""
+    """Return whether the text is an ISO day from 1970 to 2105: a file's time stamp has 32 bits."""
     try:
         return "1970" <= text < "2106" and str(dt.date.fromisoformat(text)) == text
     except ValueError:
@@ -145,20 +152,20 @@ def _is_day(text: str) -> bool:
 @kind("source")
 @dataclass(frozen=True)
 class Source:
-    """Where recorded data that a run read was measured, or made. Empty text: it does not say."""
+    """The origin of recorded data that a run read. A text is empty if the data does not say it."""
 
     kind: ClassVar[str]
     torch: str
     triton: str = ""
-    gpu: str = ""  # where it was measured
+    gpu: str = ""  # the GPU that measured it
     cpu: str = ""
-    target: str = ""  # the GPU that it was made for, on a machine without one
+    target: str = ""  # the GPU that code was made for, on a machine without it
     dates: tuple[str, ...] = ()  # ISO days, UTC, in order
 
     @property
     def version(self) -> Version:
-        """PyTorch's version, to be compared."""
-        return Version.of(self.torch)
+        """PyTorch's version, for comparisons."""
+        return Version.parse(self.torch)
 
 
 @kind("failure")
@@ -174,10 +181,10 @@ class Failure:
     next_step: str = ""
 
 
-#: raised: an error; assertion: an assert; exit: sys.exit or os._exit; signal: killed by one;
-#: timeout, memory, output: over its limit; files: over its limit, or the disk is full;
-#: did_not_raise: an expected error did not come;
-#: artifact: what it showed cannot be read back; worker: the engine lost the process.
+#: raised: an error; assertion: a failed assert; exit: sys.exit or os._exit; signal: killed by a
+#: signal; timeout, memory, output: over its limit; files: over its limit, or the disk is full;
+#: did_not_raise: the expected error did not occur; artifact: a shown artifact cannot be read back;
+#: worker: the engine lost the process.
 CAUSES = (
     *("raised", "assertion", "exit", "signal", "timeout", "memory", "output"),
     "files",
@@ -193,7 +200,7 @@ class Run:
     kind: ClassVar[str]
     snippet: str
     environment: str  # "here", or the name of the recording's folder
-    source_key: str  # digest of the snippet, and of the files it includes and reads
+    source_key: str  # digest of the snippet and of the files that it includes and reads
     provenance: Provenance
     seconds: float
     peak_memory: int  # bytes
@@ -201,30 +208,35 @@ class Run:
     stdout: str = ""
     stderr: str = ""
     failure: Failure | None = None
-    raised: str = ""  # the declared error's text, where the snippet declares one
+    raised: str = ""  # text of the error that the snippet declares, or ''
     claims: tuple[Claim, ...] = ()
-    rests_on: Mapping[str, str] = field(default_factory=dict)  # imported file → digest
-    sources: tuple[Source, ...] = ()  # of the recordings that it read
+    rests_on: Mapping[str, str] = field(
+        default_factory=dict
+    )  # file that the run imported → its digest
+    packages: Mapping[str, str] = field(default_factory=dict)  # imported distribution → version
+    sources: tuple[Source, ...] = ()  # origins of the recordings that it read
 
     @property
     def ok(self) -> bool:
         return self.failure is None
 
     @property
-    def measured(self) -> tuple[Source, ...]:
-        """Where its figures were measured: the recordings that it read, else what made it."""
+    def figure_sources(self) -> tuple[Source, ...]:
+        """The origins of its figures: those of the recordings it read, else the run's own
+        provenance.
+        """
         made = self.provenance
         own = Source(made.torch, made.triton, made.gpu, made.cpu, dates=(made.date[:10],))
         return self.sources or (own,)
 
     def artifact(self, name: str) -> Artifact:
-        """The artifact called `name`; KeyError names those there are."""
-        for a in self.artifacts:
-            if a.name == name:
-                return a
-        there = ", ".join(a.name for a in self.artifacts) or "none"
-        raise KeyError(f"{self.snippet} shows no {name!r}; it shows: {there}")
+        """Return the artifact with this name. KeyError lists the names there are."""
+        for artifact in self.artifacts:
+            if artifact.name == name:
+                return artifact
+        names = ", ".join(artifact.name for artifact in self.artifacts) or "none"
+        raise KeyError(f"{self.snippet} shows no {name!r}; it shows: {names}")
 
     def claim(self, name: str) -> Claim | None:
-        """The claim called `name`; None where the snippet made none of that name then."""
+        """Return the claim with this name; None if the snippet had none when it ran."""
         return next((claim for claim in self.claims if claim.name == name), None)

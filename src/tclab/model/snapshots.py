@@ -1,7 +1,7 @@
 """What a compile was, in identities: the form in which two compiles are compared.
 
 No time is in it, no address, no folder, and nothing that another process would name otherwise, so
-that the same code compiled twice gives equal snapshots. `tclab.snapshot` makes and compares them.
+that the same code compiled twice gives equal snapshots. `tclab.compare` makes and compares them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import ClassVar
 from tclab.model.codec import Json, decode, encode_object, kind
 
 SNAPSHOT_FORMAT = "tclab snapshot 1"
+#: What is said of a snapshot that `is_empty`: two of them would be the same.
+NOTHING = "nothing was compiled: there is no graph, and no break says why"
 
 
 @kind("break-identity")
@@ -89,7 +91,8 @@ class KernelIdentity:
     @property
     def title(self) -> str:
         """What a reader calls it: its kind and what it fuses."""
-        return f"{self.category} {' + '.join(self.operators) or 'kernel'}"
+        made = self.category or ("C++" if self.language == "cpp" else self.language)
+        return f"{made} {' + '.join(self.operators) or 'kernel'}".strip()
 
 
 @kind("snapshot")
@@ -100,7 +103,8 @@ class Snapshot:
     `library_calls` counts calls by name. `python_guards` of the `guards` run Python code at each
     call. `skipped_graphs` are the reasons why CUDA graphs were not recorded. `planned_bytes` are
     the most that the wrappers' own buffers take at once, the largest of all graphs; None where a
-    size has no value.
+    size has no value. `agreement` is the verdict on the results beside eager's: ``equal``,
+    ``differs``, ``random``, or '' where they were not compared.
     """
 
     kind: ClassVar[str]
@@ -117,6 +121,12 @@ class Snapshot:
     python_guards: int = 0
     skipped_graphs: tuple[str, ...] = ()
     planned_bytes: int | None = None
+    agreement: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was compiled, and no graph break says why."""
+        return not (self.graphs or self.breaks or self.kernels or self.library_calls)
 
     def to_json(self) -> str:
         """One JSON object; `from_json` reads it back."""

@@ -1,14 +1,14 @@
-"""Versions of PyTorch, compared as numbers, and clauses on them such as ``torch >= 2.13``."""
+"""Versions of PyTorch, compared as numbers, and version clauses such as ``torch >= 2.13``."""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 _NUMBERS = re.compile(r"(\d+)(?:\.(\d+))?(?:\.(\d+))?")
-_BOUND = re.compile(r"torch\s*(?P<operator>>=|<=|<|>|==)\s*(?P<version>\d+\.\d+)")
+_BOUND = re.compile(r"torch\s*(?P<operator>>=|<=|<|>|==)\s*(?P<version>\d+(?:\.\d+)?)")
 _OPERATORS: Mapping[str, Callable[[tuple[int, int], tuple[int, int]], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -20,59 +20,71 @@ _OPERATORS: Mapping[str, Callable[[tuple[int, int], tuple[int, int]], bool]] = {
 
 @dataclass(frozen=True, order=True)
 class Version:
-    """A version of PyTorch. ``2.9`` is before ``2.13``, and ``2.13`` is ``2.13.0+cpu``.
+    """A version of PyTorch. ``2.9`` is less than ``2.13``, and ``2.13`` equals ``2.13.0+cpu``.
 
     A build of the main branch (``2.15.0.dev20261101``, ``2.15.0a0+git1f2e``) has the numbers of
-    the release that comes of it.
+    the next release.
     """
 
     major: int
     minor: int
     patch: int = 0
-    public: str = field(default="", compare=False)  # 2.13.0 of 2.13.0+cpu
+    public: str = field(default="", compare=False)  # the part before the +: 2.13.0
 
     @classmethod
-    def of(cls, text: str) -> Version:
-        """The version written as ``2.13``, or as ``torch.__version__``; 0.0.0 of other text."""
+    def parse(cls, text: str) -> Version:
+        """Parse ``2.13`` or a ``torch.__version__``. A text without a version gives 0.0.0."""
         match = _NUMBERS.match(text)
         major, minor, patch = (int(n or 0) for n in match.groups()) if match else (0, 0, 0)
         return cls(major, minor, patch, text.partition("+")[0])
 
     @property
     def release(self) -> tuple[int, int]:
-        """Major and minor: what PyTorch's behaviour, and so each table of ours, goes by."""
+        """Major and minor version. PyTorch's behaviour and our tables depend on these two only."""
         return self.major, self.minor
 
     @property
     def short(self) -> str:
-        """The release as text: ``2.13``; '' where there was no version."""
+        """The release as text: ``2.13``; '' if there is no version."""
         return f"{self.major}.{self.minor}" if self.public else ""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A condition on the release, ``torch >= 2.12, torch < 2.14``: all its bounds must hold.
+    """A condition on the release, such as ``torch >= 2.12, torch < 2.14``. All bounds must hold.
 
-    Without a bound it always holds. `str` gives it as it is written and stored.
+    A clause without bounds always holds. `str` returns the text that snippets and files use.
     """
 
-    bounds: tuple[tuple[str, Version], ...] = ()  # operator and version
+    bounds: tuple[tuple[str, Version], ...] = ()  # (operator, version)
 
     @classmethod
-    def of(cls, text: str) -> Clause:
-        """The clause that a text says; ValueError names the bound that cannot be read."""
-        return cls(tuple(_bound(part.strip()) for part in text.split(",")) if text else ())
+    def parse(cls, text: str) -> Clause:
+        """Parse the text of a clause. ValueError names a bound that it cannot parse, or bounds
+        that no release meets together.
+        """
+        bounds = tuple(_parse_bound(part.strip()) for part in text.split(",")) if text else ()
+        clause = cls(bounds)
+        if bounds and not any(map(clause.holds, clause._edges())):
+            raise ValueError(f"no PyTorch meets {clause}")
+        return clause
+
+    def _edges(self) -> Iterator[Version]:
+        """Yield each bound's release and the ones next to it: if none holds, no release does."""
+        for _, bound in self.bounds:
+            for minor in (bound.minor - 1, bound.minor, bound.minor + 1):
+                yield Version(bound.major, minor)
 
     def holds(self, version: Version) -> bool:
-        """Whether this version is one of those meant."""
-        return all(_OPERATORS[sign](version.release, than.release) for sign, than in self.bounds)
+        """Return whether the release of `version` meets all bounds."""
+        return all(_OPERATORS[sign](version.release, bound.release) for sign, bound in self.bounds)
 
     def __str__(self) -> str:
-        return ", ".join(f"torch {sign} {than.short}" for sign, than in self.bounds)
+        return ", ".join(f"torch {sign} {bound.short}" for sign, bound in self.bounds)
 
 
-def _bound(text: str) -> tuple[str, Version]:
+def _parse_bound(text: str) -> tuple[str, Version]:
     match = _BOUND.fullmatch(text)
     if match is None:
         raise ValueError(f"cannot read the clause {text!r}")
-    return match["operator"], Version.of(match["version"])
+    return match["operator"], Version.parse(match["version"])

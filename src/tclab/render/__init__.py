@@ -1,4 +1,4 @@
-"""From artifact or run to HTML and to text: pure, without torch, clock or chance.
+"""Render artifacts and runs as HTML and as text: pure, without torch, clock or chance.
 
 Text needs the standard library only. HTML uses Pygments, igraph (drawn graphs) and
 Matplotlib (charts), each imported when it is first needed.
@@ -34,7 +34,7 @@ __all__ = [
     "asset",
     "clean",
     "css",
-    "dark",
+    "dark_css",
     "esc",
     "figure",
     "html",
@@ -53,9 +53,10 @@ __all__ = [
 
 _ASSETS = Path(__file__).parent / "assets"
 
-#: What the outputs of a page need, each made of the files named.
-_PAGE = ("ready", "choices", "target", "copy", "wide", "sort", "entries", "words", "names")
-_CHAIN = (
+#: Scripts and style sheets that a page with outputs needs: each name → the files that it consists
+#: of, in order.
+_PAGE_PARTS = ("ready", "choices", "target", "copy", "wide", "sort", "entries", "words", "names")
+_CHAIN_PARTS = (
     *("index", "code", "help", "memory", "away", "pane", "ruler", "find", "column", "selection"),
     *("keyboard", "links", "stages", "widths", "hues", "chain", "start"),
 )
@@ -63,17 +64,17 @@ STYLES = {
     "tclab.css": ("tclab.css", "report.css", "entries.css", "decisions.css"),
     "chain.css": ("chain.css", "diff.css"),
 }
-#: Paper is light whatever the screen is.
+#: Dark colours apply to screens only: paper is always light.
 _DARK = '@media screen {{\n  [data-md-color-scheme="slate"] {}\n}}\n'
 SCRIPTS = {
-    "tclab.js": tuple(f"page/{part}.js" for part in _PAGE),
-    "chain.js": ("page/ready.js", *(f"chain/{part}.js" for part in _CHAIN)),
+    "tclab.js": tuple(f"page/{part}.js" for part in _PAGE_PARTS),
+    "chain.js": ("page/ready.js", *(f"chain/{part}.js" for part in _CHAIN_PARTS)),
 }
 
 
 def html(artifact: Artifact, options: Options | None = None) -> Html:
-    """The artifact as HTML, without title and stamp."""
-    return kinds.html(artifact, _named(options, artifact))
+    """Return the artifact as HTML, without title and stamp."""
+    return kinds.html(artifact, _with_prefix(options, artifact))
 
 
 def figure(
@@ -84,21 +85,24 @@ def figure(
     titled: bool = True,
     stamped: bool = True,
 ) -> Html:
-    """The artifact with its title above and, where `run` made it, its stamp beneath.
+    """Return the artifact as HTML with its title above and the stamp of `run` below.
 
-    `titled` and `stamped` False leave them to whoever shows several of a run together.
+    A caller that shows several artifacts of one run leaves out title or stamp with `titled` or
+    `stamped` False.
     """
-    return _run.figure(artifact, run, _named(options, artifact), titled=titled, stamped=stamped)
+    return _run.figure(
+        artifact, run, _with_prefix(options, artifact), titled=titled, stamped=stamped
+    )
 
 
-def _named(options: Options | None, artifact: Artifact) -> Options:
-    """The options, with a prefix that can begin an id: by default the artifact's name."""
+def _with_prefix(options: Options | None, artifact: Artifact) -> Options:
+    """Return the options with a prefix that is valid in ids: by default the artifact's name."""
     options = options or Options()
     return replace(options, prefix=identifier(options.prefix or artifact.name))
 
 
 def run(run: Run, options: Options | None = None) -> Html:
-    """Every artifact of a run, each a figure, and the stamp of them all."""
+    """Return every artifact of a run as a figure, then one stamp for all."""
     return _run.html(run, options or Options())
 
 
@@ -109,95 +113,99 @@ def source(
     lines: tuple[int, int] | None = None,
     focus: Sequence[tuple[int, int]] = (),
 ) -> Html:
-    """The snippet's code, line n under the anchor ``{prefix}-L{n}``; `lines` are inclusive.
+    """Return the snippet's code with an anchor ``{prefix}-L{n}`` for line n; `lines` are inclusive.
 
-    Where there is a `focus` (ranges of lines, in order), the lines outside of it are folded.
+    With a `focus` (ranges of lines, in order), the lines outside of it are folded.
     """
     return _run.source(snippet, options or Options(), lines, focus)
 
 
 def keywords(artifact: Artifact, options: Options | None = None) -> list[Keyword]:
-    """What a search finds of the artifact's code: operations and kernels, each with a line."""
-    return opcodes.of(artifact, _named(options, artifact))
+    """Return keywords for the site's search: the operations and kernels in the artifact's code,
+    each with a line.
+    """
+    return opcodes.keywords(artifact, _with_prefix(options, artifact))
 
 
 def output(run: Run, options: Options | None = None) -> Html:
-    """What the run printed, and the error it was declared to end with."""
+    """Return what the run printed, and the error that it was declared to raise."""
     return _run.output(run, options or Options())
 
 
 def stamp(run: Run, *same: Run) -> Html:
-    """One line of HTML: PyTorch, Triton, device, day, seconds, live or recorded; then which other
-    runs showed the `same`.
+    """Return one line of HTML: PyTorch, Triton, device, day, seconds, live or recorded. It also
+    names other runs that showed the `same`.
     """
     return _stamp.html(run, same)
 
 
 def text(artifact: Artifact) -> str:
-    """The artifact for a terminal, in 100 columns; code keeps its own lines."""
+    """Return the artifact as text for a terminal, in 100 columns; code keeps its own lines."""
     return kinds.text(artifact)
 
 
 def run_text(run: Run) -> str:
-    """A run for a terminal."""
+    """Return a run as text for a terminal."""
     return _run.text(run)
 
 
 def stamp_text(run: Run, *same: Run) -> str:
-    """The stamp for a terminal."""
+    """Return the stamp as text for a terminal."""
     return _stamp.text(run, same)
 
 
 def css() -> str:
-    """The style sheets, one after the other: they fit Material, and stand alone."""
+    """Return all style sheets as one text. They work with Material and without it."""
     return "\n".join(map(asset, STYLES))
 
 
 def js() -> str:
-    """The scripts, one after the other: comfort only, nothing needs them."""
+    """Return all scripts as one text. Pages can be read without them."""
     return "\n".join(map(asset, SCRIPTS))
 
 
-def dark(selector: str) -> str:
-    """The dark colours of all style sheets, for what `selector` selects."""
-    return "\n".join(f"{selector} {_dark(name)}" for name in STYLES)
+def dark_css(selector: str) -> str:
+    """Return a rule with the dark colours of each style sheet for `selector`."""
+    return "\n".join(f"{selector} {_dark_declarations(name)}" for name in STYLES)
 
 
-def _dark(name: str) -> str:
-    """The declarations that a style sheet has in the dark, in braces."""
+def _dark_declarations(name: str) -> str:
+    """Return the declarations of a style sheet's dark colours, in braces."""
     declarations = _ASSETS / name.replace(".css", ".dark.css")
     return f"{{\n{declarations.read_text(encoding='utf-8')}  }}"
 
 
 @lru_cache(maxsize=8)
 def asset(name: str) -> str:
-    """A style sheet or a script by its name in `STYLES` or `SCRIPTS`. The sections of a script
-    share one function's scope, and leave nothing in the page's.
+    """Return the text of a style sheet or a script, by its name in `STYLES` or `SCRIPTS`. The parts
+    of a script share the scope of one function and define no globals.
     """
     files = (STYLES | SCRIPTS)[name]
     texts = [(_ASSETS / file).read_text(encoding="utf-8") for file in files]
     if name in STYLES:
-        return "\n".join([*texts, _DARK.format(_dark(name))])
+        return "\n".join([*texts, _DARK.format(_dark_declarations(name))])
     return '(function () {\n"use strict";\n\n' + "\n".join(texts) + "})();\n"
 
 
 @lru_cache(maxsize=1)
 def version() -> str:
-    """A digest of all that decides the HTML: this package, and what it draws with."""
+    """Return a digest of everything that determines the HTML: this package and the versions of the
+    libraries that it draws with.
+    """
     digest = hashlib.sha256()
-    for path in sorted(_sources()):
+    for path in sorted(_source_files()):
         digest.update(path.name.encode() + b"\0" + path.read_bytes())
     for package in ("pygments", "igraph", "matplotlib"):
-        digest.update(f"{package} {_installed(package)}\n".encode())
+        digest.update(f"{package} {_installed_version(package)}\n".encode())
     return digest.hexdigest()[:16]
 
 
-def _sources() -> list[Path]:
+def _source_files() -> list[Path]:
     folder = Path(__file__).parent
     return [*folder.rglob("*.py"), *folder.rglob("*.json")]
 
 
-def _installed(package: str) -> str:
+def _installed_version(package: str) -> str:
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

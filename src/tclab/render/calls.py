@@ -1,7 +1,7 @@
-"""Who calls whom as a drawing: a tree from top to bottom, a line a function, drawn as SVG.
+"""A call tree as an SVG drawing: one line for each function, from top to bottom.
 
-Depth is distance from the left, so that it is as legible on a phone as on a wide screen, and of any
-number of functions. The letters keep their size; where there is no room, places give way to names.
+The depth of a call is its distance from the left, so that the drawing fits phones and any number
+of functions. The text keeps its size; on narrow screens names cover the places.
 """
 
 from __future__ import annotations
@@ -20,31 +20,33 @@ _SERIES = 6  # colours in tclab.css
 
 
 @dataclass(frozen=True)
-class Called:
-    """A function, its caller's number in the list (None: nobody named), its stage, its place."""
+class CallNode:
+    """A function in the tree: its name, the index of its caller (None for a root), its stage and
+    its place, ``FILE:LINE``.
+    """
 
     name: str
     caller: int | None
     stage: str
-    at: str
+    place: str
 
 
-def svg(calls: Sequence[Called], title: str, torch_git: str = "") -> Html:
-    """The drawing; each function leads to its line in PyTorch's repository."""
+def svg(calls: Sequence[CallNode], title: str, torch_git: str = "") -> Html:
+    """Return the drawing; each function links to its line in PyTorch's repository."""
     depths = _depths(calls)
     stages = list(dict.fromkeys(call.stage for call in calls))
     rows = [
-        _row(call, number, depths[number], stages.index(call.stage), torch_git)
+        _draw_row(call, number, depths[number], stages.index(call.stage), torch_git)
         for number, call in enumerate(calls)
     ]
-    edges = tag("g", *_edges(calls, depths), class_="tclab-edges", aria_hidden="true")
+    edges = tag("g", *_draw_edges(calls, depths), class_="tclab-edges", aria_hidden="true")
     return tag(
         "svg",
         edges,
         *rows,
         xmlns="http://www.w3.org/2000/svg",
         class_="tclab-calls",
-        data_search_exclude="",  # its words are in the table below it
+        data_search_exclude="",  # the table below has the same words
         role="group",
         aria_label=one_line(f"{title}: {len(calls)} functions"),
         width="100%",
@@ -52,8 +54,8 @@ def svg(calls: Sequence[Called], title: str, torch_git: str = "") -> Html:
     )
 
 
-def _depths(calls: Sequence[Called]) -> list[int]:
-    """How many named functions are above each; a caller stands above whom it calls."""
+def _depths(calls: Sequence[CallNode]) -> list[int]:
+    """Return the depth of each call. A caller comes before its callees."""
     depths: list[int] = []
     for call in calls:
         depths.append(0 if call.caller is None else depths[call.caller] + 1)
@@ -68,31 +70,31 @@ def _y(number: int) -> int:
     return number * _ROW + _ROW // 2 + 2
 
 
-def _edges(calls: Sequence[Called], depths: Sequence[int]) -> Iterator[Html]:
-    """From each caller down and to the right."""
+def _draw_edges(calls: Sequence[CallNode], depths: Sequence[int]) -> Iterator[Html]:
+    """Yield a line from each caller to each callee: down, then to the right."""
     for number, call in enumerate(calls):
         if call.caller is not None:
             x, y = _x(depths[call.caller]), _y(call.caller) + 5
-            to_x, to_y = _x(depths[number]) - 5, _y(number)
-            yield markup('<path d="M{} {}V{}H{}"/>', x, y, to_y, to_x)
+            target_x, target_y = _x(depths[number]) - 5, _y(number)
+            yield markup('<path d="M{} {}V{}H{}"/>', x, y, target_y, target_x)
 
 
-def _row(call: Called, number: int, depth: int, stage: int, git: str) -> Html:
+def _draw_row(call: CallNode, number: int, depth: int, stage: int, torch_git: str) -> Html:
     x, y = _x(depth), _y(number)
-    path, _, line = call.at.rpartition(":")
-    url = commit_url(git, path, int(line))
+    path, _, line = call.place.rpartition(":")
+    url = commit_url(torch_git, path, int(line))
     colour = f"fill:var(--tclab-series-{stage % _SERIES})"
-    stage_and_place = esc(f"{call.stage} · {call.at.rsplit('/', 1)[-1]}")
-    drawn = (
-        tag("title", esc(f"{call.name}\n{call.at}\n{call.stage}")),
+    stage_and_place = esc(f"{call.stage} · {call.place.rsplit('/', 1)[-1]}")
+    elements = (
+        tag("title", esc(f"{call.name}\n{call.place}\n{call.stage}")),
         markup('<circle cx="{}" cy="{}" r="5" style="{}"/>', x, y, esc(colour)),
-        tag("text", esc(short(call.name)), x=x + 10, y=y + 4),
+        tag("text", esc(short_name(call.name)), x=x + 10, y=y + 4),
         tag("text", stage_and_place, x="100%", dx="-8", y=y + 4, class_="tclab-type"),
     )
-    return tag("a" if url else "g", *drawn, href=url or None)
+    return tag("a" if url else "g", *elements, href=url or None)
 
 
-def short(name: str) -> str:
-    """The class and the method, or the function: ``OutputGraph.call_user_compiler``."""
-    *_, before, last = name.split(".")
-    return f"{before}.{last}" if before[:1].isupper() else last
+def short_name(name: str) -> str:
+    """Return class and method, or the function: ``OutputGraph.call_user_compiler``."""
+    *_, parent, last = name.split(".")
+    return f"{parent}.{last}" if parent[:1].isupper() else last

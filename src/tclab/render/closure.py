@@ -1,7 +1,8 @@
-"""What a chain's lines came from and became: lines and keys as numbers, for Python and page.
+"""Origins and descendants of a chain's lines, computed on line numbers; the page's script uses the
+same numbers.
 
-A line is numbered across all panes, from 0, in order. A join is two lists of lines: those that
-stand for something (they are marked with a key) and those made from it (they link to the key).
+Lines are numbered across all panes, from 0, in order. A join is two lists of lines: lines that are
+marked with some key, and lines that link to that key, so that they came from the former.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ Join = tuple[Lines, Lines]  # (marked, linked), both sorted
 
 @dataclass(frozen=True)
 class Index:
-    """`counts` has the number of lines of each pane; `joins` connect lines."""
+    """The joins of a chain. `counts` holds the number of lines of each pane."""
 
     counts: tuple[int, ...]
     joins: tuple[Join, ...]
 
     @classmethod
-    def of(cls, chain: Chain) -> Index:
-        """The index of a chain. Keys that only mark or only link join nothing."""
+    def from_chain(cls, chain: Chain) -> Index:
+        """Build the index of a chain. A key that only marks or only links makes no join."""
         counts = tuple(line_count(clean(pane.code)) for pane in chain.panes)
         starts = [0, *accumulate(counts)]
-        marked = _by_key(chain.panes, starts, "marks")
-        linked = _by_key(chain.panes, starts, "links")
-        both = [key for key in marked if key in linked]
-        joins = [(tuple(sorted(marked[key])), tuple(sorted(linked[key]))) for key in both]
-        return cls(counts, tuple(sorted(_merged(_merged(joins, 0), 1))))
+        marked = _lines_by_key(chain.panes, starts, "marks")
+        linked = _lines_by_key(chain.panes, starts, "links")
+        shared_keys = [key for key in marked if key in linked]
+        joins = [(tuple(sorted(marked[key])), tuple(sorted(linked[key]))) for key in shared_keys]
+        return cls(counts, tuple(sorted(_merge_joins(_merge_joins(joins, 0), 1))))
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -50,107 +51,122 @@ class Index:
 
     @cached_property
     def _joins_of(self) -> tuple[Mapping[int, list[int]], Mapping[int, list[int]]]:
-        of: tuple[dict[int, list[int]], dict[int, list[int]]] = (
+        joins_by_line: tuple[dict[int, list[int]], dict[int, list[int]]] = (
             defaultdict(list),
             defaultdict(list),
         )
         for number, join in enumerate(self.joins):
             for side in (0, 1):
                 for line in join[side]:
-                    of[side][line].append(number)
-        return of
+                    joins_by_line[side][line].append(number)
+        return joins_by_line
 
     def step(self, lines: Iterable[int], side: int) -> set[int]:
-        """One step from `lines`: side 1 to what they came from, side 0 to what they became."""
-        of = self._joins_of[side]
-        return {to for line in lines for n in of.get(line, ()) for to in self.joins[n][1 - side]}
+        """Return the lines one step away: with side 1 the origins of `lines`, with side 0 the lines
+        that came from them.
+        """
+        joins_by_line = self._joins_of[side]
+        return {
+            other_line
+            for line in lines
+            for number in joins_by_line.get(line, ())
+            for other_line in self.joins[number][1 - side]
+        }
 
-    def made_in(self, line: int) -> Sequence[int]:
-        """The numbers of the joins that say what `line` was made from."""
+    def origin_joins(self, line: int) -> Sequence[int]:
+        """Return the numbers of the joins that lead from `line` to its origins."""
         return self._joins_of[1].get(line, ())
 
     def _walk(self, line: int, side: int) -> set[int]:
         reached: set[int] = set()
-        new = {line}
-        while new := self.step(new, side) - reached:
-            reached |= new
+        frontier = {line}
+        while frontier := self.step(frontier, side) - reached:
+            reached |= frontier
         return reached
 
     def ancestors(self, line: int) -> set[int]:
-        """All that `line` came from."""
+        """Return all lines that `line` came from, directly or not."""
         return self._walk(line, 1)
 
     def descendants(self, line: int) -> set[int]:
-        """All that `line` became."""
+        """Return all lines that came from `line`, directly or not."""
         return self._walk(line, 0)
 
     def closure(self, line: int) -> set[int]:
-        """What a click on `line` lights: itself, ancestors and descendants, no siblings."""
+        """Return the lines that a click on `line` lights up: itself, ancestors and descendants."""
         return {line} | self.ancestors(line) | self.descendants(line)
 
     def pane(self, line: int) -> int:
-        """The pane that `line` is in."""
+        """Return the number of the pane that contains `line`."""
         return bisect_right(self.starts, line) - 1
 
-    def owners(self, sources: Iterable[int]) -> dict[int, Lines]:
-        """The lines among `sources` that each line is made from, the most telling ones only.
+    def nearest_sources(self, sources: Iterable[int]) -> dict[int, Lines]:
+        """Return line → the most specific of `sources` that it came from.
 
-        A source all of whose descendants are another's as well, and fewer, is the more telling:
-        a line within a function says more than the line that calls it. Of sources with the very
-        same descendants the last stands for all.
+        A source is more specific than another if its descendants are a proper subset of the
+        other's: a line within a function is more specific than the line that calls it. Of sources
+        with equal descendants the last one is kept.
         """
-        became = {source: frozenset(self.descendants(source)) for source in sorted(sources)}
+        descendants_of = {source: frozenset(self.descendants(source)) for source in sorted(sources)}
         from_sources: dict[int, list[int]] = defaultdict(list)
-        for source, lines in became.items():
+        for source, lines in descendants_of.items():
             for line in lines:
                 from_sources[line].append(source)
-        owner_sets = {line: tuple(several) for line, several in from_sources.items()}
-        telling = {several: _telling(several, became) for several in set(owner_sets.values())}
-        return {line: telling[several] for line, several in owner_sets.items()}
+        source_groups = {line: tuple(group) for line, group in from_sources.items()}
+        specific = {
+            group: _most_specific(group, descendants_of) for group in set(source_groups.values())
+        }
+        return {line: specific[group] for line, group in source_groups.items()}
 
     def payload(self) -> dict[str, Any]:
-        """For the page's script: counts, and joins as flat sorted lists of distances.
+        """Return data for the page's script: counts, and joins as lists of distances.
 
-        Within a list each number is the distance from the one before, the first from the first
-        of the same side's list of the join before.
+        Each number in a list is the distance to the number before it; the first is the distance
+        to the first number of the same side in the join before.
         """
-        before, joins = [0, 0], []
+        previous, joins = [0, 0], []
         for join in self.joins:
-            joins.append([_distances(lines, start) for lines, start in zip(join, before)])
-            before = [lines[0] for lines in join]
+            joins.append([_distances(lines, start) for lines, start in zip(join, previous)])
+            previous = [lines[0] for lines in join]
         return {"counts": self.counts, "joins": joins}
 
 
-def _by_key(panes: Sequence[Listing], starts: Sequence[int], field: str) -> dict[str, set[int]]:
+def _lines_by_key(
+    panes: Sequence[Listing], starts: Sequence[int], field: str
+) -> dict[str, set[int]]:
     by_key: dict[str, set[int]] = defaultdict(set)
     for pane, start in zip(panes, starts, strict=False):
         count = line_count(clean(pane.code))
         for number, keys in getattr(pane, field).items():
-            if 1 <= number <= count:  # a key of a line that is not shown leads nowhere
+            if 1 <= number <= count:  # lines outside of the code have no place
                 for key in keys:
                     by_key[key].add(start + number - 1)
     return by_key
 
 
-def _merged(joins: Iterable[Join], side: int) -> Iterator[Join]:
-    """Joins with the same lines on one side become one."""
+def _merge_joins(joins: Iterable[Join], side: int) -> Iterator[Join]:
+    """Merge joins that have the same lines on `side`."""
     others: dict[Lines, set[int]] = defaultdict(set)
     for join in joins:
         others[join[side]] |= set(join[1 - side])
-    for same, other in others.items():
-        sides = (same, tuple(sorted(other)))
+    for equal_side, lines_of_other in others.items():
+        sides = (equal_side, tuple(sorted(lines_of_other)))
         yield sides if side == 0 else sides[::-1]
 
 
 def _distances(lines: Lines, start: int) -> list[int]:
-    return [b - a for a, b in zip((start, *lines), lines, strict=False)]
+    return [current - previous for previous, current in zip((start, *lines), lines, strict=False)]
 
 
-def _telling(sources: Lines, became: Mapping[int, frozenset[int]]) -> Lines:
-    """`sources` without those that hold all that another of them became."""
+def _most_specific(sources: Lines, descendants_of: Mapping[int, frozenset[int]]) -> Lines:
+    """Return `sources` without those whose descendants include all of a more specific one."""
 
-    def outdone(source: int, other: int) -> bool:
-        mine, its = became[source], became[other]
-        return its < mine or (its == mine and source < other)
+    def is_less_specific(source: int, other: int) -> bool:
+        own_lines, other_lines = descendants_of[source], descendants_of[other]
+        return other_lines < own_lines or (other_lines == own_lines and source < other)
 
-    return tuple(s for s in sources if not any(outdone(s, o) for o in sources if o != s))
+    return tuple(
+        source
+        for source in sources
+        if not any(is_less_specific(source, rival) for rival in sources if rival != source)
+    )

@@ -1,4 +1,4 @@
-"""Aligned text tables for a terminal; standard library only."""
+"""Text for a terminal: tables, wrapped paragraphs, headings. Standard library only."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ _NARROWEST = 8
 
 
 def width(text: str) -> int:
-    """Columns that `text` takes in a terminal."""
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    none = sum(unicodedata.category(c) in ("Mn", "Me", "Cf") for c in text)
-    return len(text) + wide - none
+    """Return the columns that `text` occupies in a terminal."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    zero_width = sum(unicodedata.category(character) in ("Mn", "Me", "Cf") for character in text)
+    return len(text) + wide - zero_width
 
 
 def wrap(text: str, columns: int) -> list[str]:
-    """`text` in lines of at most `columns`; words that are longer are cut."""
-    out: list[str] = []
+    """Wrap `text` into lines of at most `columns`; longer words are cut."""
+    lines_out: list[str] = []
     for line in clean(text).expandtabs(4).split("\n"):
-        out += textwrap.wrap(line, columns) or [""]
-    return [piece for line in out for piece in _cut(line, columns)]
+        lines_out += textwrap.wrap(line, columns) or [""]
+    return [piece for line in lines_out for piece in _cut_wide_line(line, columns)]
 
 
-def _cut(line: str, columns: int) -> list[str]:
-    """Pieces of a line that is wider than its characters are many."""
+def _cut_wide_line(line: str, columns: int) -> list[str]:
+    """Cut a line into pieces of at most `columns`; some characters are two columns wide."""
     pieces, current, used = [], "", 0
-    for c in line:
-        if used + width(c) > columns and current:
+    for character in line:
+        if used + width(character) > columns and current:
             pieces.append(current)
             current, used = "", 0
-        current += c
-        used += width(c)
+        current += character
+        used += width(character)
     return [*pieces, current]
 
 
 def indent(text: str, by: str = "  ") -> str:
-    """Every line of `text` behind `by`."""
+    """Put `by` before every line of `text`."""
     return "\n".join(by + line for line in clean(text).split("\n"))
 
 
 def paragraph(text: str, first: str = "", rest: str = "  ", columns: int = WIDTH) -> str:
-    """`text` wrapped; its first line behind `first`, the others behind `rest`."""
+    """Wrap `text`; put `first` before its first line and `rest` before the others."""
     inner = wrap(text, columns - max(width(first), width(rest)))
-    return "\n".join((first if i == 0 else rest) + line for i, line in enumerate(inner))
+    return "\n".join((first if index == 0 else rest) + line for index, line in enumerate(inner))
 
 
-def _fit(natural: list[int], columns: int) -> list[int]:
-    """Widths that add up to at most `columns`, taken from the widest columns first."""
-    widths = list(natural)
-    room = columns - len(_GAP) * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > _NARROWEST:
-        widest = max(range(len(widths)), key=lambda i: widths[i])
+def _fit_widths(natural_widths: list[int], columns: int) -> list[int]:
+    """Shrink the widest columns until the widths fit into `columns`, as far as possible."""
+    widths = list(natural_widths)
+    available = columns - len(_GAP) * (len(widths) - 1)
+    while sum(widths) > available and max(widths) > _NARROWEST:
+        widest = max(range(len(widths)), key=lambda index: widths[index])
         widths[widest] -= 1
     return widths
 
@@ -70,14 +70,16 @@ def _pad(text: str, columns: int, right: bool) -> str:
     return space + text if right else text + space
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> list[str]:
-    wrapped = [wrap(cell, w) for cell, w in zip(cells, widths, strict=True)]
-    out = []
-    for i in range(max(map(len, wrapped))):
-        parts = (w[i] if i < len(w) else "" for w in wrapped)
-        line = _GAP.join(_pad(*each) for each in zip(parts, widths, right, strict=True))
-        out.append(line.rstrip())
-    return out
+def _table_row(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> list[str]:
+    wrapped = [wrap(cell, column_width) for cell, column_width in zip(cells, widths, strict=True)]
+    lines_out = []
+    for index in range(max(map(len, wrapped))):
+        parts = (
+            column_width[index] if index < len(column_width) else "" for column_width in wrapped
+        )
+        line = _GAP.join(_pad(*aligned) for aligned in zip(parts, widths, right, strict=True))
+        lines_out.append(line.rstrip())
+    return lines_out
 
 
 def table(
@@ -86,36 +88,40 @@ def table(
     right: Sequence[bool] = (),
     columns: int = WIDTH,
 ) -> str:
-    """Columns under `head`, in at most `columns`; long cells wrap. `right` aligns numbers."""
+    """Return a table under `head`, at most `columns` wide. Long cells wrap; `right` says which
+    columns are right-aligned.
+    """
     if not head:
         return ""
     rows = [[clean(cell) for cell in row] for row in rows]
     right = [*right, *[False] * len(head)][: len(head)]
-    natural = [max(_widest(row[i]) for row in [head, *rows]) for i in range(len(head))]
-    widths = _fit([max(1, n) for n in natural], columns)
-    out = _row(head, widths, right)
-    out.append(_GAP.join("─" * w for w in widths))
+    natural_widths = [
+        max(_widest_line(row[index]) for row in [head, *rows]) for index in range(len(head))
+    ]
+    widths = _fit_widths([max(1, n) for n in natural_widths], columns)
+    lines_out = _table_row(head, widths, right)
+    lines_out.append(_GAP.join("─" * w for w in widths))
     for row in rows:
-        out += _row(row, widths, right)
-    return "\n".join(out)
+        lines_out += _table_row(row, widths, right)
+    return "\n".join(lines_out)
 
 
-def _widest(cell: str) -> int:
+def _widest_line(cell: str) -> int:
     return max(width(line) for line in clean(cell).expandtabs(4).split("\n"))
 
 
 def heading(title: str, note: str = "") -> str:
-    """A title over its artifact."""
+    """Return the heading of an artifact: the title and a note."""
     title = " ".join(clean(title).split())
     line = f"{title}: {note}" if title and note else title or note
     return paragraph(line) if line else ""
 
 
-def place(line: SourceLine | None) -> str:
-    """A source line as short as it is still found: the file's own name."""
+def place_text(line: SourceLine | None) -> str:
+    """Return a source line as ``file:line``, without the file's folder; a dash for None."""
     return f"{line.file.rsplit('/', 1)[-1]}:{line.line}" if line else "–"
 
 
 def join(*parts: str) -> str:
-    """The parts that are not empty, one under the other."""
-    return "\n".join(p for p in parts if p)
+    """Join the parts that are not empty by newlines."""
+    return "\n".join(part for part in parts if part)

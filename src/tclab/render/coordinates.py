@@ -1,8 +1,8 @@
-"""Where the items of each row stand: near what they are linked to, never overlapping.
+"""Columns for the items of each row: near the items that they are linked to, without overlap.
 
 igraph's Sugiyama layout gives a good order within rows, but columns that can coincide
-(seen on 1.0.0). Here the order is kept and columns are found by sweeps: each row moves
-towards its neighbours, and the least squares solution that keeps the gaps is taken.
+(seen on 1.0.0). This module keeps the order and finds columns by sweeps over the rows: each sweep
+solves a least squares problem for a row, with fixed gaps between neighbours.
 """
 
 from __future__ import annotations
@@ -10,15 +10,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-#: Sweeps down and up; more do not show.
+#: Sweeps down and up. More make no visible difference.
 SWEEPS = 24
 
 
-def spread(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]) -> list[float]:
-    """Positions closest to `wanted` (weighted squares) whose neighbours are `gaps` apart.
+def solve_row(
+    wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[float]
+) -> list[float]:
+    """Return positions with at least `gaps` between neighbours, closest to `wanted` by weighted
+    squares.
 
-    Pool adjacent violators: where two would overlap they become one block. `gaps[i]` lies
-    between i - 1 and i; the first is not used.
+    The algorithm is pool adjacent violators: items that would overlap become one block.
+    `gaps[i]` is the gap between items i - 1 and i; the first one is not used.
     """
     offsets, total = [], 0.0
     for i, gap in enumerate(gaps):
@@ -28,57 +31,58 @@ def spread(wanted: Sequence[float], weights: Sequence[float], gaps: Sequence[flo
     for want, weight, offset in zip(wanted, weights, offsets, strict=True):
         mean, count = want - offset, 1
         while blocks and blocks[-1][0] > mean:
-            other, heavy, length = blocks.pop()
-            mean = (mean * weight + other * heavy) / (weight + heavy)
-            weight, count = weight + heavy, count + length  # noqa: PLW2901
+            other, other_weight, length = blocks.pop()
+            mean = (mean * weight + other * other_weight) / (weight + other_weight)
+            weight, count = weight + other_weight, count + length  # noqa: PLW2901
         blocks.append((mean, weight, count))
-    flat = [mean for mean, _, length in blocks for _ in range(length)]
-    return [z + offset for z, offset in zip(flat, offsets, strict=True)]
+    means = [mean for mean, _, length in blocks for _ in range(length)]
+    return [z + offset for z, offset in zip(means, offsets, strict=True)]
 
 
-class Columns:
-    """Items in rows, links between items of rows one above the other."""
+class ColumnSolver:
+    """Finds columns for items in rows. Links connect items of neighbouring rows."""
 
     def __init__(
         self,
         rows: Sequence[Sequence[int]],
         links: Sequence[tuple[int, int, float]],
-        thin: Sequence[bool],
-        start: Sequence[float],
+        is_route_point: Sequence[bool],
+        first_columns: Sequence[float],
     ) -> None:
-        """`rows` hold items from left to right; `links` (above, below, how straight);
-        `thin` items are the points a long line passes; `start` is where items stand first.
+        """`rows` hold items from left to right; `links` (above, below, weight);
+        `is_route_point` marks the items that are points of a long line; `first_columns` are the
+        columns to start from.
         """
-        self.rows, self.thin, self.x = rows, thin, list(start)
-        self.above: list[list[tuple[int, float]]] = [[] for _ in start]
-        self.below: list[list[tuple[int, float]]] = [[] for _ in start]
+        self.rows, self.is_route_point, self.x = rows, is_route_point, list(first_columns)
+        self.above: list[list[tuple[int, float]]] = [[] for _ in first_columns]
+        self.below: list[list[tuple[int, float]]] = [[] for _ in first_columns]
         for upper, lower, weight in links:
             self.below[upper].append((lower, weight))
             self.above[lower].append((upper, weight))
 
     def solve(self) -> list[float]:
-        """The column of each item."""
+        """Return the column of each item."""
         for sweep in range(SWEEPS):
-            last = sweep >= SWEEPS // 2
+            both_ways = sweep >= SWEEPS // 2
             for row in self.rows:
-                self._place(row, up=True, down=last)
+                self._place(row, up=True, down=both_ways)
             for row in reversed(self.rows):
-                self._place(row, up=last, down=True)
+                self._place(row, up=both_ways, down=True)
         for row in self.rows:
             self._place(row, up=True, down=True)
         return self.x
 
     def _gap(self, left: int, right: int) -> float:
-        return (1.0, 0.62, 0.25)[self.thin[left] + self.thin[right]]
+        return (1.0, 0.62, 0.25)[self.is_route_point[left] + self.is_route_point[right]]
 
     def _place(self, row: Sequence[int], *, up: bool, down: bool) -> None:
-        wanted, weights = [], []
+        positions, weights = [], []
         for item in row:
-            near = (self.above[item] if up else []) + (self.below[item] if down else [])
-            total = sum(weight for _, weight in near)
-            mean = sum(self.x[other] * weight for other, weight in near)
-            wanted.append(mean / total if total else self.x[item])
+            neighbours = (self.above[item] if up else []) + (self.below[item] if down else [])
+            total = sum(weight for _, weight in neighbours)
+            mean = sum(self.x[other] * weight for other, weight in neighbours)
+            positions.append(mean / total if total else self.x[item])
             weights.append(total or 0.1)
         gaps = [0.0, *(self._gap(a, b) for a, b in itertools.pairwise(row))]
-        for item, x in zip(row, spread(wanted, weights, gaps), strict=True):
+        for item, x in zip(row, solve_row(positions, weights, gaps), strict=True):
             self.x[item] = x

@@ -1,9 +1,9 @@
-"""Text from a run as HTML: everything a run printed is data, wherever it is shown.
+"""Escape text from a run for HTML. Everything that a run printed is data.
 
-Besides ``& < > " '`` the characters that Markdown reads (backtick, tilde) become
+Besides ``& < > " '`` the characters that Markdown interprets (backtick, tilde) become
 entities, so that a fence or a ``--8<--`` in the data stays text when the HTML passes
-through Python-Markdown. Control characters become their visible pictures (an escape
-is ``␛``): they are no HTML, and Python-Markdown marks its own stash with two of them.
+through Python-Markdown. Control characters become visible symbols (an escape
+becomes ``␛``): HTML forbids them, and Python-Markdown uses two of them internally.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import NewType
 
-#: HTML that may stand in a page as it is: markup of our own, and text that was escaped. Only the
-#: functions below make it of other strings: a text that was not escaped is an error of type.
+#: HTML that is safe in a page: our own markup, and escaped text. Only the functions below convert
+#: a `str` to `Html`, so the type checker finds a text that nobody escaped.
 Html = NewType("Html", str)
 
 NOTHING = Html("")
@@ -21,7 +21,7 @@ SPACE, COMMA = Html(" "), Html(", ")
 NEWLINE = Html("\n")
 
 _CONTROL = {c: 0x2400 + c for c in range(0x20) if c not in (0x09, 0x0A)}
-_CONTROL |= dict.fromkeys((0x2028, 0x2029), 65533)  # Python counts no lines by them
+_CONTROL |= dict.fromkeys((0x2028, 0x2029), 65533)  # Python's line numbers ignore them
 _CONTROL |= {0x7F: 0x2421} | dict.fromkeys(range(128, 160), 65533)
 _CONTROL |= dict.fromkeys((65534, 65535), 65533)
 # Direction overrides can make shown code read differently from what ran.
@@ -36,65 +36,66 @@ _ENTITIES = str.maketrans(
 
 
 def clean(text: str) -> str:
-    r"""`text` with one kind of newline (``\n``) and no character a page or terminal obeys."""
+    r"""Return `text` with ``\n`` as its only newline and without control characters."""
     text = _NEWLINE.sub("\n", str(text))
     return _SURROGATE.sub("\ufffd", text).translate(_CONTROL)
 
 
 def esc(text: object) -> Html:
-    """`text` for HTML content or a quoted attribute."""
+    """Escape `text` for HTML content or a quoted attribute."""
     return Html(clean(str(text)).translate(_ENTITIES))
 
 
-def breakable(text: str, *places: re.Pattern[str]) -> Html:
-    """`text` as HTML that may be broken behind the first group of each of `places`."""
+def allow_breaks(text: str, *patterns: re.Pattern[str]) -> Html:
+    """Return `text` as HTML that may break after the first group of each match of `patterns`."""
     html: str = esc(text)
-    for pattern in places:
+    for pattern in patterns:
         html = pattern.sub(r"\1<wbr>", html)
     return Html(html)
 
 
 def markup(template: str, *values: Html | int) -> Html:
-    """A template of our own, written out where it is used, with HTML for each ``{}`` in it."""
+    """Fill HTML into each ``{}`` of a template. The template must be a literal in our code."""
     return Html(template.format(*values))
 
 
 def join(pieces: Iterable[Html], between: Html = NOTHING) -> Html:
-    """The pieces one after the other."""
+    """Join pieces of HTML."""
     return Html(between.join(pieces))
 
 
 def one_line(text: object) -> str:
-    """`text` cleaned, its white space collapsed."""
+    """Clean `text` and collapse its white space to single spaces."""
     return " ".join(clean(str(text)).split())
 
 
 def attributes(**values: object) -> Html:
-    """` name="value"` for each; None and False are left out, True is the bare name.
+    """Return the attributes as ` name="value"`. None and False are left out; True gives the
+    name only.
 
-    ``class_`` is ``class``; an underscore within a name becomes a hyphen.
+    ``class_`` becomes ``class``; an underscore within a name becomes a hyphen.
     """
-    out = []
-    for given, value in values.items():
-        name = given.rstrip("_").replace("_", "-")
+    pieces = []
+    for keyword, value in values.items():
+        name = keyword.rstrip("_").replace("_", "-")
         if value is True:
-            out.append(f" {name}")
+            pieces.append(f" {name}")
         elif value is not None and value is not False:
-            out.append(f' {name}="{esc(value)}"')
-    return Html("".join(out))
+            pieces.append(f' {name}="{esc(value)}"')
+    return Html("".join(pieces))
 
 
 def tag(name: str, /, *content: Html, **values: object) -> Html:
-    """An element with its content."""
+    """Return an element with its attributes and content."""
     return Html(f"<{name}{attributes(**values)}>{''.join(content)}</{name}>")
 
 
 def script(text: str, **values: object) -> Html:
-    """An element of data, JSON or base64, in which nothing opens or ends a tag or a comment."""
+    """Return a script element with data, JSON or base64. Its text cannot end the element."""
     safe = text.replace("<", "\\u003c")
     return Html(f"<script{attributes(**values)}>{safe}</script>")
 
 
 def identifier(text: str) -> Html:
-    """`text` as part of an id: letters, digits, hyphens and underscores."""
+    """Convert `text` to a part of an id: letters, digits, hyphens and underscores."""
     return Html(re.sub(r"[^A-Za-z0-9_-]+", "-", text).strip("-"))

@@ -1,4 +1,4 @@
-"""Code of which a part is shown and the rest folded, each line under its own anchor."""
+"""Code with some line ranges shown and the others folded; each line has an anchor."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ if TYPE_CHECKING:
 
     from tclab.render.options import Options
 
-#: First and last line, both within.
+#: (first, last) line numbers, both inclusive.
 Range = tuple[int, int]
 
-#: Fewer lines than this are not worth a fold.
-LEAST = 4
+#: Fewer lines than this are not folded.
+FEWEST_FOLDED = 4
 
 
-def cut(first: int, last: int, focus: Sequence[Range]) -> list[tuple[int, int, bool]]:
-    """(first, last, whether it is shown) of the parts from `first` to `last`.
+def split_range(first: int, last: int, focus: Sequence[Range]) -> list[tuple[int, int, bool]]:
+    """Split the lines from `first` to `last` into parts: (first, last, whether it is shown).
 
-    `focus` has ranges in order. Gaps of fewer than LEAST lines are shown with their neighbours.
+    The ranges of `focus`, in order, are shown. Gaps of fewer than FEWEST_FOLDED lines are shown,
+    too.
     """
     visible: list[Range] = []
     for start, end in focus:
-        before = visible[-1][1] if visible else first - 1
-        near = start - before - 1 < LEAST
-        if near and visible:
+        previous_end = visible[-1][1] if visible else first - 1
+        is_near = start - previous_end - 1 < FEWEST_FOLDED
+        if is_near and visible:
             visible[-1] = (visible[-1][0], end)
         else:
-            visible.append((first if near else start, end))
-    if visible and last - visible[-1][1] < LEAST:
+            visible.append((first if is_near else start, end))
+    if visible and last - visible[-1][1] < FEWEST_FOLDED:
         visible[-1] = (visible[-1][0], last)
     return list(_alternate(first, last, visible))
 
 
 def _alternate(first: int, last: int, visible: Sequence[Range]) -> Iterator[tuple[int, int, bool]]:
-    at = first
-    for a, b in visible:
-        if at < a:
-            yield at, a - 1, False
-        yield a, b, True
-        at = b + 1
-    if at <= last:
-        yield at, last, False
+    next_line = first
+    for start, end in visible:
+        if next_line < start:
+            yield next_line, start - 1, False
+        yield start, end, True
+        next_line = end + 1
+    if next_line <= last:
+        yield next_line, last, False
 
 
 def html(
@@ -61,30 +62,34 @@ def html(
     label: str = "",
     stage: str = "",
 ) -> Html:
-    """The code; what is outside `focus` (numbers as shown) is folded."""
+    """Return the code as HTML; lines outside of `focus` (in numbers as shown) are folded."""
     lines = clean(code).removesuffix("\n").split("\n")
     pieces = []
-    for first, last, visible in cut(first_line, first_line + len(lines) - 1, focus):
-        start = first - first_line
+    for first, last, is_visible in split_range(first_line, first_line + len(lines) - 1, focus):
+        offset = first - first_line
         body = highlight.block(
-            "\n".join(lines[start : last - first_line + 1]) + "\n", language, options,
+            "\n".join(lines[offset : last - first_line + 1]) + "\n", language, options,
             first_line=first, numbers=numbers, label=label, stage=stage,
         )  # fmt: skip
-        pieces.append(body if visible else parts.fold(_which(first, last), body))
+        pieces.append(body if is_visible else parts.fold(_range_text(first, last), body))
     if len(pieces) == 1:
         return pieces[0]
-    return tag("div", *pieces, class_="tclab-excerpt no-copy")  # not a part of it
+    return tag(
+        "div", *pieces, class_="tclab-excerpt no-copy"
+    )  # no copy button that copies a part only
 
 
-def _which(first: int, last: int) -> str:
+def _range_text(first: int, last: int) -> str:
     return f"line {first}" if first == last else f"lines {first}–{last}"
 
 
-def function(code: str, name: str) -> list[Range]:
-    """Where the function `name` of a Python file stands, its decorators left out."""
+def find_function(code: str, name: str) -> list[Range]:
+    """Return the line ranges of the top-level functions `name`, without decorators; [] if the code
+    is no Python.
+    """
     try:
         body = ast.parse(code).body
-    except (SyntaxError, ValueError):  # not Python after all, or with a null in it
+    except (SyntaxError, ValueError):  # not Python, or with a null character
         return []
     return [
         (node.lineno, node.end_lineno or node.lineno)

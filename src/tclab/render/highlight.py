@@ -1,4 +1,4 @@
-"""Code as highlighted HTML lines, by the token classes that Pygments and Material share."""
+"""Highlight code as lines of HTML, with the CSS classes that Pygments and Material share."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 _ALIASES = {"ttir": "mlir", "ttgir": "mlir", "llir": "llvm", "bytecode": "text", "": "text",
             "asm": "nasm"}  # fmt: skip
 
-# Classes that have the colour of plain code, or none: left out. A third of all is punctuation.
+# CSS classes without a colour of their own are left out: a third of all tokens is punctuation.
 _PLAIN = frozenset({"n", "p", "w", "x", "esc"})
 
-#: Longer texts are shown without colours: a lexer's time is not worth them.
+#: Texts with more characters get no colours: the lexer would take too long.
 MAX_HIGHLIGHT = 400_000
 
 
@@ -31,17 +31,17 @@ def _lexer(language: str) -> Any:
     from tclab.render import languages
 
     name = _ALIASES.get(language, language)
-    own = {"mlir": languages.MlirLexer, "sass": languages.SassLexer}
+    own_lexers = {"mlir": languages.MlirLexer, "sass": languages.SassLexer}
     options = {"stripnl": False, "ensurenl": False}
-    if name in own:
-        return own[name](**options)
+    if name in own_lexers:
+        return own_lexers[name](**options)
     try:
         return get_lexer_by_name(name, **options)
     except ClassNotFound:
         return get_lexer_by_name("text", **options)
 
 
-def _class(token: Any) -> str:
+def _css_class(token: Any) -> str:
     from pygments.token import STANDARD_TYPES
 
     while token not in STANDARD_TYPES:
@@ -51,48 +51,50 @@ def _class(token: Any) -> str:
 
 
 def _pieces(code: str, language: str) -> Iterator[tuple[str, str]]:
-    """(class, text) of each token; the texts joined are `code`."""
+    """Yield (class, text) for each token; the joined texts are `code`."""
     if len(code) > MAX_HIGHLIGHT:
         yield "", code
         return
     for token, value in _lexer(language).get_tokens(code):
-        name = _class(token)
+        name = _css_class(token)
         yield ("" if name in _PLAIN else name), value
 
 
-def _runs(code: str, language: str, plain: frozenset[str]) -> Iterator[tuple[str, str]]:
-    """The pieces, those of one class that follow each other joined; `plain` is no class."""
-    named = ((("" if name in plain else name), text) for name, text in _pieces(code, language))
-    for name, group in groupby(named, key=lambda piece: piece[0]):
+def _merged_pieces(code: str, language: str, plain: frozenset[str]) -> Iterator[tuple[str, str]]:
+    """Yield the pieces with neighbours of one class merged. Classes in `plain` count as
+    no class.
+    """
+    classified = ((("" if name in plain else name), text) for name, text in _pieces(code, language))
+    for name, group in groupby(classified, key=lambda piece: piece[0]):
         yield name, "".join(text for _, text in group)
 
 
 def lines(code: str, language: str, plain: frozenset[str] = frozenset()) -> list[Html]:
-    """Each line of `code` as highlighted HTML, without its newline.
+    """Return each line of `code` as highlighted HTML, without its newline.
 
-    Tokens whose class is in `plain` are left without colour.
+    Tokens whose class is in `plain` get no colour.
     """
-    return list(_lines(clean(code), language, plain))
+    return list(_highlight_lines(clean(code), language, plain))
 
 
-@lru_cache(maxsize=32)  # graph after graph may have the same kernels
-def _lines(code: str, language: str, plain: frozenset[str]) -> tuple[Html, ...]:
-    done: list[Html] = []
+@lru_cache(maxsize=32)  # several graphs may have the same kernels
+def _highlight_lines(code: str, language: str, plain: frozenset[str]) -> tuple[Html, ...]:
+    lines_done: list[Html] = []
     current: list[Html] = []
-    for name, value in _runs(code, language, plain):
+    for name, value in _merged_pieces(code, language, plain):
         first, *rest = value.split("\n")
-        for number, part in enumerate([first, *rest]):
-            if number:
-                done.append(join(current))
+        for index, part in enumerate([first, *rest]):
+            if index:
+                lines_done.append(join(current))
                 current = []
             if part:
                 current.append(tag("span", esc(part), class_=name) if name else esc(part))
-    done.append(join(current))
-    return tuple(done[:-1] if len(done) > 1 and not done[-1] else done)
+    lines_done.append(join(current))
+    return tuple(lines_done[:-1] if len(lines_done) > 1 and not lines_done[-1] else lines_done)
 
 
 def inline(code: str, language: str = "python") -> Html:
-    """One line of code within a sentence."""
+    """Draw one line of code within a sentence."""
     html = join(lines(code.strip(), language), SPACE)
     return tag("code", html, class_="highlight tclab-inline")
 
@@ -108,19 +110,19 @@ def block(
     label: str = "",
     stage: str = "",
 ) -> Html:
-    """A block of code with a line anchor ``{prefix}-L{n}`` for each line.
+    """Draw a block of code with an anchor ``{prefix}-L{n}`` for line n.
 
-    Built as Material's own blocks are (``div.highlight > pre > code``), so that its
-    colours and its copy button work.
+    The elements are those of Material's code blocks (``div.highlight > pre > code``), so that
+    its colours and its copy button work.
     """
-    marked = lines(code, language)
-    width = len(str(first_line + len(marked) - 1))
+    highlighted = lines(code, language)
+    width = len(str(first_line + len(highlighted) - 1))
     body = []
-    for at, html in enumerate(marked, first_line):
-        margin = tag("span", data_linenos=f"{at:>{width}} ") if numbers else NOTHING
+    for number, html in enumerate(highlighted, first_line):
+        margin = tag("span", data_linenos=f"{number:>{width}} ") if numbers else NOTHING
         line = margin, html, NEWLINE
-        body.append(tag("span", *line, id=options.id(f"L{at}")) if anchors else join(line))
-    height = f"--lines:{len(marked)}"  # so that code off the screen need not be laid out
+        body.append(tag("span", *line, id=options.id(f"L{number}")) if anchors else join(line))
+    height = f"--lines:{len(highlighted)}"  # reserves the height of code that is not laid out yet
     inner = tag("code", *body, tabindex="0", aria_label=label or None, style=height)
     return tag(
         "div",

@@ -1,4 +1,4 @@
-"""Pygments lexers for what Pygments lacks: MLIR (TTIR, TTGIR) and NVIDIA's SASS."""
+"""Pygments lexers for languages that Pygments lacks: MLIR (TTIR, TTGIR) and NVIDIA's SASS."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pygments.token import (
 
 
 class MlirLexer(RegexLexer):  # type: ignore[misc]
-    """MLIR's generic syntax, enough to read Triton's IR."""
+    """A lexer for MLIR's generic syntax, sufficient for Triton's IR."""
 
     name = "MLIR"
     aliases = ("mlir",)
@@ -46,7 +46,7 @@ class MlirLexer(RegexLexer):  # type: ignore[misc]
 
 
 class SassLexer(RegexLexer):  # type: ignore[misc]
-    """The assembly `nvdisasm` prints."""
+    """A lexer for the assembly that `nvdisasm` prints."""
 
     name = "SASS"
     aliases = ("nvsass",)

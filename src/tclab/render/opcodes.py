@@ -1,7 +1,7 @@
-"""What a search finds of code that its index leaves out: opcodes and kernel names, with a line.
+"""Keywords for the site's search from code that its index leaves out: opcodes and kernel names.
 
-Machine code, IR and bytecode fill a search index without helping anybody. The name of an
-instruction does help, if the result shows a line with it and leads there.
+Full text of machine code, IR and bytecode would bloat the index. The name of an instruction is
+useful if the search result shows a line with it and links to that line.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from tclab.model import Artifact
 
-#: A line is shown up to this many characters.
-LONGEST = 72
+#: Longer lines are cut to this many characters.
+MOST_CHARACTERS = 72
 
-#: The operation of a line of each stage: the first group that matched.
+#: Stage → the pattern of an operation in a line; the first group that matched is its name.
 _OPCODES: dict[str, re.Pattern[str]] = {
     #  `14 LOAD_ATTR                1 (cross_entropy)`
     "bytecode": re.compile(r"^(?:[\s\d>-]|\w+:)*([A-Z][A-Z_]{2,})\b"),
@@ -47,7 +47,9 @@ _OPCODES["ir_pre_fusion"] = _OPCODES["ir"]
 
 @dataclass(frozen=True)
 class Keyword:
-    """`word` stands in `line`, whose id on the page is `anchor`, of the listing `stage`."""
+    """A keyword and its place: `word` occurs in `line` of the listing with the title `stage`;
+    `anchor` is the line's id on the page.
+    """
 
     anchor: str
     word: str
@@ -55,49 +57,49 @@ class Keyword:
     line: str
 
 
-def opcode(line: str, stage: str) -> str:
-    """The operation that a line of a stage names; '' where there is none."""
+def find_opcode(line: str, stage: str) -> str:
+    """Return the operation in a line of a stage's code; '' if there is none."""
     pattern = _OPCODES.get(stage)
     match = pattern.search(line) if pattern else None
     return next((group for group in match.groups() if group), "") if match else ""
 
 
-def of(artifact: Artifact, options: Options) -> list[Keyword]:
-    """Each operation and each kernel of an artifact once, where it first stands."""
-    first: dict[tuple[str, str], Keyword] = {}
-    for keyword in _all(artifact, options):
-        first.setdefault((keyword.stage, keyword.word), keyword)
-    return list(first.values())
+def keywords(artifact: Artifact, options: Options) -> list[Keyword]:
+    """Return a keyword for each operation and each kernel of an artifact, at its first place."""
+    first_by_word: dict[tuple[str, str], Keyword] = {}
+    for keyword in _all_keywords(artifact, options):
+        first_by_word.setdefault((keyword.stage, keyword.word), keyword)
+    return list(first_by_word.values())
 
 
-def _all(artifact: Artifact, options: Options) -> Iterator[Keyword]:
+def _all_keywords(artifact: Artifact, options: Options) -> Iterator[Keyword]:
     if isinstance(artifact, Chain):
         panes = Panes(artifact, options)
         for number, listing in enumerate(artifact.panes):
-            yield from _name(listing, panes.id(number))
-            for line, keyword in _lines(listing):
+            yield from _kernel_keyword(listing, panes.id(number))
+            for line, keyword in _opcode_lines(listing):
                 yield Keyword(panes.id(number, line + listing.first_line), *keyword)
     elif isinstance(artifact, Listing):
-        yield from _name(artifact, options.prefix)
-        for line, keyword in _lines(artifact):
+        yield from _kernel_keyword(artifact, options.prefix)
+        for line, keyword in _opcode_lines(artifact):
             yield Keyword(options.id(f"L{line + artifact.first_line}"), *keyword)
 
 
-def _name(listing: Listing, anchor: str) -> Iterator[Keyword]:
-    """The name of a kernel, and what it computes."""
+def _kernel_keyword(listing: Listing, anchor: str) -> Iterator[Keyword]:
+    """Yield the name of a kernel, with the operations that it computes."""
     if isinstance(listing, Kernel) and listing.kernel_name:
         computes = f"computes {', '.join(listing.origins)}" if listing.origins else ""
-        yield Keyword(anchor, listing.kernel_name, _stage(listing), computes)
+        yield Keyword(anchor, listing.kernel_name, _stage_title(listing), computes)
 
 
-def _lines(listing: Listing) -> Iterator[tuple[int, tuple[str, str, str]]]:
-    """(number from 0, (operation, stage, line)) of the lines that name an operation."""
+def _opcode_lines(listing: Listing) -> Iterator[tuple[int, tuple[str, str, str]]]:
+    """Yield (line number from 0, (operation, stage title, line)) for lines with an operation."""
     for number, line in enumerate(clean(listing.code).split("\n")):
-        if word := opcode(line, listing.stage):
+        if word := find_opcode(line, listing.stage):
             text = one_line(line)
-            cut = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-            yield number, (word, _stage(listing), cut)
+            shortened = text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"
+            yield number, (word, _stage_title(listing), shortened)
 
 
-def _stage(listing: Listing) -> str:
+def _stage_title(listing: Listing) -> str:
     return LABELS.get(listing.stage, listing.title)

@@ -1,4 +1,4 @@
-"""How an artifact is to be shown, and where its source lines are on the page."""
+"""Options of rendering: folds, ids, links to source lines, delivery."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tclab.model import SourceLine
 
-#: Longer listings and tables are folded.
+#: Listings and tables with more lines or rows are folded.
 FOLD_LINES = 15
 
 _PYTORCH = "https://github.com/pytorch/pytorch"
@@ -21,13 +21,13 @@ _PYTORCH = "https://github.com/pytorch/pytorch"
 
 @dataclass(frozen=True)
 class Options:
-    """`prefix` makes ids unique in a page; `view` picks one of a graph's views.
+    """How to render an artifact. `prefix` makes ids unique in a page; `view` picks one view.
 
-    `fold` None folds what is long, True everything, False nothing. `sources` maps the
-    file of a source line to the prefix of its listing on this page; only those are
-    linked. `torch_git` is the commit that links into PyTorch's own files point at. `root` leads
-    from the page to the site's root, such as ``../``; None where there is no site. `delivery` says
-    how long parts reach the reader.
+    `fold` None folds long parts, True folds everything, False nothing. `sources` maps a file to
+    the prefix of its listing on this page; source lines of these files become links. `torch_git` is
+    the commit for links to PyTorch's own files. `root` is the relative path from the page to the
+    site's root, such as ``../``; None without a site. `delivery` decides where long parts are
+    kept.
     """
 
     prefix: str = ""
@@ -39,21 +39,23 @@ class Options:
     delivery: Delivery = field(default_factory=Delivery)
 
     def id(self, *parts: object) -> Html:
-        """An id of this artifact."""
-        named = (identifier(str(p)) for p in (self.prefix, *parts))
-        return join((p for p in named if p), markup("-"))
+        """Return an id in this artifact: the prefix and the parts, joined by hyphens."""
+        identifiers = (identifier(str(part)) for part in (self.prefix, *parts))
+        return join((part for part in identifiers if part), markup("-"))
 
-    def under(self, *parts: object) -> Options:
-        """The same options for a part of this artifact."""
+    def for_part(self, *parts: object) -> Options:
+        """Return the same options for a part of this artifact, with a longer prefix."""
         return replace(self, prefix=self.id(*parts))
 
     def folds(self, lines: int) -> bool:
-        """Whether something of this many lines, or rows, is folded."""
+        """Return whether a part with so many lines or rows is folded."""
         return lines > FOLD_LINES if self.fold is None else self.fold
 
 
 def commit_url(git: str, path: str = "", line: int = 0) -> str:
-    """PyTorch's repository at a commit: the commit, or a file's line in it. '' if no hash."""
+    """Return the address of a commit, or of a file's line in it, in PyTorch's repository; '' if
+    `git` is no commit hash.
+    """
     if not (7 <= len(git) <= 40 and set(git) <= set("0123456789abcdef")):
         return ""
     if not path:
@@ -62,7 +64,9 @@ def commit_url(git: str, path: str = "", line: int = 0) -> str:
 
 
 def source_url(line: SourceLine, options: Options) -> str:
-    """Where a link to `line` goes: its listing on this page, PyTorch's repository, or ''."""
+    """Return the address of a source line: its listing on this page, PyTorch's
+    repository, or ''.
+    """
     if line.file in options.sources:
         return f"#{identifier(options.sources[line.file])}-L{line.line}"
     if line.file.startswith("torch/") and line.file.endswith(".py"):
@@ -70,12 +74,12 @@ def source_url(line: SourceLine, options: Options) -> str:
     return ""
 
 
-def place(line: SourceLine | None, options: Options) -> Html:
-    """A source line as ``file:line``, linked where its text can be read."""
+def place_link(line: SourceLine | None, options: Options) -> Html:
+    """Draw a source line as ``file:line``, as a link if it has an address."""
     if line is None:
         return markup('<span class="tclab-none">–</span>')
-    local = line.file in options.sources
-    label = f"line {line.line}" if local else str(line)
+    is_local = line.file in options.sources
+    label = f"line {line.line}" if is_local else str(line)
     url = source_url(line, options)
     if not url:
         return tag("code", esc(label), class_="tclab-place")

@@ -1,4 +1,4 @@
-"""Pieces of HTML that several artifacts use: folds, tables, tabs."""
+"""HTML elements that several renderers use: folds, tables, tabs and others."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ if TYPE_CHECKING:
 
 INNER_UNDERSCORES = re.compile(r"(?<=[A-Za-z0-9])(_+)(?=[A-Za-z0-9])")
 
-#: Longer listings are folded on paper, too.
-PAPER_LINES = 40
+#: Listings with more lines are folded on paper, too.
+MOST_PAPER_LINES = 40
 
 DASH = markup('<span class="tclab-none">–</span>')
 
 
 def code(text: str) -> Html:
-    """A short piece of code; long names break at underscores."""
-    return tag("code", breakable(text)) if text else DASH
+    """Draw a short piece of code; a long name may break at underscores. A dash for ''."""
+    return tag("code", allow_underscore_breaks(text)) if text else DASH
 
 
-def breakable(text: str) -> Html:
-    """`text` as HTML that may be broken behind underscores: kernels' names are long."""
-    return escape.breakable(text, INNER_UNDERSCORES)
+def allow_underscore_breaks(text: str) -> Html:
+    """Return `text` as HTML that may break after underscores: names of kernels are long."""
+    return escape.allow_breaks(text, INNER_UNDERSCORES)
 
 
 def prose(text: str) -> Html:
-    """Text as HTML; what it has between backticks is shown as code."""
+    """Return text as HTML; text between backticks becomes code."""
     pieces = clean(text).split("`")
     if len(pieces) % 2 == 0:
         return esc(text)
-    return join(code(p) if i % 2 else esc(p) for i, p in enumerate(pieces))
+    return join(code(piece) if index % 2 else esc(piece) for index, piece in enumerate(pieces))
 
 
 def count(number: int, singular: str, plural: str = "") -> str:
-    """`1 guard`, `2 guards`."""
+    """Return a number with its noun: `1 guard`, `2 guards`."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def byte_count(number: int) -> str:
-    """Bytes in KiB and MiB where they are many."""
+    """Return a number of bytes as text, in KiB or MiB if it is large."""
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if number >= unit:
             return f"{number / unit:,.4g} {name}"
@@ -64,37 +64,37 @@ def byte_count(number: int) -> str:
 
 
 def line_count(text: str) -> int:
-    """Lines of `text`; a last newline begins no line."""
+    """Count the lines of `text`; a final newline begins no line."""
     return text.count("\n") + (not text.endswith("\n")) if text else 0
 
 
 def fold(summary: str, body: Html, *, search: bool = True, paper: bool = False) -> Html:
-    """`body` behind `summary` (text), which a click opens; not `search`: the site's finds none.
+    """Fold `body` behind `summary` (text). Without `search` the site's search ignores it.
 
-    What is for `paper`, too, is printed though it is closed.
+    With `paper` it is printed although it is closed.
     """
-    head, hidden = tag("summary", esc(one_line(summary))), None if search else ""
-    name = "tclab-fold tclab-printed" if paper else "tclab-fold"
-    return tag("details", head, body, class_=name, data_search_exclude=hidden)
+    head, search_flag = tag("summary", esc(one_line(summary))), None if search else ""
+    class_name = "tclab-fold tclab-printed" if paper else "tclab-fold"
+    return tag("details", head, body, class_=class_name, data_search_exclude=search_flag)
 
 
-def folded(body: Html, language: str, lines: int, options: Options) -> Html:
-    """`body`, folded where the options say so; how long it is, and in which language, names it.
+def fold_if_long(body: Html, language: str, lines: int, options: Options) -> Html:
+    """Fold `body` if the options fold so many lines. The summary is its length and language.
 
-    Not its title, which stands right above. Paper gets what is at most a page.
+    A listing of at most MOST_PAPER_LINES is printed although it is folded.
     """
     if not options.folds(lines):
         return body
-    return fold(size(lines, language), body, paper=lines <= PAPER_LINES)
+    return fold(size_text(lines, language), body, paper=lines <= MOST_PAPER_LINES)
 
 
-def folded_rows(body: Html, rows: int, options: Options, name: str = "row") -> Html:
-    """A table of so many rows, folded where the options say so; paper gets all of it."""
+def fold_rows_if_long(body: Html, rows: int, options: Options, name: str = "row") -> Html:
+    """Fold a table if the options fold so many rows. It is printed although it is folded."""
     return fold(count(rows, name), body, paper=True) if options.folds(rows) else body
 
 
-def size(lines: int, language: str) -> str:
-    """`60 lines of C++`; text in no language is `60 lines`."""
+def size_text(lines: int, language: str) -> str:
+    """Return `60 lines of C++`, or `60 lines` without a language."""
     return count(lines, "line") + (f" of {language}" if language else "")
 
 
@@ -107,48 +107,54 @@ def table(
     units: Sequence[str] = (),
     search: bool = True,
 ) -> Html:
-    """A table that scrolls sideways in its own box. Cells of `rows` are HTML already."""
-    return scroll(grid(head, rows, right=right, units=units), label or "Table", search=search)
+    """Draw a table in a box that scrolls sideways. `right` marks the right-aligned columns."""
+    return scroll_box(
+        bare_table(head, rows, right=right, units=units), label or "Table", search=search
+    )
 
 
-def grid(
+def bare_table(
     head: Sequence[str],
     rows: Iterable[Sequence[Html]],
     *,
     right: Sequence[bool] = (),
     units: Sequence[str] = (),
 ) -> Html:
-    """A table without its box."""
-    align = ["tclab-num" if r else None for r in [*right, *[False] * len(head)]][: len(head)]
-    padded = [*units, *[""] * len(head)][: len(head)]
-    names = [_heading(*each) for each in zip(head, padded, align, strict=True)]
+    """Draw a table without a box around it."""
+    align = ["tclab-num" if is_right else None for is_right in [*right, *[False] * len(head)]][
+        : len(head)
+    ]
+    all_units = [*units, *[""] * len(head)][: len(head)]
+    headings = [_draw_heading(*heading) for heading in zip(head, all_units, align, strict=True)]
     body = []
     for row in rows:
-        cells = (tag("td", cell, class_=align[i]) for i, cell in enumerate(row))
+        cells = (tag("td", cell, class_=align[index]) for index, cell in enumerate(row))
         body.append(tag("tr", *cells))
-    head_row, inner = tag("thead", tag("tr", *names)), tag("tbody", *body)
-    return tag("table", head_row, inner, class_="tclab-table")
+    head_row, table_body = tag("thead", tag("tr", *headings)), tag("tbody", *body)
+    return tag("table", head_row, table_body, class_="tclab-table")
 
 
-def heading(name: str, unit: str) -> str:
-    """A column's name with its unit, ``eager [µs]``, wherever a table is shown."""
-    return f"{one_line(name)} {_bracketed(unit)}".strip()
+def heading_text(name: str, unit: str) -> str:
+    """Return the name of a column with its unit: ``eager [µs]``."""
+    return f"{one_line(name)} {_bracket(unit)}".strip()
 
 
-def _bracketed(unit: str) -> str:
+def _bracket(unit: str) -> str:
     return f"[{unit}]" if unit else ""
 
 
-def _heading(name: str, unit: str, align: str | None) -> Html:
-    """A column's heading, its unit quieter; an empty one is no heading."""
-    if not heading(name, unit):
+def _draw_heading(name: str, unit: str, align: str | None) -> Html:
+    """Draw a column's heading with its unit. An empty one is a plain cell."""
+    if not heading_text(name, unit):
         return tag("td")
-    of = tag("span", esc(_bracketed(unit)), class_="tclab-unit") if unit else NOTHING
-    return tag("th", join([esc(name), of], SPACE if unit else NOTHING), scope="col", class_=align)
+    unit_html = tag("span", esc(_bracket(unit)), class_="tclab-unit") if unit else NOTHING
+    return tag(
+        "th", join([esc(name), unit_html], SPACE if unit else NOTHING), scope="col", class_=align
+    )
 
 
-def scroll(html: Html, label: str, *, search: bool = True, class_: str = "") -> Html:
-    """A box that scrolls sideways, reachable by keyboard."""
+def scroll_box(html: Html, label: str, *, search: bool = True, class_: str = "") -> Html:
+    """Put HTML into a box that scrolls sideways, also by keyboard."""
     return tag(
         "div",
         html,
@@ -168,16 +174,16 @@ def tabs(
     chosen: int = 0,
     keep: bool = False,
 ) -> Html:
-    """Panels of which one is shown: radio buttons, so that it works without JavaScript.
+    """Draw panels of which one is visible. Radio buttons choose it, so JavaScript is not needed.
 
-    `panels` are (name, HTML). In print all are shown, each under its name. With `keep` the
-    script shows the view that was last chosen anywhere on the site.
+    `panels` are (name, HTML). Paper shows all of them, each under its name. With `keep` the
+    script opens the panel with the name that the reader chose last, on any page.
     """
     group = options.id("tab")
     inputs, bodies = [], []
-    for i, (name, html) in enumerate(panels):
-        ident = f"{group}-{i}"
-        radio = attributes(type="radio", name=group, id=ident, checked=i == chosen)
+    for index, (name, html) in enumerate(panels):
+        ident = f"{group}-{index}"
+        radio = attributes(type="radio", name=group, id=ident, checked=index == chosen)
         inputs += [markup("<input{}>", radio), tag("label", esc(name), for_=ident)]
         bodies.append(tag("div", html, class_="tclab-panel", data_label=one_line(name)))
     choice = tag(
@@ -192,7 +198,7 @@ def tabs(
 
 
 def facts(pairs: Iterable[tuple[str, Html]]) -> Html:
-    """A small definition list of (text, HTML); empty values are left out."""
+    """Draw a definition list of (text, HTML); empty values are left out."""
     rows = [
         markup("<div><dt>{}</dt><dd>{}</dd></div>", esc(name), html) for name, html in pairs if html
     ]
@@ -200,7 +206,7 @@ def facts(pairs: Iterable[tuple[str, Html]]) -> Html:
 
 
 def chips(pairs: Iterable[tuple[str, int]]) -> Html:
-    """Names with a count each."""
+    """Draw names with a count each."""
     items = [
         markup("<li>{} <span>{:,}</span></li>", tag("code", esc(name)), number)
         for name, number in pairs
@@ -209,10 +215,10 @@ def chips(pairs: Iterable[tuple[str, int]]) -> Html:
 
 
 def caption(text: str) -> Html:
-    """What stands below a table or a drawing; nothing for ''."""
+    """Draw the caption below a table or a drawing; nothing for ''."""
     return tag("p", esc(text), class_="tclab-caption") if text else NOTHING
 
 
 def note(text: str) -> Html:
-    """A plain sentence where there is nothing else to show."""
+    """Draw a plain sentence, such as one that there is nothing to show."""
     return tag("p", esc(text), class_="tclab-note")

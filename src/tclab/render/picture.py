@@ -1,4 +1,4 @@
-"""An FX graph as a drawing: boxes and curves as SVG."""
+"""FX graphs drawn as SVG: boxes and curves."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tclab.render.escape import Html, clean, esc, join, markup, one_line, tag
-from tclab.render.layout import Box, Link, Point, Scene, is_input, lay_out, scene
+from tclab.render.layout import Box, Link, Point, Scene, is_input, lay_out, make_scene
 from tclab.render.options import Options, source_url
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _MARGIN = 6.0
 _CHAR = 6.7  # width of a character of the label
 _LONGEST = 28  # characters of a label
 
-#: What an operation mostly is, by the name it has in ATen or torch; for colour only.
+#: Class of operation → pattern of its names in ATen or torch. It decides the colour only.
 _KINDS = {
     "matrix": r"mm|bmm|addmm|baddbmm|matmul|linear|einsum|conv\w*|\w*attention\w*",
     "reduce": r"sum|mean|amax|amin|max|min|prod|var|var_mean|std|norm|argmax|argmin|cumsum"
@@ -30,7 +30,7 @@ _KINDS = {
     r"|slice|select|split\w*|getitem|as_strided|alias|clone|detach|contiguous|cat",
 }
 
-#: What the colours of a drawing mean.
+#: Class of node → its meaning in the legend.
 CLASSES = {
     "input": "input",
     "matrix": "matrix product",
@@ -42,7 +42,7 @@ CLASSES = {
 
 
 def short_target(node: Node) -> str:
-    """The name of what a node calls, as short as is clear: ``add.Tensor``, ``linear``."""
+    """Return a short name for the target of a node: ``add.Tensor``, ``linear``."""
     target = clean(node.target)
     if match := re.match(r"<(?:built-in )?(?:function|method) ([\w.]+)", target):
         target = match[1]
@@ -55,7 +55,7 @@ def short_target(node: Node) -> str:
 
 
 def op_class(node: Node) -> str:
-    """One of CLASSES."""
+    """Return the class of a node, one of CLASSES."""
     if is_input(node):
         return "input"
     if node.op == "output":
@@ -65,21 +65,21 @@ def op_class(node: Node) -> str:
     return next(kinds, "call")
 
 
-def type_of(node: Node) -> str:
-    """``f32[8, 16]`` as PyTorch prints it; a scalar is ``f32[]``."""
+def type_text(node: Node) -> str:
+    """Return the type of a node as PyTorch prints it: ``f32[8, 16]``; a scalar is ``f32[]``."""
     shape = "" if node.shape is None else f"[{', '.join(node.shape)}]"
     return clean(f"{node.dtype}{shape}")
 
 
 def _label(node: Node) -> tuple[str, str]:
-    first = _input_name(node.name) if is_input(node) else short_target(node)
+    label = _input_name(node.name) if is_input(node) else short_target(node)
     if node.op == "output":
-        first = "output"
-    return _shorten(first), _shorten(type_of(node))
+        label = "output"
+    return _shorten(label), _shorten(type_text(node))
 
 
 def _input_name(name: str) -> str:
-    """``n1.weight`` for Dynamo's ``l_self_modules_n1_parameters_weight_``; else the name."""
+    """Return ``n1.weight`` for Dynamo's ``l_self_modules_n1_parameters_weight_``; else the name."""
     match = re.fullmatch(r"[lL]_\w+?_((?:modules|parameters|buffers)_\w+?)_*", name)
     if not match:
         return name
@@ -92,8 +92,8 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
-#: A drawing of more pixels gives way to the graph's table on a phone.
-WIDE = 560
+#: A drawing that is wider, in pixels, is replaced by the graph's table on a phone.
+WIDEST_ON_PHONE = 560
 
 
 @dataclass(frozen=True)
@@ -108,58 +108,60 @@ class _Drawing:
     height: float
 
 
-def _draw(nodes: Sequence[Node]) -> _Drawing:
-    drawn = scene(nodes)
+def _lay_out_in_pixels(nodes: Sequence[Node]) -> _Drawing:
+    drawn = make_scene(nodes)
     layout = lay_out(drawn)
     longest = max((len(part) for box in drawn.boxes for part in _label(box.node)), default=6)
     box = max(64.0, longest * _CHAR + 18)
     step_x, step_y = box + _GAP_X, _HEIGHT + _GAP_Y
 
-    def at(p: Point) -> Point:
+    def to_pixels(p: Point) -> Point:
         return p[0] * step_x + box / 2 + _MARGIN, p[1] * step_y + _HEIGHT / 2 + _MARGIN
 
     return _Drawing(
         drawn,
-        tuple(at(p) for p in layout.centres),
-        tuple(tuple(at(p) for p in route) for route in layout.routes),
+        tuple(to_pixels(p) for p in layout.centres),
+        tuple(tuple(to_pixels(p) for p in route) for route in layout.routes),
         box,
         width=layout.columns * step_x + box + 2 * _MARGIN,
         height=layout.rows * step_y + _HEIGHT + 2 * _MARGIN,
     )
 
 
-def _n(value: float) -> str:
-    """A coordinate, short and the same on every machine."""
+def _text(value: float) -> str:
+    """Format a coordinate with at most one decimal, equal on every machine."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def _curve(points: Sequence[Point]) -> Html:
-    """A path through `points` that leaves and arrives downwards."""
+    """Return a path through `points` that starts and ends vertically."""
     (x, y), *rest = points
-    out = [f"M{_n(x)} {_n(y)}"]
+    segments = [f"M{_text(x)} {_text(y)}"]
     for to_x, to_y in rest:
         middle = (y + to_y) / 2
-        out.append(f"C{_n(x)} {_n(middle)} {_n(to_x)} {_n(middle)} {_n(to_x)} {_n(to_y)}")
+        segments.append(
+            f"C{_text(x)} {_text(middle)} {_text(to_x)} {_text(middle)} {_text(to_x)} {_text(to_y)}"
+        )
         x, y = to_x, to_y
-    return esc("".join(out))
+    return esc("".join(segments))
 
 
-def _ports(drawing: _Drawing) -> dict[Link, float]:
-    """Where along the top of its box each line arrives: from left to right as they come."""
+def _arrival_points(drawing: _Drawing) -> dict[Link, float]:
+    """Return line → the x at which it reaches the top of its box. Lines keep their order."""
     arriving: dict[int, list[tuple[float, Link]]] = {}
     for link, route in zip(drawing.scene.links, drawing.routes, strict=True):
-        came = route[-1] if route else drawing.centres[link[0]]
-        arriving.setdefault(link[1], []).append((came[0], link))
-    out = {}
-    for target, found in arriving.items():
-        step = min(16.0, drawing.box / (len(found) + 1))
-        for i, (_, link) in enumerate(sorted(found)):
-            out[link] = drawing.centres[target][0] + (i - (len(found) - 1) / 2) * step
-    return out
+        previous = route[-1] if route else drawing.centres[link[0]]
+        arriving.setdefault(link[1], []).append((previous[0], link))
+    x_by_link = {}
+    for target, arrivals in arriving.items():
+        step = min(16.0, drawing.box / (len(arrivals) + 1))
+        for i, (_, link) in enumerate(sorted(arrivals)):
+            x_by_link[link] = drawing.centres[target][0] + (i - (len(arrivals) - 1) / 2) * step
+    return x_by_link
 
 
-def _lines(drawing: _Drawing, arrow: str) -> Html:
-    ports = _ports(drawing)
+def _draw_edges(drawing: _Drawing, arrow: str) -> Html:
+    ports = _arrival_points(drawing)
     half = _HEIGHT / 2
     paths = []
     for link, route in zip(drawing.scene.links, drawing.routes, strict=True):
@@ -174,44 +176,48 @@ def _title(box: Box) -> str:
     call = f"{node.name} = {node.target}({node.args})" if node.op != "placeholder" else node.name
     where = f"{node.source}: {node.source.code.strip()}" if node.source else ""
     returned = "returned by the graph" if box.returned else ""
-    parts = (f"{call} [{node.op}]", type_of(node), where, returned)
+    parts = (f"{call} [{node.op}]", type_text(node), where, returned)
     return "\n".join(part for part in parts if part)
 
 
-def _rect(box: Box, centre: Point, width: float) -> Html:
+def _draw_rect(box: Box, centre: Point, width: float) -> Html:
     x, y = centre
-    round_ = op_class(box.node) in ("input", "output")
-    corner = _HEIGHT / 2 if round_ else 5.0
-    shape = map(_n, (x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, corner))
+    is_round = op_class(box.node) in ("input", "output")
+    corner = _HEIGHT / 2 if is_round else 5.0
+    shape = map(_text, (x - width / 2, y - _HEIGHT / 2, width, _HEIGHT, corner))
     return markup('<rect x="{}" y="{}" width="{}" height="{}" rx="{}"/>', *map(esc, shape))
 
 
-def _words(box: Box, centre: Point) -> Html:
+def _draw_label(box: Box, centre: Point) -> Html:
     first, second = _label(box.node)
     x, y = centre
-    name = tag("text", esc(first), x=_n(x), y=_n(y - 2 if second else y + 4))
+    name = tag("text", esc(first), x=_text(x), y=_text(y - 2 if second else y + 4))
     if not second:
         return name
-    return join([name, tag("text", esc(second), x=_n(x), y=_n(y + 13), class_="tclab-type")])
+    return join([name, tag("text", esc(second), x=_text(x), y=_text(y + 13), class_="tclab-type")])
 
 
-def _box(box: Box, centre: Point, width: float, options: Options) -> Html:
+def _draw_box(box: Box, centre: Point, width: float, options: Options) -> Html:
     node = box.node
-    drawn = [tag("title", esc(_title(box))), _rect(box, centre, width), _words(box, centre)]
+    elements = [
+        tag("title", esc(_title(box))),
+        _draw_rect(box, centre, width),
+        _draw_label(box, centre),
+    ]
     if box.returned:
         x, y = centre[0] + width / 2 - 7, centre[1] + _HEIGHT / 2
-        drawn.append(markup('<circle cx="{}" cy="{}" r="4.5"/>', esc(_n(x)), esc(_n(y))))
-    name = f"tclab-node tclab-op-{op_class(node)}" + (" tclab-again" if box.again else "")
+        elements.append(markup('<circle cx="{}" cy="{}" r="4.5"/>', esc(_text(x)), esc(_text(y))))
+    name = f"tclab-node tclab-op-{op_class(node)}" + (" tclab-again" if box.is_repeat else "")
     url = source_url(node.source, options) if node.source else ""
-    return tag("a" if url else "g", *drawn, href=url or None, class_=name)
+    return tag("a" if url else "g", *elements, href=url or None, class_=name)
 
 
-def svg(graph: Graph, options: Options) -> Html:
-    """The drawing; each node with a known line on this page links to it."""
-    drawing = _draw(graph.nodes)
+def draw_svg(graph: Graph, options: Options) -> Html:
+    """Return the drawing. Nodes link to their source line if it has an address."""
+    drawing = _lay_out_in_pixels(graph.nodes)
     arrow = options.id("arrow")
     boxes = [
-        _box(box, centre, drawing.box, options)
+        _draw_box(box, centre, drawing.box, options)
         for box, centre in zip(drawing.scene.boxes, drawing.centres, strict=True)
     ]
     marker = markup(
@@ -222,25 +228,25 @@ def svg(graph: Graph, options: Options) -> Html:
     return tag(
         "svg",
         marker,
-        _lines(drawing, arrow),
+        _draw_edges(drawing, arrow),
         *boxes,
         xmlns="http://www.w3.org/2000/svg",
-        class_="tclab-graph" + (" tclab-wide" if drawing.width > WIDE else ""),
+        class_="tclab-graph" + (" tclab-wide" if drawing.width > WIDEST_ON_PHONE else ""),
         role="group",
         aria_label=one_line(f"{graph.title or 'FX graph'}: {len(graph.nodes)} nodes"),
-        viewBox=f"0 0 {_n(drawing.width)} {_n(drawing.height)}",
-        width=_n(drawing.width),
-        height=_n(drawing.height),
-        style=f"--w:{_n(drawing.width)}px",
+        viewBox=f"0 0 {_text(drawing.width)} {_text(drawing.height)}",
+        width=_text(drawing.width),
+        height=_text(drawing.height),
+        style=f"--w:{_text(drawing.width)}px",
     )
 
 
 def legend(graph: Graph) -> Html:
-    """What the colours and marks mean; only those that occur."""
-    boxes = scene(graph.nodes).boxes
+    """Return a legend of the colours and marks that occur in the drawing."""
+    boxes = make_scene(graph.nodes).boxes
     used = {op_class(box.node) for box in boxes}
     names = [(f"tclab-op-{kind}", name) for kind, name in CLASSES.items() if kind in used]
-    if any(box.again for box in boxes):
+    if any(box.is_repeat for box in boxes):
         names.append(("tclab-op-input tclab-again", "input shown again"))
     if any(box.returned for box in boxes):
         names.append(("tclab-returned", "returned"))

@@ -1,4 +1,4 @@
-"""A whole run: its artifacts, each stamped, and how it failed if it did."""
+"""A whole run: its artifacts, its stamp, its output, and its failure if it failed."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ def figure(
     titled: bool = True,
     stamped: bool = True,
 ) -> Html:
-    """An artifact with its title above and its run's stamp beneath, unless told otherwise."""
+    """Return an artifact with its title above and its run's stamp below, as `titled` and `stamped`
+    say.
+    """
     if run is not None and not options.torch_git:
         options = replace(options, torch_git=run.provenance.torch_git)
-    title = parts.breakable(artifact.title) if titled else NOTHING
+    title = parts.allow_underscore_breaks(artifact.title) if titled else NOTHING
     head = tag("figcaption", title, class_="tclab-title") if title else NOTHING
-    foot = stamp.html(run) if run is not None and stamped else NOTHING
+    footer = stamp.html(run) if run is not None and stamped else NOTHING
     return tag(
         "figure",
         head,
         kinds.html(artifact, options),
-        foot,
+        footer,
         class_=f"tclab tclab-is-{artifact.kind}",
         id=options.prefix or None,
         data_kind=artifact.kind,
@@ -46,9 +48,10 @@ def source(
     lines: excerpt.Range | None = None,
     focus: Sequence[excerpt.Range] = (),
 ) -> Html:
-    """The snippet's code; line 12 has the anchor ``{prefix}-L12``. `lines` are inclusive.
+    """Return the snippet's code; line 12 has the anchor ``{prefix}-L12``. `lines` are inclusive.
 
-    What is outside the ranges of `focus` is folded; without any, all is shown if it is short.
+    Lines outside of the ranges in `focus` are folded; without a focus, all code is folded if it
+    is long.
     """
     first, last = lines or (1, parts.line_count(snippet.source))
     code = "\n".join(clean(snippet.source).split("\n")[first - 1 : last]) + "\n"
@@ -57,23 +60,23 @@ def source(
         first_line=first, numbers=True, label=f"{snippet.name}.py", stage="python",
     )  # fmt: skip
     if not focus:
-        body = parts.folded(body, "Python", last - first + 1, options)
+        body = parts.fold_if_long(body, "Python", last - first + 1, options)
     return tag("div", body, class_="tclab tclab-source")
 
 
 def output(run: Run, options: Options) -> Html:
-    """What the run printed."""
+    """Return what the run printed and raised, each in a block."""
     pieces = []
-    for name, said in (("Output", run.stdout), ("Errors", run.stderr), ("Raised", run.raised)):
-        if said.strip():
-            body = highlight.block(said, "text", options, anchors=False, label=name)
-            body = parts.folded(body, "", parts.line_count(said), options)
+    for name, printed in (("Output", run.stdout), ("Errors", run.stderr), ("Raised", run.raised)):
+        if printed.strip():
+            body = highlight.block(printed, "text", options, anchors=False, label=name)
+            body = parts.fold_if_long(body, "", parts.line_count(printed), options)
             pieces += [tag("p", esc(name), class_="tclab-filename"), body]
     return tag("div", *pieces, class_="tclab tclab-output") if pieces else NOTHING
 
 
-def failure(run: Run) -> str:
-    """How a run failed, in words; '' where it did not."""
+def failure_text(run: Run) -> str:
+    """Return place, cause and message of a run's failure; '' if it did not fail."""
     if run.failure is None:
         return ""
     where = f"{run.failure.location}: " if run.failure.location else f"{run.snippet}: "
@@ -81,25 +84,25 @@ def failure(run: Run) -> str:
 
 
 def html(run: Run, options: Options) -> Html:
-    """Every artifact in order, the stamp at the end; a failed run says so first."""
+    """Return the failure if there is one, every artifact in order, and the stamp."""
     pieces = []
     if run.failure is not None:
-        said = tag("p", esc(failure(run)), role="alert")
-        trace = highlight.block(run.failure.traceback, "pytb", options, anchors=False)
-        pieces.append(tag("div", said, trace, class_="tclab-failure"))
+        message = tag("p", esc(failure_text(run)), role="alert")
+        traceback = highlight.block(run.failure.traceback, "pytb", options, anchors=False)
+        pieces.append(tag("div", message, traceback, class_="tclab-failure"))
     for number, artifact in enumerate(run.artifacts, 1):
-        own = options.under(artifact.name or number)
-        pieces.append(figure(artifact, run, own, stamped=False))
+        artifact_options = options.for_part(artifact.name or number)
+        pieces.append(figure(artifact, run, artifact_options, stamped=False))
     return join([*pieces, stamp.html(run)])
 
 
 def text(run: Run) -> str:
-    """The run for a terminal: printed text, artifacts, stamp."""
+    """Return the run as text for a terminal: printed text, artifacts, stamp."""
     pieces = [clean(run.stdout).rstrip(), clean(run.stderr).rstrip()]
-    pieces += [kinds.text(a) for a in run.artifacts]
+    pieces += [kinds.text(artifact) for artifact in run.artifacts]
     if run.raised:
         pieces.append("Raised, as declared:\n" + clean(run.raised).rstrip())
     if run.failure is not None:
-        trace = clean(run.failure.traceback).rstrip()
-        pieces.append(columns.join("FAILED " + columns.paragraph(failure(run)), trace))
-    return "\n\n".join([p for p in pieces if p] + [stamp.text(run)])
+        traceback = clean(run.failure.traceback).rstrip()
+        pieces.append(columns.join("FAILED " + columns.paragraph(failure_text(run)), traceback))
+    return "\n\n".join([piece for piece in pieces if piece] + [stamp.text(run)])

@@ -1,8 +1,8 @@
-"""What the stages of a compile are called, and which of them are machine code."""
+"""The names of a compile's stages and their languages, and which stages are machine code."""
 
 from __future__ import annotations
 
-#: How each stage is called above its panes.
+#: Stage → its title above panes.
 LABELS = {
     "python": "Python",
     "bytecode": "Bytecode",
@@ -25,7 +25,7 @@ LABELS = {
     "sass": "SASS",
 }
 
-#: Stages whose text needs no markup to be read, and is long.
+#: Stages with long text in a compiler's or a machine's language.
 MACHINE = frozenset({"asm", "ttir", "ttgir", "llir", "ptx", "sass"})
 
 _LANGUAGES = {
@@ -36,10 +36,10 @@ _LANGUAGES = {
 
 
 def language(stage: str, name: str) -> str:
-    """What a listing is written in, for a reader; '' for plain text."""
+    """Return the language of a listing in words, by its stage or lexer name; '' for plain text."""
     return _LANGUAGES.get(stage) or _LANGUAGES.get(name, "")
 
 
 def label(stage: str) -> str:
-    """What a stage is called on a page."""
+    """Return the title of a stage."""
     return LABELS.get(stage, stage or "Code")

@@ -1,4 +1,4 @@
-"""The stamp of a run: which PyTorch, which device, which day made it."""
+"""The stamp of a run: its PyTorch, its device, its day."""
 
 from __future__ import annotations
 
@@ -12,88 +12,107 @@ if TYPE_CHECKING:
     from tclab.model import Provenance, Run, Source, Version
 
 
-def seconds(value: float) -> str:
-    """`0.7 s`, `12 s`."""
+def seconds_text(value: float) -> str:
+    """Return seconds as text: `0.7 s`, `12 s`."""
     return f"{value:.1f} s" if value < 10 else f"{value:.0f} s"
 
 
-def device(made: Provenance) -> str:
-    """The GPU where there was one, else the CPU."""
-    if made.gpu:
-        return made.gpu + (f", CUDA {made.cuda}" if made.cuda else "")
-    return made.cpu + (f", {made.cores} cores" if made.cores else "")
+def device_text(provenance: Provenance) -> str:
+    """Return the GPU with its CUDA version if there was one, else the CPU with its cores."""
+    if provenance.gpu:
+        return provenance.gpu + (f", CUDA {provenance.cuda}" if provenance.cuda else "")
+    return provenance.cpu + (f", {provenance.cores} cores" if provenance.cores else "")
 
 
-def origin(run: Run) -> str:
-    """Where the run was made."""
+def origin_text(run: Run) -> str:
+    """Return whether this build made the run, or the recording that holds it."""
     return "run by this build" if run.environment == "here" else f"recorded as {run.environment}"
 
 
-def _torch(made: Provenance) -> str:
-    git = made.torch_git[:7]
-    return f"PyTorch {made.torch}" + (f" ({git})" if git else "")
+def _torch_text(provenance: Provenance) -> str:
+    git = provenance.torch_git[:7]
+    return f"PyTorch {provenance.torch}" + (f" ({git})" if git else "")
 
 
-def made_by(made: Provenance) -> list[str]:
-    """Which PyTorch, which device, which day, as text."""
-    triton = f"Triton {made.triton}" if made.triton else ""
-    return [one_line(p) for p in (_torch(made), triton, device(made), made.date) if p]
+def compiler_text(provenance: Provenance) -> str:
+    """Return the C++ compiler's version, empty if a GPU's code is not made by it."""
+    return "" if provenance.gpu else provenance.compiler.rpartition(" (")[0]
 
 
-def _source(source: Source) -> str:
-    """`rows recorded on NVIDIA H200, PyTorch 2.11.0+cu130, Triton 3.6.0, 2026-11-21`."""
+def provenance_texts(provenance: Provenance) -> list[str]:
+    """Return PyTorch, Triton, the C++ compiler, device and day as texts."""
+    triton = f"Triton {provenance.triton}" if provenance.triton else ""
+    made_with = (_torch_text(provenance), triton, compiler_text(provenance))
+    parts = (*made_with, device_text(provenance), provenance.date)
+    return [one_line(text_part) for text_part in parts if text_part]
+
+
+def _source_text(source: Source) -> str:
+    """Return ``rows recorded on NVIDIA H200, PyTorch 2.11.0+cu130, Triton 3.6.0, 2026-11-21``."""
     made_for = f" for {source.target}" if source.target else ""
-    where = f"rows recorded{made_for} on {source.gpu or source.cpu or 'a CPU'}"
+    measured_on = f"rows recorded{made_for} on {source.gpu or source.cpu or 'a CPU'}"
     triton = f"Triton {source.triton}" if source.triton else ""
-    parts = (where, f"PyTorch {source.torch}", triton, " and ".join(source.dates))
+    parts = (measured_on, f"PyTorch {source.torch}", triton, " and ".join(source.dates))
     return one_line(", ".join(filter(None, parts)))
 
 
-def places(sources: Iterable[Source]) -> str:
-    """``PyTorch 2.11.0 and 2.12.0, CPU; PyTorch 2.11.0, NVIDIA H200``: a device at a time."""
+def places_text(sources: Iterable[Source]) -> str:
+    """Return versions by device: ``PyTorch 2.11.0 and 2.12.0, CPU; PyTorch 2.11.0, NVIDIA
+    H200``.
+    """
     versions: dict[str, set[Version]] = {}
     for source in sources:
         versions.setdefault(device_name(source), set()).add(source.version)
-    named = ((device, [v.public for v in sorted(of)]) for device, of in versions.items())
-    return "; ".join(f"PyTorch {enumerated(of)}, {device}" for device, of in named)
+    names_by_device = (
+        (device_text, [version.public for version in sorted(versions_of_device)])
+        for device_text, versions_of_device in versions.items()
+    )
+    return "; ".join(
+        f"PyTorch {join_names(versions_of_device)}, {device_text}"
+        for device_text, versions_of_device in names_by_device
+    )
 
 
 def device_name(source: Source) -> str:
-    """The GPU, or that it was a CPU, and what for."""
+    """Return the name of the GPU, ``CPU``, or ``for TARGET on a CPU``."""
     return source.gpu or (f"for {source.target} on a CPU" if source.target else "CPU")
 
 
-def enumerated(names: Sequence[str]) -> str:
-    """``a, b and c``"""
+def join_names(names: Sequence[str]) -> str:
+    """Join names as in ``a, b and c``."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _same(runs: Sequence[Run]) -> Iterator[str]:
-    """Where else the same was shown: in recordings, and when; by this build."""
-    sources = [source for run in runs if run.environment != "here" for source in run.measured]
+def _equal_run_texts(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield where and when other runs showed the same: recordings, then this build."""
+    sources = [source for run in runs if run.environment != "here" for source in run.figure_sources]
     if sources:
         days = sorted({day for source in sources for day in source.dates})
-        yield one_line(f"the same on {places(sources)}, recorded {enumerated(days)}")
+        yield one_line(f"the same on {places_text(sources)}, recorded {join_names(days)}")
     for run in runs:
         if run.environment == "here":
-            yield one_line(f"the same on {places(run.measured)}, {origin(run)}")
+            yield one_line(f"the same on {places_text(run.figure_sources)}, {origin_text(run)}")
 
 
 def pieces(run: Run, same: Sequence[Run] = ()) -> list[str]:
-    """The stamp's parts as text; `same` are other runs that showed the same."""
-    return [*_own(run), *_same(same)]
+    """Return the stamp's parts as texts; `same` are other runs that showed the same."""
+    return [*_own_texts(run), *_equal_run_texts(same)]
 
 
-def _own(run: Run) -> list[str]:
+def _own_texts(run: Run) -> list[str]:
     if run.sources:
-        by = "this build" if run.environment == "here" else run.environment
-        first, *rest = map(_source, run.sources)
-        return [one_line(f"computed by {by} from {first}"), *rest, seconds(run.seconds)]
-    return [*made_by(run.provenance), seconds(run.seconds), one_line(origin(run))]
+        builder = "this build" if run.environment == "here" else run.environment
+        first, *rest = map(_source_text, run.sources)
+        return [one_line(f"computed by {builder} from {first}"), *rest, seconds_text(run.seconds)]
+    return [
+        *provenance_texts(run.provenance),
+        seconds_text(run.seconds),
+        one_line(origin_text(run)),
+    ]
 
 
 def html(run: Run, same: Sequence[Run] = ()) -> Html:
-    """One line; the commit links to PyTorch's repository."""
+    """Return the stamp as one line of HTML; the commit links to PyTorch's repository."""
     first, *rest = map(esc, pieces(run, same))
     url = commit_url(run.provenance.torch_git)
     if url and not run.sources:
@@ -101,10 +120,10 @@ def html(run: Run, same: Sequence[Run] = ()) -> Html:
         version = one_line(f"PyTorch {run.provenance.torch}")
         first = markup("{} ({})", esc(version), link)
     items = [tag("span", piece) for piece in (first, *rest)]
-    kind = "here" if run.environment == "here" else "recorded"
-    return tag("p", *items, class_=f"tclab-stamp tclab-{kind}", data_search_exclude="")
+    origin_class = "here" if run.environment == "here" else "recorded"
+    return tag("p", *items, class_=f"tclab-stamp tclab-{origin_class}", data_search_exclude="")
 
 
 def text(run: Run, same: Sequence[Run] = ()) -> str:
-    """One line."""
+    """Return the stamp as one line of text."""
     return " · ".join(pieces(run, same))

@@ -1,4 +1,4 @@
-"""One HTML file that stands alone: styles and script within, nothing asked of any host."""
+"""A self-contained HTML file: it includes styles and scripts, and makes no requests."""
 
 from __future__ import annotations
 
@@ -25,44 +25,43 @@ code { font-family: var(--tclab-mono); font-size: .92em; }
 """
 
 
-def _css() -> str:
-    """The site's styles; its dark colours for readers whose system is dark."""
-    media = f"@media screen and (prefers-color-scheme: dark) {{ {render.dark(':root')} }}"
+def _all_css() -> str:
+    """Return the site's styles, with the dark colours for systems in dark mode."""
+    media = f"@media screen and (prefers-color-scheme: dark) {{ {render.dark_css(':root')} }}"
     return f"{render.css()}\n{media}\n{_STYLE}"
 
 
-def _hash(script: str) -> str:
-    """A script's name in a content security policy."""
+def _script_hash(script: str) -> str:
+    """Return the hash of a script for a content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def style(sheet: Path) -> Html:
-    """A style sheet as an element."""
+def style_element(sheet: Path) -> Html:
+    """Return a style sheet as an element."""
     return markup("<style>\n{}</style>", Html(sheet.read_text(encoding="utf-8")))
 
 
 def page(
-    title: str, body: Html, *, language: str = "en", above: Html = NOTHING, script: str = ""
+    title: str, body: Html, *, language: str = "en", header: Html = NOTHING, script: str = ""
 ) -> str:
-    """`body` (HTML) as a page of its own, under the heading `title` (text); `above` (HTML) stands
-    over the heading.
+    """Return a page with `body` (HTML) below the heading `title` (text); `header` (HTML) is placed
+    above the heading.
 
-    The page's policy lets it run only its own scripts and load nothing at all, so that it
-    shows the same on a laptop, in a mail and behind a firewall. With a `script` of its own
-    besides the viewer's it may ask the host it came from.
+    The page's content security policy allows only its own scripts and no requests, so that it
+    looks the same from a disk, in a mail and behind a firewall. A page with an additional
+    `script` may send requests to its own host.
     """
     scripts = [f"\n{text}" for text in (render.js(), script) if text]
-    allowed = " ".join(f"'{_hash(text)}'" for text in scripts)
-    asks = "connect-src 'self'; " if script else ""
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}; {asks}img-src data:"
-    )
-    ends = "".join(f"<script>{text}</script>\n" for text in scripts)
+    hashes = " ".join(f"'{_script_hash(text)}'" for text in scripts)
+    connect = "connect-src 'self'; " if script else ""
+    styles = "default-src 'none'; style-src 'unsafe-inline'"
+    policy = f"{styles}; script-src {hashes}; {connect}img-src data:"
+    script_elements = "".join(f"<script>{text}</script>\n" for text in scripts)
     return (
         f'<!doctype html>\n<html lang="{esc(language)}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<link rel="icon" href="data:,">\n<title>{esc(title)}</title>\n'
-        f"<style>\n{_css()}</style>\n</head>\n<body>\n{above}<h1>{esc(title)}</h1>\n{body}\n"
-        f"{ends}</body>\n</html>\n"
+        f"<style>\n{_all_css()}</style>\n</head>\n<body>\n{header}<h1>{esc(title)}</h1>\n{body}\n"
+        f"{script_elements}</body>\n</html>\n"
     )

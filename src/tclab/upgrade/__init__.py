@@ -1,1 +1,1 @@
-"""The same function under two PyTorches: where the compiles part, and why."""
+"""Compare a function's compiles under two versions of PyTorch: where they differ, and why."""

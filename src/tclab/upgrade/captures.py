@@ -1,4 +1,4 @@
-"""A function under one PyTorch: explained in a process of that environment."""
+"""Explain a function under another PyTorch, in a process of that environment."""
 
 from __future__ import annotations
 
@@ -17,46 +17,61 @@ from typing import Any
 from tclab.errors import ExplainError
 from tclab.explain import Report, failures
 from tclab.model import Gap
+from tclab.text import redaction
 
-_PACKAGE = Path(__file__).resolve().parent.parent
+_PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
-class Capture:
-    """The report, or why there is none: the function does not compile there."""
+class ExplainResult:
+    """The report of a function, or the reason why it does not compile in that environment."""
 
     report: Report | None = None
     failure: Gap | None = None
 
 
-def capture(python: str, words: Mapping[str, Any], torch: str, seconds: float) -> Capture:
-    """Explain what the words of a request name, with this Python. ExplainError where what went
-    wrong tells nothing of its PyTorch.
+def explain_in_environment(
+    python: str, request: Mapping[str, Any], torch: str, seconds: float, beside: Path | None = None
+) -> ExplainResult:
+    """Explain the function of `request`, the keywords of `ExplainRequest.parse`, with the Python
+    `python`; its PyTorch's version `torch` is for messages. Files are named from the folder
+    `beside`, None for the working folder. ExplainError if the problem is not PyTorch's, such as a
+    missing package.
     """
     with tempfile.TemporaryDirectory(prefix="tclab-upgrade-") as folder:
         out, log = Path(folder, "out.json"), Path(folder, "log.txt")
-        with _started(python, out, log) as process:
+        with _start_child(python, out, log, beside) as process:
             try:
-                process.communicate(json.dumps(words).encode(), timeout=seconds)
+                process.communicate(json.dumps(request).encode(), timeout=seconds)
             except subprocess.TimeoutExpired:
                 cause = f"the compile did not end within {seconds:.0f} seconds"
-                return Capture(failure=Gap(words["spec"], cause, "--seconds N gives it more"))
+                return ExplainResult(
+                    failure=Gap(request["spec"], cause, "--seconds N gives it more")
+                )
         if out.is_file():
-            return _read(json.loads(out.read_text(encoding="utf-8")), torch)
+            return _read_result(json.loads(out.read_text(encoding="utf-8")), torch)
         said = log.read_text(encoding="utf-8", errors="replace")
-        error = failures.of_the_process(words["spec"], process.returncode, said)
+        error = failures.of_the_process(request["spec"], process.returncode, said)
         last = next(filter(None, map(str.strip, reversed(said.splitlines()))), "")
-        return Capture(failure=Gap(error.place, f"{error.cause}; {last[:300]}", error.next_step))
+        cause = _safe(f"{error.cause}; {last[:300]}")
+        return ExplainResult(failure=Gap(_safe(error.place), cause, error.next_step))
+
+
+def _safe(text: str) -> str:
+    """The text without what may be a token: who made a report passes it on."""
+    return redaction.redact_tokens(text, redaction.find_tokens())
 
 
 @contextlib.contextmanager
-def _started(python: str, out: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """The process; after the block it has ended, and all that it started."""
+def _start_child(
+    python: str, out: Path, log: Path, folder: Path | None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Yield the child process; after the block, kill it and all processes that it started."""
     command = [python, "-X", "faulthandler", "-m", "tclab.upgrade.child", str(out)]
-    variables = {**os.environ, "PYTHONPATH": _search_path(out.with_name("code"))}
-    with log.open("wb") as said:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=said, stderr=said,
-                                   env=variables, start_new_session=True)  # fmt: skip
+    variables = {**os.environ, "PYTHONPATH": _make_search_path(out.with_name("code"))}
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output,
+                                   env=variables, cwd=folder, start_new_session=True)  # fmt: skip
         try:
             yield process
         finally:
@@ -66,20 +81,22 @@ def _started(python: str, out: Path, log: Path) -> Iterator[subprocess.Popen[byt
             process.wait()
 
 
-def _search_path(folder: Path) -> str:
-    """Where the environment finds this tclab, and none of the packages that lie beside it."""
+def _make_search_path(folder: Path) -> str:
+    """Return a PYTHONPATH with this tclab, but without the packages installed beside it."""
     folder.mkdir()
     try:
-        (folder / "tclab").symlink_to(_PACKAGE, target_is_directory=True)
-    except OSError:  # Windows asks for a right
-        shutil.copytree(_PACKAGE, folder / "tclab")
-    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH", "")]))
+        (folder / "tclab").symlink_to(_PACKAGE_FOLDER, target_is_directory=True)
+    except OSError:  # Windows requires a privilege for links
+        shutil.copytree(_PACKAGE_FOLDER, folder / "tclab")
+    others = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return os.pathsep.join([str(folder), *map(os.path.abspath, others)])
 
 
-def _read(data: dict[str, Any], torch: str) -> Capture:
+def _read_result(data: dict[str, Any], torch: str) -> ExplainResult:
     if "problem" not in data:
-        return Capture(Report.from_json(json.dumps(data)))
-    place, cause, step = data["problem"]
+        del data["format"]  # the same version of tclab wrote it
+        return ExplainResult(Report.from_data(data))
+    place, cause, step = map(_safe, data["problem"])
     if data["ours"]:
         raise ExplainError(f"{place}, under PyTorch {torch}", cause, step)
-    return Capture(failure=Gap(place, cause, step))
+    return ExplainResult(failure=Gap(place, cause, step))

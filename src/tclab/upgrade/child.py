@@ -1,12 +1,13 @@
-"""In a process of the other environment: one explanation, written as JSON.
+"""Explain one function in the other environment, and write the report as JSON.
 
-``python -m tclab.upgrade.child OUT`` reads the words of the request from stdin. It needs PyTorch
-and, for a target, Triton; nothing else.
+``python -m tclab.upgrade.child OUT`` reads the request as JSON from stdin. It needs PyTorch and,
+for a target, Triton; nothing else.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -16,19 +17,19 @@ from tclab.explain.load import causes
 
 
 def main() -> None:
-    """Write a report, or what is wrong; `ours` says that it tells nothing of PyTorch."""
+    """Write a report or a problem; `ours` marks a problem that is not PyTorch's."""
     try:
         text = explain_named(ExplainRequest.parse(**json.load(sys.stdin))).to_json()
     except TclabError as error:
-        lacks = _lacks(error)
-        ours = isinstance(error, (BadRequest, UnsupportedTorch)) or bool(lacks)
-        step = f"--with {lacks}, or the package it comes in" if lacks else error.next_step
+        package = _find_missing_package(error)
+        ours = isinstance(error, (BadRequest, UnsupportedTorch)) or bool(package)
+        step = f"--with {package}, or the package it comes in" if package else error.next_step
         text = json.dumps({"problem": [error.place, error.cause, step], "ours": ours})
     Path(sys.argv[1]).write_text(text, encoding="utf-8")
 
 
-def _lacks(error: BaseException) -> str:
-    """A module that this environment lacks; PyTorch's own come and go with its version."""
+def _find_missing_package(error: BaseException) -> str:
+    """Return the package that this environment lacks, '' if none; PyTorch's do not count."""
     names = [each.name or "" for each in causes(error) if isinstance(each, ModuleNotFoundError)]
     tops = (name.partition(".")[0] for name in names)
     return next((top for top in tops if top not in ("", "torch", "triton")), "")
@@ -36,3 +37,5 @@ def _lacks(error: BaseException) -> str:
 
 if __name__ == "__main__":
     main()
+    sys.stdout.flush()
+    os._exit(0)  # whatever thread of the user's goes on

@@ -1,5 +1,5 @@
-"""A Python that has the PyTorch asked for: this one, one that is named, or one made in the user's
-cache, with uv where it is there and else with venv and pip.
+"""Find or make a Python with a given PyTorch: environments are made in the user's cache, by uv if
+it is installed, else by venv and pip.
 """
 
 from __future__ import annotations
@@ -15,84 +15,91 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tclab import files, machine, paths
 from tclab.errors import BadRequest, TclabError
 from tclab.explain import OnStep, Step
 from tclab.model import Version
+from tclab.system import files, machine, paths
 
-#: The Triton that each PyTorch works with: its builds for processors alone bring none.
-TRITON = {(2, 11): "3.6.0", (2, 12): "3.7.1", (2, 13): "3.7.1", (2, 14): "3.8.0", (2, 15): "3.9.0"}
-#: What PyTorch 2.15.0 from PyPI took with Triton and the CUDA libraries, Linux on x86-64; measured.
-SIZE = "about 3 GB to download where no cache has them, 5.3 GB on the disk"
-_DONE = "tclab.json"
+#: PyTorch → the Triton it works with. PyTorch's CPU builds do not install Triton. The Makefile
+#: repeats the table, since it runs before there is a Python; a test compares them.
+TRITON_VERSIONS = {
+    (2, 11): "3.6.0",
+    (2, 12): "3.7.1",
+    (2, 13): "3.7.1",
+    (2, 14): "3.8.0",
+    (2, 15): "3.9.0",
+}
+#: Measured size of PyTorch 2.15.0 from PyPI, with Triton and the CUDA libraries, on Linux x86-64.
+DOWNLOAD_SIZE = "about 3 GB to download where no cache has them, 5.3 GB on the disk"
+_MARKER = "tclab.json"
 
 # 2.15.0
-_VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
+_RELEASE = re.compile(r"\d+\.\d+(\.\d+)?")
 
 
 class NoEnvironment(TclabError):
-    """An environment that cannot be made, and why."""
+    """An environment could not be made."""
 
 
-def version(option: str, text: str) -> str:
-    """``2.15`` and ``2.15.0`` as ``2.15.0``. BadRequest for what this tclab does not know."""
-    if not _VERSION.fullmatch(text):
+def parse_release(option: str, text: str) -> str:
+    """Return ``2.15.0`` for ``2.15`` or ``2.15.0``. BadRequest for an unsupported release."""
+    if not _RELEASE.fullmatch(text):
         raise BadRequest(f"{option} {text}", "not a release of PyTorch", "say it as 2.15.0")
-    if problem := machine.unknown_torch(text):
+    if problem := machine.unsupported_reason(text):
         raise BadRequest(f"{option} {text}", problem, "choose one of those")
     return text if text.count(".") == 2 else f"{text}.0"
 
 
-def torch_of(python: str) -> str:
-    """Which PyTorch a Python has, without importing it. BadRequest where it has none."""
+def find_torch_version(python: str) -> str:
+    """Return the PyTorch version of a Python, not imported. BadRequest if it has none."""
     ask = "import importlib.metadata as m; print(m.version('torch'))"
     place, step = f"--python {python}", "name the python of an environment that has PyTorch"
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             [python, "-c", ask], capture_output=True, text=True, timeout=60, check=False
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise BadRequest(place, f"it cannot be started: {error}", step) from None
-    if done.returncode:
+    if result.returncode:
         raise BadRequest(place, "it has no PyTorch", step)
-    return Version.of(done.stdout.strip()).public
+    return Version.parse(result.stdout.strip()).public
 
 
 @dataclass(frozen=True)
-class Maker:
+class EnvironmentMaker:
     """Makes environments. `packages` are those that the user's file imports, besides PyTorch;
-    `index` is where PyTorch comes from, '' for the usual place.
+    `index` is the URL of the package index for PyTorch, '' for PyPI.
     """
 
     packages: tuple[str, ...] = ()
     index: str = ""
 
     def folder(self, torch: str) -> Path:
-        """Where the environment of this PyTorch lies."""
+        """Return the folder of this PyTorch's environment."""
         python = f"py{sys.version_info[0]}.{sys.version_info[1]}"
         build = hashlib.sha256(self.index.encode()).hexdigest()[:8] if self.index else ""
         name = "-".join(filter(None, ["torch", torch, python, build]))
-        return paths.users_cache() / "tclab" / "environments" / name
+        return paths.user_cache_folder() / "tclab" / "environments" / name
 
-    def python(self, torch: str, on_step: OnStep) -> str:
-        """The Python of the environment; made, or completed, where that has not been done."""
+    def provide_python(self, torch: str, on_step: OnStep) -> str:
+        """Return the Python of the environment, which is made or completed first if necessary."""
         folder = self.folder(torch)
         python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-        with _alone(folder):
-            if not self.is_there(torch):
-                for command in self.commands(torch, folder, python):
-                    _run(command, torch, on_step)
-                done = sorted({*self.packages} | _installed(folder))
-                files.replace(folder / _DONE, json.dumps(done))
+        with _lock(folder):
+            if not self.is_complete(torch):
+                for command in self.install_commands(torch, folder, python):
+                    _run_command(command, torch, on_step)
+                packages = sorted({*self.packages} | _read_marker(folder))
+                files.replace(folder / _MARKER, json.dumps(packages))
         return str(python)
 
-    def is_there(self, torch: str) -> bool:
-        """Whether nothing has to be installed for it."""
+    def is_complete(self, torch: str) -> bool:
+        """Return whether the environment exists with PyTorch and all `packages`."""
         folder = self.folder(torch)
-        return (folder / _DONE).is_file() and {*self.packages} <= _installed(folder)
+        return (folder / _MARKER).is_file() and {*self.packages} <= _read_marker(folder)
 
-    def commands(self, torch: str, folder: Path, python: Path) -> Iterator[list[str]]:
-        """What makes it. Each can be run again over what an earlier one, or half of one, left."""
+    def install_commands(self, torch: str, folder: Path, python: Path) -> Iterator[list[str]]:
+        """Yield the commands that make it; each can be repeated after it was interrupted."""
         uv = shutil.which("uv")
         if uv:
             venv = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable]
@@ -104,22 +111,24 @@ class Maker:
         pinned = f"torch=={torch}"
         if self.index:
             yield [*install, "--index-url", self.index, pinned]
-        if sys.platform == "linux" and (triton := TRITON.get(Version.of(torch).release[:2])):
+        if sys.platform == "linux" and (
+            triton := TRITON_VERSIONS.get(Version.parse(torch).release[:2])
+        ):
             install.append(f"triton=={triton}")
         yield [*install, pinned, "numpy", *self.packages]
 
 
-def _installed(folder: Path) -> set[str]:
-    """The packages beside PyTorch, once it is there."""
+def _read_marker(folder: Path) -> set[str]:
+    """Return the packages that a completed environment has besides PyTorch; empty before."""
     try:
-        return {*json.loads((folder / _DONE).read_text(encoding="utf-8"))}
+        return {*json.loads((folder / _MARKER).read_text(encoding="utf-8"))}
     except (OSError, ValueError):
         return set()
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """One process at a time; another waits until the first has made it."""
+def _lock(folder: Path) -> Iterator[None]:
+    """Hold a lock, so that only one process at a time makes the environment."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.with_name(f"{folder.name}.lock"), "a", encoding="ascii") as file:
         with contextlib.suppress(ImportError):  # Windows has none
@@ -129,10 +138,10 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _run(command: Sequence[str], torch: str, on_step: OnStep) -> None:
-    """A command, its lines told as they come. NoEnvironment where it fails."""
+def _run_command(command: Sequence[str], torch: str, on_step: OnStep) -> None:
+    """Run a command, and pass each line it prints to `on_step`. NoEnvironment if it fails."""
     work = f"making an environment with PyTorch {torch}"
-    said: list[str] = []
+    lines: list[str] = []
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
         stdin=subprocess.DEVNULL,
@@ -140,42 +149,45 @@ def _run(command: Sequence[str], torch: str, on_step: OnStep) -> None:
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                said.append(line)
+                lines.append(line)
                 on_step(Step(work, phase=line.strip()[:60]))
         except BaseException:
             process.kill()
             raise
     if process.returncode:
-        raise _failure(torch, "".join(said), command)
+        raise _explain_failure(torch, "".join(lines), command)
 
 
-_AGAIN = "give the same command again once there is one, it goes on; or --python PATH"
-_OTHER = "another version, another Python, or --python PATH of an environment that has it"
-#: What an installer says, what is wrong then, and what to do.
+_RETRY_STEP = "give the same command again once there is one, it goes on; or --python PATH"
+_OTHER_VERSION_STEP = (
+    "another version, another Python, or --python PATH of an environment that has it"
+)
+#: Pattern of an installer's message, the cause, and the next step.
 _PROBLEMS = (
     # error: Failed to fetch: https://pypi.org/simple/torch/
     # WARNING: Retrying (…) after connection broken by 'NewConnectionError(…)': /simple/torch/
     (r"(?:Failed to fetch|dns error|NewConnection|NameResolution|ConnectTimeout|ProxyError)()",
-     "no package index can be reached", _AGAIN),
+     "no package index can be reached", _RETRY_STEP),
     # ERROR: No matching distribution found for torch==2.15.99
     (r"No matching distribution found for (\S+)",
-     "the package index has no {} for this Python", _OTHER),
+     "the package index has no {} for this Python", _OTHER_VERSION_STEP),
     #   cause: Because there is no version of torch==2.15.99 and you require torch==2.15.99, we can
-    (r"there is no version of (\S+)", "the package index has no {} for this Python", _OTHER),
+    (r"there is no version of (\S+)",
+     "the package index has no {} for this Python", _OTHER_VERSION_STEP),
     # The virtual environment was not created successfully because ensurepip is not available.
     (r"(?:ensurepip is not|No module named venv)()", "this Python has no venv",
      "install uv, or the system's python3-venv"),
 )  # fmt: skip
 
 
-def _failure(torch: str, said: str, command: Sequence[str]) -> NoEnvironment:
-    """What is wrong, of what the command said."""
+def _explain_failure(torch: str, printed: str, command: Sequence[str]) -> NoEnvironment:
+    """Return the error for a failed command, from the text that it printed."""
     place = f"PyTorch {torch}"
-    if files.is_of_a_full_disk(OSError(said)):
-        return NoEnvironment(place, "the disk is full", f"free some: {SIZE}")
+    if files.is_disk_full_error(OSError(printed)):
+        return NoEnvironment(place, "the disk is full", f"free some: {DOWNLOAD_SIZE}")
     for pattern, cause, step in _PROBLEMS:
-        if match := re.search(pattern, said):
+        if match := re.search(pattern, printed):
             return NoEnvironment(place, cause.format(match[1]), step)
-    last = next(filter(None, map(str.strip, reversed(said.splitlines()))), "it said nothing")
+    last = next(filter(None, map(str.strip, reversed(printed.splitlines()))), "it said nothing")
     cause = f"{Path(command[0]).name} failed: {last[:300]}"
     return NoEnvironment(place, cause, "mend that, or name one that there is: --python PATH")

@@ -1,61 +1,82 @@
-"""Two captures beside each other: stage by stage from the top, and what that means to a user."""
+"""Compare a function's compiles under two PyTorches, stage by stage from the first."""
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import median
 
-from tclab.model import Advice, Gap, Kernel, KernelIdentity, Report, Snapshot
-from tclab.snapshot import Comparison, compare
-from tclab.upgrade import causes
-from tclab.upgrade.captures import Capture
+from tclab.compare.causes import Cause, find_causes
+from tclab.compare.changes import PARTS, Comparison, compare_snapshots
+from tclab.model import (
+    DIFFERS,
+    EQUAL,
+    Advice,
+    Agreement,
+    Gap,
+    Kernel,
+    KernelIdentity,
+    Report,
+    Snapshot,
+)
+from tclab.model.snapshots import NOTHING
+from tclab.upgrade.captures import ExplainResult
 
-#: The stage above all others.
+#: The first stage, before all of PARTS.
 COMPILES = "whether it compiles"
 
 
 @dataclass(frozen=True)
 class Side:
-    """The function under one PyTorch. `failure` says why there is no compile, `lacks` what could
-    not be known of one. `seconds` are those of its compiles where both sides compiled in turns.
+    """The function under one PyTorch. `seconds` are the durations of its compiles if both sides
+    compiled several times in turns.
     """
 
     torch: str
-    capture: Capture
+    result: ExplainResult
     seconds: tuple[float, ...] = ()
 
     @property
     def failure(self) -> Gap | None:
-        """Why it does not compile. What a target refuses above its kernels is no compile either."""
-        report = self.capture.report
+        """Why it does not compile; also the refusal of a target for which it has no kernels."""
+        report = self.result.report
         refused = report.refusal if report and not report.has_kernels else None
-        return self.capture.failure or refused
+        return self.result.failure or refused
 
     @property
-    def lacks(self) -> tuple[Gap, ...]:
-        """What cannot be compared."""
-        report = self.capture.report or Report("", "")
+    def gaps(self) -> tuple[Gap, ...]:
+        """Parts of the compile that are missing, so that they cannot be compared."""
+        report = self.result.report or Report("", "")
         refusal = () if self.failure or not report.refusal else (report.refusal,)
+        step = "call it with tensors that it computes with"
+        empty = not self.failure and self.snapshot.is_empty
+        nothing = (Gap(report.title, NOTHING, step),) if empty else ()
         fault = (Gap("tclab", report.fault, "please report it"),) if report.fault else ()
-        return (*report.gaps, *report.left_out, *refusal, *fault)
+        return (*report.gaps, *report.left_out, *refusal, *nothing, *fault)
 
     @property
     def advisories(self) -> tuple[Advice, ...]:
-        """The known faults of its PyTorch that it has."""
-        return self.capture.report.advisories if self.capture.report else ()
+        """The known faults of this PyTorch that the compile has."""
+        return self.result.report.advisories if self.result.report else ()
+
+    @property
+    def agreement(self) -> Agreement:
+        """Whether its results are those of eager under the same PyTorch."""
+        return self.result.report.agreement if self.result.report else Agreement()
 
     @property
     def snapshot(self) -> Snapshot:
-        """What is compared; an empty one where there is no compile."""
-        return self.capture.report.snapshot if self.capture.report else Snapshot()
+        """The compile's identities; empty if it failed."""
+        return self.result.report.snapshot if self.result.report else Snapshot()
 
 
 @dataclass(frozen=True)
 class Upgrade:
-    """One function under two PyTorches. What only one side compiles differs, and nothing more can
-    be said of it.
+    """One function under two PyTorches. If only one side compiles, that is the difference, and no
+    further stage is compared.
     """
 
     title: str
@@ -63,68 +84,114 @@ class Upgrade:
     after: Side
 
     @property
-    def failed(self) -> int:
-        """On how many sides it does not compile."""
+    def failed_sides(self) -> int:
+        """The number of sides on which it does not compile: 0, 1 or 2."""
         return sum(bool(side.failure) for side in (self.before, self.after))
 
     @cached_property
     def comparison(self) -> Comparison:
-        """Empty where a side does not compile."""
-        return Comparison() if self.failed else compare(self.before.snapshot, self.after.snapshot)
+        """The differences of both compiles; empty if a side does not compile."""
+        return (
+            Comparison()
+            if self.failed_sides
+            else compare_snapshots(self.before.snapshot, self.after.snapshot)
+        )
 
     @cached_property
-    def causes(self) -> tuple[causes.Cause, ...]:
+    def causes(self) -> tuple[Cause, ...]:
         """Why kernels differ."""
-        return causes.group(self.comparison.pairs)
+        return find_causes(self.comparison.pairs)
 
     @property
-    def first(self) -> str:
-        """The first stage that differs, '' where none does."""
-        return COMPILES if self.failed == 1 else self.comparison.first_part
+    def differing_kernels(self) -> int:
+        """The number of kernel pairs that have a cause."""
+        return len({id(pair) for cause in self.causes for pair in cause.pairs})
 
     @property
-    def complete(self) -> bool:
-        """Whether all that there is was compared; a side that does not compile is a result."""
-        return self.failed < 2 and not (self.before.lacks or self.after.lacks)
+    def stage_rows(self) -> list[tuple[str, int | None, int | None, int]]:
+        """A row for each part: name, size before and after, number of differences."""
+        differing = Counter(each.part for each in self.comparison.changes)
+        differing["kernels"] = self.differing_kernels
+        before, after = (_count_parts(side.snapshot) for side in (self.before, self.after))
+        return [(part, before[part], after[part], differing[part]) for part in PARTS]
 
     @property
-    def moves_numbers(self) -> str:
-        """The first stage by which results can differ, or by which nobody knows whether they do;
-        '' where there is none. Dynamo's own names for operators move nothing.
+    def timing_rows(self) -> list[tuple[str, float, float, float]]:
+        """A row for each round: its number, the seconds of both sides and their ratio; the last row
+        has the medians. Empty if only one round was requested.
         """
-        if self.failed:
+        pairs = list(zip(self.before.seconds, self.after.seconds))
+        medians = [("median", *map(median, zip(*pairs)))] if pairs else []
+        rows = [*((str(number), *both) for number, both in enumerate(pairs, 1)), *medians]
+        return [(name, before, after, after / before) for name, before, after in rows]
+
+    @property
+    def first_difference(self) -> str:
+        """The first stage that differs, '' if none does."""
+        return COMPILES if self.failed_sides == 1 else self.comparison.first_part
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was compared; one side that does not compile is a result, too."""
+        return self.failed_sides < 2 and not (self.before.gaps or self.after.gaps)
+
+    @property
+    def first_numeric_difference(self) -> str:
+        """The first stage whose differences can change results, or may do so; '' if there is none.
+        Differences in Dynamo's graphs do not count: they can be mere names of operators.
+        """
+        if self.failed_sides:
             return COMPILES
         moving = ("graph breaks", "graphs", "library calls")
         parts = [e.part for e in self.comparison.changes if e.detail != "dynamo"]
-        kernels = ["kernels"] * any(each.form.moves for each in self.causes)
+        kernels = ["kernels"] * any(each.form.can_move_numbers for each in self.causes)
         return next((part for part in [*kernels, *moving] if part in [*parts, *kernels]), "")
 
     @property
-    def worse(self) -> bool:
-        """Whether something got worse, or can. A guard or a register more is not felt by itself."""
-        numbers = any(each.form.moves for each in self.causes)
+    def is_worse(self) -> bool:
+        """Whether something got worse, or may have; more guards, registers or shared memory alone
+        do not count.
+        """
+        numbers = any(each.form.can_move_numbers for each in self.causes)
         new = {e.title for e in self.after.advisories} - {e.title for e in self.before.advisories}
-        failed = bool(self.after.failure or new) or not self.complete
-        unfelt = ("guards", "registers", "shared")
-        changes = (e for e in self.comparison.changes if e.detail not in unfelt)
+        failed = bool(self.after.failure or new) or not self.is_complete
+        harmless = ("guards", "registers", "shared")
+        changes = (e for e in self.comparison.changes if e.detail not in harmless)
         return failed or numbers or any(each.worse for each in changes)
 
-    def lines(self, kernel: KernelIdentity) -> tuple[str, ...]:
-        """The user's lines that a kernel comes from."""
-        reports = (side.capture.report for side in (self.after, self.before))
-        places = (found for each in reports if each for found in _lines(each, kernel.text))
-        return next(places, ())
+    def find_user_lines(self, kernel: KernelIdentity) -> tuple[str, ...]:
+        """Return the user's lines that a kernel was made from."""
+        reports = (side.result.report for side in (self.after, self.before))
+        lines = (
+            found for each in reports if each for found in _find_kernel_lines(each, kernel.text)
+        )
+        return next(lines, ())
 
 
-def _lines(report: Report, digest: str) -> Iterator[tuple[str, ...]]:
+def _count_parts(snapshot: Snapshot) -> dict[str, int | None]:
+    """Return the size of each part of a snapshot."""
+    return {
+        "graph breaks": len(snapshot.breaks),
+        "recompiles": len(snapshot.recompiles),
+        "graphs": sum(graph.stage == "dynamo" for graph in snapshot.graphs),
+        "kernels": len(snapshot.kernels),
+        "library calls": sum(snapshot.library_calls.values()),
+        "guards": snapshot.guards,
+        "CUDA graphs": len(snapshot.skipped_graphs),
+        "memory": snapshot.planned_bytes,
+        "results": {EQUAL: 0, DIFFERS: 1}.get(snapshot.agreement),
+    }
+
+
+def _find_kernel_lines(report: Report, digest: str) -> Iterator[tuple[str, ...]]:
     rows = {row.name: tuple(map(str, row.lines)) for row in report.kernels}
     for pane in (pane for chain in report.chains for pane in chain.panes):
         if isinstance(pane, Kernel) and hashlib.sha256(pane.code.encode()).hexdigest() == digest:
             yield rows.get(pane.kernel_name, ())
 
 
-def status(upgrades: Sequence[Upgrade]) -> int:
-    """What the command ends with: 3 incomplete, 4 something differs, 0 the same."""
-    if not all(each.complete for each in upgrades):
+def exit_status(upgrades: Sequence[Upgrade]) -> int:
+    """Return the command's exit status: 3 incomplete, 4 something differs, 0 the same."""
+    if not all(each.is_complete for each in upgrades):
         return 3
-    return 4 if any(each.first for each in upgrades) else 0
+    return 4 if any(each.first_difference for each in upgrades) else 0

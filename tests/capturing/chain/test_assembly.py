@@ -60,7 +60,7 @@ PyInit_kernel():
 
 
 def test_objdump_s_words_become_lines_and_links() -> None:
-    made = cpp._read(OBJDUMP, offset=10, count=8)
+    made = cpp._parse_listing(OBJDUMP, offset=10, count=8)
     assert made.text.splitlines() == [
         "kernel._omp_fn.0:",
         "   0:\tpush   rbp",
@@ -90,7 +90,7 @@ def test_an_instruction_leads_back_to_its_line_and_to_python(softmax: Any) -> No
     rows = assembly.code.splitlines()
     instructions = [n for n, row in enumerate(rows, 1) if row.startswith(" ")]
     assert sum(n in assembly.links for n in instructions) >= 0.95 * len(instructions)
-    index = Index.of(chain)
+    index = Index.from_chain(chain)
     calls = [n for n, row in enumerate(rows) if "exp" in row]
     assert calls
     for number in calls:
@@ -108,10 +108,10 @@ def command_of(kernel: Any, commands: Commands) -> tuple[str, str]:
 @needs_tools
 def test_tables_change_no_instruction(softmax: Any, tmp_path: Path) -> None:
     (kernel,) = softmax.kernels
-    text, command = command_of(kernel, cpp_commands.commands(softmax.trace))
+    text, command = command_of(kernel, cpp_commands.known_commands(softmax.trace))
     file = tmp_path / "kernel.cpp"
     file.write_text(text, encoding="utf-8")
-    with_tables = cpp._object_only(shlex.split(command), str(file))
+    with_tables = cpp._object_command(shlex.split(command), str(file))
     shown = []
     for words in (with_tables, [word for word in with_tables if word != "-g"]):
         subprocess.run([*words, "-o", str(tmp_path / "k.o")], check=True, capture_output=True)
@@ -139,7 +139,7 @@ def test_a_compiler_that_fails_leaves_it_out() -> None:
 
 def test_the_command_makes_an_object_and_links_nothing() -> None:
     command = "g++ /c/x.main.cpp -D A -O3 -o /c/x.so -shared -fPIC -lgomp -L/lib -mavx2"
-    made = cpp._object_only(shlex.split(command), "k.cpp")
+    made = cpp._object_command(shlex.split(command), "k.cpp")
     assert made == ["g++", "k.cpp", "-D", "A", "-O3", "-fPIC", "-mavx2", "-c", "-g"]
 
 
@@ -153,7 +153,7 @@ def compiled(tmp_path: Path, monkeypatch: Any) -> Any:
     def init(self: Any, name: str, sources: Any, *args: Any, **kwargs: Any) -> None:
         self.line = f"g++ {sources}"
 
-    monkeypatch.setattr(cpp_commands, "_kept", {})
+    monkeypatch.setattr(cpp_commands, "_kept_commands", {})
     monkeypatch.setattr(CppBuilder, "__init__", init)
     monkeypatch.setattr(CppBuilder, "get_command_line", lambda self: self.line)
 
@@ -168,24 +168,24 @@ def compiled(tmp_path: Path, monkeypatch: Any) -> Any:
 
 def test_a_command_is_part_of_the_trace(compiled: Any) -> None:
     outer, inner = Trace(), Trace()
-    with cpp_commands.noting(outer):
-        with cpp_commands.noting(inner):
+    with cpp_commands.note_commands(outer):
+        with cpp_commands.note_commands(inner):
             both = compiled("a")
         late = compiled("b")
     after = Trace()
-    assert dict(cpp_commands.commands(outer)) == {"a": both, "b": late}
-    assert [event.data for event in inner.named(names.CPP_COMMAND)] == [both]
+    assert dict(cpp_commands.known_commands(outer)) == {"a": both, "b": late}
+    assert [event.data for event in inner.select(names.CPP_COMMAND)] == [both]
     # the library is loaded: Inductor asks for no command, and the capture finds the former one
-    assert dict(cpp_commands.commands(after)) == {"a": both, "b": late}
+    assert dict(cpp_commands.known_commands(after)) == {"a": both, "b": late}
     compiled("c")  # nobody listens
-    assert "c" not in cpp_commands.commands(after)
+    assert "c" not in cpp_commands.known_commands(after)
 
 
 def test_only_the_newest_commands_are_kept(compiled: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(cpp_commands, "MOST_KEPT", 3)
+    monkeypatch.setattr(cpp_commands, "MAX_KEPT_COMMANDS", 3)
     trace = Trace()
-    with cpp_commands.noting(trace):
+    with cpp_commands.note_commands(trace):
         for text in "abcade":
             compiled(text)
-    assert list(cpp_commands.commands(Trace())) == ["a", "d", "e"]  # a was noted again
-    assert set(cpp_commands.commands(trace)) == set("abcde")  # its own are all there
+    assert list(cpp_commands.known_commands(Trace())) == ["a", "d", "e"]  # a was noted again
+    assert set(cpp_commands.known_commands(trace)) == set("abcde")  # its own are all there

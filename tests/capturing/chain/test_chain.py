@@ -7,7 +7,7 @@ import re
 import pytest
 from link_following import Captured, Ways, pane
 
-from tclab.capturing.chain.inductor import computes
+from tclab.capturing.chain.inductor import computes_value
 from tclab.capturing.machine_code.positions import is_instruction, padding_lines
 from tclab.model import STAGES, Chain, decode, encode
 
@@ -116,5 +116,5 @@ def test_index_lines_are_no_computing_lines(captured: Captured) -> None:
     code = kernel.code.splitlines()
     index = [n for n, line in enumerate(code, 1) if re.match(r"\s*(x\w*|r0_\w*|rindex)\s*=", line)]
     assert len(index) > 4
-    assert not [code[n - 1] for n in index if computes(code[n - 1], "python")]
+    assert not [code[n - 1] for n in index if computes_value(code[n - 1], "python")]
     assert not set(index) & set(kernel.links)

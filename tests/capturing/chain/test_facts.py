@@ -53,10 +53,10 @@ def test_what_did_not_fuse_says_why():
 
 def test_occupancy_is_what_the_kernel_s_own_figures_give(kernel):
     from tclab import targets
-    from tclab.capturing.machine_code.occupancy import occupancy
+    from tclab.capturing.machine_code.occupancy import compute_occupancy
 
     resources = kernel.facts.resources
-    assert resources.occupancy == occupancy(
+    assert resources.occupancy == compute_occupancy(
         targets.get("h200").architecture,
         threads=32 * kernel.facts.configuration.config.num_warps,
         registers=resources.registers,

@@ -7,7 +7,7 @@ import re
 import pytest
 from link_following import Captured, Ways
 
-from tclab.capturing.chain.inductor import computes
+from tclab.capturing.chain.inductor import computes_value
 from tclab.model import Chain
 
 RELU, TIMES = "y = torch.relu(x + 1)", "return y * 2"
@@ -24,7 +24,7 @@ def kernel_lines(chain: Chain) -> Lines:
         (line.strip(), _nodes(ways.origins((i, n), "post_grad")),
          set(ways.origins((i, n), "python")))
         for i, pane in enumerate(chain.panes) if pane.stage in ("kernel", "cpp")
-        for n, line in enumerate(pane.code.splitlines(), 1) if computes(line, pane.language)
+        for n, line in enumerate(pane.code.splitlines(), 1) if computes_value(line, pane.language)
     ]  # fmt: skip
 
 

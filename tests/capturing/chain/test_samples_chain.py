@@ -10,8 +10,8 @@ from tclab.capturing.chain import facts, inductor
 from tclab.capturing.chain.machine import machine_panes
 from tclab.capturing.chain.resolve import Origins
 from tclab.capturing.machine_code import triton
-from tclab.capturing.read.graphs import graphs
-from tclab.capturing.read.units import CompiledKernel, Unit, units
+from tclab.capturing.read.graphs import read_graphs
+from tclab.capturing.read.units import CompiledKernel, Unit, read_units
 from tclab.capturing.trace.events import Trace
 from tclab.model import Config, Configuration, FusedGroup, Listing
 from tests.samples.replay import VERSIONS, replayed, since, text
@@ -20,7 +20,7 @@ each_version = pytest.mark.parametrize("version", VERSIONS)
 
 
 def replayed_units(trace: Trace) -> tuple[Unit, ...]:
-    return units(trace, graphs(trace, "post_grad"))
+    return read_units(trace, read_graphs(trace, "post_grad"))
 
 
 def linked(pane: Listing) -> list[tuple[str, tuple[str, ...]]]:
@@ -89,7 +89,7 @@ def test_facts_of_a_kernel(version):
         (unit,) = replayed_units(trace)
     _, kernel = unit.kernels
     alone = FusedGroup(("op1",), 16640)  # 64 x 64 and 64 numbers of 4 bytes
-    assert facts.facts(kernel, unit) == replace(kernel.facts, fused=(alone,))
+    assert facts.collect_facts(kernel, unit) == replace(kernel.facts, fused=(alone,))
 
 
 VECTOR = """
@@ -145,10 +145,12 @@ def test_computing_lines_of_cpp_kernels(version):
     """Loops, masks and the accumulators' declarations are not; a tail's variable is the loop's."""
     with replayed(version, "training") as trace:
         (forward,), (backward,) = (unit.kernels for unit in replayed_units(trace))
-    runs = [list(run.values()) for run in inductor._runs(forward.code.splitlines(), "cpp")]
+    runs = [
+        list(run.values()) for run in inductor._computing_runs(forward.code.splitlines(), "cpp")
+    ]
     assert runs == [_lines(run) for run in FORWARD]
     assert "float tmp_acc0 = 0;" in forward.code
-    (run,) = inductor._runs(backward.code.splitlines(), "cpp")
+    (run,) = inductor._computing_runs(backward.code.splitlines(), "cpp")
     assert list(run.values()) == _lines(since(BACKWARD, version))
     assert ("x0_tail" in backward.code) == since({"2.11": False, "2.13": True}, version)
 
@@ -157,8 +159,10 @@ def test_computing_lines_of_cpp_kernels(version):
 def test_names_that_lines_of_cpp_give_values(version):
     with replayed(version, "training") as trace:
         (forward,) = replayed_units(trace)[0].kernels
-    first, last, _ = inductor._runs(forward.code.splitlines(), "cpp")
-    names = [name for line in (*first.values(), *last.values()) for name in inductor.named(line)]
+    first, last, _ = inductor._computing_runs(forward.code.splitlines(), "cpp")
+    names = [
+        name for line in (*first.values(), *last.values()) for name in inductor.assigned_names(line)
+    ]
     assert names == [*(f"tmp{i}" for i in range(8)), "tmp_acc0_vec", "tmp_acc0"]
 
 
@@ -208,14 +212,14 @@ CONFIGURATION = Configuration(Config((("XBLOCK", 1),), num_warps=2, num_stages=1
 
 def panes(version: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Listing]]:
     """The kernel's source, and the panes below it."""
-    monkeypatch.setattr(triton, "_tool", lambda *_, cubin: text(version, "product.sass"))
+    monkeypatch.setattr(triton, "_run_tool", lambda *_, cubin: text(version, "product.sass"))
     with replayed(version, "product") as trace:
         (unit,) = replayed_units(trace)
     (source,) = unit.output.triton_sources().values()
     sass, ptx_lines = triton.disassemble(b"")
     codes = {stage: text(version, f"product.{stage}") for stage in ("ttir", "ttgir", "llir")}
-    codes |= {"ptx": triton._without_places(text(version, "product.ptx")), "sass": sass}
-    stages = {stage: triton._listing("kernel", stage, code) for stage, code in codes.items()}
+    codes |= {"ptx": triton._strip_paths(text(version, "product.ptx")), "sass": sass}
+    stages = {stage: triton._stage_listing("kernel", stage, code) for stage, code in codes.items()}
     compiled = CompiledKernel("kernel", source, CONFIGURATION, stages, ptx_lines=ptx_lines)
     found = machine_panes(compiled, 0, 1)
     return source.strip("\n"), {pane.stage: pane for pane in found}

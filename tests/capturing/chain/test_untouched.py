@@ -13,18 +13,18 @@ from torch import fx
 
 import tclab
 from tclab.capturing.torch_private import compiler, origins, origins_kernels
-from tclab.capturing.torch_private.private import gone
+from tclab.capturing.torch_private.private import describe_missing
 from tclab.capturing.trace import events, notes
 
 
 def state() -> dict[str, object]:
     """Everything `recording` may replace."""
     found: dict[str, object] = {}
-    with_notes = notes.Collected([], compiler.compile_id)
+    with_notes = notes.Collector([], compiler.current_compile_ids)
     for owner, name, _ in origins._patches(with_notes):
         found[f"{owner.__name__}.{name}"] = vars(owner).get(name)
     found["meta fields"] = tuple(fx.proxy._COPY_META_FIELDS)
-    found["active"] = tuple(origins._active)
+    found["active"] = tuple(origins._active_collectors)
     return found
 
 
@@ -38,7 +38,7 @@ def generated(name: str, target: str | None) -> list[str]:
     inputs = [torch.ones(64, 256, requires_grad=True)]
     inputs += [torch.ones(256, requires_grad=True) for _ in range(2 * (name == "layer_norm"))]
     capture = tclab.capture(getattr(functions, name), target=target, backward=True)(*inputs)
-    code = [event.payload for event in capture.trace.named("inductor_output_code")]
+    code = [event.payload for event in capture.trace.select("inductor_output_code")]
     counted = r"^# AOT ID: .*|(?<=\[Provenance debug handles\] )(\w+):\d+$"
     return [re.sub(counted, r"\1", text, flags=re.MULTILINE) for text in code]
 
@@ -54,7 +54,7 @@ def test_the_generated_code_is_the_same_without_notes(
     name: str, target: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = generated(name, target)
-    monkeypatch.setattr(origins, "noting", no_notes)
+    monkeypatch.setattr(origins, "note_origins", no_notes)
     assert generated(name, target) == noted
     assert len(noted) == 2
 
@@ -69,7 +69,7 @@ def test_every_patch_is_undone(fn: object) -> None:
     else:
         assert fn is functions.relu_chain
     assert state() == before
-    assert origins_kernels.lowered.get() == ()
+    assert origins_kernels.lowered_marks.get() == ()
 
 
 def test_a_capture_inside_a_capture_has_its_own_chain() -> None:
@@ -84,4 +84,4 @@ def test_a_capture_inside_a_capture_has_its_own_chain() -> None:
 
 
 def test_all_private_names_are_there() -> None:
-    assert gone(origins.NAMES) == []
+    assert describe_missing(origins.NAMES) == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tclab import targets
-from tclab.capturing.machine_code.occupancy import Occupancy, occupancy
+from tclab.capturing.machine_code.occupancy import Occupancy, compute_occupancy
 
 #: What the calculator calls a limit.
 LIMITS = {"warps": 1, "registers": 2, "shared memory": 4, "blocks": 8}
@@ -79,7 +79,7 @@ def test_the_calculator_says_the_same(
     target: str, threads: int, registers: int, shared: int, blocks: int, met: int
 ) -> None:
     device = targets.get(target).architecture
-    found = occupancy(device, threads=threads, registers=registers, shared=shared)
+    found = compute_occupancy(device, threads=threads, registers=registers, shared=shared)
     assert found.blocks == blocks
     assert sum(LIMITS[name] for name in found.bounds) == met
     assert found.warps == blocks * -(-threads // 32) <= found.most_warps
@@ -87,7 +87,7 @@ def test_the_calculator_says_the_same(
 
 def test_it_is_said_in_words() -> None:
     h200 = targets.get("h200").architecture
-    half = occupancy(h200, threads=128, registers=64, shared=0)
+    half = compute_occupancy(h200, threads=128, registers=64, shared=0)
     assert str(half) == "50% (32 of 64 warps), bounded by registers"
     assert str(Occupancy(16, 64, 64, ("warps", "registers"))) == (
         "100% (64 of 64 warps), bounded by warps and registers"
@@ -96,4 +96,4 @@ def test_it_is_said_in_words() -> None:
 
 def test_a_kernel_that_cannot_start_has_none() -> None:
     h200 = targets.get("h200").architecture
-    assert occupancy(h200, threads=1024, registers=128, shared=0).share == 0
+    assert compute_occupancy(h200, threads=1024, registers=128, shared=0).share == 0

@@ -17,7 +17,7 @@ each_version = pytest.mark.parametrize("version", VERSIONS)
 def tools(monkeypatch, version):
     """NVIDIA's tools say what they said when the samples were made."""
     said = {"nvdisasm": "product.sass", "cuobjdump": "product.usage"}
-    monkeypatch.setattr(triton, "_tool", lambda name, *_, cubin: text(version, said[name]))
+    monkeypatch.setattr(triton, "_run_tool", lambda name, *_, cubin: text(version, said[name]))
 
 
 # ------------------------------------------------------------------------------ NVIDIA's
@@ -48,7 +48,7 @@ def plain(instruction: str) -> str:
 @each_version
 def test_each_instruction_has_its_line_of_ptx(version, tools):
     sass, ptx_lines = triton.disassemble(b"")
-    ptx = triton._without_places(text(version, "product.ptx")).splitlines()
+    ptx = triton._strip_paths(text(version, "product.ptx")).splitlines()
     pairs = [
         (plain(line), plain(ptx[ptx_lines[number] - 1]))
         for number, line in enumerate(sass.splitlines(), 1)
@@ -77,12 +77,12 @@ def test_instructions_and_what_follows_them(version, tools):
 @pytest.mark.usefixtures("tools")
 def test_resources(version):
     registers = since({"2.11": 15, "2.14": 14}, version)
-    assert triton.resources(b"") == Resources(registers, spilled=0, shared=1024, stack=0)
+    assert triton.read_usage(b"") == Resources(registers, spilled=0, shared=1024, stack=0)
 
 
 @each_version
 def test_ptx_without_the_files_place(version):
-    raw, ptx = text(version, "rows.ptx"), triton._without_places(text(version, "rows.ptx"))
+    raw, ptx = text(version, "rows.ptx"), triton._strip_paths(text(version, "rows.ptx"))
     assert ".section\t.debug_" in raw
     assert ".debug_" not in ptx
     (file,) = (line for line in ptx.splitlines() if "assertFile_0[" in line)
@@ -155,7 +155,7 @@ SINCE_2_13 = """
 @each_version
 def test_instructions_of_a_cpp_kernel_and_their_lines(version):
     place, _, listing = text(version, "exponential.objdump").partition("\n")
-    found = cpp._read(listing, *map(int, place.split()))
+    found = cpp._parse_listing(listing, *map(int, place.split()))
     rows = found.text.splitlines()
     assert rows[0] == "kernel:"  # without the Python module's functions around it
     shown = [f"{found.lines[n]} {row}".split() for n, row in enumerate(rows[1:], 2)]

@@ -110,7 +110,7 @@ def test_positions_of_each_stage(version, stage, by_version):
 
 @each_version
 def test_positions_of_ptx(version):
-    found = positions.ptx_positions(triton._without_places(text(version, "product.ptx")))
+    found = positions.ptx_positions(triton._strip_paths(text(version, "product.ptx")))
     assert shown(found) == expected(PTX, version)
 
 

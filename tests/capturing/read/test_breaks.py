@@ -191,3 +191,42 @@ def test_two_functions_with_the_same_break_are_two_breaks():
         for fn in (prints, breaks_under_no_grad):
             torch.compile(fn, backend="eager")(torch.ones(3))
     assert len(c.breaks) == 2
+
+
+def test_the_recompile_limit_is_said_at_its_function():
+    def squared(x):
+        return x * x
+
+    with torch._dynamo.config.patch(recompile_limit=2):
+        sizes = [(torch.ones(*[2] * n),) for n in (1, 2, 3)]
+        breaks = tclab.capture(squared, backend="eager").over(sizes).breaks
+    (limit,) = breaks
+    assert limit.gb_id == "GB0039" and limit.skipped and breaks.graphs == 1
+    assert limit.location.line == squared.__code__.co_firstlineno
+    assert limit.location.function == "squared"
+
+
+def test_a_backend_that_fails_leaves_no_graph():
+    """The operator's line is said, and no line of a caller, where the frame then runs in eager."""
+
+    def placed(table, at):
+        doubled = table * 2
+        doubled[:, at] = 1
+        return doubled
+
+    breaks = tclab.capture(placed, backend="aot_eager")(torch.ones(2, 4), torch.tensor(1)).breaks
+    (failed,) = breaks
+    assert failed.gb_id == "GB0219" and failed.skipped and breaks.graphs == 0
+    assert [line.function for line in failed.stack] == ["placed"]
+    assert failed.location.code == "doubled[:, at] = 1"
+
+
+def test_an_error_of_the_compiler_that_is_suppressed():
+    def backend(graph, inputs):
+        raise RuntimeError("no kernel for this")
+
+    with torch._dynamo.config.patch(suppress_errors=True):
+        breaks = tclab.capture(prints, backend=backend)(torch.ones(2)).breaks
+    assert breaks.graphs == 0 and all(item.skipped for item in breaks)
+    assert "no kernel for this" in breaks.breaks[0].reason
+    assert breaks.breaks[0].location.function == "prints"

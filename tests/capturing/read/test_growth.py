@@ -38,7 +38,24 @@ def test_gradients_find_their_forward_without_going_through_all_nodes(count):
     shown = ShownGraph("joint", 0, GraphNote(2, "", nodes), "0/0")
     parents = Origins().parents(shown)
     assert nodes.times == 3
-    assert parents["cos_7"] == (shown.key("sin_7"),)
+    assert parents["cos_7"] == (shown.node_key("sin_7"),)
+
+
+STACK = '  File "/home/me/model.py", line {}, in f\n    y = x.sin()\n'
+
+
+def test_a_gradient_is_of_the_node_with_its_number_and_its_stack():
+    """Two nodes of a forward may have one number; the gradient has the stack of its own."""
+    marks = ((1, "s"),)
+    forward = [
+        NodeNote(f"sin_{n}", "call_function", marks, STACK.format(n), 7, None, None) for n in (1, 2)
+    ]
+    gradients = [
+        NodeNote(f"cos_{n}", "call_function", (), STACK.format(n), 7, None, None) for n in (2, 3)
+    ]
+    shown = ShownGraph("joint", 0, GraphNote(2, "", [*forward, *gradients]), "0/0")
+    parents = Origins().parents(shown)
+    assert parents["cos_2"] == (shown.node_key("sin_2"),) and parents["cos_3"] == ()
 
 
 def output(count: int) -> str:
@@ -76,13 +93,13 @@ class CountedCalls:
 
 def reads(count: int, monkeypatch) -> tuple[float, float]:
     """Searches for a handle a line, and questions for a call's name a call."""
-    file = OutputCode.read(output(count))
-    handles, called = CountedPattern(output_code._HANDLE), CountedCalls(output_code._called)
+    file = OutputCode.parse(output(count))
+    handles, called = CountedPattern(output_code._HANDLE), CountedCalls(output_code._called_kernel)
     with monkeypatch.context() as patched:
         patched.setattr(output_code, "_HANDLE", handles)
-        patched.setattr(output_code, "_called", called)
-        assert len(file.calls_of("triton_3")) == 1
-        file.line_keys()
+        patched.setattr(output_code, "_called_kernel", called)
+        assert len(file.calls_to("triton_3")) == 1
+        file.keys_by_line()
     return handles.times / len(file.lines), called.times / count
 
 

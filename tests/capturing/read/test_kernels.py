@@ -13,7 +13,7 @@ import torch
 
 import tclab
 from tclab.capturing.read import output_code
-from tclab.capturing.read.kernels import kernels_of
+from tclab.capturing.read.kernels import read_kernels
 from tclab.capturing.read.output_code import OutputCode
 from tclab.model import decode, encode
 
@@ -102,7 +102,7 @@ def call(args):
 
 
 def test_a_kernel_called_twice_is_one_kernel():
-    names = [(k.kernel_name, k.facts.calls) for k in kernels_of(OutputCode.read(CODE))]
+    names = [(k.kernel_name, k.facts.calls) for k in read_kernels(OutputCode.parse(CODE))]
     assert names == [
         ("triton_poi_0", 2), ("extern_kernels.mm", 0), ("torch.ops.aten.sort.default", 0),
     ]  # fmt: skip
@@ -113,7 +113,7 @@ def test_the_record_goes_to_the_call_below_its_handle_only():
                   for n in ("x", "add", "mm"))  # fmt: skip
     graph = tclab.model.Graph(nodes=(x, add, mm))
     record = {"triton_poi_0:1": ("add",), "extern_kernels.mm:2": ("mm",)}
-    found = {k.kernel_name: k.origins for k in kernels_of(OutputCode.read(CODE, record, graph))}
+    found = {k.kernel_name: k.origins for k in read_kernels(OutputCode.parse(CODE, record, graph))}
     assert found == {
         "triton_poi_0": ("aten.add",), "extern_kernels.mm": ("aten.mm",),
         "torch.ops.aten.sort.default": (),
@@ -122,19 +122,19 @@ def test_the_record_goes_to_the_call_below_its_handle_only():
 
 def test_the_comment_is_the_fallback():
     add = tclab.model.Node("add", "call_function", "torch.ops.aten.add.Tensor")
-    kernel, *_ = kernels_of(OutputCode.read(CODE, {}, tclab.model.Graph(nodes=(add,))))
+    kernel, *_ = read_kernels(OutputCode.parse(CODE, {}, tclab.model.Graph(nodes=(add,))))
     assert kernel.origins == ("aten.add",)
     assert kernel.facts.original_aten == ("aten.add",)
 
 
 def test_handles_are_taken_out_of_the_code():
-    without = output_code.without_handles(CODE)
+    without = output_code.strip_handles(CODE)
     assert "Provenance" not in without
     assert without.count("\n") == CODE.count("\n") - 2
 
 
 def test_output_that_is_not_python_has_no_kernels():
-    assert kernels_of(OutputCode.read('extern "C" void f() {}')) == []
+    assert read_kernels(OutputCode.parse('extern "C" void f() {}')) == []
 
 
 if __name__ == "__main__":

@@ -13,12 +13,12 @@ from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.notes import (
-    AskedNote,
-    BodyNote,
     CallNote,
     CutNote,
     CutValue,
     FusedNote,
+    FusionQueryNote,
+    LoopBodiesNote,
     StepNote,
 )
 from tclab.model import FusedGroup, FusionPairs, Graph, Node, NotFused, SourceLine
@@ -42,7 +42,7 @@ def stepped(version: str) -> Trace:
 @each_version
 def test_instructions_their_stack_and_what_they_made(version):
     lazy = "LazyVariableTracker(unrealized: <class 'torch.Tensor'>)"
-    walk = [(s.name, s.argument, s.stack, s.nodes) for s in steps.steps(stepped(version))]
+    walk = [(s.name, s.argument, s.stack, s.nodes) for s in steps.read_steps(stepped(version))]
     assert walk == [
         ("LOAD_FAST", "x", (), ()),
         ("LOAD_FAST", "index", (lazy,), ()),
@@ -51,20 +51,20 @@ def test_instructions_their_stack_and_what_they_made(version):
         ("BINARY_OP", "+", ("TensorVariable()", "ConstantVariable(int: 1)"), ("add",)),
         ("RETURN_VALUE", "", ("TensorVariable()",), ()),
     ]
-    places = [(s.location.line, s.location.function) for s in steps.steps(stepped(version))]
+    places = [(s.location.line, s.location.function) for s in steps.read_steps(stepped(version))]
     assert set(places) == {(25, "rows")}
 
 
 def test_a_stack_is_split_at_its_own_commas():
-    assert list(steps.values("A(x, [1, 2]), B({'a': (3, 4)}), C()")) == [
+    assert list(steps.split_stack("A(x, [1, 2]), B({'a': (3, 4)}), C()")) == [
         *("A(x, [1, 2])", "B({'a': (3, 4)})", "C()")
     ]
-    assert list(steps.values("")) == []
+    assert list(steps.split_stack("")) == []
 
 
 @each_version
 def test_a_failed_guard_without_its_place(version):
-    assert [replay.first_line(guard) for guard in said(version, "guards")] == [
+    assert [replay.strip_location(guard) for guard in said(version, "guards")] == [
         "2 <= L['x'].size()[0]",
         "tensor 'L['x']' size mismatch at index 0. expected 8, actual 1",
     ]
@@ -85,7 +85,7 @@ def test_what_was_saved_recomputed_and_banned(version):
     forward = Graph(nodes=(*inputs, *made), compile_id="0/0")
     saved = (node("detach", "placeholder"), node("tangents_1", "placeholder"), node("mm"))
     backward = Graph(nodes=saved, compile_id="0/0")
-    (cut,) = partition.partitions(trace, (forward,), (backward,))
+    (cut,) = partition.read_partitions(trace, (forward,), (backward,))
     assert [(v.name, v.fate, v.bytes) for v in cut.values] == [
         ("primals_1", "input", 256),
         ("primals_2", "input", 512),
@@ -103,14 +103,15 @@ def test_what_was_saved_recomputed_and_banned(version):
 @each_version
 def test_a_cut_without_a_backward_is_left_out(version):
     assert (
-        partition.partitions(Trace(), (Graph(compile_id="0/0"),), (Graph(compile_id="0/0"),)) == ()
+        partition.read_partitions(Trace(), (Graph(compile_id="0/0"),), (Graph(compile_id="0/0"),))
+        == ()
     )
-    assert partition.partitions(stepped(version), (), ()) == ()
+    assert partition.read_partitions(stepped(version), (), ()) == ()
 
 
 @each_version
 def test_memory_by_phase(version):
-    run = memory.run("eager", said(version, "memory"))
+    run = memory.read_memory_run("eager", said(version, "memory"))
     assert [phase.name for phase in run.phases] == ["forward", "backward"]
     forward, backward = run.phases
     assert [(m.bytes, m.during) for m in forward.moments][:3] == [
@@ -130,12 +131,12 @@ def test_a_compiled_graph_is_called_so():
         {"name": "[memory]", "ph": "i", "ts": 2, "args": {"Bytes": 64}},
         {"name": "[memory]", "ph": "i", "ts": 8, "args": {"Bytes": -64}},
     ]
-    (phase,) = memory.run("compiled", events).phases
+    (phase,) = memory.read_memory_run("compiled", events).phases
     assert [(m.bytes, m.during) for m in phase.moments] == [(64, "compiled graph"), (0, "")]
 
 
 def test_entries_go_by_their_own_number():
-    assert compiler.entries(test_entries_go_by_their_own_number.__code__) == []
+    assert compiler.cache_entries(test_entries_go_by_their_own_number.__code__) == []
 
 
 SOFTMAX = SourceLine("functions.py", 71, "return torch.softmax(x, -1), x.sum(0)")
@@ -147,18 +148,18 @@ def decided(version: str, graph: Graph | None) -> FusionPairs:
     events = [Event(e["name"], _note(e["data"]), e["text"], "0/0") for e in several]
     origins = {op: tuple(map(tuple, marks)) for op, marks in last["data"]["origins"].items()}
     groups = [FusedGroup(tuple(g["ops"]), g["bytes"]) for g in last["data"]["groups"]]
-    pairs = fusion.pairs(events, BodyNote({}, origins, tuple(groups)), graph)
+    pairs = fusion.read_pairs(events, LoopBodiesNote({}, origins, tuple(groups)), graph)
     assert pairs is not None
     return pairs
 
 
-def _note(data: dict[str, Any] | None) -> AskedNote | FusedNote | None:
+def _note(data: dict[str, Any] | None) -> FusionQueryNote | FusedNote | None:
     if data is None:
         return None
     sides = {side: tuple(data[side]) for side in ("first", "second")}
     if "may" not in data:
         return FusedNote(**{**data, **sides})
-    return AskedNote(**{**data, **sides, "shared": tuple(map(tuple, data["shared"]))})
+    return FusionQueryNote(**{**data, **sides, "shared": tuple(map(tuple, data["shared"]))})
 
 
 @each_version
@@ -166,7 +167,7 @@ def test_what_a_kernel_s_nodes_were_not_fused_with_and_why(version: str) -> None
     pairs = decided(version, None)
     groups = [("op0",), ("op1",), ("op1", "op2"), ("op0", "op1", "op2", "op3")]
     refused = [NotFused(group, ("op4",), "no shared data") for group in groups]
-    assert facts._refused({"op4"}, pairs) == tuple(refused)
+    assert facts._refused_pairs({"op4"}, pairs) == tuple(refused)
 
 
 @each_version
@@ -174,12 +175,12 @@ def test_pairs_that_were_fused_and_what_it_saves(version):
     pairs = decided(version, None)
     rows, all_but_columns = 32 * 4, ("op0", "op1", "op2", "op3")
     assert pairs.groups == (all_but_columns, ("op4",))
-    assert [(p.first, p.second, p.saved, p.round) for p in pairs.of("fused")] == [
+    assert [(p.first, p.second, p.saved, p.round) for p in pairs.with_verdict("fused")] == [
         (("op1",), ("op2",), 32 * rows, 1),  # what is between them is not read again
         (("op0",), ("op1", "op2"), 32 * rows + 2 * rows, 2),  # the maxima are not written
         (("op0", "op1", "op2"), ("op3",), 2 * (32 * rows + rows), 2),
     ]
-    assert all(p.reason == "" for p in pairs.of("fused"))
+    assert all(p.reason == "" for p in pairs.with_verdict("fused"))
 
 
 @each_version
@@ -187,11 +188,11 @@ def test_pairs_that_were_refused_and_why(version):
     pairs = decided(version, None)
     between = pairs.pair("op1", "op3")
     assert between.reason == "intermediate nodes between node1 & node2"
-    assert pairs.together(between) and between.shared == {"buf1": 32 * 32 * 4}
-    apart = [pair for pair in pairs.of("refused") if pair.reason == "no shared data"]
+    assert pairs.share_group(between) and between.shared == {"buf1": 32 * 32 * 4}
+    apart = [pair for pair in pairs.with_verdict("refused") if pair.reason == "no shared data"]
     assert apart and all("op4" in pair.ops and not pair.shared for pair in apart)
-    assert len(apart) + 1 == len(pairs.of("refused"))
-    assert all(pairs.together(pair) for pair in pairs.of("possible"))
+    assert len(apart) + 1 == len(pairs.with_verdict("refused"))
+    assert all(pairs.share_group(pair) for pair in pairs.with_verdict("possible"))
     with pytest.raises(KeyError, match="op3 with op0 was not considered"):
         pairs.pair("op3", "op0")
 
@@ -208,14 +209,14 @@ def test_nodes_of_the_scheduler_are_those_of_the_graph(version):
 
 
 def test_a_pair_that_would_make_a_circle_is_refused_after_all():
-    asked = AskedNote(("op0",), ("op1",), True, (("buf0", 4),))
+    asked = FusionQueryNote(("op0",), ("op1",), True, (("buf0", 4),))
     why = Event("fusion", None, "cannot fuse op0 with op1: will create cycle")
-    body = BodyNote({}, {"op0": (), "op1": ()})
-    pairs = fusion.pairs([Event(names.ASKED, asked), why], body, None)
+    body = LoopBodiesNote({}, {"op0": (), "op1": ()})
+    pairs = fusion.read_pairs([Event(names.FUSION_QUERY, asked), why], body, None)
     assert [(p.verdict, p.reason) for p in pairs.pairs] == [("refused", "will create cycle")]
-    again = fusion.pairs([why, Event(names.ASKED, asked)], body, None)
+    again = fusion.read_pairs([why, Event(names.FUSION_QUERY, asked)], body, None)
     assert [(p.verdict, p.reason) for p in again.pairs] == [("possible", "")]
-    assert fusion.pairs([], None, None) is None
+    assert fusion.read_pairs([], None, None) is None
 
 
 def _call(data: dict[str, Any]) -> CallNote:
@@ -225,13 +226,16 @@ def _call(data: dict[str, Any]) -> CallNote:
 @each_version
 def test_each_call_and_what_it_becomes(version):
     traced = [list(map(_call, level)) for level in said(version, "levels")]
-    shown = levels.levels(traced)
+    shown = levels.read_levels(traced)
     aten, core, prims = shown.levels
     assert aten.operators == ("aten.mm", "aten.silu", "aten.add.Tensor")
     assert core.operators == ("aten.mm", "aten.sigmoid", "aten.mul.Tensor", "aten.add.Tensor")
-    assert [c.operator for c in shown.below("ATen", "silu")] == ["aten.sigmoid", "aten.mul.Tensor"]
-    assert [c.operator for c in shown.below("Core ATen", "mm")] == ["aten.mm"]
-    assert shown.below("Prims", "mm") == ()
+    assert [c.operator for c in shown.calls_below("ATen", "silu")] == [
+        "aten.sigmoid",
+        "aten.mul.Tensor",
+    ]
+    assert [c.operator for c in shown.calls_below("Core ATen", "mm")] == ["aten.mm"]
+    assert shown.calls_below("Prims", "mm") == ()
     assert {c.origin for c in prims.calls} == {c.name for c in core.calls}
     types = {(call.location.line, call.shape, call.dtype) for call in aten.calls}
     assert types == {(75, ("4", "8"), "f32")}

@@ -47,7 +47,7 @@ def test_records_become_events_with_frames_counted_from_0(version):
 @each_version
 def test_names_that_dynamo_counts_are_counted_from_1(version):
     with replayed(version, "named") as trace:
-        shown = "\n".join(trace.stable(e.payload) for e in trace.events)
+        shown = "\n".join(trace.stabilize(e.payload) for e in trace.events)
     names = set(re.findall(r"\w*__[\w…]+", shown))
     others = {"__enter__", "__exit__", "__import_torch", "__import_torch_dot__dynamo_dot_utils"}
     profiler = {"__import_torch_dot_autograd_dot_profiler"}
@@ -61,7 +61,7 @@ def test_names_of_comprehensions_are_counted_too():
     """Dynamo breaks inside a comprehension where Python inlines it, so from Python 3.12 on."""
     trace = Trace()
     trace.add("x", None, "LOAD_GLOBAL  5 (__comprehension_many_at_7_2)", (None, None))
-    assert trace.stable("__comprehension_many_at_7_2()") == "__comprehension_many_at_7_1()"
+    assert trace.stabilize("__comprehension_many_at_7_2()") == "__comprehension_many_at_7_1()"
 
 
 # ------------------------------------------------------------------------------ frames, breaks
@@ -70,8 +70,8 @@ def test_names_of_comprehensions_are_counted_too():
 @each_version
 def test_frames_are_named_as_the_user_wrote_them(version):
     with replayed(version, "breaks") as trace:
-        found = {id_: (f.function, f.line) for id_, f in frames.frames(trace).items()}
-        assert {f.file for f in frames.frames(trace).values()} == {FILE}
+        found = {id_: (f.function, f.line) for id_, f in frames.frames_by_compile(trace).items()}
+        assert {f.file for f in frames.frames_by_compile(trace).values()} == {FILE}
     assert found == {
         "0/0": ("calls", 58),
         "1/0": ("prints", 44),
@@ -105,7 +105,7 @@ SKIP = (
 @each_version
 def test_breaks_are_counted_once_and_say_why(version):
     with replayed(version, "breaks") as trace:
-        found = breaks.breaks(trace)
+        found = breaks.read_breaks(trace)
     inlined, disabled, loop = found.breaks
     assert found.graphs == 2
     assert (inlined.gb_id, inlined.gb_type) == ("GB0059", "Failed to trace builtin operator")
@@ -122,7 +122,9 @@ def test_breaks_are_counted_once_and_say_why(version):
 @each_version
 def test_a_breaks_stack_starts_at_the_frame_that_was_compiled(version):
     with replayed(version, "breaks") as trace:
-        stacks = [[(s.function, s.line, s.code) for s in b.stack] for b in breaks.breaks(trace)]
+        stacks = [
+            [(s.function, s.line, s.code) for s in b.stack] for b in breaks.read_breaks(trace)
+        ]
     assert stacks == [
         [("calls", 59, "return prints(x) + 1"), ("prints", 47, 'print("break")')],
         [("prints", 48, "return disabled(x)")],
@@ -134,7 +136,7 @@ def test_a_breaks_stack_starts_at_the_frame_that_was_compiled(version):
 def test_a_frame_given_up_without_a_reason_is_told_by_its_metrics(version):
     with replayed(version, "breaks") as trace:
         trace.events = [e for e in trace.events if e.name != "dynamo_graph_break_reason"]
-        (found,) = breaks.breaks(trace).breaks
+        (found,) = breaks.read_breaks(trace).breaks
     assert (found.reason, found.skipped) == ("Failed to trace builtin operator", True)
     assert (found.location.function, found.location.line) == ("prints_in_a_loop", 51)
 
@@ -184,7 +186,7 @@ SYMBOLIC = "LAMBDA_GUARD: 2 <= L['x'].size()[0] @34"
 @each_version
 def test_every_leaf_of_the_guard_tree(version):
     with replayed(version, "recompile") as trace:
-        first, second = guards.guards(trace)
+        first, second = guards.read_guards(trace)
     assert (first.function, first.compile_id, second.compile_id) == ("forward", "0/0", "0/1")
     plain = [shown(g) for g in first if g.type != "GLOBAL_STATE"]
     rest = [*since(MARKS, version), *OTHERS]
@@ -196,7 +198,7 @@ def test_every_leaf_of_the_guard_tree(version):
 @each_version
 def test_the_global_state_is_read_whole(version):
     with replayed(version, "recompile") as trace:
-        (state,) = (g for g in guards.guards(trace)[0] if g.type == "GLOBAL_STATE")
+        (state,) = (g for g in guards.read_guards(trace)[0] if g.type == "GLOBAL_STATE")
     against = json.loads(state.checks[0].removeprefix("___check_global_state() against "))
     assert (against["grad_mode"], against["num_threads"], state.location) == (True, 1, None)
     assert ("cuda_matmul_precision" in against) == since({"2.11": False, "2.15": True}, version)
@@ -205,8 +207,8 @@ def test_the_global_state_is_read_whole(version):
 @each_version
 def test_the_tree_names_files_whole_and_no_latency(version):
     with replayed(version, "recompile") as trace:
-        tree = guards.guards(trace)[0].tree
-        (said, _) = (e.payload for e in trace.named("dynamo_cpp_guards_str"))
+        tree = guards.read_guards(trace)[0].tree
+        (said, _) = (e.payload for e in trace.select("dynamo_cpp_guards_str"))
     assert "Guard latency = " in said
     assert "latency" not in tree
     files = re.findall(r"# (\S+):\d+ in ", tree)
@@ -217,8 +219,8 @@ def test_the_tree_names_files_whole_and_no_latency(version):
 @each_version
 def test_recompiles_and_symbols(version):
     with replayed(version, "recompile") as trace:
-        (recompile,) = recompiles.recompiles(trace)
-        (symbol,) = recompiles.symbols(trace)
+        (recompile,) = recompiles.read_recompiles(trace)
+        (symbol,) = recompiles.read_symbols(trace)
         assert list(trace.frames) == [11]
     assert recompile.reasons == ("0/0: tensor 'x' size mismatch at index 0. expected 8, actual 16",)
     assert (recompile.compile_id, recompile.function, recompile.location.line) == (
@@ -246,7 +248,7 @@ def chrome(version: str) -> Trace:
 @each_version
 def test_phases_are_counted_and_add_up(version):
     trace = chrome(version)
-    table = times.compile_time(trace).table
+    table = times.read_compile_time(trace).table
     assert [row[:2] for row in table.rows] == [
         ("Dynamo", 2),
         ("Dynamo: tracing bytecode", 1),
@@ -274,7 +276,7 @@ def test_phases_are_counted_and_add_up(version):
 @each_version
 def test_a_timeline_has_phases_where_they_were(version):
     trace = chrome(version)
-    chart = times.timeline(trace)
+    chart = times.read_timeline(trace)
     begins, lengths = chart.series.values()
     whole = max(begin + length for begin, length in zip(begins, lengths, strict=True))
     assert begins[0] == 0 and list(begins) == sorted(begins)
@@ -286,7 +288,7 @@ def test_a_timeline_has_phases_where_they_were(version):
 
 
 def test_a_timeline_of_nothing_is_empty():
-    assert times.timeline(Trace()).x == ()
+    assert times.read_timeline(Trace()).x == ()
 
 
 def span(trace: Trace, name: str) -> float:

@@ -6,7 +6,7 @@ import pytest
 
 from tclab.capturing.chain.graphs import graph_pane
 from tclab.capturing.chain.resolve import Origins
-from tclab.capturing.read.graphs import graphs
+from tclab.capturing.read.graphs import read_graphs
 from tclab.model import Graph, Node
 from tests.samples.log import FILE
 from tests.samples.replay import VERSIONS, records, replayed
@@ -25,7 +25,7 @@ def shown(node: Node) -> str:
 
 def read(version: str, case: str, stage: str) -> tuple[Graph, ...]:
     with replayed(version, case) as trace:
-        return graphs(trace, stage)
+        return read_graphs(trace, stage)
 
 
 TRAINING = {
@@ -162,7 +162,7 @@ def test_lines_lead_to_the_users_line(version):
 @each_version
 def test_marks_of_a_graph_as_a_pane(version):
     with replayed(version, "training") as trace:
-        (graph,) = graphs(trace, "forward")
+        (graph,) = read_graphs(trace, "forward")
         pane = graph_pane(graph, 0, Origins.read(trace))
     marked = {code: keys for number, keys in pane.marks.items()
               for code in [graph.code.splitlines()[number - 1].strip().split(" ")[0]]}  # fmt: skip

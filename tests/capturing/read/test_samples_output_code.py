@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tclab.capturing.read import graphs, units
-from tclab.capturing.read.kernels import kernels_of
+from tclab.capturing.read.kernels import read_kernels
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.read.units import Unit
 from tclab.capturing.trace.events import Trace
@@ -22,7 +22,7 @@ def kernels(version: str, case: str) -> tuple[Kernel, ...]:
 
 
 def read(trace: Trace) -> tuple[Unit, ...]:
-    return units.units(trace, graphs.graphs(trace, "post_grad"))
+    return units.read_units(trace, graphs.read_graphs(trace, "post_grad"))
 
 
 def only_unit(trace: Trace) -> Unit:
@@ -40,10 +40,10 @@ def test_each_graph_is_a_unit_with_its_direction_and_nodes(version):
     assert (forward.compile_id, forward.direction, backward.direction) == (
         "0/0", "forward", "backward",
     )  # fmt: skip
-    assert forward.output.record == {
+    assert forward.output.kernel_nodes == {
         "cpp_fused_add_mul_relu_sum_threshold_backward_0:1": ("sum_1", "mul", "relu", "add", "le")
     }
-    assert backward.output.record == {
+    assert backward.output.kernel_nodes == {
         "cpp_fused_expand_mul_threshold_backward_0:1": ("where", "full_default", "mul_1", "expand")
     }
 
@@ -51,7 +51,7 @@ def test_each_graph_is_a_unit_with_its_direction_and_nodes(version):
 @each_version
 def test_output_code_counts_graphs_from_0_and_names_no_cache_file(version):
     with replayed(version, "product") as trace:
-        (said,) = (e.payload for e in trace.named("inductor_output_code"))
+        (said,) = (e.payload for e in trace.select("inductor_output_code"))
         unit = only_unit(trace)
     assert "# kernel path: <inductor-cache>/" in said
     assert "# kernel path:" not in unit.output.text
@@ -81,7 +81,7 @@ def test_ir_before_and_after_fusion(version):
 @each_version
 def test_the_fusion_log(version):
     with replayed(version, "product") as trace:
-        listing = units.fusion(read(trace))
+        listing = units.list_fusion_decisions(read(trace))
     lines = [line for line in listing.code.splitlines() if "SchedulerNode" not in line]
     round_ = ["fuse_nodes_once, candidates:", "found 0 possible fusions"]
     assert lines == [
@@ -148,8 +148,8 @@ def test_a_triton_kernel_and_a_library_call(version):
 def test_without_a_record_the_comment_names_the_nodes(version):
     with replayed(version, "product") as trace:
         unit = only_unit(trace)
-        (graph,) = graphs.graphs(trace, "post_grad")
-    library, triton = kernels_of(OutputCode.read(unit.output.text, {}, graph))
+        (graph,) = graphs.read_graphs(trace, "post_grad")
+    library, triton = read_kernels(OutputCode.parse(unit.output.text, {}, graph))
     assert (library.origins, triton.origins) == ((), ("aten.relu", "aten.sum"))
 
 

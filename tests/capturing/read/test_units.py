@@ -26,7 +26,7 @@ def test_a_unit_holds_what_was_made_of_its_graph(training: tclab.Capture) -> Non
     for unit in training.units:
         generated = [k for k in unit.kernels if k.category != "extern"]
         assert [k.kernel_name for k in generated] == list(unit.output.cpp_sources())
-        assert unit.body and all(unit.written_for(kernel) for kernel in generated)
+        assert unit.loop_bodies and all(unit.notes_on(kernel) for kernel in generated)
         assert not unit.output.triton_sources() and not unit.compiled
 
 
@@ -80,7 +80,7 @@ def test_what_follows_a_graph_is_its_own() -> None:
         ("inductor_post_grad_graph", None, ""),
         ("inductor_output_code", None, CODE.format(direction="inference")),
     )
-    given_up, done, again = units.units(trace, GRAPHS)
+    given_up, done, again = units.read_units(trace, GRAPHS)
     assert given_up.ir_pre_fusion and given_up.fusion == ("fused",)
     assert not (given_up.ir or given_up.wrapper or given_up.kernels or given_up.direction)
     assert done.ir and done.ir.code == "op0\n" and done.ir_pre_fusion is None
@@ -101,7 +101,7 @@ def test_what_is_heard_before_any_graph_takes_no_graph() -> None:
         ("inductor_output_code", None, CODE.format(direction="backward")),
         ("kernel_nodes", {"k:1": ("add",)}, ""),
     )
-    without, own = units.units(trace, GRAPHS[:1])
+    without, own = units.read_units(trace, GRAPHS[:1])
     assert [kernel.origins for kernel in (*without.kernels, *own.kernels)] == [(), ("aten.add",)]
 
 

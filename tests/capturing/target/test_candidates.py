@@ -31,7 +31,7 @@ def test_a_candidate_that_does_not_compile_says_so(pointwise_h200: Any, monkeypa
     assert {(each.resources, each.problem) for each in failed} == {
         (None, "out of resource: shared memory")
     }
-    rows = render.kinds.candidates.in_rows(failed).rows
+    rows = render.kinds.candidates.to_table(failed).rows
     assert {row[3:] for row in rows} == {
         (None, None, None, "does not compile: out of resource: shared memory")
     }
@@ -44,5 +44,5 @@ def test_the_rule_is_the_heuristic_and_what_it_was_told() -> None:
     filename=__file__,
 )"""
     told = "persistent_reduction {'x': 64, 'r0_': 128} ReductionHint.INNER"
-    assert candidates.rule(source) == told
-    assert candidates.rule("@triton.jit\ndef f(): pass") == ""
+    assert candidates.read_heuristic(source) == told
+    assert candidates.read_heuristic("@triton.jit\ndef f(): pass") == ""

@@ -168,7 +168,7 @@ def test_a_graph_that_is_refused_leaves_the_others() -> None:
     from tclab.capturing.target import choices
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(choices._PICKED, "rnn_tanh_cell", "for this test")
+        patch.setitem(choices._PICKED_BY_GPU, "rnn_tanh_cell", "for this test")
         c = tclab.capture(fn, target="h200")(torch.randn(4, 8), torch.randn(4, 8))
     (gap,) = c.gaps
     assert "rnn_tanh_cell" in gap.place and "test_capture.py" in gap.place
@@ -255,7 +255,7 @@ def test_an_error_of_a_stand_in_is_no_graph_break(monkeypatch: Any) -> None:
     def broken(*args: Any, **kwargs: Any) -> None:
         raise TypeError("mine")
 
-    monkeypatch.setattr(choices, "_conv_backend", broken)
+    monkeypatch.setattr(choices, "_select_conv_backend", broken)
     with pytest.raises(CaptureError, match="stand-in"):
         tclab.capture(nn.Conv2d(4, 4, 3), target="h200")(torch.randn(1, 4, 8, 8))
 
@@ -291,7 +291,7 @@ def test_an_assert_in_ptx_names_its_file_as_text() -> None:
 
 def reread(capture: Any) -> TargetCapture:
     """The same compile, of which nothing was read yet."""
-    return TargetCapture(capture.trace, capture.results, capture.target, capture.known)
+    return TargetCapture(capture.trace, capture.results, capture.target, capture.outcome)
 
 
 def properties() -> list[str]:
@@ -306,7 +306,7 @@ def refuse(*args: Any) -> Any:
 
 
 def test_reading_patches_nothing_and_clears_no_cache(pointwise_h200: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(stand_in, "standing_in", refuse)
+    monkeypatch.setattr(stand_in, "fake_gpu", refuse)
     monkeypatch.setattr(stand_in, "clear_device_caches", refuse)
     c = reread(pointwise_h200)
     assert {"graphs", "kernels", "units", "ir", "wrapper", "overview"} <= set(properties())
@@ -322,7 +322,7 @@ def test_reading_patches_nothing_and_clears_no_cache(pointwise_h200: Any, monkey
 def test_kernels_are_compiled_once(pointwise_h200: Any, monkeypatch: Any) -> None:
     c = reread(pointwise_h200)
     (kernel,) = c.compile_kernels()
-    monkeypatch.setattr(stand_in, "standing_in", refuse)
+    monkeypatch.setattr(stand_in, "fake_gpu", refuse)
     assert c.compile_kernels() == c.compiled == (kernel,)
     assert c.stages(kernel.name) == kernel.stages
     assert c.units[0].compiled == {kernel.name: kernel}
@@ -369,3 +369,60 @@ def test_the_line_that_wants_the_gpu_is_the_user_s(tmp_path: Path, folder: str) 
         tclab.capture(step, target="h200")(torch.randn(3))
     assert error.value.place == "train.py:7"
     assert "wants the GPU itself" in error.value.cause
+
+
+def makes_a_generator(x: torch.Tensor) -> torch.Tensor:
+    generator = torch.Generator(device=x.device)
+    return x + torch.rand(x.shape, generator=generator, device=x.device)
+
+
+def test_a_generator_of_the_gpu_is_refused_at_its_line() -> None:
+    with pytest.raises(TargetError, match="wants the GPU itself") as error:
+        tclab.capture(makes_a_generator, target="h200")(torch.randn(8))
+    line = makes_a_generator.__code__.co_firstlineno + 1
+    assert error.value.place == f"test_capture.py:{line}"
+
+
+def seeds(x: torch.Tensor) -> torch.Tensor:
+    torch.manual_seed(0)
+    return x + torch.rand_like(x)
+
+
+def forks(x: torch.Tensor) -> torch.Tensor:
+    with torch.random.fork_rng():
+        y = x * 2
+    return y + torch.rand_like(x)
+
+
+@pytest.mark.parametrize("function", [seeds, forks])
+def test_random_states_within_a_function_are_no_error(function: Any) -> None:
+    c = tclab.capture(function, target="h200")(torch.randn(8))
+    here = tclab.capture(function)(torch.randn(8))
+    assert not c.gaps and len(c.breaks) == len(here.breaks)
+    assert len(c.kernels) == len(here.kernels)
+
+
+LAYER = torch.nn.Linear(8, 8)
+
+
+def writes_what_requires_grad(x: torch.Tensor) -> torch.Tensor:
+    scaled = x * x.pow(2).mean(-1, keepdim=True)
+    x += LAYER(scaled)
+    return x
+
+
+def writes_its_shape(x: torch.Tensor) -> torch.Tensor:
+    y = x.sin()
+    x.unsqueeze_(0)
+    return x * y
+
+
+@pytest.mark.parametrize("function", [writes_what_requires_grad, writes_its_shape])
+def test_an_input_that_the_function_writes_to_is_compiled_as_it_was(function: Any) -> None:
+    """It requires no grad, and has its first shape, until the line that writes."""
+    (c, here) = (
+        tclab.capture(function, **how)(torch.ones(4, 8)) for how in ({"target": "h200"}, {})
+    )
+    assert not c.gaps and torch.equal(c.result, here.result)
+    calls = [sum(k.category == "extern" for k in each.kernels) for each in (c, here)]
+    assert calls[0] == calls[1] < len(c.kernels)

@@ -53,7 +53,7 @@ def counted(
     model: Any, count: int, patch: pytest.MonkeyPatch, target: str | None
 ) -> dict[str, int]:
     """How often each tool was run, and each text read, for a model of so many layers."""
-    highlight._lines.cache_clear()
+    highlight._highlight_lines.cache_clear()
     for reader in positions.READERS.values():
         reader.cache_clear()
     compiled, disassembled = CountedCalls(triton.compile_kernel), CountedCalls(triton.disassemble)
@@ -92,9 +92,9 @@ def test_a_kernel_under_another_number_has_the_text_that_its_own_compile_gives(
     ((name, source),) = pointwise_h200.units[0].output.triton_sources().items()
     other = re.sub(r"\d+$", "7", name)
     sources = {name: source, other: source.replace(name, other)}
-    with stand_in.standing_in(pointwise_h200.target):
+    with stand_in.fake_gpu(pointwise_h200.target):
         own = triton.compile_kernel(other, sources[other], "an H200")
-        compiled = triton.Compiler("an H200").kernels(sources)
+        compiled = triton.Compiler("an H200").compile_kernels(sources)
     assert compiled[name].name == name and other in compiled[other].stages["sass"].code
 
     def texts(kernel: Any) -> dict[str, tuple[str, str, str]]:

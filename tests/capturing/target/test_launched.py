@@ -43,7 +43,7 @@ def compiled_for_h200() -> Any:
 
 @pytest.fixture
 def on_h200() -> Iterator[None]:
-    with stand_in.standing_in(targets.get("h200")):
+    with stand_in.fake_gpu(targets.get("h200")):
         yield
 
 
@@ -52,7 +52,7 @@ def launched(capture: Any, choose: int) -> Capture:
     trace = Trace(list(capture.trace.events), dict(capture.trace.frames))
     for unit in capture.units:
         for name, source in unit.output.triton_sources().items():
-            config = autotuners.build(name, source).configs[choose]
+            config = autotuners.build_autotuner(name, source).configs[choose]
             trace.add("launched", config, source, (None, None))
     return Capture(trace)
 
@@ -86,14 +86,14 @@ def test_inductor_s_own_kernel_may_have_forgotten_its_configurations(
 
 def test_what_a_gpu_timed_before_is_not_read(compiled_for_h200, on_h200, monkeypatch) -> None:
     ((name, source),) = compiled_for_h200.units[0].output.triton_sources().items()
-    candidates = autotuners.build(name, source).configs
+    candidates = autotuners.build_autotuner(name, source).configs
 
     def best(self: Any, meta: Any, configs: list[Any]) -> Any:
         return configs[-1]
 
     monkeypatch.setattr(AutotuneCache, "read_best", best)
     assert len(getattr(fresh_module(source), name).configs) == 1  # so Inductor would
-    assert len(autotuners.build(name, source).configs) == len(candidates) > 1
+    assert len(autotuners.build_autotuner(name, source).configs) == len(candidates) > 1
 
 
 def fresh_module(source: str) -> Any:
@@ -134,16 +134,16 @@ def test_a_launch_is_noted_once_with_what_was_chosen(monkeypatch, kernel) -> Non
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(CachingAutotuner, "run", run_plain)
     trace = Trace()
-    with launches.noting(trace):
+    with launches.note_launches(trace):
         assert [kernel.run(stream=0), kernel.run(stream=0)] == ["ran", "ran"]
     assert CachingAutotuner.run is run_plain
-    assert [(e.data, e.payload) for e in trace.named("launched")] == [("quick", "def k(): pass\n")]
+    assert [(e.data, e.payload) for e in trace.select("launched")] == [("quick", "def k(): pass\n")]
 
 
 def test_nothing_is_touched_without_a_gpu(monkeypatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     before = CachingAutotuner.run
-    with launches.noting(Trace()):
+    with launches.note_launches(Trace()):
         assert CachingAutotuner.run is before
 
 

@@ -87,12 +87,13 @@ def test_what_is_brought_to_the_target_was_made_on_the_cpu() -> None:
                           target="h200")(torch.randn(4, 16))  # fmt: skip
     (own,), (other,) = ([k.code for k in each.kernels] for each in (c, there))
     assert " / tmp" in own and " / tmp" not in other
-    assert not c.gaps and not there.gaps
+    assert not c.on_host and not there.on_host
 
 
-def test_a_kernel_of_the_host_is_a_gap() -> None:
+def test_a_kernel_of_the_host_is_named_and_no_gap() -> None:
     def function(x: torch.Tensor) -> torch.Tensor:
         return x + torch.arange(16).float().cumsum(0).to(x.device)
 
     c = tclab.capture(function, target="h200")(torch.randn(4, 16))
-    assert any("it runs on the CPU, beside the GPU" in str(gap) for gap in c.gaps)
+    assert not c.gaps
+    assert any(name == "aten.cumsum.default" and "cumsum(0)" in line for name, line in c.on_host)

@@ -7,7 +7,7 @@ import pytest
 
 from tclab import targets
 from tclab.targets import TARGETS, Target, TargetError
-from tclab.verify.attention import check, replay
+from tclab.workshop.verify.attention import check, replay
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def lacks(target: Target) -> Iterator[str]:
     """What a target needs beside its entry, and has not (the guide says how to add one)."""
     capability = ".".join(map(str, target.capability))
     if f"sm_{target.arch}" not in targets.names():
-        yield f"sm_{target.arch} in _OF_CAPABILITY of targets.py"
+        yield f"sm_{target.arch} in _CAPABILITY_DEVICES of targets.py"
     if capability not in check.CAPABILITIES:
         yield f"{capability} in CAPABILITIES of verify/attention/check.py"
     if target.capability not in {column.capability for column in replay.read().columns}:
@@ -61,7 +61,7 @@ def test_what_a_new_target_lacks_is_named() -> None:
     newer = replace(TARGETS["h100"].architecture, capability=(13, 0))
     missing = list(lacks(replace(TARGETS["h100"], name="x100", architecture=newer)))
     assert [line.partition(" in ")[2] for line in missing] == [
-        *("_OF_CAPABILITY of targets.py", "CAPABILITIES of verify/attention/check.py"),
+        *("_CAPABILITY_DEVICES of targets.py", "CAPABILITIES of verify/attention/check.py"),
         "verify/attention/answers.txt",
     ]
 

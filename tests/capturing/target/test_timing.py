@@ -13,8 +13,9 @@ from torch import nn
 import tclab
 from tclab.capturing.target import stand_in
 from tclab.capturing.target.timing import alternatives, measured, padding
-from tclab.capturing.target.timing.combinations import explored
+from tclab.capturing.target.timing.combinations import explore_combinations
 from tclab.capturing.target.timing.measured import Measurements, Ratio
+from tclab.fixture import compiling
 from tclab.model import Kernel
 from tclab.targets import TARGETS, TargetError
 
@@ -24,7 +25,7 @@ def rule(name: str, m: int, k: int, n: int, dtype: torch.dtype = torch.float32) 
     from torch._inductor.fx_passes.pad_mm import is_mm_compute_bound
 
     target = TARGETS[name]
-    with stand_in.standing_in(target), padding._as_on(target):
+    with stand_in.fake_gpu(target), padding._patching_for_rule(target):
         return is_mm_compute_bound(m, k, n, dtype)
 
 
@@ -65,7 +66,7 @@ def both() -> Any:
     torch.manual_seed(0)
     model = Net().requires_grad_(False)
     logging.getLogger("torch").setLevel(logging.WARNING)
-    return tclab.capture(model, target="h200")(torch.randn(8, 64))
+    return tclab.capture(model, target="h200", assume={"pad": "both"})(torch.randn(8, 64))
 
 
 def _way(kernel: Kernel) -> str | None:
@@ -125,7 +126,7 @@ PRODUCTS = (torch.randn(8, 64), torch.randn(64, 30), torch.randn(8, 48), torch.r
 
 @pytest.fixture(scope="module")
 def neighbours() -> Any:
-    return tclab.capture(two_products, target="h200")(*PRODUCTS)
+    return tclab.capture(two_products, target="h200", assume={"pad": "both"})(*PRODUCTS)
 
 
 def fused(capture: Any) -> dict[frozenset[tuple[str, str]], str]:
@@ -162,7 +163,7 @@ def measured_as(monkeypatch: Any, capture: Any, **ratios: tuple[float, float, fl
     of = {name.removeprefix("k"): Ratio(*spread) for name, spread in ratios.items()}
     table = {q.key: of[k] for q in capture.timed for k in of if f"[{k}, 30]" in q.operator}
     there = Measurements("NVIDIA H200", "2026-11-23", table)
-    monkeypatch.setattr(measured, "of", lambda target: there)
+    monkeypatch.setattr(measured, "measurements_for", lambda target: there)
 
 
 def test_a_measured_choice_decides_and_says_so(neighbours: Any, monkeypatch: Any) -> None:
@@ -183,8 +184,9 @@ def test_a_choice_within_its_spread_stays_open(neighbours: Any, monkeypatch: Any
     c = tclab.capture(two_products, target="h200")(*PRODUCTS)
     (question,) = c.timed
     assert question.operator.endswith("[64, 30]")
-    first, second = [k for k in c.kernels if "relu" in k.kernel_name]
-    assert first.facts.measured and {str(each) for each in second.facts.open} == {"pad=yes"}
+    (kernel,) = [k for k in c.kernels if "relu" in k.kernel_name]
+    assert kernel.facts.measured
+    assert [(str(a), a.question) for a in kernel.facts.open] == [("pad=no", question)]
 
 
 @pytest.mark.parametrize(
@@ -201,21 +203,56 @@ def test_which_combinations_are_compiled() -> None:
     compiled: list[frozenset[int]] = []
     hangs = [{0, 1}, {1, 2}, {3}, {4}]
 
-    def kernels(flips: frozenset[int]) -> Counter[str]:
-        compiled.append(flips)
-        return Counter(f"{sorted(on)} {sorted(on & flips)}" for on in hangs)
+    def kernels(flipped: frozenset[int]) -> Counter[str]:
+        compiled.append(flipped)
+        return Counter(f"{sorted(on)} {sorted(on & flipped)}" for on in hangs)
 
-    explored(5, kernels)
-    pairs = [set(flips) for flips in compiled if len(flips) == 2]
+    explore_combinations(5, kernels)
+    pairs = [set(flipped) for flipped in compiled if len(flipped) == 2]
     assert pairs == [{0, 1}, {1, 2}] and len(compiled) == 1 + 5 + 2 + 1
 
 
 def test_decisions_that_meet_only_when_both_are_taken_are_found() -> None:
-    def kernels(flips: frozenset[int]) -> Counter[str]:
-        return Counter([f"{number}{number in flips}" for number in range(4)]
-                       + ["copy"] * ({1, 2} <= flips))  # fmt: skip
+    def kernels(flipped: frozenset[int]) -> Counter[str]:
+        return Counter([f"{number}{number in flipped}" for number in range(4)]
+                       + ["copy"] * ({1, 2} <= flipped))  # fmt: skip
 
-    assert frozenset({1, 2}) in explored(4, kernels)
+    assert frozenset({1, 2}) in explore_combinations(4, kernels)
+
+
+def test_unmeasured_products_are_not_padded_and_their_kernels_are_open(neighbours: Any) -> None:
+    """One way is shown and counted: that without padding, which is likely."""
+    likely = tclab.capture(two_products, target="h200")(*PRODUCTS)
+    unpadded = tclab.capture(two_products, target="h200", assume={"pad": "no"})(*PRODUCTS)
+    codes = [[alternatives.unnumbered(k) for k in c.kernels] for c in (likely, unpadded)]
+    assert codes[0] == codes[1] and likely.timed == neighbours.timed
+    assert likely.overview == unpadded.overview == neighbours.overview
+    for kernel in likely.kernels:
+        assert {str(a) for a in kernel.facts.open} == {"pad=no"}, kernel.title
+        assert {a.question for a in kernel.facts.open} == {*likely.timed}
+    assert [k.facts.is_alternative for k in neighbours.kernels].count(False) == len(codes[0])
+
+
+def test_a_kernel_that_no_padding_changes_is_not_open() -> None:
+    c = tclab.capture(Net().requires_grad_(False), target="h200")(torch.randn(8, 64))
+    opened = {bool(k.facts.open) for k in c.kernels if "relu" in k.kernel_name}
+    assert opened == {False} and any(k.facts.open for k in c.kernels)
+
+
+def test_one_product_can_be_shown_both_ways() -> None:
+    assume = {"pad: mm of [8, 64]": "both"}
+    c = tclab.capture(two_products, target="h200", assume=assume)(*PRODUCTS)
+    ways = {(a.question.operator[-8:], a.answer) for k in c.kernels for a in k.facts.open}
+    assert ways == {("[64, 30]", "no"), ("[64, 30]", "yes"), ("[48, 30]", "no")}
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_products_of_gradients_are_asked_for_with_backward_only(backward: bool) -> None:
+    """The joint graph holds them in any case: [64, 8] @ [8, 10] is the gradient of the weight."""
+    c = tclab.capture(Net(), target="h200", backward=backward)(torch.randn(8, 64))
+    asked = {q.operator for q in c.timed}
+    assert "addmm of [8, 64] @ [64, 10]" in asked
+    assert bool(asked - {"addmm of [8, 64] @ [64, 10]"}) == backward
 
 
 @pytest.mark.parametrize("assume", [{"pad": "maybe"}, {"layout": "no"}])
@@ -227,3 +264,19 @@ def test_an_assumption_there_is_not(assume: dict[str, str]) -> None:
 def test_an_aligned_product_asks_nothing() -> None:
     c = tclab.capture(lambda x, w: x @ w, target="h200")(torch.randn(8, 16), torch.randn(16, 8))
     assert c.timed == () and c.decisions == ()
+
+
+@pytest.mark.parametrize("assume", [{}, {"pad": "both"}])
+def test_a_test_expects_the_kernels_of_one_way(assume: dict[str, str]) -> None:
+    """The fixture of the plugin compiles so: `compiled(f, x, target=…, assume=…).expect(…)`."""
+    torch.manual_seed(0)
+    model = Net().requires_grad_(False)
+    counted = [
+        compiling.compile_for_test(
+            model, [(torch.randn(8, 64),)], level="kernels", target="h200",
+            options={"assume": fixed} if fixed else {},
+        ).snapshot
+        for fixed in (assume, {"pad": "no"})
+    ]  # fmt: skip
+    assert len(counted[0].kernels) == len(counted[1].kernels)
+    assert counted[0].library_calls == counted[1].library_calls

@@ -21,7 +21,10 @@ from tests.capturing.torch_private.tables import TABLES
 
 SRC = Path(tclab.__file__).parent
 ROOMS = (SRC / "capturing" / "torch_private", SRC / "capturing" / "target")
-FILES = [*(f for room in ROOMS for f in sorted(room.rglob("*.py"))), SRC / "engine/worker/warm.py"]
+FILES = [
+    *(f for room in ROOMS for f in sorted(room.rglob("*.py"))),
+    SRC / "site/engine/worker/warm.py",
+]
 LISTED = set(map(str, (*targets.WITH_CUDNN, *(n for names in TABLES.values() for n in names))))
 
 PRIVATE = re.compile(r"torch(\.\w+)*\._(?!_)|triton\.(backends|compiler|runtime|_C)\b")

@@ -10,7 +10,7 @@ from torch._inductor.graph import GraphLowering
 
 import tclab
 from tclab.capturing.torch_private import check, compiler, targets
-from tclab.capturing.torch_private.private import Private, gone
+from tclab.capturing.torch_private.private import Private, describe_missing
 from tclab.errors import UnsupportedTorch
 from tests.capturing.torch_private.tables import TABLES
 
@@ -48,7 +48,7 @@ def test_a_method_that_was_renamed_is_said_with_the_files_to_change(monkeypatch)
     monkeypatch.setattr(GraphLowering, "run_all", GraphLowering.run, raising=False)
     for owner in (GraphLowering, torch.fx.Interpreter):  # which it would inherit it from
         monkeypatch.delattr(owner, "run")
-    (problem,) = (each for each in gone(targets.NAMES) if "GraphLowering" in each)
+    (problem,) = (each for each in describe_missing(targets.NAMES) if "GraphLowering" in each)
     sentence, _, files = problem.rstrip(")").partition("; named in ")
     assert sentence.startswith("torch._inductor.graph.GraphLowering.run is gone (used for: oper")
     table, *users = files.split(", ")

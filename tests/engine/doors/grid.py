@@ -28,9 +28,9 @@ asyncio.run(main())
 #: A worker whose tclab speaks another protocol.
 OTHER = """
 import sys
-from tclab.engine.doors import offers, serve
-offers.PROTOCOL = 99
-sys.exit(serve.main(sys.argv[1:]))
+from tclab.site.remote import announcements, worker
+announcements.PROTOCOL = 99
+sys.exit(worker.main(sys.argv[1:]))
 """
 
 
@@ -71,7 +71,7 @@ class Grid:
 
     def worker(self, name: str, *words: str, code: str = "", prefix=(), **variables: str) -> None:
         """Start a worker."""
-        module = ["-c", code] if code else ["-m", "tclab.engine.doors.serve"]
+        module = ["-c", code] if code else ["-m", "tclab.site.remote.worker"]
         command = [*prefix, sys.executable, *module, self.address, "--name", name, "--slots", "1"]
         env = {**os.environ, "PYTHONPATH": str(SRC), "TMPDIR": str(self._tmp(name)), **variables}
         with open(self.folder / f"{name}.log", "wb") as log:
@@ -94,10 +94,10 @@ class Grid:
         """Until all workers are there."""
         import asyncio
 
-        from tclab.engine.doors import cluster
+        from tclab.site.remote import cluster
 
         async def there() -> int:
-            async with cluster.reached(self.address) as dask:
+            async with cluster.connect(self.address) as dask:
                 deadline = time.monotonic() + seconds
                 number = 0
                 while number < len(self.workers) and time.monotonic() < deadline:

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 import pytest
 
-from tclab import snippets
-from tclab.engine import bare, events
-from tclab.engine.doors import bundle, protocol, taking, tars
 from tclab.errors import RecordingError, StoreError, TclabError
-from tclab.model import Provenance
-from tclab.store import recordings
+from tclab.model import Failure, Provenance
+from tclab.site import snippets
+from tclab.site.engine import bare, events
+from tclab.site.remote import bundle, import_bundle, protocol, tars
+from tclab.site.store import recordings
 
 ENV = "box-torch2.13"
 CODE = "import tclab\nprint('hello')\ntclab.show('code', name='x')"
@@ -35,7 +35,7 @@ def bundles(lab, tmp_path):
 
 
 def take(lab, runs, *names):
-    return taking.take(runs, lab.plan(), snippets.find(lab.root), names)
+    return import_bundle.import_runs(runs, lab.plan(), snippets.find(lab.root), names)
 
 
 def records(lab):
@@ -45,7 +45,7 @@ def records(lab):
 @pytest.mark.snippet
 def test_jobs_go_there_and_runs_come_back_as_they_are_made_here(lab, bundles):
     jobs, runs = bundles
-    ran = bundle.run(jobs, runs, on_event=lab.events.append)
+    ran = bundle.run_jobs(jobs, runs, on_event=lab.events.append)
     assert sorted(ran.runs) == ["t/one", "t/two"]
     taken, refused = take(lab, runs)
     assert taken == ran.runs
@@ -62,9 +62,9 @@ def test_jobs_go_there_and_runs_come_back_as_they_are_made_here(lab, bundles):
 @pytest.mark.snippet
 def test_the_same_jobs_again_run_only_what_is_missing(lab, bundles):
     jobs, runs = bundles
-    bundle.run(jobs, runs)
+    bundle.run_jobs(jobs, runs)
     before = runs.read_bytes()
-    bundle.run(jobs, runs, on_event=lab.events.append)
+    bundle.run_jobs(jobs, runs, on_event=lab.events.append)
     assert lab.heard(events.Finished) == []
     assert runs.read_bytes() == before
     assert jobs.read_bytes() == rewritten(lab, jobs)
@@ -81,7 +81,7 @@ def test_what_fails_there_is_told_and_not_recorded(lab, tmp_path):
     chosen = [lab.write("t/bad", "1 / 0"), lab.write("t/needy", "1", "needs=cuda")]
     jobs, runs = tmp_path / "jobs.tar", tmp_path / "runs.tar"
     bundle.write_jobs(jobs, lab.plan(), chosen, ENV)
-    ran = bundle.run(jobs, runs)
+    ran = bundle.run_jobs(jobs, runs)
     assert ran.refused == {"t/needy": "no cuda"}
     taken, refused = take(lab, runs)
     assert taken["t/bad"].failure.cause == "raised"
@@ -108,7 +108,7 @@ def test_an_interruption_leaves_what_had_run_and_no_process(lab, tmp_path):
     assert process.returncode == 130, err
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)
-    assert list(bundle.by_run(bundle.read(runs, bundle.RUNS))) == ["t/one"]
+    assert list(bundle.files_by_run(bundle.read(runs, bundle.RUNS))) == ["t/one"]
 
 
 # --------------------------------------------------------------------------- refused
@@ -116,16 +116,16 @@ def test_an_interruption_leaves_what_had_run_and_no_process(lab, tmp_path):
 
 def edited(path, name, change):
     """The bundle with one file changed, and nothing else."""
-    files = dict(tars.files(path.read_bytes()))
+    files = dict(tars.iter_files(path.read_bytes()))
     files[name] = change(files[name])
-    path.write_bytes(tars.of_files(files))
+    path.write_bytes(tars.pack_files(files))
 
 
 def forged(path, changes=lambda head: head, content=lambda files: files):
     """The bundle with other content, and digests that are right for it."""
-    files = dict(tars.files(path.read_bytes()))
+    files = dict(tars.iter_files(path.read_bytes()))
     head = changes(json.loads(files.pop("bundle.json")))
-    bundle._write(path, head, content(files))
+    bundle._write_bundle(path, head, content(files))
 
 
 _made: list[bytes] = []
@@ -135,7 +135,7 @@ _made: list[bytes] = []
 def runs(bundles):
     """What came of the jobs; they ran once for all tests."""
     if not _made:
-        bundle.run(*bundles)
+        bundle.run_jobs(*bundles)
         _made.append(bundles[1].read_bytes())
     bundles[1].write_bytes(_made[0])
     return bundles[1]
@@ -165,6 +165,8 @@ def runs(bundles):
             "is that of t/one",
         ),
         (lambda p: forged(p, lambda h: h | {"environment": "../up"}), "is not a name"),
+        (lambda p: forged(p, lambda h: h | {"refused": {"t/one": ["no GPU"]}}), "is no bundle"),
+        (lambda p: edited(p, "bundle.json", lambda _: b"[" * 10**5), "is no bundle of tclab"),
         (lambda p: forged(p, lambda h: h | {"protocol": 99}), "is of protocol 99"),
         (lambda p: forged(p, lambda h: h | {"torch": "2.9"}), "and 2.9 was wanted"),
         (lambda p: forged(p, lambda h: h | {"format": bundle.JOBS}), "has jobs, not runs"),
@@ -178,6 +180,33 @@ def test_a_bundle_that_is_not_what_was_written_is_refused_with_nothing_written(
         take(lab, runs)
     assert why.value.next_step
     assert not (lab.root / "records").exists()
+
+
+@pytest.mark.parametrize("job", [b"{}", b"[]", b'{"snippet": 1}', b"[" * 10**5, b"\xff"])
+def test_a_bundle_with_what_is_no_job_is_refused(bundles, job):
+    jobs, runs = bundles
+    forged(jobs, content=lambda files: files | {"jobs/00002.json": job})
+    with pytest.raises(bundle.BundleError, match=r"jobs/00002\.json in it is no job"):
+        bundle.run_jobs(jobs, runs)
+
+
+@pytest.mark.snippet
+def test_a_failure_elsewhere_revokes_the_recording_that_is_there(lab, runs):
+    """As a run that fails here revokes the run before it."""
+    take(lab, runs)
+    snippet = snippets.get("t/one", lab.root)
+    good = lab.plan().recorded_status(snippet, ENV)
+    assert good.fresh
+    bad = replace(good.run(), failure=Failure("assertion", "2 is not 3"))
+    import_bundle.recorder(lab.plan(), ENV, [snippet])(bad)
+    status = lab.plan().recorded_status(snippet, ENV)
+    assert (status.state, status.run()) == ("failed", good.run())
+    assert status.problem.place == f"records/{ENV}/t/one"
+    assert "failed when it was run to record it again: 2 is not 3" in status.problem.cause
+    assert f"tclab record {ENV} t/one" in status.problem.next_step
+    assert lab.plan().recorded_status(snippets.get("t/two", lab.root), ENV).fresh
+    import_bundle.recorder(lab.plan(), ENV, [snippet])(replace(good.run(), seconds=9.0))
+    assert lab.plan().recorded_status(snippet, ENV).fresh
 
 
 @pytest.mark.snippet
@@ -211,17 +240,20 @@ def test_an_environment_is_of_one_pytorch_on_one_machine(lab, runs):
 def test_a_run_from_elsewhere_is_of_the_pytorch_of_the_recordings(lab):
     """As one that comes back through Dask is kept."""
     with pytest.raises(TclabError, match="its name says nothing to a worker") as why:
-        taking.wanted(lab.root, ENV, "", "")
+        import_bundle.required_versions(lab.root, ENV, "", "")
     assert "--torch" in why.value.next_step
-    assert taking.wanted(lab.root, ENV, "2.15", "") == ("2.15", "")
+    assert import_bundle.required_versions(lab.root, ENV, "2.15", "") == ("2.15", "")
     one, two = lab.write("t/one", CODE), lab.write("t/two", CODE)
     run = replace(lab.run(one)["t/one"], environment=ENV)
-    keep = taking.keep(lab.root, ENV, [one])
+    keep = import_bundle.recorder(lab.plan(), ENV, [one])
     keep(run)
-    assert taking.wanted(lab.root, ENV, "", "") == (run.provenance.torch, run.provenance.gpu)
+    assert import_bundle.required_versions(lab.root, ENV, "", "") == (
+        run.provenance.torch,
+        run.provenance.gpu,
+    )
     for field in ({"torch": "2.11.0"}, {"gpu": "NVIDIA H200"}):
         other = replace(run, snippet="t/two", provenance=replace(run.provenance, **field))
-        for write in (keep, taking.keep(lab.root, ENV, [two])):
+        for write in (keep, import_bundle.recorder(lab.plan(), ENV, [two])):
             with pytest.raises(StoreError, match="t/two is of PyTorch"):
                 write(other)
     assert not (lab.root / "records" / ENV / "t/two").exists()

@@ -13,12 +13,12 @@ from functools import partial
 
 import pytest
 
-from tclab.engine import events
-from tclab.engine.doors import addresses, cluster, far, planner
-from tclab.engine.doors.far import Door, Errand
 from tclab.errors import TclabError
-from tclab.machine import torch_facts
-from tclab.store import recordings
+from tclab.site.engine import events
+from tclab.site.remote import addresses, client, cluster, planner
+from tclab.site.remote.client import ClusterAddress, RunRequest
+from tclab.site.store import recordings
+from tclab.system.machine import torch_facts
 
 from . import grid
 from .grid import SRC
@@ -32,8 +32,8 @@ def run(lab, on, *chosen, environment="here", **fields):
     """Run these on a cluster; the outcome."""
     plan = lab.plan()
     keep = partial(recordings.write, lab.root, environment) if environment != "here" else None
-    errand = Errand(chosen, environment, environment != "here", keep, **fields)
-    (outcome,) = far.run_all([errand], plan, Door(on), on_event=lab.events.append)
+    request = RunRequest(chosen, environment, environment != "here", keep, **fields)
+    (outcome,) = client.run_all([request], plan, ClusterAddress(on), on_event=lab.events.append)
     return outcome
 
 
@@ -69,17 +69,17 @@ def slow(lab, name: str, folder, seconds: float = 60.0):
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "tcp://localhost:1", "tcp://[::1]:1"])
 def test_this_machines_own_address_needs_no_tls(address):
-    assert addresses.check(address, insecure=False) == address
+    assert addresses.check_address(address, insecure=False) == address
 
 
 def test_another_machine_is_reached_by_tls_or_by_a_word_that_is_typed():
     with pytest.raises(TclabError, match="nor TLS: whoever reaches it runs code here") as why:
-        addresses.check("tcp://10.1.2.3:8786", insecure=False)
+        addresses.check_address("tcp://10.1.2.3:8786", insecure=False)
     assert "--insecure" in why.value.next_step
-    assert addresses.check("tcp://10.1.2.3:8786", insecure=True)
-    assert addresses.check("tls://10.1.2.3:8786", insecure=False)
+    assert addresses.check_address("tcp://10.1.2.3:8786", insecure=True)
+    assert addresses.check_address("tls://10.1.2.3:8786", insecure=False)
     with pytest.raises(TclabError, match="names no certificates"):
-        addresses.security("tls://10.1.2.3:8786")
+        addresses.tls_settings("tls://10.1.2.3:8786")
 
 
 @pytest.mark.parametrize("address", ["", "box", "box:8786", "tcp://", "http://box:1", "local:0"])
@@ -91,14 +91,14 @@ def test_what_is_no_address_is_said(lab, address):
 def test_without_dask_the_next_step_is_its_extra(monkeypatch):
     monkeypatch.setattr(addresses.importlib.util, "find_spec", lambda _: None)
     with pytest.raises(TclabError, match=r"torch-compile-lab\[dask\]"):
-        addresses.check("tcp://127.0.0.1:1", insecure=False)
+        addresses.check_address("tcp://127.0.0.1:1", insecure=False)
 
 
 def test_local_workers_listen_on_this_machine_alone():
     psutil = pytest.importorskip("psutil")
 
     async def listening() -> set[str]:
-        async with cluster.local(1):
+        async with cluster.start_local(1):
             here = psutil.Process()
             every = [here, *here.children(recursive=True)]
             found = [one for each in every for one in each.net_connections("tcp")]
@@ -124,7 +124,9 @@ def test_each_runs_where_it_can_and_what_nobody_has_is_refused_by_name(lab, tmp_
         there.worker("gpu", "--env", str(envs[1]))
         there.worker("strange", code=grid.OTHER)
         there.wait()
-        code = "import tclab.machine\nprint(tclab.machine.torch_facts()['__version__'])"
+        code = (
+            "import tclab.system.machine\nprint(tclab.system.machine.torch_facts()['__version__'])"
+        )
         plain = lab.write("t/plain", "print(1)")
         here = [plain, lab.write("t/compiles", "1", "needs=cxx")]
         began = time.monotonic()
@@ -133,16 +135,16 @@ def test_each_runs_where_it_can_and_what_nobody_has_is_refused_by_name(lab, tmp_
         differs = "it is not as this machine (torch"
         for part in ("plain: no cxx", f"other: {differs}", f"gpu: {differs}", "strange: it speaks"):
             assert all(part in outcome.refused[one.name] for one in here), outcome.refused
-        assert time.monotonic() - began < 5 + planner._PATIENCE
+        assert time.monotonic() - began < 5 + planner._UNMET_SECONDS
 
         version = torch_facts()["__version__"]
-        wishes = {
+        cases = {
             "plain": (plain, {"torch": version}, "plain", "1\n"),
             "two": (lab.write("t/two", code), {"torch": "2.15"}, "other", "2.15.0+cpu\n"),
             "gpu": (lab.write("t/gpu", code, "needs=cuda"), {}, "gpu", "2.14.0+cu130\n"),
             "h200": (lab.write("t/h200", code), {"gpu": "h200"}, "gpu", "2.14.0+cu130\n"),
         }
-        for name, (snippet, fields, worker, out) in wishes.items():
+        for name, (snippet, fields, worker, out) in cases.items():
             lab.events.clear()
             outcome = run(lab, there.address, snippet, environment=name, **fields)
             assert where(lab) == {snippet.name: worker}
@@ -197,7 +199,7 @@ def test_local_workers_run_what_the_pool_runs_and_one_that_is_timed_runs_alone(l
 
 @pytest.mark.snippet
 def test_of_workers_that_are_killed_and_hang_every_job_runs_elsewhere(lab, tmp_path, monkeypatch):
-    monkeypatch.setattr(cluster.Dask, "silence", 3.0)
+    monkeypatch.setattr(cluster.DaskCluster, "silence_limit", 3.0)
     doomed, pid = slow(lab, "t/doomed", tmp_path)
     frozen, other = slow(lab, "t/frozen", tmp_path)
     with grid.started(tmp_path) as there:
@@ -211,7 +213,7 @@ def test_of_workers_that_are_killed_and_hang_every_job_runs_elsewhere(lab, tmp_p
             lab.events.append(event)
             if isinstance(event, events.Started):
                 started.setdefault(event.snippet, event.worker)
-            if isinstance(event, events.Elsewhere) and "c" not in there.workers:
+            if isinstance(event, events.Rescheduled) and "c" not in there.workers:
                 there.worker("c")
             if isinstance(event, events.Started) and len(started) == 2 and not struck:
                 struck.add("yes")
@@ -225,14 +227,16 @@ def test_of_workers_that_are_killed_and_hang_every_job_runs_elsewhere(lab, tmp_p
             there.workers[started["t/doomed"]].kill()
             os.kill(there.workers[started["t/frozen"]].pid, signal.SIGSTOP)
 
-        errand = Errand((doomed, frozen), "box", True, lambda run: None)
-        (outcome,) = far.run_all([errand], lab.plan(), Door(there.address), on_event=strike)
+        request = RunRequest((doomed, frozen), "box", True, lambda run: None)
+        (outcome,) = client.run_all(
+            [request], lab.plan(), ClusterAddress(there.address), on_event=strike
+        )
         hung = there.workers[started["t/frozen"]]
         os.kill(hung.pid, signal.SIGCONT)
     assert {name: made.ok for name, made in outcome.runs.items()} == dict.fromkeys(
         ("t/doomed", "t/frozen"), True
     ), outcome
-    told = {event.snippet: event.why for event in lab.heard(events.Elsewhere)}
+    told = {event.snippet: event.why for event in lab.heard(events.Rescheduled)}
     assert told["t/doomed"] == "it left the cluster"
     assert "it has said nothing for" in told["t/frozen"]
     for file in (pid, other):
@@ -256,9 +260,9 @@ def test_where_the_scheduler_is_killed_what_had_finished_is_kept(lab, tmp_path, 
                 ).start()
 
         order = {"t/quick": 9.0, "t/late": 1.0}
-        monkeypatch.setattr(far, "seconds", lambda _, snippet: order[snippet.name])
+        monkeypatch.setattr(client, "last_seconds", lambda _, snippet: order[snippet.name])
         with pytest.raises(TclabError, match="the scheduler is gone") as why:
-            far.run([quick, late], lab.plan(), Door(there.address), on_event=strike)
+            client.run([quick, late], lab.plan(), ClusterAddress(there.address), on_event=strike)
         assert "the same command again" in why.value.next_step
         assert lab.store.load("t/quick").ok
         assert lab.store.load("t/late") is None

@@ -7,23 +7,23 @@ from dataclasses import replace
 
 import pytest
 
-from tclab.engine import events
-from tclab.engine.doors import far, offers, planner, protocol, tree
-from tclab.engine.doors.far import Errand
-from tclab.engine.doors.planner import Far
-from tclab.engine.doors.seats import Member
+from tclab.site.engine import events
+from tclab.site.remote import announcements, client, planner, protocol, tree
+from tclab.site.remote.client import RunRequest
+from tclab.site.remote.planner import RemoteWork
+from tclab.site.remote.workers import Member
 
 ENVIRONMENT = {"python": "p", "provenance": {"torch": "2.13.0"}, "has": ["cxx"], "problem": ""}
 
 
 def offer(name: str, slots: int = 1, **fields) -> dict:
-    return {**offers.announced([ENVIRONMENT], slots, name), "machine": name, **fields}
+    return {**announcements.announce([ENVIRONMENT], slots, name), "machine": name, **fields}
 
 
 class Made:
     """A cluster of functions: what each worker answers, and when."""
 
-    place, silence = "made up", 60.0
+    place, silence_limit = "made up", 60.0
 
     def __init__(self, answers, *workers: dict) -> None:
         self.answers = answers
@@ -35,10 +35,10 @@ class Made:
     async def members(self):
         return [Member(name, each, each.get("seen", 0.0)) for name, each in self.there.items()]
 
-    async def give(self, address, tree):
+    async def send_tree(self, address, tree):
         pass
 
-    async def send(self, address, job, slots, cuda):
+    async def send_job(self, address, job, slots, cuda):
         import json
 
         name = json.loads(job)["snippet"]["name"]
@@ -47,7 +47,7 @@ class Made:
         here = [one for one in self.now if one[1] == address]
         self.most[address] = max(self.most.get(address, 0), len(here))
         try:
-            return (await self.answers(name, address)).encoded()
+            return (await self.answers(name, address)).encode()
         finally:
             self.now.remove((name, address))
 
@@ -55,19 +55,19 @@ class Made:
 def go(lab, cluster, *chosen, seconds=lambda _: 1.0):
     """Run these on it; the work."""
     plan = lab.plan()
-    work = Far(plan, "box", lab.events.append, True, lambda run: None)
-    work.cluster, work.tree = cluster, tree.of(plan.root, chosen)
-    errand = Errand(chosen, "box")
-    work.wish = lambda snippet: errand.wish(snippet, plan)
+    work = RemoteWork(plan, "box", lab.events.append, True, lambda run: None)
+    work.cluster, work.tree = cluster, tree.collect(plan.root, chosen)
+    request = RunRequest(chosen, "box")
+    work.requirements = lambda snippet: request.requirements(snippet, plan)
     asyncio.run(work.run(chosen, seconds))
     return work
 
 
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch):
-    monkeypatch.setattr(planner, "_LOOK", 0.05)
-    monkeypatch.setattr(planner, "_PATIENCE", 0.2)
-    monkeypatch.setattr(planner, "_ASIDE", 0.05)
+    monkeypatch.setattr(planner, "_MEMBERS_INTERVAL", 0.05)
+    monkeypatch.setattr(planner, "_UNMET_SECONDS", 0.2)
+    monkeypatch.setattr(planner, "_PAUSE", 0.05)
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def done(lab):
     async def answer(name, address):
         await asyncio.sleep(0.02)
         run = replace(made, snippet=name, environment="box")
-        return protocol.Answer("run", run=protocol.packed(run))
+        return protocol.Answer("run", run=protocol.pack_run(run))
 
     return answer
 
@@ -115,6 +115,24 @@ def test_one_that_is_timed_has_all_workers_of_its_machine_to_itself(lab, done):
 
 
 @pytest.mark.snippet
+def test_a_worker_has_one_job_of_its_gpu_at_a_time_and_others_beside_it(lab, done):
+    beside: list[set[str]] = []
+
+    async def answer(name, address):
+        made = await done(name, address)
+        beside.append({one[0] for one in cluster.now})
+        return made
+
+    gpu = {**ENVIRONMENT, "has": ["cuda"]}
+    cluster = Made(answer, {**offer("one", 4), "environments": [gpu]})
+    chosen = [lab.write(f"t/gpu{n}", f"print({n})", "needs=cuda") for n in range(3)]
+    work = go(lab, cluster, *chosen, *snippets(lab, 3))
+    assert len(work.done) == 6
+    assert max(len([name for name in now if "gpu" in name]) for now in beside) == 1
+    assert any("gpu" in "".join(now) and len(now) > 1 for now in beside)
+
+
+@pytest.mark.snippet
 def test_a_job_whose_workers_are_lost_runs_again_twice_and_then_fails(lab, done):
     chosen = snippets(lab, 2)
 
@@ -133,7 +151,7 @@ def test_a_job_whose_workers_are_lost_runs_again_twice_and_then_fails(lab, done)
     assert failure.message.startswith("3 workers could not run it; last next-")
     assert "it left the cluster" in failure.message
     assert len([one for one in cluster.sent if one[0] == "t/n0"]) == 3
-    assert len(lab.heard(events.Elsewhere)) == 2
+    assert len(lab.heard(events.Rescheduled)) == 2
 
 
 @pytest.mark.snippet
@@ -144,7 +162,7 @@ def test_a_worker_that_says_nothing_is_passed_over(lab, done):
         return await done(name, address)
 
     class Beating(Made):
-        silence = 0.4
+        silence_limit = 0.4
 
         async def members(self):
             if "other" in self.there:
@@ -160,12 +178,12 @@ def test_a_worker_that_says_nothing_is_passed_over(lab, done):
 
     plan = lab.plan()
     chosen = snippets(lab, 1)
-    work = Far(plan, "box", heard, True, lambda run: None)
-    work.cluster, work.tree = cluster, tree.of(plan.root, chosen)
+    work = RemoteWork(plan, "box", heard, True, lambda run: None)
+    work.cluster, work.tree = cluster, tree.collect(plan.root, chosen)
     asyncio.run(work.run(chosen, lambda _: 1.0))
     assert work.done["t/n0"].ok
     assert cluster.sent == [("t/n0", "silent"), ("t/n0", "other")]
-    (event,) = lab.heard(events.Elsewhere)
+    (event,) = lab.heard(events.Rescheduled)
     assert event.why.startswith("it has said nothing for")
 
 
@@ -175,7 +193,7 @@ def test_where_all_workers_hang_the_rest_is_refused_by_name(lab):
         await asyncio.sleep(30)
 
     cluster = Made(answer, offer("a"))
-    cluster.silence = 0.4
+    cluster.silence_limit = 0.4
     work = go(lab, cluster, *snippets(lab, 2))
     assert work.refused == dict.fromkeys(("t/n0", "t/n1"), "a: it says nothing any more")
 
@@ -207,9 +225,9 @@ def test_a_worker_that_joins_is_used_and_a_need_waits_a_moment_for_it(lab, done)
             cluster.there["gpu"] = {**offer("gpu"), "environments": [gpu]}
 
     plan = lab.plan()
-    work = Far(plan, "box", heard, True, lambda run: None)
-    work.cluster, work.tree = cluster, tree.of(plan.root, chosen)
-    work.wish = lambda snippet: Errand(chosen, "box").wish(snippet, plan)
+    work = RemoteWork(plan, "box", heard, True, lambda run: None)
+    work.cluster, work.tree = cluster, tree.collect(plan.root, chosen)
+    work.requirements = lambda snippet: RunRequest(chosen, "box").requirements(snippet, plan)
     asyncio.run(work.run(chosen, lambda _: 1.0))
     assert work.refused == {}
     assert {address for _, address in cluster.sent} == {"gpu"}
@@ -227,8 +245,8 @@ def test_a_snippet_that_another_build_runs_is_waited_for(lab, done):
             lock.release()
 
     plan = lab.plan()
-    work = Far(plan, "box", heard, True, lambda run: None)
-    work.cluster, work.tree = Made(done, offer("a")), tree.of(plan.root, [snippet])
+    work = RemoteWork(plan, "box", heard, True, lambda run: None)
+    work.cluster, work.tree = Made(done, offer("a")), tree.collect(plan.root, [snippet])
     asyncio.run(work.run([snippet], lambda _: 1.0))
     assert work.done[snippet.name].ok
     assert len(lab.heard(events.Waiting)) == 1
@@ -239,5 +257,5 @@ def test_what_ran_before_says_how_long_it_takes(lab):
     old, new = snippets(lab, 2)
     made = lab.run(old)[old.name]
     plan = lab.plan()
-    assert far.seconds(plan, old) == made.seconds
-    assert far.seconds(plan, new) == float("inf")
+    assert client.last_seconds(plan, old) == made.seconds
+    assert client.last_seconds(plan, new) == float("inf")

@@ -9,10 +9,10 @@ import tarfile
 
 import pytest
 
-from tclab.engine.doors import offers, protocol, tars, tree
-from tclab.engine.doors.offers import Wish
 from tclab.errors import StoreError, TclabError
 from tclab.model import Provenance
+from tclab.site.remote import announcements, protocol, tars, tree
+from tclab.site.remote.announcements import Requirements
 
 
 def tar(*members: tuple[str, bytes], **fields) -> bytes:
@@ -63,18 +63,18 @@ def test_a_folder_is_the_same_bytes_whenever_it_is_packed(tmp_path):
     ],
 )
 def test_a_tar_that_is_anything_else_is_refused_with_nothing_written(tmp_path, data, says):
-    with pytest.raises(tars.Unfit, match=says):
+    with pytest.raises(tars.InvalidTar, match=says):
         tars.unpack(data, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 def test_sizes_are_limited(monkeypatch):
-    monkeypatch.setattr(tars, "MOST_OF_ONE", 10)
-    with pytest.raises(tars.Unfit, match="'a' has 11 bytes"):
-        list(tars.files(tar(("a", b"x" * 11))))
-    monkeypatch.setattr(tars, "MOST", 15)
-    with pytest.raises(tars.Unfit, match="are in it"):
-        list(tars.files(tar(("a", b"x" * 9), ("b", b"x" * 9))))
+    monkeypatch.setattr(tars, "MAX_FILE_BYTES", 10)
+    with pytest.raises(tars.InvalidTar, match="'a' has 11 bytes"):
+        list(tars.iter_files(tar(("a", b"x" * 11))))
+    monkeypatch.setattr(tars, "MAX_BYTES", 15)
+    with pytest.raises(tars.InvalidTar, match="are in it"):
+        list(tars.iter_files(tar(("a", b"x" * 9), ("b", b"x" * 9))))
 
 
 # --------------------------------------------------------------------------- the tree
@@ -87,30 +87,30 @@ def test_a_tree_has_what_runs_rest_on_and_no_run(lab):
         (lab.root / name).parent.mkdir(parents=True, exist_ok=True)
         (lab.root / name).write_text("{}")
     snippet = lab.write("t/one", "import _shared")
-    made = tree.of(lab.root, [snippet])
+    made = tree.collect(lab.root, [snippet])
     assert {"mkdocs.yml", "snippets/t/_shared.py", "snippets/t/one.py"} <= made.content.keys()
-    assert "src/tclab/engine/doors/agent.py" in made.content
+    assert "src/tclab/site/remote/agent.py" in made.content
     assert "records/box/rows.jsonl" in made.content
     assert not {"docs/index.md", "records/box/t/one/run.json"} & made.content.keys()
     assert made.names[snippet.path] == "snippets/t/one.py"
 
 
 def test_a_tree_is_unpacked_under_its_own_digest_alone(lab, tmp_path):
-    made = tree.of(lab.root, [lab.write("t/one", "1")])
+    made = tree.collect(lab.root, [lab.write("t/one", "1")])
     tree.unpack(made.packed, made.digest, tmp_path / "there")
     assert (tmp_path / "there/snippets/t/one.py").read_bytes() == made.content["snippets/t/one.py"]
-    assert tree.of(lab.root, []).digest == made.digest
+    assert tree.collect(lab.root, []).digest == made.digest
     lab.write("t/one", "2")
-    assert tree.of(lab.root, []).digest != made.digest
-    for data in (tree.of(lab.root, []).packed, made.packed[:-20], b"no gzip"):
-        with pytest.raises(tars.Unfit):
+    assert tree.collect(lab.root, []).digest != made.digest
+    for data in (tree.collect(lab.root, []).packed, made.packed[:-20], b"no gzip"):
+        with pytest.raises(tars.InvalidTar):
             tree.unpack(data, made.digest, tmp_path / "not")
     assert not (tmp_path / "not").exists()
 
 
 def test_a_bomb_is_no_tree(tmp_path, monkeypatch):
-    monkeypatch.setattr(tars, "MOST", 2**20)
-    with pytest.raises(tars.Unfit, match="MiB are in it"):
+    monkeypatch.setattr(tars, "MAX_BYTES", 2**20)
+    with pytest.raises(tars.InvalidTar, match="MiB are in it"):
         tree.unpack(gzip.compress(b"\0" * 2**22), "0", tmp_path / "not")
 
 
@@ -120,9 +120,11 @@ def test_a_bomb_is_no_tree(tmp_path, monkeypatch):
 def test_a_job_brings_all_that_the_snippets_key_names(lab):
     code = "# claim: it-is-so\nassert len('x') == 1"
     snippet = lab.write("t/one", code, "needs=cxx timeout=7 memory=99 raises=ValueError alone=true")
-    names = tree.of(lab.root, [snippet]).names
-    sent = json.loads(protocol.dumped(protocol.job(snippet, names, tree="", environment="here")))
-    back = protocol.snippet(sent["snippet"], lab.root)
+    names = tree.collect(lab.root, [snippet]).names
+    sent = json.loads(
+        protocol.to_json(protocol.encode_job(snippet, names, tree="", environment="here"))
+    )
+    back = protocol.decode_snippet(sent["snippet"], lab.root)
     for field in ("name", "path", "source", "needs", "raises", "timeout", "memory", "includes"):
         assert getattr(back, field) == getattr(snippet, field), field
     assert (back.alone, back.claims, back.file) == (True, snippet.claims, snippet.file)
@@ -130,38 +132,38 @@ def test_a_job_brings_all_that_the_snippets_key_names(lab):
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[1]\n", b"\xff\xfe", b'{"protocol": 1}\n'])
 def test_what_is_no_answer_is_trouble(data):
-    assert protocol.Answer.of(data).kind == "trouble"
+    assert protocol.Answer.parse(data).kind == "trouble"
 
 
 def test_an_answer_of_another_protocol_is_refused_by_name():
     other = b'{"protocol": 99, "kind": "run", "why": ""}\n'
-    assert protocol.Answer.of(other) == protocol.Answer(
+    assert protocol.Answer.parse(other) == protocol.Answer(
         "refused", "it answers in protocol 99, not 1"
     )
 
 
 def test_a_run_comes_back_whole_or_not_at_all(lab):
     run = lab.one("import tclab\nprint('hello')\ntclab.show('code', name='x')")
-    packed = protocol.packed(run)
-    assert packed == protocol.packed(run)
-    assert protocol.unpacked(packed, "t/one", "here") == run
+    packed = protocol.pack_run(run)
+    assert packed == protocol.pack_run(run)
+    assert protocol.unpack_run(packed, "t/one", "here") == run
     with pytest.raises(StoreError, match="is that of t/one for here"):
-        protocol.unpacked(packed, "t/two", "here")
+        protocol.unpack_run(packed, "t/two", "here")
     with pytest.raises(StoreError, match=r"stdout\.txt: was truncated or edited"):
-        protocol.unpacked(packed.replace(b"hello\n", b"HELLO\n"), "t/one", "here")
+        protocol.unpack_run(packed.replace(b"hello\n", b"HELLO\n"), "t/one", "here")
     with pytest.raises(StoreError, match="is damaged"):
-        protocol.unpacked(packed[:700], "t/one", "here")
+        protocol.unpack_run(packed[:700], "t/one", "here")
 
 
 def test_a_variable_that_may_be_a_secret_is_not_sent(monkeypatch):
     monkeypatch.setenv("TORCH_LOGS", "dynamo")
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
-    sent = protocol.sent_variables()
+    sent = protocol.variables_to_send()
     assert sent["TORCH_LOGS"] == "dynamo"
     assert "CUDA_VISIBLE_DEVICES" not in sent
     monkeypatch.setenv("TORCH_SECRET", "hunter2")
     with pytest.raises(TclabError, match="the variable TORCH_SECRET") as raised:
-        protocol.sent_variables()
+        protocol.variables_to_send()
     assert "hunter2" not in str(raised.value)
     assert "next: unset it" in str(raised.value)
 
@@ -169,7 +171,7 @@ def test_a_variable_that_may_be_a_secret_is_not_sent(monkeypatch):
 def test_a_worker_gets_the_clients_variables_and_none_of_its_own(monkeypatch):
     monkeypatch.setenv("TORCH_LOGS", "here")
     monkeypatch.setenv("TCLAB_STORE", "here")
-    got = protocol.agents_variables({"TORCH_SHOW_CPP_STACKTRACES": "1"})
+    got = protocol.agent_variables({"TORCH_SHOW_CPP_STACKTRACES": "1"})
     assert got["TORCH_SHOW_CPP_STACKTRACES"] == "1"
     assert not {"TORCH_LOGS", "TCLAB_STORE"} & got.keys()
 
@@ -185,49 +187,56 @@ def offer(*environments: dict, **fields) -> dict:
          "problem": "", **one}
         for one in environments
     ]  # fmt: skip
-    return {**offers.announced(data, 1, "box"), **fields}
+    return {**announcements.announce(data, 1, "box"), **fields}
 
 
 def test_the_environment_that_has_what_is_wanted_is_taken():
     two = offer({}, {"made": {"torch": "2.15.0+cpu"}, "has": ["cxx"]})
-    assert offers.lacks(two, Wish()) == (0, "")
-    assert offers.lacks(two, Wish(torch="2.15")) == (1, "")
-    assert offers.lacks(two, Wish(needs=frozenset({"cxx"}))) == (1, "")
+    assert announcements.match_environment(two, Requirements()) == (0, "")
+    assert announcements.match_environment(two, Requirements(torch="2.15")) == (1, "")
+    assert announcements.match_environment(two, Requirements(needs=frozenset({"cxx"}))) == (1, "")
 
 
 def test_what_sees_no_gpu_runs_on_a_machine_with_one_as_well():
     gpu = {"gpu": "NVIDIA H100", "variables": {"CUDA_VISIBLE_DEVICES": "1"}, "cores": 0}
     there = offer({"made": gpu})
     here = Provenance(**MADE, date="")
-    assert offers.lacks(there, Wish(here=here, sees_gpu=False)) == (0, "")
-    assert offers.lacks(there, Wish(here=here))[0] == -1
+    assert announcements.match_environment(there, Requirements(like=here, sees_gpu=False)) == (
+        0,
+        "",
+    )
+    assert announcements.match_environment(there, Requirements(like=here))[0] == -1
 
 
 @pytest.mark.parametrize(
-    ("there", "wish", "says"),
+    ("there", "requirements", "says"),
     [
-        (offer({}, protocol=99), Wish(), "it speaks protocol 99, and this tclab 1"),
-        ({}, Wish(), "it speaks protocol None"),
-        (offer({}, memory=512), Wish(memory=4096), "it has 512 MiB of memory, and 4,096 are"),
-        (offer({}), Wish(torch="2.1"), "PyTorch 2.13.0+cpu is not 2.1"),
-        (offer({}), Wish(gpu="H200"), "no H200"),
-        (offer({}), Wish(needs=frozenset({"cuda", "cxx"})), "no cuda, cxx"),
-        (offer({"problem": "no torch"}), Wish(), "no torch"),
-        (offer(), Wish(), "it has no environment"),
+        (offer({}, protocol=99), Requirements(), "it speaks protocol 99, and this tclab 1"),
+        ({}, Requirements(), "it speaks protocol None"),
+        (
+            offer({}, memory=512),
+            Requirements(memory=4096),
+            "it has 512 MiB of memory, and 4,096 are",
+        ),
+        (offer({}), Requirements(torch="2.1"), "PyTorch 2.13.0+cpu is not 2.1"),
+        (offer({}), Requirements(gpu="H200"), "no H200"),
+        (offer({}), Requirements(needs=frozenset({"cuda", "cxx"})), "no cuda, cxx"),
+        (offer({"problem": "no torch"}), Requirements(), "no torch"),
+        (offer(), Requirements(), "it has no environment"),
         (
             offer({}),
-            Wish(here=Provenance(**{**MADE, "cpu": "d"}, date="")),
+            Requirements(like=Provenance(**{**MADE, "cpu": "d"}, date="")),
             "CPU d → c",
         ),
         (
             offer({"made": {"variables": {"CXX": "clang++"}}}),
-            Wish(here=Provenance(**MADE, date="")),
+            Requirements(like=Provenance(**MADE, date="")),
             "variable CXX set to clang++",
         ),
     ],
 )
-def test_what_a_worker_lacks_is_said_in_words(there, wish, says):
-    number, why = offers.lacks(there, wish)
+def test_what_a_worker_lacks_is_said_in_words(there, requirements, says):
+    number, why = announcements.match_environment(there, requirements)
     assert number == -1
     assert says in why
 
@@ -235,9 +244,11 @@ def test_what_a_worker_lacks_is_said_in_words(there, wish, says):
 def test_this_python_announces_itself_as_it_is(lab, tmp_path):
     import sys
 
-    asked = offers.ask(sys.executable, tmp_path)
-    assert asked == offers.measured()
+    asked = announcements.measure_in(sys.executable, tmp_path)
+    assert asked == announcements.measure()
     here = lab.plan().here
-    assert offers.lacks(offers.announced([asked], 2), Wish(here=here)) == (0, "")
+    assert announcements.match_environment(
+        announcements.announce([asked], 2), Requirements(like=here)
+    ) == (0, "")
     with pytest.raises(TclabError, match="cannot be used"):
-        offers.ask("/bin/false", tmp_path)
+        announcements.measure_in("/bin/false", tmp_path)

@@ -56,9 +56,9 @@ def test_the_page_finds_what_the_chain_says(opened: Open) -> None:
     """Every line of a chain, clicked by script, lights what `Index.closure` has; and has the
     colours of the Python lines that `Index.owners` names."""
     small = chain(20)
-    index = Index.of(small)
+    index = Index.from_chain(small)
     python = [i for i in range(3) if index.closure(i) != {i}]
-    owners = dict(index.owners(python)) | {i: (i,) for i in python}
+    owners = dict(index.nearest_sources(python)) | {i: (i,) for i in python}
     page = opened(small, anchor="?stages=" + ".".join(p.stage for p in small.panes))
     until(page, "document.querySelectorAll('t-l[style]').length > 8")
     clicked = page.evaluate("""() => {

@@ -20,7 +20,7 @@ from tclab.capturing.target.sdpa.call import CUDNN_FIRST, DEFAULT_ORDER, Call, M
 from tclab.capturing.target.sdpa.choose import choose  # noqa: E402
 from tclab.capturing.target.sdpa.rule import Rules  # noqa: E402
 from tclab.targets import CUDNN, TARGETS  # noqa: E402
-from tclab.verify.attention import cases, record, replay, report, symbols  # noqa: E402
+from tclab.workshop.verify.attention import cases, record, replay, report, symbols  # noqa: E402
 
 HOPPER, AMPERE = (9, 0), (8, 0)
 
@@ -176,12 +176,12 @@ def test_no_cudnn_no_cudnn_kernel() -> None:
 
 
 def test_a_case_can_be_read_back() -> None:
-    every = cases.cases(300)
+    every = cases.make_cases(300)
     assert [cases.parse(str(case)) for case in every] == every
 
 
 def test_the_same_cases_each_time() -> None:
-    assert cases.cases(50) == cases.cases(50)
+    assert cases.make_cases(50) == cases.make_cases(50)
 
 
 def test_a_call_with_symbols_can_be_read() -> None:
@@ -193,7 +193,7 @@ def test_a_call_with_symbols_can_be_read() -> None:
 
 def test_a_report_names_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [report.AnswerPair("flash", "flash", "one"), report.AnswerPair("math", "flash", "two")]
-    assert report.say({"cases": "2"}, rows) == 1
+    assert report.print_summary({"cases": "2"}, rows) == 1
     out = capsys.readouterr().out
     assert "PyTorch math, rules flash: two" in out
     assert "one" not in out

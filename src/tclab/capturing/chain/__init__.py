@@ -1,1 +1,1 @@
-"""Stages linked line to line, from Python down to instructions."""
+"""Link the stages of a compile line to line, from Python down to instructions."""

@@ -1,4 +1,4 @@
-"""What stands beside a kernel: why it is one, what it moves, what the assembler made of it."""
+"""Collect the facts about a kernel: its fused groups, refused fusions, resources, instructions."""
 
 from __future__ import annotations
 
@@ -10,29 +10,33 @@ from tclab.capturing.read.units import CompiledKernel, Unit
 from tclab.model import FusedGroup, FusionPairs, Kernel, KernelFacts, NotFused, source_lines
 
 
-def facts(kernel: Kernel, unit: Unit) -> KernelFacts:
-    """All that is known of a unit's kernel: its groups of scheduler nodes, what the scheduler
-    refused to fuse with them, and what machine code says, where it is there.
+def collect_facts(kernel: Kernel, unit: Unit) -> KernelFacts:
+    """The facts about a unit's kernel: its groups of scheduler nodes, the fusions that Inductor
+    refused, and, if the kernel was compiled, its resources and number of instructions.
     """
-    groups = _groups(kernel, unit)
-    known = replace(
+    groups = _fused_groups(kernel, unit)
+    facts = replace(
         kernel.facts,
         fused=tuple(groups),
-        not_fused=_refused({op for group in groups for op in group.ops}, unit.pairs),
+        not_fused=_refused_pairs({op for group in groups for op in group.ops}, unit.pairs),
     )
     compiled = unit.compiled.get(kernel.kernel_name)
-    return _with_machine_code(known, compiled) if compiled else known
+    return _with_machine_code(facts, compiled) if compiled else facts
 
 
-def _groups(kernel: Kernel, unit: Unit) -> list[FusedGroup]:
-    """The groups of scheduler nodes that the kernel's lines were written for."""
-    lines = [line for note in unit.written_for(kernel) for line in note.lines]
+def _fused_groups(kernel: Kernel, unit: Unit) -> list[FusedGroup]:
+    """The groups of scheduler nodes that the kernel computes."""
+    lines = [line for note in unit.notes_on(kernel) for line in note.lines]
     ops = {line.body[0] for line in lines if line.body}
-    return [group for group in unit.body.groups if ops & set(group.ops)] if unit.body else []
+    return (
+        [group for group in unit.loop_bodies.groups if ops & set(group.ops)]
+        if unit.loop_bodies
+        else []
+    )
 
 
-def _refused(ops: Set[str], pairs: FusionPairs | None) -> tuple[NotFused, ...]:
-    """The pairs with one of these nodes that were refused with a reason."""
+def _refused_pairs(ops: Set[str], pairs: FusionPairs | None) -> tuple[NotFused, ...]:
+    """The refused pairs, with a reason, of one of these nodes and one outside of them."""
     return tuple(
         NotFused(pair.first, pair.second, pair.reason)
         for pair in (pairs.pairs if pairs else ())
@@ -40,13 +44,13 @@ def _refused(ops: Set[str], pairs: FusionPairs | None) -> tuple[NotFused, ...]:
     )
 
 
-def _with_machine_code(known: KernelFacts, compiled: CompiledKernel) -> KernelFacts:
-    known = replace(known, configuration=compiled.configuration, resources=compiled.resources)
+def _with_machine_code(facts: KernelFacts, compiled: CompiledKernel) -> KernelFacts:
+    facts = replace(facts, configuration=compiled.configuration, resources=compiled.resources)
     sass = compiled.stages.get("sass")
-    return replace(known, instructions=_instructions(sass.code)) if sass else known
+    return replace(facts, instructions=_count_instructions(sass.code)) if sass else facts
 
 
-def _instructions(sass: str) -> int:
+def _count_instructions(sass: str) -> int:
     lines = source_lines(sass)
     padding = padding_lines(lines)
-    return sum(is_instruction(x) for n, x in enumerate(lines, 1) if n not in padding)
+    return sum(is_instruction(line) for n, line in enumerate(lines, 1) if n not in padding)

@@ -1,4 +1,4 @@
-"""Panes of Inductor: IR after fusion, calls into libraries, and kernels line by line."""
+"""Make the panes of Inductor's IR after fusion and of its kernels, linked line by line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tclab.capturing.chain.resolve import Origins
 from tclab.capturing.read.units import Unit
-from tclab.capturing.trace.notes import Line
+from tclab.capturing.trace.notes import KernelLine
 from tclab.model import Kernel, Listing, links, source_lines
 
 LineKeys = dict[int, links.Keys]
@@ -24,29 +24,31 @@ _VALUE = re.compile(r"^\s+(\w+) = ")
 
 
 def ir_pane(listing: Listing, unit: Unit, origins: Origins) -> Listing:
-    """The unit's IR, each value of a loop body linked to the nodes it was made for; the line that
-    names an operation, to all nodes that Inductor says it computes.
+    """Make the pane of a unit's IR.
+
+    Each value of a loop body is linked to the nodes that it was made for; the line that names an
+    operation, to all nodes that Inductor computes in it.
     """
-    above: LineKeys = {}
+    line_links: LineKeys = {}
     marks: LineKeys = {}
-    body, op = unit.body, ""
+    body, op = unit.loop_bodies, ""
     for number, line in enumerate(source_lines(listing.code), 1):
         if head := _HEAD.match(line):
             op = head[1]
-            marks[number] = (links.ir(unit.index, op),)
-            computed = body.origins.get(op, ()) if body and not _OP.match(line) else ()
-            above[number] = origins.keys(computed)
+            marks[number] = (links.ir_key(unit.index, op),)
+            op_marks = body.origins.get(op, ()) if body and not _OP.match(line) else ()
+            line_links[number] = origins.keys(op_marks)
         elif body and op and (value := _VALUE.match(line)):
-            made_for = body.marks.get(op, {}).get(value[1])
-            if made_for is not None:
-                marks[number] = (links.ir(unit.index, op, value[1]),)
-                above[number] = origins.keys(made_for)
-    return replace(listing, links=above, marks=marks)
+            value_marks = body.marks.get(op, {}).get(value[1])
+            if value_marks is not None:
+                marks[number] = (links.ir_key(unit.index, op, value[1]),)
+                line_links[number] = origins.keys(value_marks)
+    return replace(listing, links=line_links, marks=marks)
 
 
 # ------------------------------------------------------------------------------ kernels
 
-# A line that gives a value a name, or puts one into memory: what a kernel computes.
+# A line that names a value, or stores one:
 # tmp3 = tl.broadcast_to(tmp2, [XBLOCK, R0_BLOCK])
 # tl.store(out_ptr0 + (x0), tmp6, xmask)
 _TRITON = re.compile(r"^(?:_?tmp\w+(?:, _?tmp\w+)* = |tl\.(?:store|atomic_\w+|device_assert)\()")
@@ -65,96 +67,102 @@ _NAMES = re.compile(r"^(?:const )?(?:[\w:<>,]+ )?(_?tmp\w+)(?:, (_?tmp\w+))* = "
 _NAME = re.compile(r"_?tmp\w+")
 
 
-def computes(line: str, language: str) -> bool:
-    """Whether a kernel's line computes, loads or stores a value: not an index, a mask, a loop
+def computes_value(line: str, language: str) -> bool:
+    """Whether a kernel's line computes, loads or stores a value; false for an index, a mask, a loop
     or a declaration.
     """
     text = line.strip()
     if language == "cpp":
-        other = text.startswith("for") or _ACCUMULATOR.match(text)
-        return bool(_CPP.search(text)) and text.endswith(";") and not other
+        excluded = text.startswith("for") or _ACCUMULATOR.match(text)
+        return bool(_CPP.search(text)) and text.endswith(";") and not excluded
     return bool(_TRITON.match(text))
 
 
 def kernel_pane(kernel: Kernel, unit: Unit, index: int, origins: Origins) -> Listing:
-    """The kernel, each computing line linked to the nodes and IR values it was written for.
+    """Make a kernel's pane, each computing line linked to the nodes and IR values it computes.
 
-    `index` counts the kernels of the unit; it is in the keys of the kernel's lines.
+    `index` is the number of the kernel in its unit, a part of the keys of the kernel's lines.
     """
     code = source_lines(kernel.code)
-    marks = {n: (links.kernel(unit.index, index, n),) for n in range(1, len(code) + 1)}
-    runs = _runs(code, kernel.language)
-    above: dict[int, list[links.Keys]] = {}
-    for note in unit.written_for(kernel):
-        for number, written in find(runs, note.lines).items():
-            above.setdefault(number, []).append(_keys(written, unit.index, origins))
-    return replace(kernel, links={n: links.joined(k) for n, k in above.items()}, marks=marks)
+    marks = {n: (links.kernel_key(unit.index, index, n),) for n in range(1, len(code) + 1)}
+    runs = _computing_runs(code, kernel.language)
+    line_links: dict[int, list[links.Keys]] = {}
+    for note in unit.notes_on(kernel):
+        for number, written in match_lines(runs, note.lines).items():
+            line_links.setdefault(number, []).append(_origin_keys(written, unit.index, origins))
+    return replace(
+        kernel, links={n: links.merge_keys(k) for n, k in line_links.items()}, marks=marks
+    )
 
 
-def _runs(code: list[str], language: str) -> list[dict[int, str]]:
-    """Computing lines that follow each other, by number."""
+def _computing_runs(code: list[str], language: str) -> list[dict[int, str]]:
+    """The runs of consecutive computing lines, each a map from line number to text."""
     runs: list[dict[int, str]] = [{}]
     for number, line in enumerate(code, 1):
-        if computes(line, language):
+        if computes_value(line, language):
             runs[-1][number] = _TAIL.sub("", line.strip())
         elif runs[-1]:
             runs.append({})
     return [run for run in runs if run]
 
 
-def _keys(written: list[Line], unit: int, origins: Origins) -> links.Keys:
+def _origin_keys(written: list[KernelLine], unit: int, origins: Origins) -> links.Keys:
     marks = dict.fromkeys(mark for w in written for mark in (*w.marks, *w.again))
-    values = dict.fromkeys(links.ir(unit, *w.body) for w in written if w.body)
+    values = dict.fromkeys(links.ir_key(unit, *w.body) for w in written if w.body)
     return (*values, *origins.keys(tuple(marks)))
 
 
-def find(runs: list[dict[int, str]], lines: Iterable[Line]) -> dict[int, list[Line]]:
-    """Line number → what was written as this line of the kernel; nothing where it is not sure.
+def match_lines(
+    runs: list[dict[int, str]], lines: Iterable[KernelLine]
+) -> dict[int, list[KernelLine]]:
+    """Map each line number to the notes of the line that Inductor wrote there; to an empty list if
+    the line cannot be attributed.
 
-    A writer writes all lines of a run. Several may write the same text for different nodes: if
-    the kernel still has the text of each of them, the first is the first writer's, and so on.
+    One writer writes all lines of a run. Several writers can write the same text for different
+    nodes: if the kernel has as many equal runs as writers, the first run is the first writer's, and
+    so on.
     """
     lines = list(lines)
     writers = {line.writer: _Writer() for line in lines}
     for line in lines:
         writers[line.writer].add(line)
-    turns: Counter[tuple[str, ...]] = Counter()
-    alike = Counter(tuple(run.values()) for run in runs)
-    written: dict[int, list[Line]] = {}
+    uses: Counter[tuple[str, ...]] = Counter()
+    equal_runs = Counter(tuple(run.values()) for run in runs)
+    written: dict[int, list[KernelLine]] = {}
     for run in runs:
         text = tuple(run.values())
-        able = [w for w in writers.values() if w.wrote(text)] or list(writers.values())
-        if len(able) == alike[text]:
-            able = [able[turns[text]]]
-        turns[text] += 1
+        candidates = [w for w in writers.values() if w.wrote(text)] or list(writers.values())
+        if len(candidates) == equal_runs[text]:
+            candidates = [candidates[uses[text]]]
+        uses[text] += 1
         for number, code in run.items():
-            same = [x for w in able for x in w.find(code)]
-            written[number] = same if len({x.marks for x in same}) == 1 else []
+            matches = [line for writer in candidates for line in writer.find_lines(code)]
+            written[number] = matches if len({line.marks for line in matches}) == 1 else []
     return written
 
 
 class _Writer:
-    """The lines of one writer, by text and by the values they name."""
+    """The lines of one writer, by text and by the names that they assign."""
 
     def __init__(self) -> None:
-        self.by_text: dict[str, list[Line]] = {}
-        self.by_name: dict[str, list[Line]] = {}
+        self.by_text: dict[str, list[KernelLine]] = {}
+        self.by_name: dict[str, list[KernelLine]] = {}
 
-    def add(self, line: Line) -> None:
+    def add(self, line: KernelLine) -> None:
         self.by_text.setdefault(line.text, []).append(line)
-        for name in named(line.text):
+        for name in assigned_names(line.text):
             self.by_name.setdefault(name, []).append(line)
 
     def wrote(self, texts: Iterable[str]) -> bool:
         return all(text in self.by_text for text in texts)
 
-    def find(self, text: str) -> list[Line]:
-        """Lines change after they were written (an eviction policy): then a name tells."""
-        of_names = (x for name in named(text) for x in self.by_name.get(name, ()))
-        return self.by_text.get(text) or list(of_names)
+    def find_lines(self, text: str) -> list[KernelLine]:
+        """Find a line by its text, or by its names if it was changed later (an eviction policy)."""
+        by_name = (n for name in assigned_names(text) for n in self.by_name.get(name, ()))
+        return self.by_text.get(text) or list(by_name)
 
 
-def named(text: str) -> list[str]:
-    """The values a line gives a name."""
+def assigned_names(text: str) -> list[str]:
+    """The names that a line assigns values to."""
     match = _NAMES.match(text)
     return list(_NAME.findall(match[0])) if match else []

@@ -1,8 +1,8 @@
-"""Links from a Triton kernel's lines down to TTIR, TTGIR, LLVM IR, PTX and SASS.
+"""Link a Triton kernel's lines down to TTIR, TTGIR, LLVM IR, PTX and SASS.
 
-A line is linked to the kernel's line at the outer end of its position, and to the lines of the
-stage before that have the very same position, inlining included; an instruction of SASS, to the
-line of PTX it was made from (nvdisasm -gp).
+A line is linked to the kernel's line that its position begins at, outermost, and to the lines of
+the previous stage with the same position, inlining included. An instruction of SASS is linked to
+the line of PTX that it was made from (nvdisasm -gp).
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ LineKeys = dict[int, links.Keys]
 
 
 @dataclass(frozen=True)
-class Place:
-    """The kernel some stages are of: `file` as the stages name it; its lines are `offset`
-    later there than in the pane.
+class KernelKeys:
+    """Makes the keys of the lines of one kernel, number `index` of a unit, and of its stages.
+
+    `file` is the kernel's file as the stages name it; there, a line's number is larger by `offset`
+    than in the kernel's pane.
     """
 
     unit: int
@@ -30,83 +32,89 @@ class Place:
     file: str
     offset: int
 
-    def kernel(self, position: Position) -> str:
-        """The key of the kernel's line a position is in, or ''."""
+    def kernel_key(self, position: Position) -> str:
+        """The key of the kernel's line that a position is in; an empty string if there is none."""
         for file, line, _ in reversed(position):
             if file == self.file and line > self.offset:
-                return links.kernel(self.unit, self.index, line - self.offset)
+                return links.kernel_key(self.unit, self.index, line - self.offset)
         return ""
 
-    def key(self, stage: str, position: Position) -> str:
-        """The key of a stage's lines that have this position."""
+    def stage_key(self, stage: str, position: Position) -> str:
+        """The key of the lines of a stage that have this position."""
         names = (f"{'' if f == self.file else f + ':'}{n}:{c}" for f, n, c in position)
-        return links.below(stage, self.unit, self.index, "@".join(names))
+        return links.triton_key(stage, self.unit, self.index, "@".join(names))
 
-    def ptx(self, line: int) -> str:
+    def ptx_key(self, line: int) -> str:
         """The key of a line of the PTX."""
-        return links.below("ptx", self.unit, self.index, f"line {line}")
+        return links.triton_key("ptx", self.unit, self.index, f"line {line}")
 
 
 def machine_panes(compiled: CompiledKernel, unit: int, index: int) -> list[Listing]:
-    """What Triton made of the kernel number `index` of a unit, stage by stage, linked."""
+    """Make the linked panes of all stages of the kernel number `index` of a unit."""
     stages, source = compiled.stages, compiled.source
     if "ttir" not in stages:
         return list(stages.values())
     offset = len(source) - len(source.lstrip("\n"))
-    place = Place(unit, index, positions.kernel_file(stages["ttir"].code), offset)
+    keys = KernelKeys(unit, index, positions.kernel_file(stages["ttir"].code), offset)
     panes: list[Listing] = []
-    for stage, placed in positions.READERS.items():
+    for stage, line_positions in positions.READERS.items():
         if listing := stages.get(stage):
-            before = panes[-1] if panes else None
-            panes.append(_pane(listing, placed(listing.code), place, before))
+            previous = panes[-1] if panes else None
+            panes.append(_stage_pane(listing, line_positions(listing.code), keys, previous))
     if sass := stages.get("sass"):
-        panes.append(_sass(sass, compiled.ptx_lines, panes[-1], place))
+        panes.append(_sass_pane(sass, compiled.ptx_lines, panes[-1], keys))
     return panes
 
 
-def _pane(listing: Listing, placed: Positions, place: Place, before: Listing | None) -> Listing:
-    above: LineKeys = {}
+def _stage_pane(
+    listing: Listing, line_positions: Positions, keys: KernelKeys, previous: Listing | None
+) -> Listing:
+    line_links: LineKeys = {}
     marks: LineKeys = {}
-    for number, several in placed.items():
-        up = [place.kernel(p) for p in several]
-        up += [_above(p, place, before) for p in several if before]
-        above[number] = tuple(dict.fromkeys(key for key in up if key))
-        marks[number] = tuple(dict.fromkeys(place.key(listing.stage, p) for p in several))
+    for number, resolved in line_positions.items():
+        linked = [keys.kernel_key(p) for p in resolved]
+        linked += [_key_in_previous(p, keys, previous) for p in resolved if previous]
+        line_links[number] = tuple(dict.fromkeys(key for key in linked if key))
+        marks[number] = tuple(dict.fromkeys(keys.stage_key(listing.stage, p) for p in resolved))
     if listing.stage == "ptx":
         code = source_lines(listing.code)
-        for number in (n for n, line in enumerate(code, 1) if positions.is_ptx(line)):
-            marks[number] = (*marks.get(number, ()), place.ptx(number))
-    return replace(listing, links=above, marks=marks)
+        for number in (n for n, line in enumerate(code, 1) if positions.is_ptx_instruction(line)):
+            marks[number] = (*marks.get(number, ()), keys.ptx_key(number))
+    return replace(listing, links=line_links, marks=marks)
 
 
-def _above(position: Position, place: Place, before: Listing) -> str:
-    """The key of the lines of the stage before that have this position. LLVM gives a function
-    no column; in MLIR it is 0 up to Triton 3.7, and from 3.8 on, 1.
+def _key_in_previous(position: Position, keys: KernelKeys, previous: Listing) -> str:
+    """The key of the previous stage's lines with this position. LLVM gives a function no column; in
+    MLIR it is 0 up to Triton 3.7, and 1 from 3.8 on.
     """
-    key = place.key(before.stage, position)
-    if position[-1][2] or any(key in marks for marks in before.marks.values()):
+    key = keys.stage_key(previous.stage, position)
+    if position[-1][2] or any(key in marks for marks in previous.marks.values()):
         return key
-    return place.key(before.stage, (*position[:-1], (*position[-1][:2], 1)))
+    return keys.stage_key(previous.stage, (*position[:-1], (*position[-1][:2], 1)))
 
 
 # 	//## File "<inductor-cache>/kernel.py", line 34
 _SASS_FILE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)')
 
 
-def _sass(listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, place: Place) -> Listing:
-    """SASS: each instruction's PTX line, the kernel's line of that, or of its own comment."""
-    above: LineKeys = {}
-    own = ""
+def _sass_pane(
+    listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, keys: KernelKeys
+) -> Listing:
+    """Make the pane of SASS, each instruction linked to its PTX line and to a line of the kernel:
+    that of the PTX line, else that of the comment above.
+    """
+    line_links: LineKeys = {}
+    comment_key = ""
     lines = source_lines(listing.code)
     padding = positions.padding_lines(lines)
     for number, line in enumerate(lines, 1):
         if match := _SASS_FILE.match(line):
-            own = place.kernel(((positions.base(match[1]), int(match[2]), 0),))
+            comment_key = keys.kernel_key(((positions.file_name(match[1]), int(match[2]), 0),))
         elif line.startswith("\t.section"):
-            own = ""
+            comment_key = ""
         elif positions.is_instruction(line) and number not in padding:
-            at = ptx_lines.get(number, 0)
-            kernel = [key for key in ptx.links.get(at, ()) if links.is_kernel(key)]
-            up = [*(kernel or [own]), place.ptx(at) if at else ""]
-            above[number] = tuple(key for key in up if key)
-    return replace(listing, links={n: keys for n, keys in above.items() if keys})
+            ptx_line = ptx_lines.get(number, 0)
+            kernel = [key for key in ptx.links.get(ptx_line, ()) if links.is_kernel_key(key)]
+            linked = [*(kernel or [comment_key]), keys.ptx_key(ptx_line) if ptx_line else ""]
+            line_links[number] = tuple(key for key in linked if key)
+    return replace(listing, links={n: keys for n, keys in line_links.items() if keys})

@@ -1,6 +1,6 @@
-"""From a mark to keys: which node of which graph that the capture shows it means.
+"""Resolve marks to keys: the nodes, in the graphs that the capture shows, that a mark refers to.
 
-While a compile runs, what is made is marked with what it was made from
+While a compile runs, each new node is marked with the nodes that it was made from
 (`tclab.capturing.torch_private.origins`). Here those marks become keys of `tclab.model.links`.
 """
 
@@ -11,35 +11,35 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tclab import user_lines
 from tclab.capturing.read import frames, graphs
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.notes import GraphNote, Marks, NodeNote
 from tclab.model import SourceLine, links
+from tclab.text import user_lines
 
 
 @dataclass(frozen=True)
 class ShownGraph:
-    """A graph that the capture shows, the number `index` of its stage."""
+    """A graph that the capture shows: number `index` of its stage."""
 
     stage: str
     index: int
     note: GraphNote
     compile_id: str
 
-    def key(self, name: str) -> str:
-        """The key of one of its nodes."""
-        return links.node(self.stage, self.index, name)
+    def node_key(self, name: str) -> str:
+        """The key of the node with this name."""
+        return links.node_key(self.stage, self.index, name)
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
-        """The names of its inputs, in order."""
+        """The names of the graph's inputs, in order."""
         return tuple(n.name for n in self.note.nodes if n.op == "placeholder")
 
     @cached_property
-    def of_number(self) -> Mapping[int, list[NodeNote]]:
-        """Its marked nodes by `seq_nr`: thousands of gradients ask for theirs."""
+    def nodes_by_seq_nr(self) -> Mapping[int, list[NodeNote]]:
+        """The marked nodes by `seq_nr`, an index for the thousands of nodes of a backward."""
         numbered: dict[int, list[NodeNote]] = {}
         for node in self.note.nodes:
             if node.marks and node.seq_nr is not None:
@@ -49,7 +49,7 @@ class ShownGraph:
 
 @dataclass
 class Origins:
-    """The graphs that a capture shows, and what each node of any graph was made from."""
+    """The graphs that a capture shows, and the marks of the nodes of all graphs."""
 
     shown_graphs: dict[tuple[str, int], ShownGraph] = field(default_factory=dict)
     _graphs: dict[int, GraphNote] = field(default_factory=dict)
@@ -58,81 +58,80 @@ class Origins:
 
     @classmethod
     def read(cls, trace: Trace) -> Origins:
-        """Those of a trace."""
+        """Read the graphs of a trace."""
         origins = cls()
         counts = dict.fromkeys(graphs.EVENTS, 0)
         stages = {event: stage for stage, events in graphs.EVENTS.items() for event in events}
         for event in trace.events:
             if event.name == names.GRAPH:
-                origins._take(event.data)
+                origins._add_graph(event.data)
             elif stage := stages.get(event.name):
-                origins._show(stage, counts[stage], event)
+                origins._add_shown_graph(stage, counts[stage], event)
                 counts[stage] += 1
         return origins
 
-    def _take(self, note: GraphNote) -> None:
+    def _add_graph(self, note: GraphNote) -> None:
         self._graphs[note.number] = note
         self._nodes |= {(note.number, node.name): node for node in note.nodes}
 
-    def _show(self, stage: str, index: int, event: Event[Any]) -> None:
-        """The event's graph is the last one that was printed with its text."""
-        same = (g for g in reversed(self._graphs.values()) if g.text == event.payload)
-        if (note := next(same, None)) is not None:
+    def _add_shown_graph(self, stage: str, index: int, event: Event[Any]) -> None:
+        """Add the last graph that was printed with the event's text."""
+        same_text = (g for g in reversed(self._graphs.values()) if g.text == event.payload)
+        if (note := next(same_text, None)) is not None:
             graph = ShownGraph(stage, index, note, event.compile_id)
             self.shown_graphs[stage, index] = self._by_number[note.number] = graph
 
     def keys(self, marks: Marks) -> links.Keys:
-        """The nodes that marks mean, in the nearest graph that is shown."""
+        """The keys of the nodes that marks refer to, each in the nearest graph that is shown."""
         keys: dict[str, None] = {}
-        waiting = list(reversed(marks))
+        pending = list(reversed(marks))
         seen = set()
-        while waiting:
-            mark = waiting.pop()
+        while pending:
+            mark = pending.pop()
             if mark in seen:
                 continue
             seen.add(mark)
             if graph := self._by_number.get(mark[0]):
-                keys[graph.key(mark[1])] = None
+                keys[graph.node_key(mark[1])] = None
             elif node := self._nodes.get(mark):
-                waiting += reversed(node.marks)
+                pending += reversed(node.marks)
         return tuple(keys)
 
     def parents(self, graph: ShownGraph) -> dict[str, links.Keys]:
-        """Each node of a graph → the nodes of earlier graphs it was made from."""
+        """Map each node of a graph to the keys of earlier graphs' nodes that it was made from."""
         parents = {node.name: self.keys(node.marks) for node in graph.note.nodes}
         for node in graph.note.nodes:
             if not parents[node.name]:
-                parents[node.name] = self._gradient(node, graph) or self._argument(node, graph)
+                keys = self._forward_keys(node, graph) or self._dynamo_input_keys(node, graph)
+                parents[node.name] = keys
         return parents
 
-    def _gradient(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
-        """The nodes a gradient's node is the gradient of: PyTorch gives both one number and
-        the gradient the stack of its forward.
-        """
+    def _forward_keys(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
+        """The keys of the forward nodes with the same `seq_nr` and stack as a backward's node."""
         if graph.stage != "joint" or node.seq_nr is None or not node.op.startswith("call"):
             return ()
         stack = user_stack(node.stack)
-        forward = graph.of_number.get(node.seq_nr, ())
-        return tuple(graph.key(n.name) for n in forward if user_stack(n.stack) == stack)
+        forward = graph.nodes_by_seq_nr.get(node.seq_nr, ())
+        return tuple(graph.node_key(n.name) for n in forward if user_stack(n.stack) == stack)
 
-    def _argument(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
-        """The input of the Dynamo graph that an input of AOTAutograd's graph is."""
+    def _dynamo_input_keys(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
+        """The key of the Dynamo graph's input that an input of AOTAutograd's graph stands for."""
         if node.argument is None or node.op != "placeholder":
             return ()
         for dynamo in self.shown_graphs.values():
-            same = dynamo.stage == "dynamo" and dynamo.compile_id == graph.compile_id
-            if same and node.argument < len(dynamo.inputs):
-                return (dynamo.key(dynamo.inputs[node.argument]),)
+            is_same_compile = dynamo.stage == "dynamo" and dynamo.compile_id == graph.compile_id
+            if is_same_compile and node.argument < len(dynamo.inputs):
+                return (dynamo.node_key(dynamo.inputs[node.argument]),)
         return ()
 
 
 def user_stack(stack: str) -> list[SourceLine]:
-    """The user's lines of a printed stack, outermost first; all lines where none is the user's
-    (the function compiled is a module of PyTorch's).
+    """The user's lines of a printed stack, outermost first; all lines if none is the user's, as for
+    a module of PyTorch that is compiled alone.
     """
-    return user_lines.users_or_all(frames.printed_stack(stack), lambda line: line.file)
+    return user_lines.select_user_lines_or_all(frames.printed_stack(stack), lambda line: line.file)
 
 
 def python_keys(stack: str) -> links.Keys:
-    """Keys of the user's lines in a printed stack."""
-    return tuple(dict.fromkeys(links.python(s.file, s.line) for s in user_stack(stack)))
+    """The keys of the user's lines in a printed stack."""
+    return tuple(dict.fromkeys(links.python_key(s.file, s.line) for s in user_stack(stack)))

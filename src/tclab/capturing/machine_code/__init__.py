@@ -1,1 +1,1 @@
-"""What Triton and the C++ compiler make of a kernel, down to instructions."""
+"""Compile kernels with Triton and the C++ compiler, and read their code down to instructions."""

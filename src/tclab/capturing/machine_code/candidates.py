@@ -1,4 +1,4 @@
-"""What a GPU would choose among: each configuration of a kernel, compiled, with what it takes."""
+"""The configurations of a kernel that a GPU would time: each one compiled, with its resources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tclab.capturing.machine_code import triton
 from tclab.capturing.read.units import CompiledKernel
 from tclab.capturing.torch_private import autotuners
 from tclab.model import Candidate, Candidates
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 # @triton_heuristics.persistent_reduction(
 #     size_hints={'x': 4096, 'r0_': 1024},
@@ -20,25 +20,30 @@ _RULE = re.compile(r"@triton_heuristics\.(\w+)\(\s*(?:size_hints=(\{[^}]*\}))?")
 _HINT = re.compile(r"reduction_hint=(ReductionHint\.\w+)")
 
 
-def candidates(kernels: Iterable[CompiledKernel]) -> Candidates:
-    """Each candidate of those Triton kernels that have several; the first of a kernel is the one
-    that it was compiled with. To be called while the target stands in.
+def compile_candidates(kernels: Iterable[CompiledKernel]) -> Candidates:
+    """Compile each candidate of those Triton kernels that have several, within a `fake_gpu` block.
+
+    The first candidate of a kernel is the configuration that it was compiled with.
     """
-    every = (each for kernel in kernels if len(kernel.candidates) > 1 for each in _of(kernel))
-    return Candidates("Candidates", "candidates", tuple(every))
+    several = [kernel for kernel in kernels if len(kernel.candidates) > 1]
+    rows = tuple(candidate for kernel in several for candidate in _candidates_of(kernel))
+    return Candidates("Candidates", "candidates", rows)
 
 
-def _of(kernel: CompiledKernel) -> Iterator[Candidate]:
-    autotuner = autotuners.build(kernel.name, kernel.source)
-    untried = [Candidate(kernel.name, rule(kernel.source), each) for each in kernel.candidates]
-    yield replace(untried[0], resources=kernel.resources)
-    for candidate, config in zip(untried[1:], autotuner.configs[1:]):
-        yield _compiled(candidate, autotuner, config)
+def _candidates_of(kernel: CompiledKernel) -> Iterator[Candidate]:
+    autotuner = autotuners.build_autotuner(kernel.name, kernel.source)
+    heuristic = read_heuristic(kernel.source)
+    candidates = [Candidate(kernel.name, heuristic, config) for config in kernel.candidates]
+    yield replace(candidates[0], resources=kernel.resources)
+    for candidate, config in zip(candidates[1:], autotuner.configs[1:]):
+        yield _compile_candidate(candidate, autotuner, config)
 
 
-def rule(source: str) -> str:
-    """``pointwise {'x': 4096}``: the function of Inductor's triton_heuristics that made the
-    candidates, and what it was told: sizes rounded up to powers of two, the kind of reduction.
+def read_heuristic(source: str) -> str:
+    """The function of Inductor's triton_heuristics that made the candidates, with its hints.
+
+    An example is ``pointwise {'x': 4096}``: sizes rounded up to powers of two, then the kind of
+    reduction. An empty string if the source has none.
     """
     if not (match := _RULE.search(source)):
         return ""
@@ -46,9 +51,9 @@ def rule(source: str) -> str:
     return " ".join(filter(None, (match[1], match[2], hint and hint[1])))
 
 
-def _compiled(candidate: Candidate, autotuner: Any, config: Any) -> Candidate:
+def _compile_candidate(candidate: Candidate, autotuner: Any, config: Any) -> Candidate:
     try:
         binary = autotuners.compile_config(autotuner, config)
-    except Exception as error:  # the GPU leaves such a candidate out
+    except Exception as error:  # on the GPU, Inductor skips such a candidate
         return replace(candidate, problem=scrub(str(error)).splitlines()[0][:80])
-    return replace(candidate, resources=triton.taken(binary))
+    return replace(candidate, resources=triton.read_resources(binary))

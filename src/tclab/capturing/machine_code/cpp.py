@@ -1,8 +1,8 @@
-"""From Inductor's C++ kernels to the CPU's instructions, each with the kernel's line it is from.
+"""Compile Inductor's C++ kernels to the CPU's instructions, each with its line of the kernel.
 
-A kernel's file is compiled once more with the very command Inductor used, and with ``-g``, which
-adds tables and changes no instruction. binutils' objdump reads the object: for each instruction
-the line, and where that is inlined, up to the kernel's own.
+A kernel's file is compiled again with Inductor's own command and ``-g``, which adds tables and
+changes no instruction. binutils' objdump reads the object file: for each instruction its line, and
+the lines of the calls that it was inlined from, up to the kernel's.
 """
 
 from __future__ import annotations
@@ -24,114 +24,116 @@ from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.model import Listing, links, slug
 
 _FILE = "kernel.cpp"
-_SECONDS = 120  # a compile that takes longer is given up
+_SECONDS = 120  # time limit of a compile
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """Instructions as text. `lines`: line of the text → line of the kernel, both from 1."""
+    """Instructions as text. `lines` maps lines of the text to lines of the kernel, both from 1."""
 
     text: str
     lines: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def instructions(self) -> int:
-        """How many there are."""
+        """The number of instructions."""
         return sum(line.startswith(" ") for line in self.text.splitlines())
 
 
 def assemble(kernel: str, commands: Commands) -> Assembly | None:
-    """The instructions of a C++ kernel, given its source as Inductor wrote it, and the commands
-    that Inductor compiled C++ files with.
+    """Compile a C++ kernel, given its source as Inductor wrote it, to instructions.
 
-    None where its compile was not seen, where there is no objdump, or where one of them fails.
+    `commands` are Inductor's own, by the file's text. The result is None if there is none for this
+    kernel, without objdump, or if the compiler or objdump fails.
     """
     code = kernel.strip("\n")
     text = next((text for text in commands if code in text), "")
     if not text or not shutil.which("objdump"):
         return None
-    listing = _begun_listing(text) or _listing(text, commands[text])
+    listing = _take_pending(text) or _disassemble(text, commands[text])
     offset = text[: text.index(code)].count("\n")
-    return _read(listing, offset, code.count("\n") + 1) if listing else None
+    return _parse_listing(listing, offset, code.count("\n") + 1) if listing else None
 
 
-def pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -> Listing:
-    """The instructions, linked to the kernel's lines."""
-    origins = {n: (links.kernel(unit, index, line),) for n, line in assembly.lines.items()}
+def assembly_pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -> Listing:
+    """Make the pane of the instructions, linked to the kernel's lines."""
+    origins = {n: (links.kernel_key(unit, index, line),) for n, line in assembly.lines.items()}
     title, name = f"Assembly of {kernel_name}", f"asm-{slug(kernel_name)}"
     return Listing(title, name, assembly.text, "nasm", "asm", links=origins)
 
 
 # ------------------------------------------------------------------------------ ahead
 
-#: The file of one kernel that Inductor compiles, not one that tries the CPU's instructions:
+#: In the file of a kernel, but not in the files that test which instructions the CPU has:
 # extern "C"  void  kernel(const float* in_ptr0,
 _IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
 
-#: So many kernels are begun ahead: with more, PyTorch's own compile keeps all cores busy, and the
-#: times in a report would be those of both.
+#: The most kernels to compile ahead. With more, they would slow down PyTorch's own compile, whose
+#: times the report shows.
 _MOST_AHEAD = 2
 
-#: Listings that were begun and nobody took yet, by the file's text.
-_begun: dict[str, Future[str]] = {}
+#: Listings that are being made, by the file's text, until `assemble` takes them.
+_pending: dict[str, Future[str]] = {}
 
 
 @contextmanager
-def begun_ahead(most_lines: int | None) -> Iterator[None]:
-    """Within the block, a kernel's file with at most so many lines is compiled for its instructions
-    beside PyTorch's own compile of it, which the process would wait for with a core to spare.
+def assembling_ahead(most_lines: int | None) -> Iterator[None]:
+    """Compile kernels of at most `most_lines` lines for their instructions within the block, on a
+    second core while the process waits for PyTorch's own compile of the same file.
     """
 
     def begin(text: str, command: str) -> None:
         long = most_lines is not None and text.count("\n") > most_lines
-        known = text in _begun or not _IS_KERNEL.search(text)
-        if not long and not known and len(_begun) < _MOST_AHEAD and shutil.which("objdump"):
-            _begun[text] = pool.submit(_listing, text, command)
+        skipped = text in _pending or not _IS_KERNEL.search(text)
+        if not long and not skipped and len(_pending) < _MOST_AHEAD and shutil.which("objdump"):
+            _pending[text] = pool.submit(_disassemble, text, command)
 
-    _begun.clear()
+    _pending.clear()
     pool = ThreadPoolExecutor(1)
     try:
-        with cpp_commands.notifying(begin):
+        with cpp_commands.notify(begin):
             yield
     finally:
         pool.shutdown(wait=False)
 
 
-def _begun_listing(text: str) -> str:
-    """What was begun; '' where nothing was, or where it failed: its header may have come later."""
-    begun = _begun.pop(text, None)
-    return begun.result() if begun else ""
+def _take_pending(text: str) -> str:
+    """Wait for a listing that is being made; an empty string if there is none, or if it failed
+    because Inductor had not written a header yet.
+    """
+    pending = _pending.pop(text, None)
+    return pending.result() if pending else ""
 
 
 # ------------------------------------------------------------------------------ the tools
 
 
-def _listing(text: str, command: str) -> str:
-    """What objdump says of a file that this command compiles; '' where something fails."""
+def _disassemble(text: str, command: str) -> str:
+    """Compile a text with this command; return objdump's listing, an empty string on failure."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
         file.write_text(text, encoding="utf-8")
-        return _objdump(file, command)
+        return _compile_and_dump(file, command)
 
 
-def _objdump(file: Path, command: str) -> str:
-    """What objdump says of the file's object; '' where something fails."""
+def _compile_and_dump(file: Path, command: str) -> str:
+    """Compile a file with this command; return objdump's listing, an empty string on failure."""
     binary = file.with_suffix(".o")
-    compiler = [*_object_only(shlex.split(command), str(file)), "-o", str(binary)]
+    compiler = [*_object_command(shlex.split(command), str(file)), "-o", str(binary)]
     intel = ["-M", "intel"] if platform.machine() in ("x86_64", "AMD64") else []
     reader = ["objdump", "-d", "-r", "-l", "--inlines", "-C", "--no-show-raw-insn", *intel]
     try:
         for call in (compiler, [*reader, str(binary)]):
-            done = subprocess.run(
+            completed = subprocess.run(
                 call, capture_output=True, text=True, check=True, timeout=_SECONDS
             )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout
+    return completed.stdout
 
 
-def _object_only(command: list[str], file: str) -> list[str]:
-    """The command with `file` in place of its own, that makes an object with tables."""
+def _object_command(command: list[str], file: str) -> list[str]:
+    """Inductor's command, changed to compile `file` to an object with debug tables."""
     words: list[str] = []
     for before, word in zip(["", *command], command):
         if before == "-o" or word in ("-o", "-shared", "-c") or word.startswith(("-l", "-L")):
@@ -165,24 +167,26 @@ _CALLED = re.compile(r"(?<=\tcall )( *)[0-9a-f]+$|(?<=\tbl\t)()[0-9a-f]+$")
 _SIGNATURE = re.compile(r"(?:<.*>|\[abi:\w+\])|\(.*$")
 
 
-def _read(listing: str, offset: int, count: int) -> Assembly:
-    """The functions that have lines of the kernel, which are `count` after the first `offset`."""
+def _parse_listing(listing: str, offset: int, count: int) -> Assembly:
+    """Keep the functions that have lines of the kernel: `count` lines after the first `offset`."""
     text: list[str] = []
     lines: dict[int, int] = {}
-    for name, body in _functions(listing):
-        own = [(code, line - offset if line else 0) for code, line in body]
-        if not any(1 <= line <= count for _, line in own):
+    for name, body in _split_functions(listing):
+        numbered = [(code, line - offset if line else 0) for code, line in body]
+        if not any(1 <= line <= count for _, line in numbered):
             continue
         text += ["", f"{name}:"] if text else [f"{name}:"]
-        for code, line in own:
+        for code, line in numbered:
             text.append(code)
             if 1 <= line <= count:
                 lines[len(text)] = line
     return Assembly("\n".join(text) + "\n", lines)
 
 
-def _functions(listing: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Each function's name and its instructions, with the outermost line of the file or 0."""
+def _split_functions(listing: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """Each function's name and instructions; each instruction with its outermost line in the file
+    (0 without one).
+    """
     name, body, line = "", list[tuple[str, int]](), 0
     for row in listing.splitlines():
         if match := _FUNCTION.match(row):
@@ -192,7 +196,7 @@ def _functions(listing: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         elif _INSTRUCTION.match(row):
             body.append((_NOISE.sub("", row).rstrip(), line))
         elif body and (match := _RELOCATION.match(row)):
-            body[-1] = (_with_symbol(body[-1][0], match["symbol"]), body[-1][1])
+            body[-1] = (_show_called_function(body[-1][0], match["symbol"]), body[-1][1])
         elif _PLACE.match(row):  # the last place before an instruction is the outermost
             place = _LINE.search(row)
             line = int(place[1]) if place else 0
@@ -200,7 +204,7 @@ def _functions(listing: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
         yield name, body
 
 
-def _with_symbol(code: str, symbol: str) -> str:
-    """A call with what it calls: in an object only the linker's note says that."""
-    name = _SIGNATURE.sub("", symbol)  # a template's arguments fill a line each
+def _show_called_function(code: str, symbol: str) -> str:
+    """A call instruction with the name of the called function, from the linker's relocation."""
+    name = _SIGNATURE.sub("", symbol)  # without a template's arguments, which are long
     return _CALLED.sub(lambda match: (match[1] or match[2] or "") + name, code)

@@ -1,4 +1,4 @@
-"""Occupancy: how many warps of a kernel a multiprocessor can hold at once, and what bounds it.
+"""Occupancy: the number of warps of a kernel that a multiprocessor can hold, and its limit.
 
 The rules are those of NVIDIA's own calculator, the header ``cuda_occupancy.h`` of the CUDA
 toolkit (12.8), with the limits of the CUDA C++ Programming Guide, "Compute Capabilities".
@@ -15,16 +15,18 @@ _REGISTER_UNIT = 256  # registers: a warp gets a multiple of it (all capabilitie
 _PARTITIONS = 4  # a multiprocessor's registers are split among four schedulers (since 5.0)
 
 
-def occupancy(device: Architecture, *, threads: int, registers: int, shared: int) -> Occupancy:
-    """Of a kernel with `threads` a block, `registers` a thread, `shared` bytes a block.
+def compute_occupancy(
+    device: Architecture, *, threads: int, registers: int, shared: int
+) -> Occupancy:
+    """Compute the occupancy for `threads` a block, `registers` a thread, `shared` bytes a block.
 
     Blocks a multiprocessor = the least of (cuda_occupancy.h, cudaOccMaxActiveBlocksPer…):
 
     - warps: ⌊threads a multiprocessor / 32 / W⌋, where W = ⌈threads / 32⌉ is the warps of a block;
     - registers: ⌊4 · ⌊registers of a quarter / R⌋ / W⌋, where R = 32 · `registers`, rounded up to
-      a multiple of 256, is what one warp takes;
-    - shared memory: ⌊shared memory a multiprocessor / S⌋, where S is `shared` and what the system
-      keeps for itself, rounded up to the unit of allocation;
+      a multiple of 256, is the registers of one warp;
+    - shared memory: ⌊shared memory a multiprocessor / S⌋, where S is `shared` plus the bytes that
+      the system reserves, rounded up to the unit of allocation;
     - blocks: the architecture's own limit.
     """
     warps = -(-threads // device.warp_size)
@@ -36,19 +38,19 @@ def occupancy(device: Architecture, *, threads: int, registers: int, shared: int
         "blocks": device.max_blocks_per_sm,
     }
     blocks = min(limits.values())
-    bounds = tuple(name for name, limit in limits.items() if limit == blocks)
-    return Occupancy(blocks, blocks * warps, most_warps, bounds)
+    limiting = tuple(name for name, limit in limits.items() if limit == blocks)
+    return Occupancy(blocks, blocks * warps, most_warps, limiting)
 
 
 def _warps_by_registers(device: Architecture, registers: int) -> int:
-    of_a_warp = _rounded_up(max(registers, 1) * device.warp_size, _REGISTER_UNIT)
-    return device.registers_per_sm // _PARTITIONS // of_a_warp * _PARTITIONS
+    registers_per_warp = _round_up(max(registers, 1) * device.warp_size, _REGISTER_UNIT)
+    return device.registers_per_sm // _PARTITIONS // registers_per_warp * _PARTITIONS
 
 
 def _blocks_by_shared_memory(device: Architecture, shared: int) -> int:
-    of_a_block = _rounded_up(shared + device.reserved_shared_memory, device.shared_memory_unit)
-    return device.shared_memory_per_sm // of_a_block if of_a_block else sys.maxsize
+    bytes_per_block = _round_up(shared + device.reserved_shared_memory, device.shared_memory_unit)
+    return device.shared_memory_per_sm // bytes_per_block if bytes_per_block else sys.maxsize
 
 
-def _rounded_up(number: int, unit: int) -> int:
+def _round_up(number: int, unit: int) -> int:
     return -(-number // unit) * unit

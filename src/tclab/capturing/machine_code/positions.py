@@ -1,7 +1,7 @@
-"""Source positions of TTIR, TTGIR, LLVM IR and PTX, line by line; what of SASS is instructions.
+"""Read the source positions of TTIR, TTGIR, LLVM IR and PTX, line by line; find SASS instructions.
 
-Each stage names positions its own way: MLIR ``loc``, LLVM ``!dbg``, PTX ``.loc``. Above each
-pattern stands a line that it reads; tests/samples has them all, of every version.
+Each stage has its own notation: MLIR ``loc``, LLVM ``!dbg``, PTX ``.loc``. The comment above each
+pattern shows a line that it matches; tests/samples has such lines of each version.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from tclab.model import source_lines
 
-#: (file's last part, line, column) from the innermost function to the kernel.
+#: (file name, line, column) of each inlined call, from the innermost function to the kernel.
 Position = tuple[tuple[str, int, int], ...]
 Positions = dict[int, tuple[Position, ...]]  # line of a listing → positions
 
@@ -21,13 +21,13 @@ _KERNEL = re.compile(r'^#loc = loc\("([^"]*)"', re.MULTILINE)
 
 
 def kernel_file(ttir: str) -> str:
-    """The file the kernel is in: that of the first location, its function's."""
+    """The name of the kernel's file, from the first location; an empty string without one."""
     match = _KERNEL.search(ttir)
-    return base(match[1]) if match else ""
+    return file_name(match[1]) if match else ""
 
 
-def base(file: str) -> str:
-    """The last part of a file's path, by which all stages call it."""
+def file_name(file: str) -> str:
+    """The last part of a file's path, which is the same in all stages."""
     return file.rpartition("/")[2]
 
 
@@ -52,36 +52,38 @@ _ANY = re.compile(r"#loc\d*")
 
 
 def mlir_positions(code: str) -> Positions:
-    """Positions of TTIR and TTGIR; a line that opens a region has its closing line's."""
-    defined = dict(_DEFINED.findall(code))
+    """Positions of the lines of TTIR or TTGIR; a line that opens a region has those of its closing
+    line.
+    """
+    definitions = dict(_DEFINED.findall(code))
     positions: Positions = {}
     open_lines: list[int] = []
     for number, line in enumerate(source_lines(code), 1):
         text = line.strip()
-        opened = open_lines.pop() if text.startswith("}") and open_lines else None
+        opening_line = open_lines.pop() if text.startswith("}") and open_lines else None
         if not text.startswith("#loc") and (used := _USED.search(text)):
-            several = _resolve(used[1], defined)
-            for place in (opened, number):
-                if place is not None and several:
-                    positions[place] = several
+            resolved = _resolve_location(used[1], definitions)
+            for place in (opening_line, number):
+                if place is not None and resolved:
+                    positions[place] = resolved
         if text.endswith("{"):
             open_lines.append(number)
     return positions
 
 
-def _resolve(name: str, defined: Mapping[str, str]) -> tuple[Position, ...]:
-    text = defined.get(name, "")
+def _resolve_location(name: str, definitions: Mapping[str, str]) -> tuple[Position, ...]:
+    text = definitions.get(name, "")
     if match := _FILE.match(text):
-        return (((base(match[1]), int(match[2]), int(match[3])),),)
+        return (((file_name(match[1]), int(match[2]), int(match[3])),),)
     if match := _NAMED.match(text):
-        return _resolve(match[1], defined)
+        return _resolve_location(match[1], definitions)
     if match := _CALL.match(text):
-        inner = _resolve(match[1], defined) or ((),)
-        outer = _resolve(match[2], defined)
+        inner = _resolve_location(match[1], definitions) or ((),)
+        outer = _resolve_location(match[2], definitions)
         return tuple(i + o for i in inner for o in outer)
     if text.startswith("fused"):
         names = _ANY.findall(text)
-        return tuple(dict.fromkeys(p for n in names for p in _resolve(n, defined)))
+        return tuple(dict.fromkeys(p for n in names for p in _resolve_location(n, definitions)))
     return ()
 
 
@@ -100,41 +102,41 @@ _FILENAME = re.compile(r'filename: "([^"]*)"')
 
 
 def llvm_positions(code: str) -> Positions:
-    """Positions of LLVM IR, by its debug metadata."""
+    """Positions of the lines of LLVM IR, from its debug metadata."""
     metadata = {m[1]: (m[2], m[3]) for m in _METADATA.finditer(code)}
     positions: Positions = {}
     for number, line in enumerate(source_lines(code), 1):
         used = [] if line.startswith("!") else _DEBUG.findall(line)
-        if used and (position := _located(used[-1], metadata)):
+        if used and (position := _resolve_debug(used[-1], metadata)):
             positions[number] = (position,)
     return positions
 
 
-def _located(number: str, metadata: Mapping[str, tuple[str, str]]) -> Position:
+def _resolve_debug(number: str, metadata: Mapping[str, tuple[str, str]]) -> Position:
     position: Position = ()
     while number:
         kind, text = metadata.get(number, ("", ""))
         line, column = _LINE.search(text), _COLUMN.search(text)
         if not kind or line is None:
             break
-        file = _file_of(number, metadata)
+        file = _file_of_scope(number, metadata)
         position += ((file, int(line[1]), int(column[1]) if column else 0),)
-        number = _field(text, "inlinedAt")
+        number = _metadata_field(text, "inlinedAt")
     return position
 
 
-def _file_of(number: str, metadata: Mapping[str, tuple[str, str]]) -> str:
-    """The file of a location: its scope's, or that one's."""
+def _file_of_scope(number: str, metadata: Mapping[str, tuple[str, str]]) -> str:
+    """The file name of a location, found in its scope or the scopes around it."""
     while number:
         kind, text = metadata.get(number, ("", ""))
         if kind == "DIFile":
             match = _FILENAME.search(text)
-            return base(match[1]) if match else ""
-        number = _field(text, "file") or _field(text, "scope")
+            return file_name(match[1]) if match else ""
+        number = _metadata_field(text, "file") or _metadata_field(text, "scope")
     return ""
 
 
-def _field(text: str, name: str) -> str:
+def _metadata_field(text: str, name: str) -> str:
     # scope: !26, inlinedAt: !28
     match = re.search(rf"\b{name}: !(\d+)", text)
     return match[1] if match else ""
@@ -157,12 +159,13 @@ _BEGIN, _END = "// begin inline asm", "// end inline asm"
 
 
 def ptx_positions(code: str) -> Positions:
-    """Positions of PTX instructions: the ``.loc`` above, and where it is inlined. Older versions
-    say that in its comment, newer ones with ``inlined_at``, which means the last ``.loc`` of
-    that place (PTX ISA, Debugging Directives). Inside of inline assembly, newer ones count its
-    own lines on from the line that it is for: those are not looked at.
+    """Positions of the PTX instructions: each has the last ``.loc`` above it and its call sites.
+
+    Up to Triton 3.7, a comment names the call sites; newer versions have ``inlined_at``, which
+    refers to the last ``.loc`` of that line (PTX ISA, Debugging Directives). Within inline assembly
+    newer versions number the assembly's own lines: those are ignored.
     """
-    files = {number: base(name) for number, name in _PTX_FILE.findall(code)}
+    files = {number: file_name(name) for number, name in _PTX_FILE.findall(code)}
     last: dict[tuple[str, ...], Position] = {}
     positions: Positions = {}
     current: Position = ()
@@ -173,23 +176,23 @@ def ptx_positions(code: str) -> Positions:
         elif match := _LOC.match(line):
             if not inline:
                 current = last[match.group(1, 2, 3)] = _ptx_position(match, files, last)
-        elif current and is_ptx(line):
+        elif current and is_ptx_instruction(line):
             positions[number] = (current,)
     return positions
 
 
 def _ptx_position(match: re.Match[str], files: Mapping[str, str],
                   last: Mapping[tuple[str, ...], Position]) -> Position:  # fmt: skip
-    here, outer = match.group(1, 2, 3), match.group(4, 5, 6)
-    own = ((files.get(here[0], ""), int(here[1]), int(here[2])),)
+    location, outer = match.group(1, 2, 3), match.group(4, 5, 6)
+    position = ((files.get(location[0], ""), int(location[1]), int(location[2])),)
     if outer[0]:
-        known = ((files.get(outer[0], ""), int(outer[1]), int(outer[2])),)
-        return own + last.get(outer, known)
+        outer_position = ((files.get(outer[0], ""), int(outer[1]), int(outer[2])),)
+        return position + last.get(outer, outer_position)
     spots = _SPOT.findall(match[7] or "")
-    return own + tuple((base(file), int(n), int(c)) for file, n, c in spots[1:])
+    return position + tuple((file_name(file), int(n), int(c)) for file, n, c in spots[1:])
 
 
-def is_ptx(line: str) -> bool:
+def is_ptx_instruction(line: str) -> bool:
     """Whether a line of PTX is an instruction."""
     text = line.strip()
     return text.endswith(";") and not text.startswith((".", "//")) and text != ";"
@@ -201,7 +204,7 @@ _READERS: dict[str, Callable[[str], Positions]] = {
     "llir": llvm_positions,
     "ptx": ptx_positions,
 }
-#: Graph after graph may have the same kernels.
+#: The readers with a cache: many graphs can have the same kernels.
 READERS = {stage: lru_cache(maxsize=16)(reader) for stage, reader in _READERS.items()}
 
 # ------------------------------------------------------------------------------ SASS
@@ -220,8 +223,8 @@ def is_instruction(line: str) -> bool:
 
 
 def padding_lines(lines: list[str]) -> set[int]:
-    """Lines (from 1) of what the assembler puts after a kernel's end: a branch to itself, and
-    NOPs up to the next boundary. They come from no line of the kernel.
+    """Numbers (from 1) of the lines of SASS that the assembler adds after a kernel's end: a branch
+    to itself, and NOPs up to the next boundary. They come from no line of the kernel.
     """
     padding: set[int] = set()
     label = ""

@@ -1,8 +1,8 @@
-"""Which kernels are taken down to instructions unless all of them are asked for.
+"""Select the kernels to compile down to instructions, unless the user asks for all of them.
 
-A line of a kernel becomes a hundred instructions where it calls a function such as a sine, in each
-of five stages; Triton and the assembler take minutes for a kernel of thousands of lines. Each C++
-kernel takes the compiler a second.
+A line that calls a function such as a sine becomes a hundred instructions, in each of five stages;
+Triton and the assembler take minutes for a kernel of thousands of lines. The compiler takes a
+second for each C++ kernel.
 """
 
 from __future__ import annotations
@@ -15,42 +15,55 @@ from tclab.capturing.read.units import Unit
 MOST_CPP_KERNELS = 40  # of a graph
 
 
-def lines(source: str) -> int:
-    """How many lines a kernel's source has."""
+def count_lines(source: str) -> int:
+    """Count the lines of a kernel's source."""
     return source.strip("\n").count("\n") + 1
 
 
-def within(sources: Mapping[str, str], most: int | None) -> dict[str, str]:
-    """The sources, by name, that have at most so many lines; all of them without a limit."""
-    return {name: code for name, code in sources.items() if most is None or lines(code) <= most}
+def sources_within_limit(sources: Mapping[str, str], most_lines: int | None) -> dict[str, str]:
+    """The sources, by name, with at most `most_lines` lines; all if that is None."""
+    return {
+        name: code
+        for name, code in sources.items()
+        if most_lines is None or count_lines(code) <= most_lines
+    }
 
 
-def assembled(sources: Mapping[str, str], most: int | None) -> dict[str, str]:
-    """Of a graph's C++ kernels the first that are `within` the limit; all of them without one."""
-    return dict(islice(within(sources, most).items(), None if most is None else MOST_CPP_KERNELS))
+def sources_to_assemble(sources: Mapping[str, str], most_lines: int | None) -> dict[str, str]:
+    """The first `MOST_CPP_KERNELS` of a graph's C++ kernels within the limit; all without one."""
+    short_sources = sources_within_limit(sources, most_lines)
+    if most_lines is None:
+        return short_sources
+    return dict(islice(short_sources.items(), MOST_CPP_KERNELS))
 
 
-def left_out(units: Iterable[Unit], most: int | None) -> Iterator[tuple[str, str]]:
-    """Kernels that are not taken down to instructions, and why; of those that follow the last
-    that is, the first.
+def explain_left_out(units: Iterable[Unit], most_lines: int | None) -> Iterator[tuple[str, str]]:
+    """Names of kernels that are not compiled down to instructions, each with the reason. Of C++
+    kernels beyond `MOST_CPP_KERNELS` only the first is named.
     """
     for unit in units:
-        yield from _long(unit.output.triton_sources() | unit.output.cpp_sources(), most)
-        yield from _late(unit.output.cpp_sources(), most)
+        yield from _explain_too_long(
+            unit.output.triton_sources() | unit.output.cpp_sources(), most_lines
+        )
+        yield from _explain_beyond_count(unit.output.cpp_sources(), most_lines)
 
 
-def _long(sources: Mapping[str, str], most: int | None) -> Iterator[tuple[str, str]]:
-    short = within(sources, most)
+def _explain_too_long(
+    sources: Mapping[str, str], most_lines: int | None
+) -> Iterator[tuple[str, str]]:
+    short_sources = sources_within_limit(sources, most_lines)
     cause = "its instructions are left out, because it has {:,} lines, more than {:,}"
     for name, code in sources.items():
-        if name not in short:
-            yield name, cause.format(lines(code), most)
+        if name not in short_sources:
+            yield name, cause.format(count_lines(code), most_lines)
 
 
-def _late(sources: Mapping[str, str], most: int | None) -> Iterator[tuple[str, str]]:
-    first = assembled(sources, most)
-    late = [name for name in within(sources, most) if name not in first]
-    more = f", and those of {len(late) - 1} after it" if late[1:] else ""
-    for name in late[:1]:
+def _explain_beyond_count(
+    sources: Mapping[str, str], most_lines: int | None
+) -> Iterator[tuple[str, str]]:
+    first = sources_to_assemble(sources, most_lines)
+    late_kernels = [name for name in sources_within_limit(sources, most_lines) if name not in first]
+    more = f", and those of {len(late_kernels) - 1} after it" if late_kernels[1:] else ""
+    for name in late_kernels[:1]:
         cause = f"because its graph has more than {len(first)} C++ kernels"
         yield name, f"its instructions are left out{more}, {cause}"

@@ -1,1 +1,1 @@
-"""One reader a stage: from what PyTorch printed to artifacts of the model."""
+"""One reader for each stage: it turns PyTorch's output into artifacts of the model."""

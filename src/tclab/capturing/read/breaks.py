@@ -1,20 +1,27 @@
-"""True graph breaks, from the reasons Dynamo writes to the structured trace.
+"""Read the distinct graph breaks from the reasons that Dynamo writes to the structured trace.
 
-Dynamo writes a reason once for each compile that met the break, so a break shows up again
-when a frame is recompiled, and when a function that was being inlined is then compiled on its
-own. Both are one break. A frame that Dynamo gave up as a whole is one break with `skipped`.
+Dynamo writes a reason for each compile that meets a break. So the same break occurs again if a
+frame is recompiled, or if a function that Dynamo failed to inline is then compiled on its own.
+The reader counts it once. A whole frame that Dynamo skips is one break with `skipped`; its graph
+never ran, and is not counted.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
 
-from tclab.capturing.read.frames import Frame, frames, printed_stack
+from tclab.capturing.read.frames import (
+    Frame,
+    failed_compiles,
+    frames_by_compile,
+    printed_stack,
+)
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Break, Breaks, SourceLine
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 _FIELD = r"(.*?)(?=^  Hint: |^  Developer debug context:|\Z)"
 #   Explanation: Dynamo does not know how to trace builtin operator `print` with argument types
@@ -22,66 +29,98 @@ _EXPLANATION = re.compile(rf"^  Explanation: {_FIELD}", re.DOTALL | re.MULTILINE
 #   Hint: Remove the `torch.compiler.disable` call
 _HINT = re.compile(rf"^  Hint: {_FIELD}", re.DOTALL | re.MULTILINE)
 #  https://meta-pytorch.github.io/compile-graph-break-site/gb/gb0059.html
-_GB = re.compile(r"/gb/gb(\d+)\.html")
+_GB_ID = re.compile(r"/gb/gb(\d+)\.html")
 # Graph Break Reason: Encountered graph break when attempting to trace CALL: a function call
 _REASON = re.compile(r"^Graph Break Reason: ")
-_ANOTHER = "*** While handling this graph break, another graph break occurred: ***"
+_SECOND_BREAK = "*** While handling this graph break, another graph break occurred: ***"
 _STACK = "User code traceback:"
-_SKIPS = ("Skipping the function and falling back to eager", "which results in a skip")
-_REST = "then skipping the rest of the function"
+_SKIP_PHRASES = ("Skipping the function and falling back to eager", "which results in a skip")
+_REST_SKIPPED_PHRASE = "then skipping the rest of the function"
 _PREAMBLE = ("Encountered graph break", "Failed to handle graph break gracefully")
+# WON'T CONVERT placed /reader/functions.py line 2, with the traceback of a compile that failed
+_FAILED = "WON'T CONVERT "
+# backend='inductor' raised:
+# RuntimeError: no kernel for this
+_RAISED = re.compile(r"backend='.*' raised:\s+(?P<error>.+)")
+#     Original traceback:
+#       File "/reader/functions.py", line 18, in forward
+_OF_OPERATOR = re.compile(r"^ *Original traceback:\n(?P<stack>(?:.+\n)+)", re.MULTILINE)
 
 
-def breaks(trace: Trace) -> Breaks:
-    """All graph breaks, and the number of graphs of distinct code (recompiles not counted)."""
-    of = frames(trace)
-    lost = _lost(trace)
+def read_breaks(trace: Trace) -> Breaks:
+    """Return all graph breaks, and the number of graphs without those of recompiles."""
+    frames = frames_by_compile(trace)
+    failed = failed_compiles(trace)
     distinct: list[tuple[str, Break]] = []  # the frame's number, the break
-    for event in trace.named("dynamo_graph_break_reason"):
-        new = event.frame, _read(event, of.get(event.compile_id), event.compile_id in lost)
-        if not any(_same(new, old) for old in distinct):
+    for event in _reasons(trace):
+        new = (
+            event.frame,
+            _read_break(event, frames.get(event.compile_id), event.compile_id in failed),
+        )
+        if not any(_repeats(new, old) for old in distinct):
             distinct.append(new)
-    announced = [one for _, one in distinct]
-    graphs = len({e.frame for e in trace.named("dynamo_output_graph")})
-    several = (*announced, *_unannounced(trace, of, lost))
-    return Breaks("Graph breaks", "breaks", several, graphs)
+    announced = [break_ for _, break_ in distinct]
+    compiled = (e for e in trace.select("dynamo_output_graph") if e.compile_id not in failed)
+    graphs = len({e.frame for e in compiled})
+    all_breaks = (*announced, *_breaks_without_reason(trace, frames, failed))
+    return Breaks("Graph breaks", "breaks", all_breaks, graphs)
 
 
-def _read(event: Event[object], frame: Frame | None, lost: bool) -> Break:
+def _reasons(trace: Trace) -> list[Event[object]]:
+    """Return the events with a reason, without the traceback of a compile that failed and without
+    the breaks of one that an error ended: the metrics have that error.
+    """
+    ended = {e.compile_id for e in trace.select(names.METRICS) if _is_ended(e.data)}
+    events = trace.select("dynamo_graph_break_reason")
+    return [e for e in events if e.compile_id not in ended and not e.payload.startswith(_FAILED)]
+
+
+def _is_ended(data: names.CompileMetrics) -> bool:
+    """Whether an error ended the compile, and no graph break that skips the frame."""
+    return data.get("fail_type") not in (None, "", "Unsupported")
+
+
+def _read_break(event: Event[object], frame: Frame | None, failed: bool) -> Break:
     message, _, rest = event.payload.partition(_STACK)
     stack = printed_stack(rest.split("\nTraceback (most recent call last)")[0])
-    skipped = lost or any(mark in message for mark in _SKIPS)
-    return _break(message, stack[_depth(stack, frame) :], skipped)
+    skipped = failed or any(phrase in message for phrase in _SKIP_PHRASES)
+    return _break_from_message(message, _stack_of_break(message, stack, frame), skipped)
 
 
-def _depth(stack: tuple[SourceLine, ...], frame: Frame | None) -> int:
-    """Where the compiled frame stands in a stack that starts at the program's first line."""
+def _stack_of_break(
+    message: str, stack: tuple[SourceLine, ...], frame: Frame | None
+) -> tuple[SourceLine, ...]:
+    """Return the lines from the compiled frame on. An operator on which the backend failed names
+    its own; a frame that is not in `stack`, which then has its callers, stands for itself.
+    """
+    if operator := _OF_OPERATOR.search(message):
+        return printed_stack(textwrap.indent(textwrap.dedent(operator["stack"]), "  "))
     if frame is None:
-        return 0
+        return stack
     file = scrub(frame.file)
-    own = [i for i, s in enumerate(stack) if (s.file, s.function) == (file, frame.function)]
-    return own[-1] if own else 0
+    matching = [i for i, s in enumerate(stack) if (s.file, s.function) == (file, frame.function)]
+    return stack[matching[-1] :] if matching else (frame.location,)
 
 
-def _same(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
-    """Whether a reason repeats an older one. Stacks start at the frame that was compiled."""
-    (frame, after), (other, before) = new, old
-    if (after.gb_type, after.skipped) != (before.gb_type, before.skipped):
+def _repeats(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
+    """Whether a break repeats an older one. Their stacks start at the compiled frame."""
+    (new_frame, new_break), (old_frame, old_break) = new, old
+    if (new_break.gb_type, new_break.skipped) != (old_break.gb_type, old_break.skipped):
         return False
-    if frame == other:  # a recompile
-        return (after.reason, after.stack) == (before.reason, before.stack)
-    # the function that was being inlined, now compiled on its own
-    inner = before.stack[1:]
-    return bool(after.stack) and inner[-len(after.stack) :] == after.stack
+    if new_frame == old_frame:  # a recompile
+        return (new_break.reason, new_break.stack) == (old_break.reason, old_break.stack)
+    # the function that Dynamo failed to inline, now compiled on its own
+    inner = old_break.stack[1:]
+    return bool(new_break.stack) and inner[-len(new_break.stack) :] == new_break.stack
 
 
-def _break(message: str, stack: tuple[SourceLine, ...], skipped: bool) -> Break:
-    first, _, second = message.partition(_ANOTHER)
+def _break_from_message(message: str, stack: tuple[SourceLine, ...], skipped: bool) -> Break:
+    first, _, second = message.partition(_SECOND_BREAK)
     fields = _fields(first)
     reason = fields["gb_type"]
     if skipped and second:
         reason += f"; frame skipped: {_fields(second)['gb_type']}"
-    elif _REST in first:
+    elif not skipped and _REST_SKIPPED_PHRASE in first:
         reason += "; the rest of the function is not compiled"
     return Break(
         reason=scrub(reason),
@@ -96,22 +135,28 @@ def _break(message: str, stack: tuple[SourceLine, ...], skipped: bool) -> Break:
 
 
 def _fields(message: str) -> dict[str, str]:
-    gb = _GB.search(message)
+    gb_id = _GB_ID.search(message)
     explanation = _EXPLANATION.search(message)
     return {
-        "gb_id": f"GB{gb[1]}" if gb else "",
+        "gb_id": f"GB{gb_id[1]}" if gb_id else "",
         "gb_type": _headline(message),
         "explanation": _dedent(explanation[1]) if explanation else "",
     }
 
 
 def _headline(message: str) -> str:
-    """The line that names the kind of break: the last one before its explanation."""
+    """Return the line that names the kind of break: the last one before the explanation."""
+    if raised := _RAISED.match(message):
+        return f"the compile failed: {raised['error']}"
     head = message.split("\n  Explanation: ")[0]
     lines = [line.strip() for line in head.splitlines() if line.strip()]
     lines = [_REASON.sub("", line) for line in lines]
-    named = [line for line in lines if not line.startswith((*_PREAMBLE, "Graph break in user"))]
-    return named[-1] if named else (lines[-1] if lines else "")
+    headlines = [
+        line
+        for line in lines
+        if line.strip("=") and not line.startswith((*_PREAMBLE, "Graph break in user"))
+    ]
+    return headlines[-1] if headlines else (lines[-1] if lines else "")
 
 
 def _hints(message: str) -> list[str]:
@@ -122,16 +167,14 @@ def _dedent(text: str) -> str:
     return "\n".join(line.removeprefix("    ").rstrip() for line in text.splitlines()).strip()
 
 
-def _lost(trace: Trace) -> set[str]:
-    """Compiles that ended without compiled code: the frame runs eagerly."""
-    return {e.compile_id for e in trace.named(names.METRICS) if e.data.get("fail_type")}
-
-
-def _unannounced(trace: Trace, of: dict[str, Frame], lost: set[str]) -> Iterator[Break]:
-    """Frames given up for which Dynamo wrote no reason but in its metrics."""
-    announced = {e.compile_id for e in trace.named("dynamo_graph_break_reason")}
-    for event in trace.named(names.METRICS):
-        if event.compile_id in lost - announced:
-            frame = of.get(event.compile_id)
+def _breaks_without_reason(
+    trace: Trace, frames: dict[str, Frame], failed: set[str]
+) -> Iterator[Break]:
+    """Yield a break for each skipped frame whose reason stands in Dynamo's metrics alone."""
+    announced = {e.compile_id for e in _reasons(trace)}
+    for event in trace.select(names.METRICS):
+        if event.compile_id in failed - announced:
+            frame = frames.get(event.compile_id)
             stack = (frame.location,) if frame else ()
-            yield _break(event.data.get("fail_reason") or "", stack, skipped=True)
+            message = event.data.get("fail_reason") or ""
+            yield _break_from_message(message, _stack_of_break(message, stack, frame), skipped=True)

@@ -1,4 +1,4 @@
-"""Which code each compile was of, and the lines of PyTorch's stacks, traced or printed."""
+"""Read the frame of each compile, and the stacks that PyTorch traces or prints."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.names import TracedFrame
 from tclab.model import SourceLine
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 # torch_dynamo_resume_in_prints_at_47
 _RESUME = re.compile(r"^torch_dynamo_resume_in_(?P<function>.+?)_at_\d+$")
@@ -21,10 +21,10 @@ _ENTRY = re.compile(r'^  File "(?P<file>.+?)", line (?P<line>\d+), in (?P<functi
 
 @dataclass(frozen=True)
 class Frame:
-    """A piece of code Dynamo compiled: a function, or the rest of one after a graph break."""
+    """A frame that Dynamo compiled: a function, or the rest of one after a graph break."""
 
     function: str  # as the user wrote it
-    file: str  # as PyTorch names it, not scrubbed
+    file: str  # PyTorch's name of it, not scrubbed
     line: int
 
     @property
@@ -32,47 +32,57 @@ class Frame:
         return SourceLine(scrub(self.file), self.line, "", self.function)
 
 
-def frames(trace: Trace) -> dict[str, Frame]:
-    """compile_id → the frame it was a compile of."""
-    of: dict[str, Frame] = {}
-    for event in trace.named(names.START):
+def frames_by_compile(trace: Trace) -> dict[str, Frame]:
+    """Map each compile id to the frame that was compiled. A compile that ended before it began, as
+    at the recompile limit, has the frame of the first one of the same code.
+    """
+    frames: dict[str, Frame] = {}
+    for event in trace.select(names.START):
         if event.data["stack"]:
             top = event.data["stack"][-1]
-            file = compiler.file_of(top["filename"])
-            of[event.compile_id] = Frame(original(top["name"]), file, top["line"])
-    return of
+            file = compiler.interned_file(top["filename"])
+            frames[event.compile_id] = Frame(user_function_name(top["name"]), file, top["line"])
+    for ended in trace.select(names.METRICS):
+        if ended.compile_id not in frames and (first := frames.get(f"{ended.frame}/0")):
+            frames[ended.compile_id] = first
+    return frames
 
 
-def original(name: str) -> str:
-    """The user's function behind a resume function's name."""
+def failed_compiles(trace: Trace) -> set[str]:
+    """Return the ids of compiles that failed, so that the frame runs eagerly."""
+    return {e.compile_id for e in trace.select(names.METRICS) if e.data.get("fail_type")}
+
+
+def user_function_name(name: str) -> str:
+    """Return the name of the user's function behind a resume function; other names unchanged."""
     match = _RESUME.match(name)
     return match["function"] if match else name
 
 
 def traced_stack(stack: Iterable[TracedFrame]) -> tuple[SourceLine, ...]:
-    """A stack of the structured trace as source lines."""
+    """Convert a stack of the structured trace to source lines."""
     return tuple(map(_traced_line, stack))
 
 
 def _traced_line(frame: TracedFrame) -> SourceLine:
-    file, code = compiler.file_of(frame["filename"]), frame.get("loc") or ""
-    return SourceLine(scrub(file), frame["line"], scrub(code), original(frame["name"]))
+    file, code = compiler.interned_file(frame["filename"]), frame.get("loc") or ""
+    return SourceLine(scrub(file), frame["line"], scrub(code), user_function_name(frame["name"]))
 
 
 def printed_stack(text: str) -> tuple[SourceLine, ...]:
-    """A printed traceback as source lines, outermost first."""
+    """Convert a printed traceback to source lines, outermost first."""
     entries: list[SourceLine] = []
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if match := _ENTRY.match(line):
             code = lines[number + 1].strip() if number + 1 < len(lines) else ""
             code = "" if _ENTRY.match(lines[number + 1] if code else "") else code
-            file, function = scrub(match["file"]), original(match["function"])
+            file, function = scrub(match["file"]), user_function_name(match["function"])
             entries.append(SourceLine(file, int(match["line"]), scrub(code), function))
     return tuple(entries)
 
 
-def printed_places(text: str) -> list[tuple[str, int]]:
-    """Files, not scrubbed, and lines of a printed traceback, outermost first."""
+def printed_locations(text: str) -> list[tuple[str, int]]:
+    """Return (file, line) for each entry of a printed traceback, outermost first; not scrubbed."""
     matches = (_ENTRY.match(line) for line in text.splitlines())
     return [(match["file"], int(match["line"])) for match in matches if match]

@@ -1,4 +1,4 @@
-"""What the scheduler decided on each pair of its nodes: from its log, and from what it asked."""
+"""Read the scheduler's decision on each pair of its nodes, from its log and from our notes."""
 
 from __future__ import annotations
 
@@ -9,99 +9,102 @@ from typing import Any
 
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event
-from tclab.capturing.trace.notes import AskedNote, BodyNote, FusedNote
+from tclab.capturing.trace.notes import FusedNote, FusionQueryNote, LoopBodiesNote
 from tclab.model import FusionPair, FusionPairs, Graph, Node, ScheduledNode
 
-#: What `pairs` reads.
-EVENTS = ("fusion", names.ASKED, names.FUSED)
+#: Names of the events that `read_pairs` takes.
+EVENTS = ("fusion", names.FUSION_QUERY, names.FUSED)
 
 # cannot fuse op0 with op1: no shared data
-REFUSED = re.compile(r"^cannot fuse (\w+) with (\w+): (.*)$", re.MULTILINE)
+REFUSAL = re.compile(r"^cannot fuse (\w+) with (\w+): (.*)$", re.MULTILINE)
 # ===== attempting fusion (1/10): 2 nodes =====
 _ROUND = re.compile(r"^===== attempting fusion \((\d+)/\d+\): \d+ nodes =====$", re.MULTILINE)
 
-Key = tuple[str, str]  # the names of two groups, as the log has them
+PairKey = tuple[str, str]  # the names of two scheduler nodes in the log
 
 
 @dataclass
-class _Decided:
-    """What is known of the pairs so far, in the order they were first considered."""
+class _PairDecisions:
+    """Collects the decisions on pairs, in the order in which the scheduler first considers them."""
 
-    pairs: dict[Key, FusionPair] = field(default_factory=dict)
-    reasons: dict[Key, str] = field(default_factory=dict)
+    pairs: dict[PairKey, FusionPair] = field(default_factory=dict)
+    reasons: dict[PairKey, str] = field(default_factory=dict)
     round: int = 1
 
-    def take(self, event: Event[Any]) -> None:
-        if event.name == names.ASKED:
-            self.asked(event.data)
+    def add(self, event: Event[Any]) -> None:
+        if event.name == names.FUSION_QUERY:
+            self._add_query(event.data)
         elif event.name == names.FUSED:
-            self.fused(event.data)
+            self._add_fusion(event.data)
         else:
-            self.logged(event.payload)
+            self._add_log(event.payload)
 
-    def logged(self, text: str) -> None:
+    def _add_log(self, text: str) -> None:
         if match := _ROUND.search(text):
             self.round = int(match[1])
-        for first, second, reason in REFUSED.findall(text):
+        for first, second, reason in REFUSAL.findall(text):
             self.reasons[first, second] = reason
 
-    def asked(self, note: AskedNote) -> None:
-        key = _key(note)
-        before = self.pairs.get(key)
+    def _add_query(self, note: FusionQueryNote) -> None:
+        key = _pair_key(note)
+        known = self.pairs.get(key)
         self.pairs[key] = FusionPair(
             note.first,
             note.second,
             "possible" if note.may else "refused",
             declined_by=note.declined_by,
             shared=dict(note.shared),
-            round=before.round if before else self.round,
+            round=known.round if known else self.round,
         )
         if note.may:
-            self.reasons.pop(key, None)  # of a round before
+            self.reasons.pop(key, None)  # the reason of an earlier round
 
-    def fused(self, note: FusedNote) -> None:
-        pair = self.pairs.get(_key(note)) or FusionPair(note.first, note.second, "fused")
+    def _add_fusion(self, note: FusedNote) -> None:
+        pair = self.pairs.get(_pair_key(note)) or FusionPair(note.first, note.second, "fused")
         fused = replace(
             pair, verdict="fused", before=note.before, after=note.after, round=self.round
         )
-        self.pairs[_key(note)] = fused
+        self.pairs[_pair_key(note)] = fused
 
-    def judged(self) -> Iterable[FusionPair]:
-        """A pair that was refused after it had been found possible is refused."""
+    def final_pairs(self) -> Iterable[FusionPair]:
+        """Yield each pair with its verdict: a later refusal in the log overrides "possible"."""
         for key, pair in self.pairs.items():
             reason = "" if pair.verdict == "fused" else self.reasons.get(key, "")
             yield replace(pair, reason=reason, verdict="refused" if reason else pair.verdict)
 
 
-def _key(note: AskedNote | FusedNote) -> Key:
+def _pair_key(note: FusionQueryNote | FusedNote) -> PairKey:
     return "_".join(note.first), "_".join(note.second)
 
 
-def pairs(
-    events: Sequence[Event[Any]], body: BodyNote | None, graph: Graph | None, where: str = ""
+def read_pairs(
+    events: Sequence[Event[Any]],
+    body: LoopBodiesNote | None,
+    graph: Graph | None,
+    title_suffix: str = "",
 ) -> FusionPairs | None:
-    """What was decided in one compile; None where the scheduler did not get to it. `graph` is what
-    was lowered; of it are the nodes that the scheduler's compute.
+    """Return the decisions of one compile, or None if it ended before the scheduler's IR was
+    logged. `graph` is the lowered graph: the user's lines come from its nodes.
     """
-    decided = _Decided()
+    decisions = _PairDecisions()
     for event in events:
-        decided.take(event)
+        decisions.add(event)
     if body is None:
         return None
-    known = {node.name: node for node in graph.nodes} if graph else {}
+    nodes = {node.name: node for node in graph.nodes} if graph else {}
     return FusionPairs(
-        f"Why fused, why not{where}",
+        f"Why fused, why not{title_suffix}",
         "fusion-pairs",
-        tuple(_node(name, body, known) for name in body.origins),
-        tuple(decided.judged()),
+        tuple(_scheduled_node(name, body, nodes) for name in body.origins),
+        tuple(decisions.final_pairs()),
         tuple(group.ops for group in body.groups),
         events[0].compile_id if events else "",
     )
 
 
-def _node(name: str, body: BodyNote, known: Mapping[str, Node]) -> ScheduledNode:
+def _scheduled_node(name: str, body: LoopBodiesNote, nodes: Mapping[str, Node]) -> ScheduledNode:
     computes = [origin for _, origin in body.origins[name]]
-    lines = [known[c].source for c in computes if c in known]
+    lines = [nodes[c].source for c in computes if c in nodes]
     return ScheduledNode(
         name, tuple(computes), tuple(dict.fromkeys(line for line in lines if line is not None))
     )

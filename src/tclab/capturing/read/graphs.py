@@ -1,4 +1,4 @@
-"""FX graphs of every stage, from the structured trace or from a GraphModule."""
+"""Read the FX graphs of each stage from the structured trace, or from a GraphModule."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import torch
 from tclab.capturing.read import printed_graph
 from tclab.capturing.trace.events import Trace
 from tclab.model import Graph, Node, SourceLine, links
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
-NodeKey = Callable[[str], str]  # name of a node → its key
+NodeKey = Callable[[str], str]  # a node's name → its key
 
-#: Stage → the trace's names for it. An inference graph is a forward graph.
+#: Stage → the names of its events in the trace. An inference graph is a forward graph.
 EVENTS = {
     "dynamo": ("dynamo_output_graph",),
     "pre_grad": ("after_pre_grad_graph",),
@@ -39,9 +39,9 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _GRAPH_ID = re.compile(r"\n+ ?# graph id: \d+\s*$")
 
 
-def graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
-    """All graphs of one stage, in the order they were made."""
-    events = trace.named(*EVENTS[stage])
+def read_graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
+    """Return all graphs of one stage, in the order in which they were made."""
+    events = trace.select(*EVENTS[stage])
     return tuple(
         graph_from_text(
             e.payload, stage, i, title=_title(stage, i, len(events)), compile_id=e.compile_id
@@ -53,12 +53,12 @@ def graphs(trace: Trace, stage: str) -> tuple[Graph, ...]:
 def graph_from_text(
     text: str, stage: str, index: int = 0, *, title: str = "", compile_id: str = ""
 ) -> Graph:
-    """A Graph from what ``GraphModule.print_readable`` prints. Its lines and nodes carry keys:
-    of the user's line, and of the node.
+    """Build a Graph from the text that ``GraphModule.print_readable`` prints. Each line and each
+    node has two keys, one for the user's line and one for the node.
     """
-    text = _clean(text)
+    text = _strip_terminal_noise(text)
     parsed = printed_graph.parse(text)
-    key = partial(links.node, stage, index)
+    key = partial(links.node_key, stage, index)
     nodes = tuple(replace(n, keys=_keys(key(n.name), n.source)) for n in parsed.nodes)
     return Graph(
         title=title or _title(stage, index, 1),
@@ -74,30 +74,30 @@ def graph_from_text(
 def graph_from_module(
     module: torch.fx.GraphModule, stage: str = "dynamo", title: str = ""
 ) -> Graph:
-    """A Graph of a GraphModule at hand; op, inputs and names come from its nodes, not from text."""
+    """Build a Graph from a GraphModule: op, inputs and names come from its nodes, not its text."""
     text = module.print_readable(
         print_output=False, include_stride=True, include_device=True, expanded_def=False
     )
     graph = graph_from_text(text, stage, title=title or type(module).__name__)
     printed = {n.name: n for n in graph.nodes}
-    nodes = tuple(_exact(n, printed.get(n.name)) for n in module.graph.nodes)
+    nodes = tuple(_complete_node(n, printed.get(n.name)) for n in module.graph.nodes)
     return replace(graph, nodes=nodes)
 
 
-def _exact(node: torch.fx.Node, printed: Node | None) -> Node:
-    """The printed node with what the real one says for certain."""
+def _complete_node(node: torch.fx.Node, printed: Node | None) -> Node:
+    """Return the printed node with op, target and inputs taken from the real node."""
     known = printed or Node(node.name, node.op, getattr(node.target, "__name__", ""))
     target = node.target if isinstance(node.target, str) else known.target
     names = tuple(n.name for n in node.all_input_nodes)
     return replace(known, op=node.op, target=target, inputs=names)
 
 
-def _clean(text: str) -> str:
-    """Without terminal colours and without the id() some graphs end with."""
+def _strip_terminal_noise(text: str) -> str:
+    """Remove terminal colours, and the id() at the end of some graphs."""
     return _GRAPH_ID.sub("", _COLOUR.sub("", text)).strip("\n") + "\n"
 
 
-def _links(parsed: printed_graph.Parsed, key: NodeKey) -> dict[int, links.Keys]:
+def _links(parsed: printed_graph.ParsedGraph, key: NodeKey) -> dict[int, links.Keys]:
     keys = {}
     for line in sorted(parsed.lines.keys() | parsed.sources.keys()):
         name = parsed.lines.get(line)
@@ -106,7 +106,7 @@ def _links(parsed: printed_graph.Parsed, key: NodeKey) -> dict[int, links.Keys]:
 
 
 def _keys(node: str, source: SourceLine | None) -> links.Keys:
-    python = links.python(source.file, source.line) if source else ""
+    python = links.python_key(source.file, source.line) if source else ""
     return tuple(key for key in (python, node) if key)
 
 

@@ -1,16 +1,16 @@
-"""Guards of each cache entry, from the guard tree Dynamo writes to the structured trace."""
+"""Read the guards of each cache entry from the guard tree in Dynamo's structured trace."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from tclab import redaction
-from tclab.capturing.read.frames import Frame, frames
+from tclab.capturing.read.frames import Frame, frames_by_compile
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Guard, Guards, SourceLine
-from tclab.scrub import scrub
+from tclab.text import redaction
+from tclab.text.scrub import scrub
 
 # | | +- EQUALS_MATCH: L['power'] == 2
 _LINE = re.compile(r"^(?P<bars>(?:\| )*)\+- (?P<text>.*)$")
@@ -21,62 +21,64 @@ _LEAF = re.compile(r"^(?P<type>[A-Z][A-Z0-9_]+)(?:: (?P<check>.*))?$")
 # ___check_type_id(L['self'].sizes, …), type=<class 'dict'>  # x = x * self.sizes["n"]  \
 #     # eader/functions.py:35 in forward (HINT: type dict)
 # utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards
-_WHERE = re.compile(
+_LOCATION = re.compile(
     r"^(?P<check>.*?)\s+# (?:(?P<code>.*?)\s+# )?"
-    r"(?P<file>[^#]+?):(?P<line>\d+) in (?P<function>\S+)(?: \(.*)?$"  # then a hint, or who asked
+    r"(?P<file>[^#]+?):(?P<line>\d+) in (?P<function>\S+)(?: \(.*)?$"  # then maybe a remark
 )
 # # _dynamo/output_graph.py:1122 in init_ambient_guards
 _COMMENT = re.compile(r"# (?P<file>[^#\s]+\.py):(?P<line>\d+) in ", re.MULTILINE)
 
 
-def guards(trace: Trace) -> tuple[Guards, ...]:
-    """One Guards for each cache entry made, in order."""
-    of = frames(trace)
-    files = compiler.shortened({frame.file for frame in of.values()})
+def read_guards(trace: Trace) -> tuple[Guards, ...]:
+    """Return one `Guards` for each cache entry, in the order of compiling."""
+    frames = frames_by_compile(trace)
+    files = compiler.files_by_short_name({frame.file for frame in frames.values()})
     return tuple(
-        _guards(trace.stable(event.payload), index, event, of.get(event.compile_id), files)
-        for index, event in enumerate(trace.named("dynamo_cpp_guards_str"))
+        _read_entry(
+            trace.stabilize(event.payload), index, event, frames.get(event.compile_id), files
+        )
+        for index, event in enumerate(trace.select("dynamo_cpp_guards_str"))
     )
 
 
-def _guards(
+def _read_entry(
     payload: str, index: int, event: Event[object], frame: Frame | None, files: dict[str, str]
 ) -> Guards:
     function = frame.function if frame else ""
     title = f"Guards of {function} ({event.compile_id})" if function else "Guards"
-    tree = _tree(payload, files)
+    tree = _clean_tree(payload, files)
     return Guards(
         title=title,
         name=f"guards-{index}",
-        guards=tuple(_leaves(tree)),
+        guards=tuple(_leaf_guards(tree)),
         compile_id=event.compile_id,
         function=function,
         tree=scrub(tree),
     )
 
 
-def _tree(payload: str, files: dict[str, str]) -> str:
-    """The tree without the measured latency, which differs from run to run, and with the
-    files of comments, which PyTorch cuts at the left, named like everywhere else.
+def _clean_tree(payload: str, files: dict[str, str]) -> str:
+    """Return the tree with full file names in its comments, and without the measured latency,
+    which differs from run to run.
     """
     lines = [line for line in payload.splitlines() if not line.startswith("Guard latency")]
-    return whole_files("\n".join(lines).strip("\n") + "\n", files)
+    return restore_file_names("\n".join(lines).strip("\n") + "\n", files)
 
 
-def whole_files(text: str, files: dict[str, str]) -> str:
-    """The text of guards with the files that comments name, which PyTorch cuts at the left, in
-    full; and without values of environment variables.
+def restore_file_names(text: str, files: dict[str, str]) -> str:
+    """Replace the file names in the comments of guards, which PyTorch cuts at the left, by the
+    full names, and hide the values of environment variables.
     """
 
-    def whole(match: re.Match[str]) -> str:
+    def with_full_name(match: re.Match[str]) -> str:
         file = scrub(files.get(match["file"], match["file"]))
         return f"# {file}:{match['line']} in "
 
-    return _COMMENT.sub(whole, redaction.guards(text))
+    return _COMMENT.sub(with_full_name, redaction.redact_guards(text))
 
 
-def _leaves(tree: str) -> Iterator[Guard]:
-    sources: dict[int, str] = {}  # depth → source of the manager there
+def _leaf_guards(tree: str) -> Iterator[Guard]:
+    sources: dict[int, str] = {}  # depth in the tree → the source of its last guard manager
     for line in tree.splitlines():
         match = _LINE.match(line)
         if match is None:
@@ -87,14 +89,14 @@ def _leaves(tree: str) -> Iterator[Guard]:
         elif text.startswith("RootGuardManager"):
             sources = {depth: ""}
         elif leaf := _LEAF.match(text):
-            above = max((d for d in sources if d < depth), default=None)
-            source = "" if above is None else sources[above]
-            yield _guard(leaf["type"], source, leaf["check"] or "")
+            parent = max((d for d in sources if d < depth), default=None)
+            source = "" if parent is None else sources[parent]
+            yield _leaf_guard(leaf["type"], source, leaf["check"] or "")
         sources = {d: s for d, s in sources.items() if d <= depth}
 
 
-def _guard(type_: str, source: str, check: str) -> Guard:
-    where = _WHERE.match(check)
+def _leaf_guard(type_: str, source: str, check: str) -> Guard:
+    where = _LOCATION.match(check)
     location = None
     if where:
         check = where["check"]

@@ -1,28 +1,29 @@
-"""A function's calls at several levels of operators, from the nodes that were traced."""
+"""Turn the traced calls of a function into its operator levels: ATen, Core ATen, prims."""
 
 from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable, Iterator, Sequence
 
-from tclab.capturing.torch_private.decomposing import in_short
+from tclab.capturing.torch_private.decomposing import short_dtype
 from tclab.capturing.trace.notes import CallNote
 from tclab.model import Level, LevelCall, Levels, SourceLine
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
-#: From the highest to the lowest: what `torch_private.decomposing` traces.
+#: The levels that `torch_private.decomposing` traces, from the highest to the lowest.
 LABELS = ("ATen", "Core ATen", "Prims")
 
 
-def levels(traced: Iterable[Sequence[CallNote]]) -> Levels:
-    """The levels, in the order of LABELS; picking one of several results is no call."""
-    several = (
-        Level(label, tuple(_calls(notes))) for label, notes in zip(LABELS, traced, strict=True)
+def read_levels(traced: Iterable[Sequence[CallNote]]) -> Levels:
+    """Return the levels in the order of LABELS. A getitem on an operator's results is no call."""
+    result = (
+        Level(label, tuple(_level_calls(notes)))
+        for label, notes in zip(LABELS, traced, strict=True)
     )
-    return Levels("Level by level", "levels", tuple(several))
+    return Levels("Level by level", "levels", tuple(result))
 
 
-def _calls(notes: Sequence[CallNote]) -> Iterator[LevelCall]:
+def _level_calls(notes: Sequence[CallNote]) -> Iterator[LevelCall]:
     for note in notes:
         if note.target:
             yield LevelCall(
@@ -30,12 +31,12 @@ def _calls(notes: Sequence[CallNote]) -> Iterator[LevelCall]:
                 operator=note.target.removesuffix(".default"),
                 origin=note.origin,
                 shape=note.shape,
-                dtype=in_short(note.dtype),
-                location=_place(note),
+                dtype=short_dtype(note.dtype),
+                location=_source_line(note),
             )
 
 
-def _place(note: CallNote) -> SourceLine | None:
+def _source_line(note: CallNote) -> SourceLine | None:
     if not note.file:
         return None
     code = linecache.getline(note.file, note.line).strip()

@@ -1,4 +1,4 @@
-"""Memory held while something ran, from the trace that PyTorch's profiler writes."""
+"""Read a curve of allocated memory from the trace that PyTorch's profiler writes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from tclab.model import MemoryPhase, MemoryRun, Moment
 
-#: An event of Chrome's trace: name, category, begin and length in microseconds, arguments.
+#: An event of Chrome's trace format: name, category, begin and length in microseconds, arguments.
 ProfilerEvent = Mapping[str, Any]
-#: Begin, end and name of what ran.
+#: Begin and end in microseconds, and the name of an operation or phase.
 Span = tuple[float, float, str]
 
 _MEMORY = "[memory]"
@@ -18,13 +18,14 @@ _MEMORY = "[memory]"
 _COMPILED_GRAPH = re.compile(r"^## Call CompiledFxGraph \w+ ##$")
 # autograd::engine::evaluate_function: SoftmaxBackward0
 _BACKWARD = "autograd::engine::evaluate_function: "
-MARK = "tclab: "  #: before the name of a phase
+MARK = "tclab: "  #: prefix of a phase's name in the profiler's trace
 
 
-def run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
-    """The phases that `MARK` names, each with every allocation and release in it, in order.
+def read_memory_run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
+    """Return the phases whose names begin with `MARK`, each with the allocated bytes after every
+    allocation and release.
 
-    Bytes count from the begin: what was there before is 0, and giving it back goes below.
+    Bytes count from 0 at the begin, so that releasing earlier memory gives negative numbers.
     """
     moments = [e for e in events if e.get("name") == _MEMORY]
     moments.sort(key=lambda event: (event["ts"], event["args"].get("Ev Idx", 0)))
@@ -35,25 +36,29 @@ def run(label: str, events: Sequence[ProfilerEvent]) -> MemoryRun:
         curve = []
         for event in inside:
             allocated += event["args"]["Bytes"]
-            curve.append(Moment(allocated, _during(event["ts"], operations)))
+            curve.append(Moment(allocated, _operation_at(event["ts"], operations)))
         phases.append(MemoryPhase(name.removeprefix(MARK), tuple(curve)))
     return MemoryRun(label, tuple(phases))
 
 
 def _spans(events: Sequence[ProfilerEvent], category: str) -> Iterator[Span]:
     for event in events:
-        marked = event.get("name", "").startswith(MARK)
+        is_phase = event.get("name", "").startswith(MARK)
         if (
             event.get("cat") == category
             and event.get("ph") == "X"
-            and (marked or category == "cpu_op")
+            and (is_phase or category == "cpu_op")
         ):
             yield event["ts"], event["ts"] + event["dur"], event["name"]
 
 
-def _during(time: float, operations: Sequence[Span]) -> str:
-    """The innermost operation that ran then, or ''. Of those around a moment, the last begun."""
-    around = [name for begin, end, name in operations if begin <= time <= end]
+def _operation_at(time: float, operations: Sequence[Span]) -> str:
+    """Return the innermost operation that was running at `time`, or an empty string if none was:
+    the one that began last.
+    """
+    running = [name for begin, end, name in operations if begin <= time <= end]
     return (
-        _COMPILED_GRAPH.sub("compiled graph", around[-1].removeprefix(_BACKWARD)) if around else ""
+        _COMPILED_GRAPH.sub("compiled graph", running[-1].removeprefix(_BACKWARD))
+        if running
+        else ""
     )

@@ -1,7 +1,7 @@
-"""Inductor's output code, parsed once: what it defines and calls, and the nodes those compute.
+"""Parse Inductor's output code: its kernel definitions and calls, and the nodes they compute.
 
-Which FX nodes a kernel computes is Inductor's own record, kept under a handle that it writes
-above each call; the comments above Triton kernels are the fallback.
+Inductor tracks which FX nodes a kernel call computes, under a handle that it writes above the
+call. If there is no handle, the comment above the Triton kernel names the nodes.
 """
 
 from __future__ import annotations
@@ -23,17 +23,19 @@ _HANDLE = re.compile(r"# \[Provenance debug handles\] (\S+)")
 _HANDLE_LINE = re.compile(rf"^\s*{_HANDLE.pattern}\n", re.MULTILINE)
 # triton_per_fused_relu_sum_0
 _NUMBER = re.compile(r"_\d+$")
-_EXTERN = ("extern_kernels.", "torch.ops.")
-_PLUMBING = ("torch.ops.inductor.",)
+_LIBRARY_PREFIXES = ("extern_kernels.", "torch.ops.")
+_INTERNAL_PREFIXES = ("torch.ops.inductor.",)
 
-#: Inductor's record: ``kernel:handle`` → names of the post-grad nodes that the call computes.
-Record = Mapping[str, tuple[str, ...]]
+#: ``kernel:handle`` → the names of the post-grad nodes that this kernel call computes.
+KernelNodes = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
 class Definition:
-    """``name = async_compile.triton('function', '''…''')``; its C++ sister is of `kind` cpp_pybind,
-    and has no function. A kernel of the user's own has a function of another name.
+    """A kernel's definition, such as ``name = async_compile.triton('function', '''…''')``.
+
+    A C++ definition is of `kind` cpp_pybind and has no `function`. A Triton kernel that the user
+    wrote has a `function` that differs from `name`.
     """
 
     name: str
@@ -45,92 +47,97 @@ class Definition:
 
     @property
     def is_cpp(self) -> bool:
-        """Whether it is C++, for the CPU."""
+        """Whether it is a C++ kernel, for the CPU."""
         return self.kind.startswith("cpp")
 
 
 @dataclass(frozen=True)
 class OutputCode:
-    """One output file. `calls` are those of its functions, top to bottom; `record` names the nodes
-    of `graph`, the post-grad graph the file was made from, that a call computes.
+    """One output file. `calls` are the calls in its functions, top to bottom; `graph` is the
+    post-grad graph that Inductor compiled, and `kernel_nodes` the nodes of it that each call
+    computes.
 
-    Output that is not Python (the C++ wrapper) has no definitions and no calls.
+    A file that is not Python (the C++ wrapper) has no definitions and no calls.
     """
 
     text: str = ""
     definitions: tuple[Definition, ...] = ()
     calls: tuple[ast.Call, ...] = ()
-    record: Record = field(default_factory=dict)
+    kernel_nodes: KernelNodes = field(default_factory=dict)
     graph: Graph | None = None
 
     @classmethod
-    def read(
-        cls, text: str, record: Record | None = None, graph: Graph | None = None
+    def parse(
+        cls, text: str, kernel_nodes: KernelNodes | None = None, graph: Graph | None = None
     ) -> OutputCode:
-        """The file of this text."""
+        """Parse the text of an output file."""
         try:
             tree = ast.parse(text)
         except SyntaxError:
             return cls(text)
-        return cls(text, tuple(_definitions(tree)), _calls(tree), record or {}, graph)
+        return cls(text, tuple(_definitions(tree)), _calls(tree), kernel_nodes or {}, graph)
 
     def triton_sources(self) -> dict[str, str]:
-        """The Triton kernels as Inductor wrote them, by the name of their function."""
+        """Map the function name of each Triton kernel to the source that Inductor wrote."""
         return {d.function: d.code for d in self.definitions if d.kind == "triton"}
 
     def cpp_sources(self) -> dict[str, str]:
-        """The C++ kernels as Inductor wrote them, by name."""
+        """Map the name of each C++ kernel to the source that Inductor wrote."""
         return {d.name: d.code for d in self.definitions if d.is_cpp}
 
-    def line_keys(self) -> dict[int, links.Keys]:
-        """Lines, those of handles not counted, that define or call a kernel → its nodes' keys."""
+    def keys_by_line(self) -> dict[int, links.Keys]:
+        """Map each line that defines or calls a kernel to the keys of its nodes. Line numbers are
+        those of the text without handles.
+        """
         keys: dict[int, links.Keys] = {}
-        for line, nodes in self._places():
+        for line, nodes in self._kernel_lines():
             handles = bisect_right(self._handle_lines, line)
-            if of_nodes := links.joined(node.keys for node in nodes):
-                keys[line - handles] = of_nodes
+            if node_keys := links.merge_keys(node.keys for node in nodes):
+                keys[line - handles] = node_keys
         return keys
 
     @cached_property
     def lines(self) -> list[str]:
-        """The text, line by line."""
+        """The text as a list of lines."""
         return source_lines(self.text)
 
-    def _places(self) -> Iterator[tuple[int, list[Node]]]:
-        """Each line that defines or calls a kernel, with the nodes the kernel computes."""
+    def _kernel_lines(self) -> Iterator[tuple[int, list[Node]]]:
+        """Yield each line that defines or calls a kernel, with the nodes that it computes."""
         for definition in self.definitions:
-            calls = self.calls_of(definition.name)
-            yield definition.line, self.nodes(definition, calls)
-            yield from ((call.lineno, self.nodes(definition, [call])) for call in calls)
-        for call in self.externs():
-            yield call.lineno, self.nodes(None, [call])
+            calls = self.calls_to(definition.name)
+            yield definition.line, self.computed_nodes(definition, calls)
+            yield from ((call.lineno, self.computed_nodes(definition, [call])) for call in calls)
+        for call in self.library_calls():
+            yield call.lineno, self.computed_nodes(None, [call])
 
-    def nodes(self, definition: Definition | None, calls: list[ast.Call]) -> list[Node]:
-        """What these calls compute, by Inductor's record, else by the comment above the
-        definition; in the order of the graph.
+    def computed_nodes(self, definition: Definition | None, calls: list[ast.Call]) -> list[Node]:
+        """Return the nodes that these calls compute, in the order of the graph: by `kernel_nodes`,
+        or else by the comment above the definition.
         """
-        names = {name for call in calls for name in self.record.get(self._handle(call), ())}
+        names = {name for call in calls for name in self.kernel_nodes.get(self._handle(call), ())}
         if not names and definition:
-            block = self.comment(definition.line)
-            names = {m[1] for text in block if (m := _FRAGMENT.match(text))}
-        placed = sorted(self._placed[name] for name in names if name in self._placed)
-        return [self.graph.nodes[place] for place in placed] if self.graph else []
+            comment_lines = self.comment_above(definition.line)
+            names = {m[1] for text in comment_lines if (m := _FRAGMENT.match(text))}
+        positions = sorted(
+            self._node_positions[name] for name in names if name in self._node_positions
+        )
+        return [self.graph.nodes[position] for position in positions] if self.graph else []
 
     @cached_property
-    def _placed(self) -> dict[str, int]:
-        """Where each node stands in the graph, by its name."""
+    def _node_positions(self) -> dict[str, int]:
+        """Each node's name → its position in the graph."""
         nodes = self.graph.nodes if self.graph else ()
-        return {node.name: place for place, node in enumerate(nodes)}
+        return {node.name: position for position, node in enumerate(nodes)}
 
     def _handle(self, call: ast.Call) -> str:
-        """The nearest handle above a call, if it is of the kernel that is called."""
-        above = bisect_left(self._handle_lines, call.lineno)
-        handle = self._handles[self._handle_lines[above - 1]] if above else ""
-        return handle if handle.rpartition(":")[0] == _called(call) else ""
+        """Return the nearest handle above a call; an empty string if it names another kernel."""
+        handles_above = bisect_left(self._handle_lines, call.lineno)
+        handle = self._handles[self._handle_lines[handles_above - 1]] if handles_above else ""
+        return handle if handle.rpartition(":")[0] == _called_kernel(call) else ""
 
     @cached_property
     def _handles(self) -> dict[int, str]:
-        """The handles by their lines."""
+        """Line number → the handle on that line."""
         found = ((n, _HANDLE.search(text)) for n, text in enumerate(self.lines, 1))
         return {line: match[1] for line, match in found if match}
 
@@ -138,44 +145,50 @@ class OutputCode:
     def _handle_lines(self) -> list[int]:
         return list(self._handles)
 
-    def externs(self) -> list[ast.Call]:
-        """Calls into libraries and back into PyTorch's operators."""
-        names = ((_called(call), call) for call in self.calls)
-        return [c for n, c in names if n.startswith(_EXTERN) and not n.startswith(_PLUMBING)]
+    def library_calls(self) -> list[ast.Call]:
+        """Return the calls of library kernels and of PyTorch's operators."""
+        names = ((_called_kernel(call), call) for call in self.calls)
+        return [
+            c
+            for n, c in names
+            if n.startswith(_LIBRARY_PREFIXES) and not n.startswith(_INTERNAL_PREFIXES)
+        ]
 
-    def comment(self, line: int) -> list[str]:
-        """The lines of comment right above `line` (from 1)."""
-        block: list[str] = []
+    def comment_above(self, line: int) -> list[str]:
+        """Return the comment lines right above `line`, which counts from 1."""
+        comment_lines: list[str] = []
         for text in reversed(self.lines[: line - 1]):
             if not text.strip().startswith("#"):
                 break
-            block.insert(0, text.strip())
-        return block
+            comment_lines.insert(0, text.strip())
+        return comment_lines
 
-    def calls_of(self, name: str) -> list[ast.Call]:
-        """The calls of one kernel."""
+    def calls_to(self, name: str) -> list[ast.Call]:
+        """Return all calls of the kernel with this name."""
         return self._calls_by_name.get(name, [])
 
     @cached_property
     def _calls_by_name(self) -> dict[str, list[ast.Call]]:
         calls: dict[str, list[ast.Call]] = {}
         for call in self.calls:
-            calls.setdefault(_called(call), []).append(call)
+            calls.setdefault(_called_kernel(call), []).append(call)
         return calls
 
 
-def unnumbered(name: str, source: str) -> tuple[str, str]:
-    """A kernel's name and source without the number it has in the order of writing."""
-    bare = _NUMBER.sub("", name)
-    return bare, source.replace(name, bare)
+def strip_number(name: str, source: str) -> tuple[str, str]:
+    """Remove the number at the end of a kernel's name from the name and the source: it counts the
+    kernels of a file.
+    """
+    bare_name = _NUMBER.sub("", name)
+    return bare_name, source.replace(name, bare_name)
 
 
-def without_handles(text: str) -> str:
-    """Output code as it is when nobody asks for the record of nodes."""
+def strip_handles(text: str) -> str:
+    """Remove the handles, which Inductor writes only if it tracks the nodes of kernels."""
     return _HANDLE_LINE.sub("", text)
 
 
-# ------------------------------------------------------------------------------ finding
+# ------------------------------------------------------------------------------ parsing
 
 
 def _definitions(tree: ast.Module) -> Iterator[Definition]:
@@ -183,7 +196,7 @@ def _definitions(tree: ast.Module) -> Iterator[Definition]:
         if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
             continue
         call, target = statement.value, statement.targets[0]
-        owner, _, kind = dotted(call.func).partition(".")
+        owner, _, kind = dotted_name(call.func).partition(".")
         constants = [a.value for a in call.args if isinstance(a, ast.Constant)]
         texts = [value for value in constants if isinstance(value, str)]
         sources = [text for text in texts if "\n" in text]
@@ -201,7 +214,7 @@ def _device(call: ast.Call, kind: str) -> str:
 
 
 def _calls(tree: ast.Module) -> tuple[ast.Call, ...]:
-    """Calls that are statements of a function, or assigned there, top to bottom."""
+    """Return the calls in functions that are statements or assigned values, top to bottom."""
     calls: dict[tuple[int, int], ast.Call] = {}
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
@@ -209,14 +222,14 @@ def _calls(tree: ast.Module) -> tuple[ast.Call, ...]:
                 value = getattr(statement, "value", None)
                 if isinstance(statement, (ast.Expr, ast.Assign)) and isinstance(value, ast.Call):
                     calls[value.lineno, value.col_offset] = value
-    return tuple(calls[place] for place in sorted(calls))
+    return tuple(calls[position] for position in sorted(calls))
 
 
-def _called(call: ast.Call) -> str:
-    """The kernel's name, of ``name(…)`` and ``name.run(…)``."""
-    return dotted(call.func).removesuffix(".run")
+def _called_kernel(call: ast.Call) -> str:
+    """Return the kernel's name in ``name(…)`` or ``name.run(…)``."""
+    return dotted_name(call.func).removesuffix(".run")
 
 
-def dotted(value: ast.expr) -> str:
-    """``a.b.c`` as it is written; '' of any other expression."""
+def dotted_name(value: ast.expr) -> str:
+    """Return a dotted name such as ``a.b.c`` as text; an empty string for other expressions."""
     return ast.unparse(value) if isinstance(value, (ast.Name, ast.Attribute)) else ""

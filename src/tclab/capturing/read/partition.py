@@ -1,4 +1,4 @@
-"""What the partitioner did with each value of a forward: from its cut and the two halves."""
+"""Read what the partitioner did with each forward value: saved, recomputed, or forward only."""
 
 from __future__ import annotations
 
@@ -8,62 +8,64 @@ from dataclasses import replace
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.notes import CutValue
-from tclab.model import Graph, Node, PartedValue, Partition
+from tclab.model import Graph, Node, Partition, PartitionedValue
 
 
-def partitions(
+def read_partitions(
     trace: Trace, forward: tuple[Graph, ...], backward: tuple[Graph, ...]
 ) -> tuple[Partition, ...]:
-    """One for each joint graph that was cut, in order. With a budget of memory a graph is cut
-    several times; what counts is the first cut, whose bans are the default's.
+    """Return one Partition for each joint graph that was cut, in order. With a memory budget the
+    partitioner cuts a graph several times; we read the first cut, which bans values as a compile
+    without a budget does.
     """
     cuts: dict[str, dict[str, CutValue]] = {}
-    for event in trace.named(names.CUT):
+    for event in trace.select(names.CUT):
         cuts.setdefault(event.compile_id, {value.name: value for value in event.data.values})
     return tuple(
-        _partition(index, cuts[there.compile_id], there, back)
-        for index, (there, back) in enumerate(_halves(forward, backward))
-        if there.compile_id in cuts
+        _partition(index, cuts[forward_half.compile_id], forward_half, backward_half)
+        for index, (forward_half, backward_half) in enumerate(_pair_halves(forward, backward))
+        if forward_half.compile_id in cuts
     )
 
 
-def _halves(
+def _pair_halves(
     forward: tuple[Graph, ...], backward: tuple[Graph, ...]
 ) -> Iterator[tuple[Graph, Graph]]:
-    """Each backward with the forward of the same compile."""
-    for back in backward:
-        yield from [(f, back) for f in forward if f.compile_id == back.compile_id][:1]
+    """Yield each backward graph with the forward graph of the same compile."""
+    for backward_half in backward:
+        matching = [graph for graph in forward if graph.compile_id == backward_half.compile_id]
+        yield from [(graph, backward_half) for graph in matching[:1]]
 
 
 def _partition(index: int, cut: dict[str, CutValue], forward: Graph, backward: Graph) -> Partition:
-    there = {node.name: node.op for node in backward.nodes}
+    backward_ops = {node.name: node.op for node in backward.nodes}
     values = [
-        _value(node, cut[node.name], _fate(node, there))
+        _parted_value(node, cut[node.name], _fate(node, backward_ops))
         for node in forward.nodes
         if node.name in cut
     ]
     saved = {value.storage for value in values if value.fate == "saved"}
-    values = [_kept_as_a_view(value) if value.storage in saved else value for value in values]
+    values = [_mark_view_saved(value) if value.storage in saved else value for value in values]
     name = f"partition-{index}" if index else "partition"
     return Partition("What is kept for the backward", name, tuple(values), forward.compile_id)
 
 
-def _kept_as_a_view(value: PartedValue) -> PartedValue:
-    """What only a view of is handed on is saved all the same: they are one storage."""
+def _mark_view_saved(value: PartitionedValue) -> PartitionedValue:
+    """Mark a forward-only value as saved: the backward gets a view of it, so its storage stays."""
     return replace(value, fate="saved") if value.fate == "forward only" else value
 
 
-def _fate(node: Node, there: Mapping[str, str]) -> str:
-    """`there` are the backward's nodes: what each is, by its name."""
+def _fate(node: Node, backward_ops: Mapping[str, str]) -> str:
+    """Return the fate of a forward node. `backward_ops` has the op of each backward node."""
     if node.op == "placeholder":
         return "input"
-    if node.name not in there:
+    if node.name not in backward_ops:
         return "forward only"
-    return "saved" if there[node.name] == "placeholder" else "recomputed"
+    return "saved" if backward_ops[node.name] == "placeholder" else "recomputed"
 
 
-def _value(node: Node, cut: CutValue, fate: str) -> PartedValue:
-    return PartedValue(
+def _parted_value(node: Node, cut: CutValue, fate: str) -> PartitionedValue:
+    return PartitionedValue(
         name=node.name,
         target=node.target.removeprefix("torch.ops.") if fate != "input" else "",
         fate=fate,

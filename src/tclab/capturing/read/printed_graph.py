@@ -1,9 +1,9 @@
-"""Read the Python text PyTorch prints for an FX graph back into nodes.
+"""Parse the Python text that PyTorch prints for an FX graph into nodes.
 
-The structured trace carries graphs as text only, and the text has all a Graph needs: it is
+The structured trace has graphs as text only, and the text has all that a Graph needs: it is
 Python, each value is annotated with dtype, sizes and device, and comments name the user's
-line. So one parser serves every stage, every torch, and code that only watches
-(``with capture()``). The tests hold it against the nodes of real GraphModules.
+line. So one parser serves all stages, all versions of torch, and ``with capture()``. The tests
+compare its result with the nodes of real GraphModules.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from tclab.model import Node, SourceLine, source_lines
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 #         # File: /reader/functions.py:34 in forward, code: x = x**power
 _FILE = re.compile(r"File: (?P<file>.+?):(?P<line>\d+) in (?P<function>.+?), code: (?P<code>.*)")
@@ -25,7 +25,7 @@ _UNNAMED = re.compile(r"^class <(\w+)>\(", re.MULTILINE)
 # f32[s77, 4][4, 1]cpu
 _VALUE = re.compile(r"^(?P<dtype>[a-z]+\d+\w*)\[(?P<sizes>[^\]]*)\](?:\[[^\]]*\])?(?P<device>.*)$")
 
-#: How FX prints operators; the function it stands for.
+#: An operator in FX's text → the name of its function in the module `operator`.
 _BINARY = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
     ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",
@@ -36,30 +36,30 @@ _UNARY = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """The nodes of the outermost graph, and the line (from 1) each one is printed on."""
+class ParsedGraph:
+    """The nodes of the outermost graph, and the line, from 1, on which each one is printed."""
 
     nodes: tuple[Node, ...]
     lines: dict[int, str]  # line number → node name
-    sources: dict[int, SourceLine]  # line number → the user's line, nested graphs included
+    sources: dict[int, SourceLine]  # line number → the user's line, also in nested graphs
 
 
-def parse(code: str) -> Parsed:
-    """Nodes of a graph printed by ``print_readable``. Text that is not Python gives no nodes."""
+def parse(code: str) -> ParsedGraph:
+    """Parse a graph printed by ``print_readable``. Text that is not Python gives no nodes."""
     sources = dict(_sources(code))
     try:
-        forward = _forward(ast.parse(_UNNAMED.sub(r"class \1_(", code)))
+        forward = _find_forward(ast.parse(_UNNAMED.sub(r"class \1_(", code)))
     except SyntaxError:
         forward = None
     if forward is None:
-        return Parsed((), {}, sources)
+        return ParsedGraph((), {}, sources)
     reader = _Reader(sources)
     reader.read(forward)
-    return Parsed(tuple(reader.nodes.values()), reader.lines, sources)
+    return ParsedGraph(tuple(reader.nodes.values()), reader.lines, sources)
 
 
-def _forward(tree: ast.Module) -> ast.FunctionDef | None:
-    """`forward` of the first class, or the first function (a graph printed without a class)."""
+def _find_forward(tree: ast.Module) -> ast.FunctionDef | None:
+    """Return `forward` of the first class, or the first function if there is no class."""
     for statement in tree.body:
         body = statement.body if isinstance(statement, ast.ClassDef) else [statement]
         for inner in body:
@@ -69,7 +69,9 @@ def _forward(tree: ast.Module) -> ast.FunctionDef | None:
 
 
 def _sources(code: str) -> Iterator[tuple[int, SourceLine]]:
-    """Each line's user line: FX prints a comment where it changes, for all lines that follow."""
+    """Yield each line's number with its user line. FX prints a comment when the user line
+    changes; it holds for all lines up to the next one.
+    """
     current: SourceLine | None = None
     for number, line in enumerate(source_lines(code), 1):
         text = line.strip()
@@ -90,7 +92,7 @@ def _source_line(match: re.Match[str]) -> SourceLine:
 
 
 class _Reader:
-    """Walks the statements of one forward()."""
+    """Collects the nodes of one forward() from its statements."""
 
     def __init__(self, sources: dict[int, SourceLine]) -> None:
         self.sources = sources
@@ -102,70 +104,74 @@ class _Reader:
         arguments = forward.args.posonlyargs + forward.args.args + forward.args.kwonlyargs
         for argument in arguments + [a for a in (forward.args.vararg,) if a]:
             if argument.arg != "self":
-                self._argument(argument)
+                self._read_argument(argument)
         for statement in forward.body:
-            self._statement(statement)
-        self._leftover()
+            self._read_statement(statement)
+        self._add_unbound_arguments()
 
-    def _argument(self, argument: ast.arg) -> None:
+    def _read_argument(self, argument: ast.arg) -> None:
         node = Node(argument.arg, "placeholder", argument.arg)
-        self.pending[argument.arg] = _typed(node, argument.annotation)
+        self.pending[argument.arg] = _with_type(node, argument.annotation)
         self.lines[argument.lineno] = argument.arg
 
-    def _statement(self, statement: ast.stmt) -> None:
+    def _read_statement(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            self._assign(statement.target.id, statement, statement.value, statement.annotation)
+            self._read_assignment(
+                statement.target.id, statement, statement.value, statement.annotation
+            )
         elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-            self._assign(statement.targets[0].id, statement, statement.value, None)
+            self._read_assignment(statement.targets[0].id, statement, statement.value, None)
         elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            self._in_place(statement)
+            self._read_in_place(statement)
         elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
-            self._set_item(statement, statement.targets[0])
+            self._read_set_item(statement, statement.targets[0])
         elif isinstance(statement, ast.Assign):
-            self._leftover()  # the joint graph unpacks its arguments here
+            self._add_unbound_arguments()  # the joint graph unpacks its arguments here
         elif isinstance(statement, ast.Return) and statement.value is not None:
-            self._output(statement, statement.value)
+            self._read_output(statement, statement.value)
 
-    def _assign(
-        self, name: str, at: ast.stmt, value: ast.expr | None, annotation: ast.expr | None
+    def _read_assignment(
+        self, name: str, statement: ast.stmt, value: ast.expr | None, annotation: ast.expr | None
     ) -> None:
         if isinstance(value, ast.Constant) and value.value is None:
             return  # FX frees a value: `x = None`
         if value is None:
             node = Node(name, "placeholder", name)
-            self._keep(_typed(node, annotation), at.lineno)
+            self._store(_with_type(node, annotation), statement.lineno)
         elif isinstance(value, ast.Name) and value.id in self.pending:
             argument = self.pending.pop(value.id)
-            self._keep(replace(argument, name=name), at.lineno)
+            self._store(replace(argument, name=name), statement.lineno)
         elif isinstance(value, ast.Name) and value.id in self.nodes:
             self._rename(value.id, name, annotation)
         else:
-            self._add(name, at, *self._value(value), annotation=annotation)
+            self._add_node(name, statement, *self._split_value(value), annotation=annotation)
 
-    def _in_place(self, statement: ast.AugAssign) -> None:
-        """`x += y`, which FX follows with `name = x`: one node, called `name`."""
+    def _read_in_place(self, statement: ast.AugAssign) -> None:
+        """Add the node of `x += y`. FX prints `name = x` after it, which names the node."""
         target = "operator.i" + _BINARY[type(statement.op)].strip("_")
         assert isinstance(statement.target, ast.Name)
         operands = [statement.target, statement.value]
-        self._add(f"{statement.target.id} in place", statement, "call_function", target, operands)
+        self._add_node(
+            f"{statement.target.id} in place", statement, "call_function", target, operands
+        )
 
-    def _set_item(self, statement: ast.Assign, target: ast.Subscript) -> None:
-        """`x[i] = y`, which FX follows with `name = x`."""
+    def _read_set_item(self, statement: ast.Assign, target: ast.Subscript) -> None:
+        """Add the node of `x[i] = y`. FX prints `name = x` after it, which names the node."""
         operands = [target.value, target.slice, statement.value]
         name = f"{_dotted(target.value)} in place"
-        self._add(name, statement, "call_function", "operator.setitem", operands)
+        self._add_node(name, statement, "call_function", "operator.setitem", operands)
 
     def _rename(self, value: str, name: str, annotation: ast.expr | None) -> None:
         node = self.nodes.pop(f"{value} in place", None)
         if node is not None:
-            self.nodes[name] = _typed(replace(node, name=name), annotation)
+            self.nodes[name] = _with_type(replace(node, name=name), annotation)
             line = next(n for n, owner in self.lines.items() if owner == node.name)
             self.lines[line] = name
 
-    def _value(self, value: ast.expr) -> tuple[str, str, list[ast.expr]]:
-        """op, target and operands of a right-hand side."""
+    def _split_value(self, value: ast.expr) -> tuple[str, str, list[ast.expr]]:
+        """Return op, target and operands of a right-hand side."""
         if isinstance(value, ast.Call):
-            return self._call(value)
+            return self._split_call(value)
         if isinstance(value, ast.BinOp):
             target = "operator." + _BINARY[type(value.op)]
             return "call_function", target, [value.left, value.right]
@@ -176,67 +182,78 @@ class _Reader:
             return "call_function", "operator." + _UNARY[type(value.op)], [value.operand]
         if isinstance(value, ast.Subscript):
             return "call_function", "operator.getitem", [value.value, value.slice]
-        if isinstance(value, ast.Attribute) and _root(value) != "self":
+        if isinstance(value, ast.Attribute) and _root_name(value) != "self":
             name = ast.Constant(value.attr)
             return "call_function", "builtins.getattr", [value.value, name]
         return "get_attr", _dotted(value).removeprefix("self."), []
 
-    def _call(self, call: ast.Call) -> tuple[str, str, list[ast.expr]]:
+    def _split_call(self, call: ast.Call) -> tuple[str, str, list[ast.expr]]:
         operands = [*call.args, *(k.value for k in call.keywords)]
-        if _root(call.func) == "self":
+        if _root_name(call.func) == "self":
             return "call_module", _dotted(call.func).removeprefix("self."), operands
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if owner is not None and (_root(owner) in self.nodes or _root(owner) in self.pending):
+        if owner is not None and (
+            _root_name(owner) in self.nodes or _root_name(owner) in self.pending
+        ):
             assert isinstance(call.func, ast.Attribute)
             return "call_method", call.func.attr, [owner, *operands]
         return "call_function", _dotted(call.func), operands
 
-    def _add(
+    def _add_node(
         self,
         name: str,
-        at: ast.stmt,
+        statement: ast.stmt,
         op: str,
         target: str,
         operands: list[ast.expr],
         annotation: ast.expr | None = None,
     ) -> None:
         keywords: list[ast.keyword] = []
-        if isinstance(at, (ast.Assign, ast.AnnAssign)) and isinstance(at.value, ast.Call):
-            keywords = at.value.keywords
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)) and isinstance(
+            statement.value, ast.Call
+        ):
+            keywords = statement.value.keywords
             operands = operands[: len(operands) - len(keywords)]
         arguments = [ast.unparse(o) for o in operands] + [ast.unparse(k) for k in keywords]
-        names = _names([*operands, *(k.value for k in keywords)])
+        names = _names_read([*operands, *(k.value for k in keywords)])
         inputs = tuple(n for n in names if n in self.nodes or n in self.pending)
         node = Node(
-            name, op, target, ", ".join(arguments), inputs, source=self.sources.get(at.lineno)
+            name,
+            op,
+            target,
+            ", ".join(arguments),
+            inputs,
+            source=self.sources.get(statement.lineno),
         )
-        self._keep(_typed(node, annotation), at.lineno)
+        self._store(_with_type(node, annotation), statement.lineno)
 
-    def _output(self, at: ast.Return, value: ast.expr) -> None:
-        self._leftover()
-        inputs = tuple(n for n in _names([value]) if n in self.nodes)  # arguments included
-        name = next(name for name in _numbered("output") if name not in self.nodes)
-        self._keep(Node(name, "output", "output", ast.unparse(value), inputs), at.lineno)
+    def _read_output(self, statement: ast.Return, value: ast.expr) -> None:
+        self._add_unbound_arguments()
+        inputs = tuple(n for n in _names_read([value]) if n in self.nodes)  # also placeholders
+        name = next(name for name in _numbered_names("output") if name not in self.nodes)
+        self._store(Node(name, "output", "output", ast.unparse(value), inputs), statement.lineno)
 
-    def _keep(self, node: Node, line: int) -> None:
+    def _store(self, node: Node, line: int) -> None:
         self.nodes[node.name] = node
         self.lines[line] = node.name
 
-    def _leftover(self) -> None:
-        """Arguments that the body uses under their own name are placeholders, and come first."""
-        own = {n: a for n, a in self.pending.items() if n not in ("primals", "tangents")}
+    def _add_unbound_arguments(self) -> None:
+        """Add the arguments that no statement renamed, as placeholders before all other nodes."""
+        unbound = {n: a for n, a in self.pending.items() if n not in ("primals", "tangents")}
         self.pending.clear()
-        self.nodes = own | self.nodes
+        self.nodes = unbound | self.nodes
 
 
-def _numbered(name: str) -> Iterator[str]:
-    """``output``, ``output_1``, …: as FX names what returns beside a user's variable `output`."""
+def _numbered_names(name: str) -> Iterator[str]:
+    """Yield ``output``, ``output_1``, …: FX numbers its output node if a variable has the name."""
     yield name
     yield from (f"{name}_{number}" for number in count(1))
 
 
-def _typed(node: Node, annotation: ast.expr | None) -> Node:
-    """The node with dtype, sizes and device from an annotation such as ``f32[8, s0][s0, 1]cpu``."""
+def _with_type(node: Node, annotation: ast.expr | None) -> Node:
+    """Return the node with dtype, sizes and device from an annotation such as
+    ``f32[8, s0][s0, 1]cpu``.
+    """
     if not isinstance(annotation, ast.Constant) or not isinstance(annotation.value, str):
         return node
     match = _VALUE.match(annotation.value)
@@ -246,13 +263,13 @@ def _typed(node: Node, annotation: ast.expr | None) -> Node:
     return replace(node, shape=sizes, dtype=match["dtype"], device=match["device"])
 
 
-def _names(values: list[ast.expr]) -> list[str]:
-    """Names read in these expressions, in order, each once."""
+def _names_read(values: list[ast.expr]) -> list[str]:
+    """Return the names that these expressions read, in order, without duplicates."""
     names = [n.id for v in values for n in ast.walk(v) if isinstance(n, ast.Name)]
     return list(dict.fromkeys(names))
 
 
-def _root(value: ast.expr) -> str:
+def _root_name(value: ast.expr) -> str:
     while isinstance(value, (ast.Attribute, ast.Subscript)):
         value = value.value
     return value.id if isinstance(value, ast.Name) else ""

@@ -1,27 +1,27 @@
-"""Recompiles with the guards that failed, and the symbols made for sizes."""
+"""Read the recompiles with the guards that failed, and the symbols for sizes."""
 
 from __future__ import annotations
 
 import json
 
-from tclab.capturing.read.frames import Frame, frames, traced_stack
-from tclab.capturing.read.guards import whole_files
+from tclab.capturing.read.frames import Frame, frames_by_compile, traced_stack
+from tclab.capturing.read.guards import restore_file_names
 from tclab.capturing.torch_private import compiler
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.model import Recompile, Recompiles, Symbol, Symbols
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 
-def recompiles(trace: Trace) -> Recompiles:
-    """Every compile of code that already had cache entries."""
-    of = frames(trace)
-    files = compiler.shortened({frame.file for frame in of.values()})
-    several = (
-        _recompile(event, of.get(event.compile_id), _reasons(event, trace, files))
-        for event in trace.named("recompile_reasons")
+def read_recompiles(trace: Trace) -> Recompiles:
+    """Return each compile of code that already had cache entries."""
+    frames = frames_by_compile(trace)
+    files = compiler.files_by_short_name({frame.file for frame in frames.values()})
+    all_recompiles = (
+        _recompile(event, frames.get(event.compile_id), _reasons(event, trace, files))
+        for event in trace.select("recompile_reasons")
     )
-    return Recompiles("Recompiles", "recompiles", tuple(several))
+    return Recompiles("Recompiles", "recompiles", tuple(all_recompiles))
 
 
 def _recompile(event: Event[object], frame: Frame | None, reasons: tuple[str, ...]) -> Recompile:
@@ -40,14 +40,14 @@ def _reasons(event: Event[object], trace: Trace, files: dict[str, str]) -> tuple
         reasons = [event.payload]
     if isinstance(reasons, str):
         reasons = [reasons]
-    whole = (whole_files(str(reason).strip(), files) for reason in reasons)
-    return tuple(scrub(trace.renumber(reason)) for reason in whole)
+    with_full_names = (restore_file_names(str(reason).strip(), files) for reason in reasons)
+    return tuple(scrub(trace.renumber(reason)) for reason in with_full_names)
 
 
-def symbols(trace: Trace) -> Symbols:
-    """Each symbol once: a frame that restarts makes its symbols again."""
-    once: dict[tuple[str, str, str], Symbol] = {}
-    for event in trace.named(names.CREATED_SYMBOL):
+def read_symbols(trace: Trace) -> Symbols:
+    """Return the symbols without duplicates: a frame that restarts creates its symbols again."""
+    unique: dict[tuple[str, str, str], Symbol] = {}
+    for event in trace.select(names.CREATED_SYMBOL):
         data = event.data
         stack = traced_stack(data.get("user_stack") or [])
         symbol = Symbol(
@@ -57,5 +57,5 @@ def symbols(trace: Trace) -> Symbols:
             bounds=data.get("vr", ""),
             location=stack[-1] if stack else None,
         )
-        once.setdefault((event.compile_id, symbol.name, symbol.source), symbol)
-    return Symbols("Symbols", "symbols", tuple(once.values()))
+        unique.setdefault((event.compile_id, symbol.name, symbol.source), symbol)
+    return Symbols("Symbols", "symbols", tuple(unique.values()))

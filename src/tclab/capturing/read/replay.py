@@ -1,4 +1,4 @@
-"""Which cache entries calls try, in which order, and the guard that fails in each."""
+"""List the cache entries that a call tries, in order, and the guard that fails in each."""
 
 from __future__ import annotations
 
@@ -11,22 +11,24 @@ import torch
 
 from tclab.capturing.torch_private import compiler
 from tclab.model import Attempt, CachedCall
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 
-def attempts(code: CodeType, values: dict[str, object]) -> tuple[Attempt, ...]:
-    """What a call with these local values would try, up to the entry that holds."""
-    tries: list[Attempt] = []
-    for entry in compiler.entries(code):
-        failed = first_line(compiler.failed_guard(entry, values))
-        tries.append(Attempt(entry_id(entry), failed))
+def list_attempts(code: CodeType, values: dict[str, object]) -> tuple[Attempt, ...]:
+    """List the cache entries that a call with these local variables tries, up to the first one
+    whose guards hold.
+    """
+    attempts: list[Attempt] = []
+    for entry in compiler.cache_entries(code):
+        failed = strip_location(compiler.first_failed_guard(entry, values))
+        attempts.append(Attempt(entry_id(entry), failed))
         if not failed:
             break
-    return tuple(tries)
+    return tuple(attempts)
 
 
-def first_line(verbose: str) -> str:
-    """A guard without the place it was made at.
+def strip_location(verbose: str) -> str:
+    """Remove the comment with the source line from a guard.
 
     ``2 <= L['x'].size()[0]  # return x.sin()  # f.py:52 in h (…)`` → ``2 <= L['x'].size()[0]``
     """
@@ -34,34 +36,36 @@ def first_line(verbose: str) -> str:
 
 
 def entry_id(entry: Any) -> str:
-    """``0/1``: of the function's entries the one of its second compile."""
+    """Return the entry's compile id, with the function as frame 0: ``0/1`` for the second one."""
     return f"0/{str(entry.compile_id).rpartition('/')[2]}"
 
 
-def observed(code: CodeType, values: dict[str, object], run: Callable[[], object]) -> CachedCall:
-    """Try, then call: what was tried, and the entry that the call made."""
-    tries = attempts(code, values)
-    before = {entry_id(entry) for entry in compiler.entries(code)}
+def observe_call(
+    code: CodeType, values: dict[str, object], run: Callable[[], object]
+) -> CachedCall:
+    """Call `run`; return the cache entries that the call tries, and the new one if it compiles."""
+    attempts = list_attempts(code, values)
+    before = {entry_id(entry) for entry in compiler.cache_entries(code)}
     run()
-    after = [entry_id(entry) for entry in compiler.entries(code)]
+    after = [entry_id(entry) for entry in compiler.cache_entries(code)]
     new_entry = next((entry for entry in after if entry not in before), "")
-    return CachedCall(in_short(values), tries, new_entry)
+    return CachedCall(summarize_arguments(values), attempts, new_entry)
 
 
-def arguments(fn: Callable[..., Any], args: tuple[object, ...]) -> dict[str, object]:
-    """The local values that a call of `fn` begins with."""
+def bind_arguments(fn: Callable[..., Any], args: tuple[object, ...]) -> dict[str, object]:
+    """Return the local variables with which a call of `fn` begins, by name."""
     bound = inspect.signature(fn).bind(*args)
     bound.apply_defaults()
     return dict(bound.arguments)
 
 
-def in_short(values: dict[str, object]) -> str:
-    """Arguments as a row's heading, without a module's own: ``x[8, 4], power=2``."""
-    plain = {n: v for n, v in values.items() if not isinstance(v, torch.nn.Module)}
-    return ", ".join(_one(name, value) for name, value in plain.items())
+def summarize_arguments(values: dict[str, object]) -> str:
+    """Describe arguments in a row's heading, without modules: ``x[8, 4], power=2``."""
+    shown = {n: v for n, v in values.items() if not isinstance(v, torch.nn.Module)}
+    return ", ".join(_summarize_value(name, value) for name, value in shown.items())
 
 
-def _one(name: str, value: object) -> str:
+def _summarize_value(name: str, value: object) -> str:
     if isinstance(value, torch.Tensor):
         return f"{name}{list(value.shape)}"
     return f"{name}={value!r:.40}"

@@ -1,4 +1,4 @@
-"""Dynamo's symbolic execution, from the log of its instructions."""
+"""Read Dynamo's symbolic execution from its instruction log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.capturing.trace.notes import StepNote
 from tclab.model import Instruction, SourceLine, Steps
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 # TRACE BINARY_OP 0 [TensorVariable(), ConstantVariable(int: 1)]
 _STEP = re.compile(
@@ -20,51 +20,55 @@ _STEP = re.compile(
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
-def steps(trace: Trace) -> Steps:
-    """Every instruction that was executed in the last attempt at each frame, in order."""
-    notes = [event.data for event in trace.named(names.STEP)]
-    added = list(_added(notes))
-    read = (_step(note, nodes) for note, nodes in zip(notes, added, strict=True))
-    executed = tuple(step for step in read if step is not None)
+def read_steps(trace: Trace) -> Steps:
+    """Return each instruction that Dynamo executed, in order."""
+    notes = [event.data for event in trace.select(names.STEP)]
+    added = list(_added_nodes(notes))
+    instructions = (
+        _read_instruction(note, nodes) for note, nodes in zip(notes, added, strict=True)
+    )
+    executed = tuple(step for step in instructions if step is not None)
     return Steps("Dynamo, instruction by instruction", "steps", executed)
 
 
-def _added(notes: Sequence[StepNote]) -> Iterator[tuple[str, ...]]:
-    """The nodes that each instruction added: those there at the next one, and not yet at it."""
-    for note, after in zip(notes, [*notes[1:], None]):
-        added = after.nodes[len(note.nodes) :] if after is not None else ()
+def _added_nodes(notes: Sequence[StepNote]) -> Iterator[tuple[str, ...]]:
+    """Yield the nodes that each instruction added: those that only the next note has."""
+    for note, next_note in zip(notes, [*notes[1:], None]):
+        added = next_note.nodes[len(note.nodes) :] if next_note is not None else ()
         yield added
 
 
-def _step(note: StepNote, nodes: tuple[str, ...]) -> Instruction | None:
+def _read_instruction(note: StepNote, nodes: tuple[str, ...]) -> Instruction | None:
     match = _STEP.match(note.text)
     if match is None or match["name"] in ("RESUME", "NOP", "CACHE"):
         return None
-    argument = _argument(match["name"], match["argument"])
-    stack = tuple(scrub(value) for value in values(match["stack"]))
-    return Instruction(match["name"], argument, stack, nodes, _place(note))
+    argument = _readable_argument(match["name"], match["argument"])
+    stack = tuple(scrub(value) for value in split_stack(match["stack"]))
+    return Instruction(match["name"], argument, stack, nodes, _source_line(note))
 
 
-def _argument(name: str, argument: str) -> str:
-    """As a reader would say it: of ``BINARY_OP 5`` the operator, where Python knows it."""
-    operators = getattr(opcode, "_nb_ops", ())  # from Python 3.11 on, (name, sign) each
+def _readable_argument(name: str, argument: str) -> str:
+    """Make an instruction's argument readable: the operator's sign for ``BINARY_OP 5``, if this
+    Python has its table.
+    """
+    operators = getattr(opcode, "_nb_ops", ())  # from Python 3.11 on: (name, sign) pairs
     if name == "BINARY_OP" and argument.isdigit() and int(argument) < len(operators):
         return str(operators[int(argument)][1])
     return "" if argument == "None" else scrub(argument)
 
 
-def values(stack: str) -> Iterator[str]:
-    """The values of a printed stack, from its bottom to its top: split at its own commas only."""
+def split_stack(stack: str) -> Iterator[str]:
+    """Yield the values of a printed stack, bottom first, split at commas outside of brackets."""
     depth, begin = 0, 0
-    for at, character in enumerate(stack):
+    for index, character in enumerate(stack):
         depth += (character in _OPENING) - (character in _CLOSING)
         if character == "," and depth == 0:
-            yield stack[begin:at].strip()
-            begin = at + 1
+            yield stack[begin:index].strip()
+            begin = index + 1
     if stack[begin:].strip():
         yield stack[begin:].strip()
 
 
-def _place(note: StepNote) -> SourceLine:
+def _source_line(note: StepNote) -> SourceLine:
     code = linecache.getline(note.file, note.line).strip()
     return SourceLine(scrub(note.file), note.line, code, note.function)

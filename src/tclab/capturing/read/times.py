@@ -1,7 +1,7 @@
-"""Compile seconds by phase, from the events PyTorch writes for Chrome's trace viewer.
+"""Read compile seconds by phase from PyTorch's events for Chrome's trace viewer.
 
-Events nest. Each moment belongs to the innermost event that has a phase here, so the phases
-add up to the total and nothing is counted twice.
+Events nest. Each moment counts for the innermost event that has a phase in `_PHASES`, so the
+phases add up to the total and no moment counts twice.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _PHASES = {
     "CacheBase.get_system.triton_key": "Hashing Triton's sources, once a process",
     "inductor_codecache_torch_key": "Hashing PyTorch's sources, once a process",
 }
-#: A phase's begin and length in seconds, and its name.
+#: Begin and length of a phase in seconds, and its name.
 Span = tuple[float, float, str]
 
-_TUNING = ("_template_autotuning", "_template_precompiling")
+_AUTOTUNING_SUFFIXES = ("_template_autotuning", "_template_precompiling")
 
 
-def compile_time(trace: Trace) -> CompileTime:
-    """Seconds of each phase, exclusive of the phases inside it, in the order of `_PHASES`."""
+def read_compile_time(trace: Trace) -> CompileTime:
+    """Return the seconds of each phase, without the phases inside it, in the order of `_PHASES`."""
     seconds: dict[str, float] = defaultdict(float)
     counts: dict[str, int] = defaultdict(int)
     stacks: dict[object, list[tuple[str, str]]] = defaultdict(list)
     last: dict[object, float] = {}
-    for event in trace.named(names.CHROME):
+    for event in trace.select(names.CHROME):
         data = event.data
         if data.get("ph") not in ("B", "E"):
             continue
@@ -62,41 +62,41 @@ def compile_time(trace: Trace) -> CompileTime:
         if stack and stack[-1][1]:
             seconds[stack[-1][1]] += now - last[thread]
         last[thread] = now
-        _move(stack, data, counts)
+        _enter_or_leave(stack, data, counts)
     order = [phase for phase in dict.fromkeys(_PHASES.values()) if phase in seconds]
     phases = tuple(Phase(phase, counts[phase], seconds[phase]) for phase in order)
-    return CompileTime(phases, _compiles(trace))
+    return CompileTime(phases, _count_compiles(trace))
 
 
-def timeline(trace: Trace) -> Chart:
-    """Each phase from its begin to its end, in seconds since the first began, as spans.
+def read_timeline(trace: Trace) -> Chart:
+    """Return a chart with one span for each phase, in seconds since the first phase began.
 
-    Phases lie within one another. Those shorter than a hundredth of the whole are left out.
+    Phases nest. The chart leaves out those shorter than a hundredth of the whole time.
     """
-    opened: dict[object, list[tuple[str, float]]] = defaultdict(list)
+    stacks: dict[object, list[tuple[str, float]]] = defaultdict(list)
     spans: list[Span] = []
-    for event in trace.named(names.CHROME):
+    for event in trace.select(names.CHROME):
         data = event.data
-        stack, now = opened[data.get("pid"), data.get("tid")], data["ts"] / 1e6
+        stack, now = stacks[data.get("pid"), data.get("tid")], data["ts"] / 1e6
         if data.get("ph") == "B":
             stack.append((data["name"], now))
         elif data.get("ph") == "E":
-            spans += _closed(stack, data["name"], now)
-    return _as_chart(sorted(spans, key=lambda span: (span[0], -span[1])))
+            spans += _close_event(stack, data["name"], now)
+    return _draw_timeline(sorted(spans, key=lambda span: (span[0], -span[1])))
 
 
-def _closed(stack: list[tuple[str, float]], name: str, now: float) -> Iterator[Span]:
-    """What ends with the event `name`: its phase, and those left open inside it."""
+def _close_event(stack: list[tuple[str, float]], name: str, now: float) -> Iterator[Span]:
+    """Yield the phases that end with the event `name`: its own, and those still open inside it."""
     while name in [open_ for open_, _ in stack]:
         inner, begin = stack.pop()
-        phase, around = _PHASES.get(inner), _PHASES.get(stack[-1][0]) if stack else None
-        if phase and phase != around:
+        phase, outer_phase = _PHASES.get(inner), _PHASES.get(stack[-1][0]) if stack else None
+        if phase and phase != outer_phase:
             yield begin, now - begin, phase
         if inner == name:
             return
 
 
-def _as_chart(spans: list[Span]) -> Chart:
+def _draw_timeline(spans: list[Span]) -> Chart:
     first = min((begin for begin, *_ in spans), default=0.0)
     whole = max((begin + length for begin, length, _ in spans), default=first) - first
     long_enough = [span for span in spans if span[1] >= whole / 100]
@@ -115,19 +115,21 @@ def _as_chart(spans: list[Span]) -> Chart:
     )
 
 
-def _compiles(trace: Trace) -> int:
-    """Frames and backward graphs that were compiled."""
-    begun = [e.data["name"] for e in trace.named(names.CHROME) if e.data.get("ph") == "B"]
-    return begun.count("dynamo") + begun.count("entire_backward_compile")
+def _count_compiles(trace: Trace) -> int:
+    """Return the number of frames and backward graphs that were compiled."""
+    begun_events = [e.data["name"] for e in trace.select(names.CHROME) if e.data.get("ph") == "B"]
+    return begun_events.count("dynamo") + begun_events.count("entire_backward_compile")
 
 
-def _move(stack: list[tuple[str, str]], data: ChromeEvent, counts: dict[str, int]) -> None:
-    """Enter or leave an event; one that ends takes those left open inside it along."""
+def _enter_or_leave(
+    stack: list[tuple[str, str]], data: ChromeEvent, counts: dict[str, int]
+) -> None:
+    """Push a phase that begins; pop one that ends, together with those still open inside it."""
     name = data["name"]
     if data["ph"] == "B":
-        own = "Autotuning" if name.endswith(_TUNING) else _PHASES.get(name, "")
-        phase = own or (stack[-1][1] if stack else "")
-        counts[phase] += bool(own)
+        own_phase = "Autotuning" if name.endswith(_AUTOTUNING_SUFFIXES) else _PHASES.get(name, "")
+        phase = own_phase or (stack[-1][1] if stack else "")
+        counts[phase] += bool(own_phase)
         stack.append((name, phase))
         return
     if name in [open_ for open_, _ in stack]:

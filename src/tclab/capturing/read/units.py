@@ -1,4 +1,4 @@
-"""Inductor's compiles, one `Unit` a graph: IR, fusion decisions, output code and kernels."""
+"""Read Inductor's compiles, one `Unit` per graph: IR, fusion, output code and kernels."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from tclab.capturing.read import fusion as _fusion
 from tclab.capturing.read import output_code
-from tclab.capturing.read.kernels import kernels_of
-from tclab.capturing.read.output_code import OutputCode, Record
+from tclab.capturing.read.kernels import read_kernels
+from tclab.capturing.read.output_code import KernelNodes, OutputCode
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
-from tclab.capturing.trace.notes import BodyNote, KernelNote
+from tclab.capturing.trace.notes import KernelNote, LoopBodiesNote
 from tclab.model import Config, Configuration, FusionPairs, Graph, Kernel, Listing, Resources
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 # # AOT ID: ['3_inference']
 _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
@@ -24,18 +24,18 @@ _AOT_ID = re.compile(r"^# AOT ID: \['(\d+)_(\w+)'\]", re.MULTILINE)
 _KERNEL_PATH = re.compile(r"^# kernel path: .*\n", re.MULTILINE)
 
 _GRAPH = "inductor_post_grad_graph"
-#: What belongs to the graph whose post-grad graph came before it.
+#: Events that belong to the last post-grad graph before them.
 _EVENTS = (
     *("ir_pre_fusion", "ir_post_fusion", "inductor_output_code", *_fusion.EVENTS),
-    *(names.KERNEL_NODES, names.BODY, names.KERNEL),
+    *(names.KERNEL_NODES, names.LOOP_BODIES, names.KERNEL),
 )
 
 
 @dataclass(frozen=True)
 class CompiledKernel:
-    """One Triton kernel, compiled. `configuration`: the one it was compiled with; `candidates`:
-    every configuration Inductor would try; `resources`: None where there is no binary;
-    `ptx_lines`: line of the SASS → line of the PTX it was made from.
+    """A compiled Triton kernel. `configuration` is the one it was compiled with, `candidates` are
+    all that Inductor tries; `resources` is None without a binary; `ptx_lines` maps each line of
+    SASS to the line of PTX that it was made from.
     """
 
     name: str
@@ -52,12 +52,12 @@ Compiled = Mapping[str, CompiledKernel]  # Triton kernels by name
 
 @dataclass
 class Unit:
-    """What Inductor compiled of one graph. Without `ir` or `wrapper` it did not get that far.
+    """Inductor's compile of one graph. `ir` and `wrapper` are None if the compile ended before
+    these stages.
 
-    `direction` is forward, backward or inference. `output` is the file that Inductor wrote,
-    parsed; `wrapper` the same as it is shown. `body` and `written` say what the loops of the IR
-    and the lines of each kernel were made for. `compiled` is empty until
-    `Capture.compile_kernels` fills it.
+    `direction` is forward, backward or inference. `output` is the parsed output code, `wrapper`
+    the same file as a listing. `loop_bodies` and `kernel_notes` name the nodes for which Inductor
+    made each loop of the IR and each line of a kernel. `Capture.compile_kernels` fills `compiled`.
     """
 
     index: int  # counted from 0
@@ -70,43 +70,46 @@ class Unit:
     output: OutputCode = field(default_factory=OutputCode)
     wrapper: Listing | None = None
     kernels: tuple[Kernel, ...] = ()
-    body: BodyNote | None = None
-    written: tuple[KernelNote, ...] = ()
+    loop_bodies: LoopBodiesNote | None = None
+    kernel_notes: tuple[KernelNote, ...] = ()
     compiled: Compiled = field(default_factory=dict)
 
-    def written_for(self, kernel: Kernel) -> list[KernelNote]:
-        """The lines that were written as this kernel."""
-        return [note for note in self.written if note.name == kernel.kernel_name]
+    def notes_on(self, kernel: Kernel) -> list[KernelNote]:
+        """Return the notes with this kernel's lines."""
+        return [note for note in self.kernel_notes if note.name == kernel.kernel_name]
 
     @property
-    def where(self) -> str:
-        """What titles say of it."""
+    def title_suffix(self) -> str:
+        """The direction after a comma, for titles; an empty string if it is not known."""
         return f", {self.direction}" if self.direction else ""
 
 
-def units(trace: Trace, post_grad: tuple[Graph, ...]) -> tuple[Unit, ...]:
-    """Each Inductor compile, in order; they do not nest. `post_grad` are the graphs lowered."""
-    unique = _Unique()
+def read_units(trace: Trace, post_grad: tuple[Graph, ...]) -> tuple[Unit, ...]:
+    """Return one Unit for each compile of Inductor's, in order. `post_grad` are the graphs that it
+    lowered, in the same order: Inductor's compiles do not nest.
+    """
+    unique = _UniqueNames()
     return tuple(
-        events.unit(index, unique) for index, events in enumerate(_by_compile(trace, post_grad))
+        events.build_unit(index, unique)
+        for index, events in enumerate(_group_by_compile(trace, post_grad))
     )
 
 
-def fusion(units: tuple[Unit, ...]) -> Listing:
-    """What the scheduler looked at, fused or did not, and why, for all graphs together."""
-    several = [
-        f"# graph {unit.index}{unit.where}\n" + "\n".join(unit.fusion)
+def list_fusion_decisions(units: tuple[Unit, ...]) -> Listing:
+    """Return the scheduler's log of considered, fused and refused pairs, for all graphs."""
+    sections = [
+        f"# graph {unit.index}{unit.title_suffix}\n" + "\n".join(unit.fusion)
         for unit in units
         if unit.fusion
     ]
-    return Listing("Fusion decisions", "fusion", scrub("\n\n".join(several)), "text", "ir")
+    return Listing("Fusion decisions", "fusion", scrub("\n\n".join(sections)), "text", "ir")
 
 
 # ------------------------------------------------------------------------------ reading
 
 
-class _Unique:
-    """Deterministic names: ``wrapper-forward``, ``wrapper-backward``, ``wrapper-forward-1`` …"""
+class _UniqueNames:
+    """Numbers repeated names: ``wrapper-forward``, ``wrapper-backward``, ``wrapper-forward-1`` …"""
 
     def __init__(self) -> None:
         self.seen: Counter[str] = Counter()
@@ -125,13 +128,13 @@ class _CompileEvents:
     graph: Graph | None
     pre_fusion: str = ""
     post_fusion: str = ""
-    decisions: list[Event[Any]] = field(default_factory=list)  # of the scheduler
+    decisions: list[Event[Any]] = field(default_factory=list)  # the scheduler's
     code: str = ""
-    record: Record = field(default_factory=dict)
-    body: BodyNote | None = None
-    written: list[KernelNote] = field(default_factory=list)
+    kernel_nodes: KernelNodes = field(default_factory=dict)
+    loop_bodies: LoopBodiesNote | None = None
+    kernel_notes: list[KernelNote] = field(default_factory=list)
 
-    def take(self, event: Event[Any]) -> None:
+    def add(self, event: Event[Any]) -> None:
         if event.name == "ir_pre_fusion":
             self.pre_fusion += event.payload.removeprefix("BEFORE FUSION\n")
         elif event.name == "ir_post_fusion":
@@ -141,70 +144,72 @@ class _CompileEvents:
         elif event.name == "inductor_output_code":
             self.code = event.payload
         elif event.name == names.KERNEL_NODES:
-            self.record = event.data
-        elif event.name == names.BODY:
-            self.body = event.data
+            self.kernel_nodes = event.data
+        elif event.name == names.LOOP_BODIES:
+            self.loop_bodies = event.data
         elif event.name == names.KERNEL:
-            self.written.append(event.data)
+            self.kernel_notes.append(event.data)
 
-    def unit(self, index: int, unique: _Unique) -> Unit:
-        """All of it, read. The output code is parsed here, and nowhere else."""
+    def build_unit(self, index: int, unique: _UniqueNames) -> Unit:
+        """Build the Unit from all events. Only this method parses the output code."""
         aot_id = _AOT_ID.search(self.code)
         unit = Unit(index, self.compile_id, aot_id[2] if aot_id else "")
-        unit.ir_pre_fusion = _ir(unit, self.pre_fusion, unique, fused=False)
-        unit.ir = _ir(unit, self.post_fusion, unique, fused=True)
+        unit.ir_pre_fusion = _ir_listing(unit, self.pre_fusion, unique, fused=False)
+        unit.ir = _ir_listing(unit, self.post_fusion, unique, fused=True)
         unit.fusion = tuple(e.payload for e in self.decisions if e.name == "fusion")
-        unit.body, unit.written = self.body, tuple(self.written)
-        pairs = _fusion.pairs(self.decisions, self.body, self.graph, unit.where)
+        unit.loop_bodies, unit.kernel_notes = self.loop_bodies, tuple(self.kernel_notes)
+        pairs = _fusion.read_pairs(self.decisions, self.loop_bodies, self.graph, unit.title_suffix)
         unit.pairs = pairs and replace(pairs, name=unique(pairs.name))
         if self.code:
-            file = OutputCode.read(_own_ids(self.code, index), self.record, self.graph)
-            unit.output, unit.wrapper = file, _wrapper(unit, file, unique)
+            file = OutputCode.parse(_stabilize_ids(self.code, index), self.kernel_nodes, self.graph)
+            unit.output, unit.wrapper = file, _wrapper_listing(unit, file, unique)
             unit.kernels = tuple(
-                replace(k, name=unique(k.name)) for k in kernels_of(file, unit.direction)
+                replace(k, name=unique(k.name)) for k in read_kernels(file, unit.direction)
             )
         return unit
 
 
-def _by_compile(trace: Trace, post_grad: tuple[Graph, ...]) -> Iterator[_CompileEvents]:
+def _group_by_compile(trace: Trace, post_grad: tuple[Graph, ...]) -> Iterator[_CompileEvents]:
     graphs = iter(post_grad)
     current: _CompileEvents | None = None
-    for event in trace.named(_GRAPH, *_EVENTS):
+    for event in trace.select(_GRAPH, *_EVENTS):
         if event.name == _GRAPH or current is None:
             if current is not None:
                 yield current
             graph = next(graphs, None) if event.name == _GRAPH else None
             current = _CompileEvents(event.compile_id, graph)
-        current.take(event)
+        current.add(event)
     if current is not None:
         yield current
 
 
-def _own_ids(code: str, index: int) -> str:
-    """Output code without the process's counter of AOT graphs and without cache file names."""
+def _stabilize_ids(code: str, index: int) -> str:
+    """Replace the process-wide number of the AOT graph in output code by `index`, and remove the
+    names of cache files.
+    """
     code = _AOT_ID.sub(lambda m: f"# AOT ID: ['{index}_{m[2]}']", code)
     return _KERNEL_PATH.sub("", code)
 
 
-def _ir(unit: Unit, text: str, unique: _Unique, *, fused: bool) -> Listing | None:
+def _ir_listing(unit: Unit, text: str, unique: _UniqueNames, *, fused: bool) -> Listing | None:
     if not text:
         return None
     when, stage = ("after", "ir") if fused else ("before", "ir_pre_fusion")
-    name = unique(f"{stage.replace('_', '-')}-{_way(unit)}")
+    name = unique(f"{stage.replace('_', '-')}-{_forward_or_backward(unit)}")
     code = scrub(text.strip("\n")) + "\n"
-    return Listing(f"Inductor IR {when} fusion{unit.where}", name, code, "text", stage)
+    return Listing(f"Inductor IR {when} fusion{unit.title_suffix}", name, code, "text", stage)
 
 
-def _wrapper(unit: Unit, file: OutputCode, unique: _Unique) -> Listing:
+def _wrapper_listing(unit: Unit, file: OutputCode, unique: _UniqueNames) -> Listing:
     return Listing(
-        title=f"Output code{unit.where}",
-        name=unique(f"wrapper-{_way(unit)}"),
-        code=scrub(output_code.without_handles(file.text)),
+        title=f"Output code{unit.title_suffix}",
+        name=unique(f"wrapper-{_forward_or_backward(unit)}"),
+        code=scrub(output_code.strip_handles(file.text)),
         language="python",
         stage="wrapper",
-        links=file.line_keys(),
+        links=file.keys_by_line(),
     )
 
 
-def _way(unit: Unit) -> str:
+def _forward_or_backward(unit: Unit) -> str:
     return "backward" if unit.direction == "backward" else "forward"

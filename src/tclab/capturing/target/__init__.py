@@ -1,1 +1,1 @@
-"""A compile for a GPU that is not there: what stands in for it, and what is refused."""
+"""Compile for a GPU that is not there; refuse code that only the GPU itself can decide."""

@@ -1,9 +1,9 @@
 """The autograd engine in Python, for tensors of a device that is not there.
 
 PyTorch's engine asks the accelerator for streams, even while AOTAutograd traces a backward on
-fake tensors, and fails where there is none. Tracing needs no streams, only the order: nodes
-run by falling sequence number as soon as all their gradients have come, sums are
-``old + new``, and each gradient is brought to the shape and dtype of what it belongs to
+fake tensors, and fails without one. Tracing needs no streams, only the engine's order: of the nodes
+that have all their gradients, the one with the highest sequence number runs first; sums are
+``old + new``; and each gradient gets the shape and dtype of the value that it belongs to
 (torch/csrc/autograd/engine.cpp: evaluate_function, validate_outputs; input_buffer.cpp).
 """
 
@@ -33,7 +33,7 @@ def run_backward(
     allow_unreachable: bool,
     accumulate_grad: bool,
 ) -> tuple[torch.Tensor | None, ...]:
-    """What ``torch.autograd.grad`` gets from the engine: one gradient for each input.
+    """Compute one gradient for each of `inputs`, in the place of PyTorch's engine.
 
     The signature is that of ``torch.autograd.graph._engine_run_backward``.
     """
@@ -43,27 +43,27 @@ def run_backward(
             "accumulates into .grad inside a graph, which a target cannot do",
             "call .backward() outside the compiled function, or use torch.autograd.grad",
         )
-    wanted = [_edge(i) for i in inputs]
+    wanted = [_gradient_edge(i) for i in inputs]
     with torch.set_grad_enabled(create_graph), _Tracebacks() as tracebacks:
-        run = _Run([_edge(o) for o in outputs], wanted, tracebacks)
-        of_inputs = run.run(gradients)
-    if not allow_unreachable and any(g is None for g in of_inputs):
+        run = _BackwardPass([_gradient_edge(o) for o in outputs], wanted, tracebacks)
+        input_gradients = run.run(gradients)
+    if not allow_unreachable and any(g is None for g in input_gradients):
         raise RuntimeError("One of the differentiated Tensors appears to not have been used")
-    return tuple(of_inputs)
+    return tuple(input_gradients)
 
 
-def _edge(value: torch.Tensor | GradientEdge) -> Edge:
+def _gradient_edge(value: torch.Tensor | GradientEdge) -> Edge:
     edge = value if isinstance(value, GradientEdge) else get_gradient_edge(value)
     return edge.node, edge.output_nr
 
 
-class _Run:
-    """One pass over the graph below `roots`, as far as it leads to `wanted`."""
+class _BackwardPass:
+    """One pass over the nodes of the graph below `roots` that lead to `wanted`."""
 
     def __init__(self, roots: list[Edge], wanted: list[Edge], tracebacks: _Tracebacks) -> None:
         self.roots, self.wanted, self.tracebacks = roots, wanted, tracebacks
-        self.needed = _leading_to({node for node, _ in wanted}, [node for node, _ in roots])
-        self.waiting = _dependencies([node for node, _ in roots], self.needed)
+        self.needed = _nodes_leading_to({node for node, _ in wanted}, [node for node, _ in roots])
+        self.waiting = _count_edges([node for node, _ in roots], self.needed)
         self.buffers: dict[Node, Gradients] = {}
         self.captured: dict[Edge, torch.Tensor | None] = {}
         self.ready: list[tuple[int, int, Node]] = []
@@ -72,12 +72,18 @@ class _Run:
     def run(self, gradients: Sequence[torch.Tensor | None]) -> Gradients:
         for (node, number), gradient in zip(self.roots, gradients):
             if node in self.needed:
-                self._add(node, number, _validated(gradient, node, number))
+                self._accumulate(node, number, _match_metadata(gradient, node, number))
         for node in dict.fromkeys(node for node, _ in self.roots if node in self.needed):
             if not self.waiting[node]:
                 self._push(node)
         while self.ready:
             self._evaluate(heapq.heappop(self.ready)[2])
+        if any(self.waiting.values()):
+            raise CaptureError(
+                "backward()",
+                "tclab's order of gradients left an operator out",
+                "please report it, with the function; or leave backward out",
+            )
         return [self.captured.get(edge) for edge in self.wanted]
 
     def _evaluate(self, node: Node) -> None:
@@ -90,29 +96,29 @@ class _Run:
         for (child, number), gradient in zip(node.next_functions, self._call(node, buffer)):
             if child is None or child not in self.needed:
                 continue
-            self._add(child, number, gradient)
+            self._accumulate(child, number, gradient)
             self.waiting[child] -= 1
             if not self.waiting[child]:
                 self._push(child)
 
     def _call(self, node: Node, buffer: Gradients) -> Gradients:
-        self.tracebacks.before(node)
+        self.tracebacks.enter_node(node)
         result = _apply(node, buffer)
         out = [
-            g if child is None else _validated(g, child, number)
+            g if child is None else _match_metadata(g, child, number)
             for (child, number), g in zip(node.next_functions, result)
         ]
-        self.tracebacks.after(node)
+        self.tracebacks.leave_node(node)
         return out
 
-    def _add(self, node: Node, number: int, gradient: torch.Tensor | None) -> None:
+    def _accumulate(self, node: Node, number: int, gradient: torch.Tensor | None) -> None:
         buffer = self.buffers.setdefault(node, [None] * len(node._input_metadata))
         if gradient is not None:
             old = buffer[number]
             buffer[number] = gradient if old is None else old + gradient
 
     def _push(self, node: Node) -> None:
-        """Highest sequence number first; a leaf's accumulator, which only receives, before all."""
+        """Queue a node: a leaf's accumulator first, then by falling sequence number."""
         self.order += 1
         rank = -(1 << 64) if _is_leaf(node) else -node._sequence_nr()
         heapq.heappush(self.ready, (rank, self.order, node))
@@ -122,8 +128,8 @@ def _is_leaf(node: Node) -> bool:
     return not node.next_functions and hasattr(node, "variable")
 
 
-def _leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
-    """The nodes below `roots` from which one of `wanted` can be reached."""
+def _nodes_leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
+    """The nodes at or below `roots` from which one of `wanted` can be reached."""
     needed: set[Node] = set()
     seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(node, False) for node in roots]
@@ -140,10 +146,10 @@ def _leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
     return needed
 
 
-def _dependencies(roots: Iterable[Node], needed: set[Node]) -> dict[Node, int]:
-    """How many edges lead into each needed node."""
+def _count_edges(roots: Iterable[Node], needed: set[Node]) -> dict[Node, int]:
+    """Count the edges that lead into each of the `needed` nodes."""
     count: dict[Node, int] = defaultdict(int)
-    stack = [node for node in roots if node in needed]
+    stack = list(dict.fromkeys(node for node in roots if node in needed))
     seen = set(stack)
     while stack:
         for child, _ in stack.pop().next_functions:
@@ -157,14 +163,14 @@ def _dependencies(roots: Iterable[Node], needed: set[Node]) -> dict[Node, int]:
 
 
 def _apply(node: Node, buffer: Gradients) -> Gradients:
-    """Run one node; a Python autograd.Function has `apply`, the others are called."""
+    """Run one node: by `apply` for a Python autograd.Function, else by a call."""
     is_python = isinstance(node, torch.autograd.function.BackwardCFunction)
     result = node.apply(*buffer) if is_python else node(*buffer)
     return list(result) if isinstance(result, tuple) else [result]
 
 
-def _validated(gradient: torch.Tensor | None, node: Node, number: int) -> torch.Tensor | None:
-    """The gradient with the shape and dtype of the value it is for."""
+def _match_metadata(gradient: torch.Tensor | None, node: Node, number: int) -> torch.Tensor | None:
+    """The gradient, summed and cast to the shape and dtype of input `number` of a node."""
     if gradient is None:
         return None
     meta = node._input_metadata[number]
@@ -174,38 +180,38 @@ def _validated(gradient: torch.Tensor | None, node: Node, number: int) -> torch.
 
 
 class _Tracebacks:
-    """Puts a node's forward stack trace on what its backward traces, as AOTAutograd's hooks do
+    """Gives the nodes traced for a backward the stack trace of their forward, as AOTAutograd does
     (torch/_functorch/_aot_autograd/logging_utils.py: setup_stacktrace_preservation_hooks).
     """
 
     def __enter__(self) -> _Tracebacks:
         self.active = fx_traceback.has_preserved_node_meta()
-        self.before_all = fx_traceback.format_stack() if self.active else []
+        self.outer_stack = fx_traceback.format_stack() if self.active else []
         return self
 
     def __exit__(self, *exc: object) -> None:
         if self.active:
-            fx_traceback.set_stack_trace(self.before_all)
+            fx_traceback.set_stack_trace(self.outer_stack)
 
-    def before(self, node: Node) -> None:
+    def enter_node(self, node: Node) -> None:
         if self.active:
             fx_traceback.set_stack_trace(_traceback(node))
             fx_traceback.set_grad_fn_seq_nr(node._sequence_nr())
-            _call_if_there("_mark_autograd_backward")
+            _call_if_defined("_mark_autograd_backward")
 
-    def after(self, node: Node) -> None:
+    def leave_node(self, node: Node) -> None:
         if self.active:
             special = [*_traceback(node), fx_traceback.GRADIENT_ACC_SPECIAL_STACK]
             fx_traceback.set_stack_trace(special)
             fx_traceback.reset_grad_fn_seq_nr()
-            _call_if_there("_reset_autograd_backward")
+            _call_if_defined("_reset_autograd_backward")
 
 
 def _traceback(node: Node) -> list[str]:
     return node.metadata.get("traceback_", [])
 
 
-def _call_if_there(name: str) -> None:
-    """Newer versions also mark which nodes are the backward's."""
+def _call_if_defined(name: str) -> None:
+    """Call a function of newer versions, which mark the nodes of a backward."""
     if function := getattr(fx_traceback, name, None):
         function()

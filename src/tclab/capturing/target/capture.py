@@ -1,7 +1,7 @@
-"""`capture(fn, target="h200")`: what a compile on a named GPU goes through, without that GPU.
+"""`capture(fn, target="h200")`: the stages of a compile on a named GPU, without that GPU.
 
-Exact or refused: the graphs, IR, wrapper and kernels are those the same PyTorch makes on the
-device, or a TargetError says which operator cannot be known and what to do.
+The graphs, IR, wrapper and kernels are exactly those that the same PyTorch makes on the device; or
+a TargetError says which operator's code cannot be known, and what to do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from tclab.capturing.backward import run_backward
-from tclab.capturing.fresh import fresh
+from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.listen import listen
 from tclab.capturing.machine_code import candidates, triton
 from tclab.capturing.read.units import Unit
@@ -30,60 +30,70 @@ from tclab.capturing.target import (
     stand_in,
     tracing,
 )
-from tclab.capturing.target.errors import mixes_devices, plain_errors, within
+from tclab.capturing.target.errors import find_wrapped, mixes_devices, raising_plain_errors
+from tclab.capturing.target.gaps import HostOperator
 from tclab.capturing.target.timing import alternatives, measured, timed
-from tclab.capturing.target.timing.ways import GraphWays, Ways, Wrappers
-from tclab.capturing.torch_private import check, compiler
+from tclab.capturing.target.timing.variants import GraphAlternatives, GraphCompiler, Wrappers
+from tclab.capturing.torch_private import check, compiler, switches
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
 from tclab.model import Candidates
 from tclab.targets import Target, TargetError, get
 
-#: Arguments of one call, and those by name.
+#: The positional and the keyword arguments of one call.
 Call = tuple[tuple[object, ...], Mapping[str, object]]
 
 _OPTIONS = {"mode", "options", "dynamic", "fullgraph"}
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of a compile for a target: the output code as Inductor wrote it; what was
-    decided that PyTorch would have asked the device; what the GPU may choose instead, graph by
-    graph; and what was refused.
+class TargetOutcome:
+    """The outcome of a compile for a target.
+
+    `wrappers` is the output code as Inductor wrote it; `decisions` are the choices that PyTorch
+    would have asked the device for; `alternatives` has, for each graph with open or measured
+    choices, the code for the other answers; `gaps` are the refusals of a part; `on_host` are the
+    operators that run on the CPU, beside the GPU, in graphs that have a C++ kernel.
     """
 
     wrappers: Wrappers
     decisions: tuple[decisions.Decision, ...] = ()
-    ways: tuple[GraphWays, ...] = ()
+    alternatives: tuple[GraphAlternatives, ...] = ()
     gaps: tuple[TargetError, ...] = ()
+    on_host: tuple[HostOperator, ...] = ()
 
 
 class TargetCapture(Capture):
-    """A Capture for a GPU that is not there. `result` is what eager PyTorch gave on the CPU."""
+    """A Capture for a GPU that is not there. `result` is computed by eager PyTorch on the CPU."""
 
     def __init__(
         self,
         trace: Trace,
         results: tuple[object, ...],
         target: Target,
-        known: Known,
+        outcome: TargetOutcome,
         most_lines: int | None = None,
     ) -> None:
         super().__init__(trace, results, most_lines)
-        self.target, self.known = target, known
-        self.decisions = known.decisions  #: what PyTorch would have asked the device
-        self.gaps = known.gaps
-        self.wrapper_code = known.wrappers  #: the output code as Inductor wrote it, not scrubbed
-        self.timed = tuple(dict.fromkeys(q for graph in known.ways for q in graph.questions))
+        self.target, self.outcome = target, outcome
+        self.decisions = outcome.decisions  #: choices that PyTorch would have asked the device for
+        self.gaps = outcome.gaps
+        self.on_host = tuple((each.operator, each.place) for each in outcome.on_host)
+        self.wrapper_code = outcome.wrappers  #: the output code as Inductor wrote it, not scrubbed
+        self.timed = tuple(
+            dict.fromkeys(q for graph in outcome.alternatives for q in graph.untimed)
+        )
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """What Inductor compiled of each graph; after it, what else may come of that graph."""
-        return alternatives.units(super().units, self.known.ways)
+        """Inductor's unit of each graph, followed by units with the kernels that the GPU may choose
+        instead.
+        """
+        return alternatives.units_with_alternatives(super().units, self.outcome.alternatives)
 
     @property
     def result(self) -> Any:
-        """What the last call returned, computed on the CPU."""
+        """The value that the last call returned, computed on the CPU."""
         if not self.results:
             raise CaptureError(
                 "Capture.result",
@@ -93,18 +103,18 @@ class TargetCapture(Capture):
         return self.results[-1]
 
     def compile_candidates(self) -> Candidates:
-        """What the GPU would choose among: every configuration of the kernels that have several,
-        compiled, with its registers, shared memory and occupancy.
+        """Compile all configurations of the kernels that have several, among which the GPU would
+        choose: each with its registers, shared memory (bytes) and occupancy.
         """
         kernels = {kernel.name: kernel for kernel in self.compile_kernels()}
-        with stand_in.standing_in(self.target):
-            return candidates.candidates(kernels.values())
+        with stand_in.fake_gpu(self.target):
+            return candidates.compile_candidates(kernels.values())
 
     def _compile_units(self) -> None:
         compiler = triton.Compiler(f"{self.target.device} (sm_{self.target.arch})")
-        with stand_in.standing_in(self.target):
+        with stand_in.fake_gpu(self.target):
             for unit in self.units:
-                unit.compiled = compiler.kernels(self._short_triton(unit))
+                unit.compiled = compiler.compile_kernels(self._short_triton_sources(unit))
 
 
 def capture_for(
@@ -119,39 +129,42 @@ def capture_for(
 ) -> TargetCapture:
     """Compile `fn` for `target` as each of `calls` asks, and run it on the CPU.
 
-    What the GPU would decide by timing is as it was measured on such a GPU; where that was not
-    done it is compiled both ways, unless `assume` fixes it: ``{"pad": "no"}`` for all products,
-    ``{"pad: mm of [8, 30]": "yes"}`` for those whose question says so. The process is afterwards
-    as it was, also after an error. Raises TargetError for an unknown target and for what cannot be
-    known without the GPU.
+    A choice that the GPU would make by timing is taken as it was measured on such a GPU; if it was
+    not measured, as is likely, and what depends on it is marked. `assume` says otherwise:
+    ``{"pad": "yes"}`` for all products, ``{"pad: mm of [8, 30]": "yes"}`` for those whose question
+    contains this text, ``both`` for the code with either answer. All patches of PyTorch are undone
+    at the end, also after an error. Raises TargetError for an unknown target and for code that
+    cannot be known without the GPU.
     """
-    device, options, fixed = get(target), dict(options or {}), timed.checked(assume)
+    device, options, fixed = get(target), dict(options or {}), timed.check_assumptions(assume)
     check.require()
     check.require_targets()
-    patches = _checked_options(options)
+    patches = _check_options(options)
     request = _TargetRequest(fn, device, calls, backward, options, patches, fixed, most_lines)
     try:
-        return _as_moved(request)
+        return _capture_as_moved(request)
     except Exception as error:
         if not mixes_devices(error):
             raise
-    return _captured(request, numbers_too=True)  # a GPU would not take it: all is on the target
+    return _capture_once(
+        request, move_numbers=True
+    )  # the GPU would raise, too: trace all tensors there
 
 
-def _as_moved(request: _TargetRequest) -> TargetCapture:
-    """The capture with that on the CPU which the function brings to the target itself."""
-    stay: frozenset[int] = frozenset()
+def _capture_as_moved(request: _TargetRequest) -> TargetCapture:
+    """Capture with tensors on the CPU if the function itself moves them to the target."""
+    cpu_factories: frozenset[int] = frozenset()
     while True:
         try:
-            return _captured(request, stay=stay)
+            return _capture_once(request, cpu_factories=cpu_factories)
         except Exception as error:
-            if made := within(error, inductor.MadeOnCPU):
-                stay = made.factories
-            elif stay and mixes_devices(error):
+            if needed := find_wrapped(error, inductor.NeedsCPUFactories):
+                cpu_factories = needed.factories
+            elif cpu_factories and mixes_devices(error):
                 break
             else:
                 raise
-    return _captured(request, stay=None)
+    return _capture_once(request, cpu_factories=None)
 
 
 @dataclass(frozen=True)
@@ -166,40 +179,60 @@ class _TargetRequest:
     most_lines: int | None
 
 
-def _captured(
-    request: _TargetRequest, *, numbers_too: bool = False, stay: frozenset[int] | None = None
+def _capture_once(
+    request: _TargetRequest,
+    *,
+    move_numbers: bool = False,
+    cpu_factories: frozenset[int] | None = None,
 ) -> TargetCapture:
-    """`stay` are factories that make tensors of the CPU; None where all is to be made on the
-    target, whatever the function moves.
+    """Compile and run all calls once.
+
+    `cpu_factories` are the numbers of the factories that make CPU tensors; None makes all tensors
+    on the target, even those that the function itself moves there.
     """
     fn, options, wrappers = request.fn, request.options, Wrappers()
     results: list[object] = []
-    whole = request.backward or inductor.calls_backward(fn)
-    kept = stay or frozenset()
-    for_device = compiling_for(request.device, wrappers, whole, numbers_too, kept)
-    with fresh(fn), compiler.observable(), listen() as trace, for_device:
-        ways = Ways(trace, wrappers, request.fixed, measured.of(request.device))
+    with_backward = request.backward or inductor.calls_backward(fn)
+    numbers = cpu_factories or frozenset()
+    compiling = compiling_for(request.device, wrappers, with_backward, move_numbers, numbers)
+    with (
+        hide_earlier_compiles(fn),
+        compiler.make_stages_observable(),
+        listen() as trace,
+        compiling,
+    ):
+        graph_compiler = GraphCompiler(
+            trace, wrappers, request.fixed, measured.measurements_for(request.device)
+        )
         compiled = torch.compile(
             fn,
-            backend=inductor.backend(request.patches, ways, stay),
+            backend=inductor.make_backend(request.patches, graph_compiler, cpu_factories),
             dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )
         with (
-            decisions.collecting() as decided,
-            gaps.collecting() as refused,
-            refusals.raising_the_first(),
-            plain_errors(),
+            decisions.collecting_decisions() as noted_decisions,
+            gaps.collecting_gaps() as noted_gaps,
+            gaps.collecting_host_operators() as on_host,
+            refusals.raising_first_error(),
+            raising_plain_errors(),
             suppress(inductor.NoResult),
         ):
             for args, kwargs in request.calls:
                 results.append(compiled(*args, **kwargs))
                 if request.backward:
                     run_backward(results[-1])
-    if refused and not wrappers:
-        raise refused[0]
-    known = Known(wrappers, tuple(decided), tuple(ways.graphs), tuple(refused))
-    return TargetCapture(trace, tuple(results), request.device, known, request.most_lines)
+        switches.require_compiled(trace)
+    if noted_gaps and not wrappers:
+        raise noted_gaps[0]
+    outcome = TargetOutcome(
+        wrappers,
+        tuple(noted_decisions),
+        tuple(graph_compiler.graphs),
+        tuple(noted_gaps),
+        tuple(on_host),
+    )
+    return TargetCapture(trace, tuple(results), request.device, outcome, request.most_lines)
 
 
 @contextmanager
@@ -207,21 +240,24 @@ def compiling_for(
     target: Target,
     wrappers: Wrappers,
     backward: bool,
-    numbers_too: bool = False,
-    stay: frozenset[int] = frozenset(),
+    move_numbers: bool = False,
+    cpu_factories: frozenset[int] = frozenset(),
 ) -> Iterator[None]:
-    """Everything that makes a compile one for the target."""
+    """Compile for the target within the block; `wrappers` collects each graph's output code."""
     with ExitStack() as stack:
-        stack.enter_context(stand_in.standing_in(target))
-        stack.enter_context(tracing.on_target(numbers_too=numbers_too, stay=stay))
-        stack.enter_context(constants.folded_on_cpu())
-        stack.enter_context(choices.decided(target))
-        stack.enter_context(inductor.stop_after_code(wrappers))
-        stack.enter_context(inductor.settings(backward))
+        stack.enter_context(stand_in.fake_gpu(target))
+        stack.enter_context(
+            tracing.tracing_on_target(move_numbers=move_numbers, cpu_factories=cpu_factories)
+        )
+        stack.enter_context(constants.folding_on_cpu())
+        stack.enter_context(choices.deciding_for(target, backward))
+        stack.enter_context(inductor.stopping_after_code(wrappers))
+        stack.enter_context(inductor.patching_settings(backward))
         yield
 
 
-def _checked_options(options: inductor.Options) -> inductor.Options:
+def _check_options(options: inductor.Options) -> inductor.Options:
+    """Inductor's settings for these options; CaptureError for options that a target lacks."""
     if options.get("backend", "inductor") != "inductor":
         raise CaptureError(
             "tclab.capture",

@@ -1,4 +1,4 @@
-"""One target's choices of attention: the machine as it stands, the answer, and what is refused."""
+"""Choose the attention kernel of each call for one target, or refuse the call."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 import torch
 
 from tclab import targets
-from tclab.capturing.target.decisions import Decision, decided
-from tclab.capturing.target.places import being_traced
+from tclab.capturing.target.decisions import Decision, note_decision
 from tclab.capturing.target.sdpa.call import BACKENDS, Call, Machine
 from tclab.capturing.target.sdpa.choose import Choice, allows, choose
 from tclab.capturing.target.sdpa.rule import AttentionRules
+from tclab.capturing.target.traced_lines import line_being_traced
 from tclab.targets import Target, TargetError
 
 NAME = "scaled_dot_product_attention"
 
-#: PyTorch and compute capability of the devices that were asked, and agreed on every call.
+#: PyTorch version and compute capability of the devices whose own choices agreed with the rules on
+#: each call that was tried.
 VERIFIED = {((2, 11), (9, 0))}
 
 
@@ -27,58 +28,63 @@ _AUTHORITY = {
 
 
 @dataclass
-class Chooser:
-    """The choices for one target, by the rules of this PyTorch; None where there are none.
+class AttentionChooser:
+    """Chooses attention backends for one target by the rules of this PyTorch.
 
-    `answers` are the backends' numbers for the calls that are being traced, innermost last.
+    `version` is None for a PyTorch without known rules. `answers` are the numbers of the backends
+    chosen for the calls that are being traced, innermost last.
     """
 
     target: Target
     version: AttentionRules | None
     answers: list[int] = field(default_factory=list)
 
-    def number(self) -> int:
-        """The answer to the question that is open, else "error" (-1)."""
+    def current_answer(self) -> int:
+        """The number of the backend for the innermost call that is being traced; -1 if there is
+        none.
+        """
         return self.answers[-1] if self.answers else -1
 
     def choose(self, call: Call) -> Choice:
-        """The backend for a call, noted. TargetError where no rule is known for it."""
+        """Choose the backend of a call and note the decision. TargetError if no rules are known for
+        it.
+        """
         choice = choose(call, self.machine(), self._rules(call))
         if choice.backend != "error":
-            decided(self._decision(choice))
+            note_decision(self._decision(choice))
         return choice
 
     def allows(self, call: Call, backend: str) -> bool:
-        """Whether the backend could be taken, whatever comes before it."""
+        """Whether all rules of a backend hold, even if another one comes first."""
         return allows(call, self.machine(), self._rules(call), backend)
 
     def machine(self) -> Machine:
-        """The target with the switches as they are."""
+        """The target, its cuDNN, and PyTorch's switches as they are set now."""
         deterministic = torch.are_deterministic_algorithms_enabled()
         warns = torch.is_deterministic_algorithms_warn_only_enabled()
         return Machine(
             self.target.capability,
             targets.cudnn(self.target, torch.__version__),
-            _enabled(),
+            _enabled_backends(),
             tuple(BACKENDS[number] for number in torch._C._get_sdp_priority_order()),
             deterministic and not warns,
         )
 
     def _rules(self, call: Call) -> AttentionRules:
-        if why := _unknown(call):
-            raise refusal(why)
+        if why := _unknown_reason(call):
+            raise attention_refusal(why)
         if self.version is None:
-            raise refusal(f"no rules are known for torch {torch.__version__}")
+            raise attention_refusal(f"no rules are known for torch {torch.__version__}")
         return self.version
 
     def _decision(self, choice: Choice) -> Decision:
         verified = (self.version and self.version.torch, self.target.capability) in VERIFIED
         rules = f"by PyTorch's rules, {_AUTHORITY[verified]}"
-        return Decision(NAME, being_traced(), str(choice), rules)
+        return Decision(NAME, line_being_traced(), str(choice), rules)
 
 
-def _unknown(call: Call) -> str:
-    """Why the rules do not tell, or ''."""
+def _unknown_reason(call: Call) -> str:
+    """Why the rules give no answer for a call; an empty string if they do."""
     if any(t.is_nested for t in call.inputs):
         return "the rules for nested tensors look at their lengths, which are not traced"
     if flash := getattr(torch.nn.attention, "current_flash_attention_impl", lambda: None)():
@@ -86,17 +92,17 @@ def _unknown(call: Call) -> str:
     return ""
 
 
-def refusal(why: str) -> TargetError:
-    """The error for attention whose kernel is not known."""
+def attention_refusal(why: str) -> TargetError:
+    """The error for a call of attention whose kernel is not known."""
     return TargetError(
-        f"{NAME}, {being_traced()}",
+        f"{NAME}, {line_being_traced()}",
         f"PyTorch picks its kernel by the GPU, its libraries and the inputs; {why}",
         "write it out, softmax(q @ k.mT) @ v, with options={'pattern_matcher': False} if Inductor "
         "fuses that; or capture on the GPU",
     )
 
 
-def _enabled() -> frozenset[str]:
+def _enabled_backends() -> frozenset[str]:
     cuda = torch.backends.cuda
     switches = {
         "flash": cuda.flash_sdp_enabled(),

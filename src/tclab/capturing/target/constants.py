@@ -1,8 +1,8 @@
-"""Values that a compile on the GPU makes there: made on the CPU, and called the target's.
+"""Constants: compute on the CPU the values that a compile on the GPU computes there.
 
 Inductor folds tensors of one value (``torch.zeros(n) + 1``) by running the operators on the
-device. Those whose result IEEE 754 fixes give the same bits on the CPU; others are refused.
-``torch.tensor([1.0, 2.0])`` in a function becomes a constant of the graph on the device.
+device. Operators whose result IEEE 754 fixes give the same bits on the CPU; others are refused.
+``torch.tensor([1.0, 2.0])`` in a function becomes a constant of the graph, on the device.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from torch import fx
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tclab.capturing.target import tracing
-from tclab.capturing.target.refusals import loud
+from tclab.capturing.target.refusals import remember_errors
 from tclab.targets import TargetError
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-#: Operators with one right answer: data movement, comparisons, and what IEEE 754 rounds exactly.
+#: Operators with the same bits on each device: data movement, comparisons, and arithmetic that
+#: IEEE 754 rounds exactly.
 _EXACT = {
     "full", "full_like", "scalar_tensor", "zeros", "ones", "zeros_like", "ones_like", "empty",
     "new_zeros", "new_ones", "new_full", "fill", "clone", "_to_copy", "to", "lift_fresh_copy",
@@ -40,16 +41,16 @@ _EXACT = {
 }  # fmt: skip
 
 
-class _ValuesOnCPU(TorchDispatchMode):
-    """Computes on the CPU what was meant for the target."""
+class _RunOnCPU(TorchDispatchMode):
+    """Runs operators on the CPU in place of the target."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        move = tracing.devices_to_cpu
-        return func(*move(args), **move(kwargs or {}))
+        to_cpu = tracing.replace_target_by_cpu
+        return func(*to_cpu(args), **to_cpu(kwargs or {}))
 
 
-class _OnCPU(_ValuesOnCPU):
-    """The same, for operators with one right answer."""
+class _RunExactOnCPU(_RunOnCPU):
+    """Runs the operators in `_EXACT` on the CPU and raises TargetError for others."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
@@ -64,37 +65,37 @@ class _OnCPU(_ValuesOnCPU):
 
 
 @contextmanager
-def folded_on_cpu() -> Iterator[None]:
-    """For the length of the block, Inductor's folding of uniform values runs on the CPU, and so
-    does what tracing computes of a single number's value.
+def folding_on_cpu() -> Iterator[None]:
+    """Let Inductor fold uniform values on the CPU for the length of the block; tracing computes the
+    value of a single number there, too.
     """
     from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder as Folder
     from torch._inductor.graph import GraphLowering
     from torch.fx.experimental import proxy_tensor
 
     with ExitStack() as stack:
-        values = _values_on_cpu(proxy_tensor.unset_fake_temporarily)
-        stack.enter_context(mock.patch.object(proxy_tensor, "unset_fake_temporarily", values))
-        own = _get_attr(GraphLowering.get_attr)
-        stack.enter_context(mock.patch.object(GraphLowering, "get_attr", own))
+        unset_on_cpu = _wrap_unset_fake(proxy_tensor.unset_fake_temporarily)
+        stack.enter_context(mock.patch.object(proxy_tensor, "unset_fake_temporarily", unset_on_cpu))
+        get_attr = _wrap_get_attr(GraphLowering.get_attr)
+        stack.enter_context(mock.patch.object(GraphLowering, "get_attr", get_attr))
         for name in ("__init__", "run"):
-            patch = mock.patch.object(Folder, name, _within(getattr(Folder, name)))
+            patch = mock.patch.object(Folder, name, _wrap_exact(getattr(Folder, name)))
             stack.enter_context(patch)
         yield
 
 
-def _values_on_cpu(original: Callable[[], Any]) -> Callable[[], Any]:
+def _wrap_unset_fake(original: Callable[[], Any]) -> Callable[[], Any]:
     @contextmanager
-    def values() -> Iterator[Any]:
-        with original() as mode, _ValuesOnCPU():
+    def unset_on_cpu() -> Iterator[Any]:
+        with original() as mode, _RunOnCPU():
             yield mode
 
-    return values
+    return unset_on_cpu
 
 
-def _within(original: Callable[P, R]) -> Callable[P, R]:
+def _wrap_exact(original: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _OnCPU():
+        with _RunExactOnCPU():
             return original(*args, **kwargs)
 
     return run
@@ -103,53 +104,55 @@ def _within(original: Callable[P, R]) -> Callable[P, R]:
 # ------------------------------------------------------------------------------ torch.tensor
 
 
-def constants_on_target(module: fx.GraphModule) -> None:
-    """Let ``torch.tensor(numbers)`` make a constant of the target's when the graph is traced, and
-    ``x[[0, 2]]`` an index of the target's.
+def move_constants_to_target(module: fx.GraphModule) -> None:
+    """Rewrite a Dynamo graph so that ``torch.tensor(numbers)`` makes a constant on the target when
+    the graph is traced, and ``x[[0, 2]]`` an index tensor on the target.
     """
-    for inner in module.modules():
-        if not isinstance(inner, fx.GraphModule):
+    for graph_module in module.modules():
+        if not isinstance(graph_module, fx.GraphModule):
             continue
-        for node in list(inner.graph.nodes):
-            literal = node.op == "call_function" and not node.all_input_nodes
-            device = node.kwargs.get("device") if literal else None
-            makes = node.target in (torch.tensor, torch.as_tensor)
-            if makes and device and torch.device(device).type == "cuda":
+        for node in list(graph_module.graph.nodes):
+            has_no_inputs = node.op == "call_function" and not node.all_input_nodes
+            device = node.kwargs.get("device") if has_no_inputs else None
+            is_constant = node.target in (torch.tensor, torch.as_tensor)
+            if is_constant and device and torch.device(device).type == "cuda":
                 node.target = constant
-            elif node.target in (operator.getitem, operator.setitem) and _is_there(node.args[0]):
+            elif node.target in (operator.getitem, operator.setitem) and _is_on_target(
+                node.args[0]
+            ):
                 _index_on_target(node)
-        inner.recompile()
+        graph_module.recompile()
 
 
-def _is_there(node: Any) -> bool:
+def _is_on_target(node: Any) -> bool:
     value = node.meta.get("example_value") if isinstance(node, fx.Node) else None
     return isinstance(value, torch.Tensor) and value.device.type == "cuda"
 
 
 def _index_on_target(node: fx.Node) -> None:
-    """Make the index tensors of ``x[..., [-2], :]`` where PyTorch makes them: on x's device. In C++
-    it copies a tensor of the CPU there, which cannot be done for a device that is not there.
+    """Make the index tensors of ``x[..., [-2], :]`` on the device of x, as PyTorch does. Its C++
+    copies a CPU tensor to that device, which fails for a device that is not there.
     """
 
-    def tensor(part: Any) -> Any:
-        if not _is_numbers(part):
+    def make_tensor(part: Any) -> Any:
+        if not _is_number_list(part):
             return part
         with node.graph.inserting_before(node):
             dtype = torch.bool if part and isinstance(part[0], bool) else torch.long
-            made = node.graph.call_function(constant, (list(part),), {"dtype": dtype})
-        made.meta["stack_trace"] = node.meta.get("stack_trace")
-        return made
+            index_node = node.graph.call_function(constant, (list(part),), {"dtype": dtype})
+        index_node.meta["stack_trace"] = node.meta.get("stack_trace")
+        return index_node
 
     index = node.args[1]
-    own = tuple(map(tensor, index)) if isinstance(index, tuple) else tensor(index)
-    node.args = (node.args[0], own, *node.args[2:])
+    index = tuple(map(make_tensor, index)) if isinstance(index, tuple) else make_tensor(index)
+    node.args = (node.args[0], index, *node.args[2:])
 
 
-def _is_numbers(part: Any) -> bool:
+def _is_number_list(part: Any) -> bool:
     return isinstance(part, list) and all(isinstance(number, int) for number in part)
 
 
-@loud
+@remember_errors
 def constant(
     data: Any,
     *,
@@ -158,26 +161,26 @@ def constant(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> torch.Tensor:
-    """``torch.tensor`` as it goes where the device exists: made at once, then lifted."""
+    """Replace ``torch.tensor``: make the tensor at once, then lift it, as PyTorch does."""
     with torch.utils._python_dispatch._disable_current_modes():
         value = torch.tensor(data, dtype=dtype)
-    tracing.mark(value)
+    tracing.mark_for_target(value)
     return torch.ops.aten.lift_fresh.default(value).requires_grad_(requires_grad)
 
 
-class _There(torch.Tensor):
-    """A constant on the CPU that says it is on the target."""
+class _TargetConstant(torch.Tensor):
+    """A CPU tensor whose `device` is the target."""
 
     device = tracing.DEVICE
 
 
-def _get_attr(original: Callable[..., R]) -> Callable[..., R]:
+def _wrap_get_attr(original: Callable[..., R]) -> Callable[..., R]:
     def get_attr(self: Any, target: str, args: object, kwargs: object) -> R:
         owner, _, name = target.rpartition(".")
         owner = self.module.get_submodule(owner)
         value = getattr(owner, name)
-        if tracing.marked(value) and not isinstance(value, _There):
-            setattr(owner, name, value.as_subclass(_There))
+        if tracing.is_marked_for_target(value) and not isinstance(value, _TargetConstant):
+            setattr(owner, name, value.as_subclass(_TargetConstant))
         return original(self, target, args, kwargs)
 
     return get_attr

@@ -1,4 +1,4 @@
-"""What was decided for a target that PyTorch decides by asking the device."""
+"""Decisions made for a target where PyTorch would ask the device."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Decision:
-    """One choice: the operator, the user's line, what was chosen and why, by what authority."""
+    """One choice for an operator on one of the user's lines.
+
+    `choice` is the answer, such as ``pad=yes``, with its reason; `source` says which rule or
+    measurement gave it.
+    """
 
     operator: str
     place: str
@@ -20,15 +24,15 @@ class Decision:
 _collected: list[dict[Decision, None]] = []
 
 
-def decided(decision: Decision) -> None:
-    """Note a decision; the same one is noted once, however often it is traced."""
+def note_decision(decision: Decision) -> None:
+    """Record a decision in the innermost `collecting_decisions` block; an equal one once."""
     if _collected:
         _collected[-1][decision] = None
 
 
 @contextmanager
-def collecting() -> Iterator[dict[Decision, None]]:
-    """For the length of the block, what is decided, in order: the keys of what is yielded."""
+def collecting_decisions() -> Iterator[dict[Decision, None]]:
+    """Yield a dictionary whose keys are the decisions made within the block, in order."""
     _collected.append({})
     try:
         yield _collected[-1]

@@ -1,6 +1,4 @@
-"""What PyTorch and Triton hear when they ask about a GPU that is not there; `stand_in` puts it
-in their places.
-"""
+"""Functions and classes that answer for a GPU that is not there; `stand_in` installs them."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ Functions = Mapping[str, Callable[..., object]]  # by their names in ``torch.cud
 CANNOT_RUN = "code for a target cannot run here"
 
 
-def properties(target: Target) -> SimpleNamespace:
-    """What ``torch.cuda.get_device_properties`` answers on the target."""
+def device_properties(target: Target) -> SimpleNamespace:
+    """The result of ``torch.cuda.get_device_properties`` on the target."""
     a = target.architecture
     return SimpleNamespace(
         name=target.device,
@@ -42,9 +40,9 @@ def properties(target: Target) -> SimpleNamespace:
     )
 
 
-def cuda(target: Target) -> Functions:
-    """Stand-ins for functions of ``torch.cuda``."""
-    props = properties(target)
+def cuda_functions(target: Target) -> Functions:
+    """Replacements for functions of ``torch.cuda``, by name."""
+    props = device_properties(target)
     cpu_state = torch.get_rng_state
     return {
         "is_available": lambda: True,
@@ -58,8 +56,9 @@ def cuda(target: Target) -> Functions:
         "get_device_capability": lambda device=None: target.capability,
         "get_device_name": lambda device=None: target.device,
         "is_bf16_supported": lambda including_emulation=True: target.capability >= (8, 0),
-        "get_rng_state": lambda device="cuda": cpu_state(),
-        "set_rng_state": lambda state, device="cuda": None,
+        # Dynamo does not compile PyTorch's own; where `fork_rng` ends it would compile these.
+        "get_rng_state": torch.compiler.disable(lambda device="cuda": cpu_state()),
+        "set_rng_state": torch.compiler.disable(lambda state, device="cuda": None),
         "synchronize": lambda device=None: None,
         "_lazy_init": lambda: None,
         "is_current_stream_capturing": lambda: False,
@@ -68,32 +67,32 @@ def cuda(target: Target) -> Functions:
     }
 
 
-def interface(cuda: Functions) -> type:
-    """A device interface that asks the stand-ins; the class copies functions when it is made."""
+def make_device_interface(functions: Functions) -> type:
+    """Make a class for ``torch._dynamo.device_interface`` that calls the given functions."""
     from torch._dynamo.device_interface import CudaInterface
 
     names = (
         *("current_device", "set_device", "device_count", "synchronize"),
         *("get_device_properties", "memory_allocated", "is_bf16_supported"),
     )
-    own: dict[str, object] = {name: staticmethod(cuda[name]) for name in names}
-    own["exchange_device"] = staticmethod(cuda["_exchange_device"])
-    own["maybe_exchange_device"] = staticmethod(cuda["_maybe_exchange_device"])
-    own["get_raw_stream"] = staticmethod(lambda device=0: 0)
-    own["Worker"] = type(
+    methods: dict[str, object] = {name: staticmethod(functions[name]) for name in names}
+    methods["exchange_device"] = staticmethod(functions["_exchange_device"])
+    methods["maybe_exchange_device"] = staticmethod(functions["_maybe_exchange_device"])
+    methods["get_raw_stream"] = staticmethod(lambda device=0: 0)
+    methods["Worker"] = type(
         "Worker",
         (CudaInterface.Worker,),
         {
-            "current_device": own["current_device"],
-            "set_device": own["set_device"],
-            "get_device_properties": own["get_device_properties"],
+            "current_device": methods["current_device"],
+            "set_device": methods["set_device"],
+            "get_device_properties": methods["get_device_properties"],
         },
     )
-    return type("TargetInterface", (CudaInterface,), own)
+    return type("TargetInterface", (CudaInterface,), methods)
 
 
 class Driver:
-    """The Triton driver of a GPU that is not there: it knows its target and cannot launch."""
+    """A Triton driver for a GPU that is not there: it names the target and cannot launch."""
 
     def __init__(self, target: Target) -> None:
         from triton.backends.compiler import GPUTarget
@@ -132,11 +131,11 @@ class Driver:
         return ty_to_cpp(ty)
 
     def get_current_stream(self, device: int | None = None) -> NoReturn:
-        """Asked for right before a kernel is launched, as by an operator that calls one."""
+        """Raise: Triton calls this right before it launches a kernel."""
         raise NotImplementedError(CANNOT_RUN)
 
     def get_benchmarker(self) -> NoReturn:
-        """Asked for right before kernels are timed."""
+        """Raise: Inductor calls this right before it times kernels."""
         raise NotImplementedError(CANNOT_RUN)
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Errors met while compiling for a target: our own out of what wraps them, or named."""
+"""Errors of a compile for a target: unwrap tclab's own, and explain PyTorch's."""
 
 from __future__ import annotations
 
@@ -8,52 +8,54 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from tclab import user_lines
 from tclab.capturing.target import device, gaps, refusals
 from tclab.errors import TclabError
 from tclab.targets import TargetError
+from tclab.text import user_lines
 
 E = TypeVar("E", bound=BaseException)
 
 
 @contextmanager
-def gap_noted() -> Iterator[None]:
-    """A refusal in the block is noted as a gap, and what is after the block goes on."""
-    before = refusals.count()
+def noting_refusals_as_gaps() -> Iterator[None]:
+    """Record a TargetError of the block as a gap and go on after the block."""
+    before = refusals.count_errors()
     try:
-        with plain_errors():
+        with raising_plain_errors():
             yield
     except TargetError as refusal:
-        refusals.forget_since(before)
-        gaps.note(refusal)
+        refusals.forget_errors_after(before)
+        gaps.note_gap(refusal)
 
 
 @contextmanager
-def plain_errors() -> Iterator[None]:
-    """Raise our own error where Dynamo wrapped it, and name code that needs the GPU itself."""
+def raising_plain_errors() -> Iterator[None]:
+    """Raise, in place of an error of the block, the TclabError that it wraps, or a TargetError if
+    code needs the GPU itself.
+    """
     try:
         yield
     except Exception as error:
-        if own := _own(error):
-            raise own from None
-        if skipped := _skipped(error):
-            raise skipped from error
-        if needs := _needs_device(error):
-            raise needs from error
+        if ours := _tclab_error(error):
+            raise ours from None
+        if no_bfloat16 := _bfloat16_error(error):
+            raise no_bfloat16 from error
+        if missing := _missing_gpu_error(error):
+            raise missing from error
         raise
 
 
-def _own(error: BaseException | None) -> TclabError | None:
-    return within(error, TclabError)
+def _tclab_error(error: BaseException | None) -> TclabError | None:
+    return find_wrapped(error, TclabError)
 
 
-def within(error: BaseException | None, kind: type[E]) -> E | None:
-    """The first error of a kind that an error is or wraps."""
-    return next((each for each in _chain(error) if isinstance(each, kind)), None)
+def find_wrapped(error: BaseException | None, kind: type[E]) -> E | None:
+    """The first error of class `kind` in the chain of an error and what it wraps, or None."""
+    return next((wrapped for wrapped in _wrapped_errors(error) if isinstance(wrapped, kind)), None)
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it wraps."""
+def _wrapped_errors(error: BaseException | None) -> Iterator[BaseException]:
+    """The error, then those that it wraps, outermost first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -62,8 +64,8 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = inner or error.__cause__ or error.__context__
 
 
-#: What PyTorch says of an operation on tensors of two devices.
-_TWO_DEVICES = (
+#: Texts of PyTorch's errors for an operation on tensors of two devices.
+_TWO_DEVICES_TEXTS = (
     "Expected all tensors to be on the same device",
     "found two different devices",
     "FakeTensor is wrapped to wrong device",
@@ -71,26 +73,32 @@ _TWO_DEVICES = (
 
 
 def mixes_devices(error: BaseException) -> bool:
-    """Whether an operation failed because its tensors are not all on one device."""
-    return any(text in str(each) for each in _chain(error) for text in _TWO_DEVICES)
+    """Whether an operation failed because its tensors are on different devices."""
+    return any(
+        text in str(wrapped) for wrapped in _wrapped_errors(error) for text in _TWO_DEVICES_TEXTS
+    )
 
 
-_NO_DEVICE = (
+#: Texts of errors where something asks for the GPU that is not there.
+_NO_DEVICE_TEXTS = (
     "not compiled with CUDA",
     "Found no NVIDIA driver",
     "No CUDA GPUs are available",
     "not linked with support for cuda",
+    "Cannot get CUDA generator",
+    "no CUDA-capable device is detected",
     "from the 'CUDA' backend",
     "CUDA driver version is insufficient",
     device.CANNOT_RUN,
 )
 
 
-def _needs_device(error: BaseException) -> TargetError | None:
-    if not any(text in str(error) for text in _NO_DEVICE):
+def _missing_gpu_error(error: BaseException) -> TargetError | None:
+    """A TargetError that names the user's line if it asked for the GPU itself, else None."""
+    if not any(text in str(error) for text in _NO_DEVICE_TEXTS):
         return None
     frames = traceback.extract_tb(error.__traceback__)
-    lines = user_lines.users(frames, lambda frame: frame.filename)
+    lines = user_lines.select_user_lines(frames, lambda frame: frame.filename)
     place = "the function"
     for line in lines[-1:]:
         place = f"{os.path.basename(line.filename)}:{line.lineno}"
@@ -103,9 +111,9 @@ def _needs_device(error: BaseException) -> TargetError | None:
     )
 
 
-def _skipped(error: BaseException) -> TargetError | None:
-    """Inductor gives up on a graph with bfloat16 where the GPU has none (compile_fx.py:
-    _check_triton_bf16_support).
+def _bfloat16_error(error: BaseException) -> TargetError | None:
+    """A TargetError if Inductor skipped a graph because the GPU has no bfloat16 (compile_fx.py:
+    _check_triton_bf16_support), else None.
     """
     if "BF16 is not supported" not in str(error):
         return None

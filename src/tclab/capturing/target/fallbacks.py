@@ -1,7 +1,8 @@
 """Operators without a meta kernel: PyTorch runs them on the device to learn what they return.
 
-Of those that are listed here, PyTorch's source says it. Others run on the CPU instead, which is
-noted as a gap; those that have no kernel there, or that hand an input on, are refused.
+For the operators in `_CPU_REPLACEMENTS` PyTorch's source says which shapes they return. Others run
+on the CPU instead, which is noted as a gap; an operator that has no CPU kernel, or that returns one
+of its inputs, is refused.
 """
 
 from __future__ import annotations
@@ -14,45 +15,45 @@ from unittest import mock
 import torch
 
 from tclab.capturing.target import gaps, tracing
-from tclab.capturing.target.places import being_traced
-from tclab.capturing.target.refusals import loud
+from tclab.capturing.target.refusals import remember_errors
+from tclab.capturing.target.traced_lines import line_being_traced
 from tclab.targets import TargetError
 
 
 @contextmanager
-def answered() -> Iterator[None]:
-    """For the length of the block, none is run on the target: that would end in a graph break that
-    the GPU does not have.
+def running_fallbacks_on_cpu() -> Iterator[None]:
+    """Run such operators on the CPU for the length of the block: on the target they would fail and
+    cause a graph break that the GPU does not have.
     """
     from torch._subclasses import fake_impls, fake_tensor
 
     with ExitStack() as stack:
         for module in (fake_tensor, fake_impls):
             if hasattr(module, "run_fallback_kernel"):
-                own = loud(_run(module.run_fallback_kernel))
-                stack.enter_context(mock.patch.object(module, "run_fallback_kernel", own))
+                replacement = remember_errors(_wrap_fallback(module.run_fallback_kernel))
+                stack.enter_context(mock.patch.object(module, "run_fallback_kernel", replacement))
         yield
 
 
-def _run(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_fallback(original: Callable[..., Any]) -> Callable[..., Any]:
     def run(mode: Any, operator: Any, flat_args: Any, spec: Any, error: Any) -> Any:
         devices = {getattr(getattr(a, "fake_device", None), "type", "") for a in flat_args}
         if "cuda" not in devices:
             return original(mode, operator, flat_args, spec, error)
-        kernel = _RETURNS.get(str(operator), operator)
+        kernel = _CPU_REPLACEMENTS.get(str(operator), operator)
         try:
-            real = _on_cpu(kernel, flat_args, spec)
+            real = _run_on_zeros(kernel, flat_args, spec)
         except Exception as cause:
-            raise _refusal(operator) from cause
+            raise _refusal_error(operator) from cause
         if kernel is operator:
-            gaps.note(_guess(operator))
-        return _of_target(mode, real)
+            gaps.note_gap(_guess_gap(operator))
+        return _move_to_target(mode, real)
 
     return run
 
 
-def _on_cpu(kernel: Callable[..., Any], flat_args: Any, spec: Any) -> Any:
-    """What the kernel returns for zeros. ValueError where that is one of its arguments."""
+def _run_on_zeros(kernel: Callable[..., Any], flat_args: Any, spec: Any) -> Any:
+    """Run a kernel on zeros of the inputs' shapes. ValueError if it returns an input."""
     from torch.utils._mode_utils import no_dispatch
     from torch.utils._pytree import tree_leaves, tree_unflatten
 
@@ -60,11 +61,11 @@ def _on_cpu(kernel: Callable[..., Any], flat_args: Any, spec: Any) -> Any:
         return torch.zeros_like(value, device="cpu") if _is_tensor(value) else value
 
     with no_dispatch():
-        inputs = [zeros(tracing.devices_to_cpu(value)) for value in flat_args]
+        inputs = [zeros(tracing.replace_target_by_cpu(value)) for value in flat_args]
         args, kwargs = tree_unflatten(inputs, spec)
         result = kernel(*args, **kwargs)
-        given = {_storage(value) for value in inputs if _is_tensor(value)}
-        if any(_is_tensor(leaf) and _storage(leaf) in given for leaf in tree_leaves(result)):
+        storages = {_storage_id(value) for value in inputs if _is_tensor(value)}
+        if any(_is_tensor(leaf) and _storage_id(leaf) in storages for leaf in tree_leaves(result)):
             raise ValueError("hands an input on")
     return result
 
@@ -73,36 +74,36 @@ def _is_tensor(value: object) -> bool:
     return isinstance(value, torch.Tensor)
 
 
-def _storage(tensor: torch.Tensor) -> int:
+def _storage_id(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
-def _of_target(mode: Any, result: Any) -> Any:
+def _move_to_target(mode: Any, result: Any) -> Any:
     from torch.utils._pytree import tree_map_only
 
-    def there(tensor: torch.Tensor) -> Any:
-        tracing.mark(tensor)
+    def move(tensor: torch.Tensor) -> Any:
+        tracing.mark_for_target(tensor)
         return mode.fake_tensor_converter.from_real_tensor(mode, tensor)
 
-    return tree_map_only(torch.Tensor, there, result)
+    return tree_map_only(torch.Tensor, move, result)
 
 
-_WHY = "it has no meta kernel: PyTorch runs it on the GPU to learn the shape it returns"
+_NO_META_KERNEL = "it has no meta kernel: PyTorch runs it on the GPU to learn the shape it returns"
 
 
-def _refusal(operator: object) -> TargetError:
+def _refusal_error(operator: object) -> TargetError:
     return TargetError(
-        f"{operator}, {being_traced()}",
-        _WHY,
+        f"{operator}, {line_being_traced()}",
+        _NO_META_KERNEL,
         "capture on the GPU; or give it one, torch.library.register_fake",
     )
 
 
-def _guess(operator: object) -> TargetError:
+def _guess_gap(operator: object) -> TargetError:
     return TargetError(
-        f"{operator}, {being_traced()}",
-        f"{_WHY}; here its kernel for the CPU was asked, so the kernels around it are right if "
-        "both return the same shapes and strides",
+        f"{operator}, {line_being_traced()}",
+        f"{_NO_META_KERNEL}; here its kernel for the CPU was asked, so the kernels around it are "
+        "right if both return the same shapes and strides",
         "capture on the GPU to be sure",
     )
 
@@ -113,7 +114,7 @@ def _guess(operator: object) -> TargetError:
 def _gru_cell(
     gates: torch.Tensor, hidden_gates: torch.Tensor, hx: torch.Tensor, *biases: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """_thnn_fused_gru_cell_cuda: hy [batch, width], workspace [batch, 5 width]"""
+    """As _thnn_fused_gru_cell_cuda: hy [batch, width] and workspace [batch, 5 width]."""
     batch, width = hx.shape
     return torch.empty_like(hx, memory_format=torch.contiguous_format), hx.new_empty(
         batch, 5 * width
@@ -123,14 +124,16 @@ def _gru_cell(
 def _gru_cell_backward(
     grad: torch.Tensor, workspace: torch.Tensor, has_bias: bool
 ) -> tuple[torch.Tensor | None, ...]:
-    """_thnn_fused_gru_cell_backward_cuda: of both gates [batch, 3 width], of hx, of both biases"""
+    """As _thnn_fused_gru_cell_backward_cuda: the gradients of both gates [batch, 3 width], of hx
+    [batch, width] and of both biases [3 width], or None without biases.
+    """
     batch, width = grad.shape
     gates = [workspace.new_empty(batch, 3 * width) for _ in range(2)]
     biases = [workspace.new_empty(3 * width) if has_bias else None for _ in range(2)]
     return *gates, torch.empty_like(grad, memory_format=torch.contiguous_format), *biases
 
 
-_RETURNS: dict[str, Callable[..., Any]] = {
+_CPU_REPLACEMENTS: dict[str, Callable[..., Any]] = {
     "aten._thnn_fused_gru_cell.default": _gru_cell,
     "aten._thnn_fused_gru_cell_backward.default": _gru_cell_backward,
 }

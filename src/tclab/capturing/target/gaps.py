@@ -1,41 +1,65 @@
-"""What is refused of a function while the rest is shown: a graph of several, or a kernel."""
+"""Gaps: parts of a function, a graph or a kernel, that are refused while the rest is shown; and
+the operators that run on the host, which are no gap.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from tclab.targets import TargetError
 
+
+@dataclass(frozen=True)
+class HostOperator:
+    """An operator that runs on the CPU, beside the GPU; `place` is the user's line."""
+
+    operator: str
+    place: str
+
+
+HostOperators = dict[HostOperator, None]
 _collected: list[list[TargetError]] = []
-_suspected: list[TargetError] = []
+_host_operators: list[HostOperators] = []
+_deferred: list[HostOperator] = []
 
 
-def note(gap: TargetError) -> None:
-    """Note what is not known, and go on; the same is noted once."""
+def note_gap(gap: TargetError) -> None:
+    """Record a gap in the innermost `collecting_gaps` block; a gap with the same text once."""
     if _collected and str(gap) not in map(str, _collected[-1]):
         _collected[-1].append(gap)
 
 
-def suspect(gap: TargetError) -> None:
-    """Hold what may not be known, until `settle` says whether the graph's code has it."""
-    _suspected.append(gap)
+def defer_host_operator(operator: HostOperator) -> None:
+    """Keep an operator of the CPU until `resolve_deferred` knows the graph's output code."""
+    _deferred.append(operator)
 
 
-def settle(*, there: bool) -> None:
-    """Note what was suspected, or forget it: Inductor writes what is computed on the CPU into the
-    GPU's kernels where it can.
+def resolve_deferred(*, has_host_code: bool) -> None:
+    """Record the deferred operators if the output code has a C++ kernel for the host, else drop
+    them: where it can, Inductor fuses a computation on the CPU into the GPU's kernels.
     """
-    for gap in _suspected if there else ():
-        note(gap)
-    _suspected.clear()
+    if has_host_code and _host_operators:
+        _host_operators[-1].update(dict.fromkeys(_deferred))
+    _deferred.clear()
 
 
 @contextmanager
-def collecting() -> Iterator[list[TargetError]]:
-    """For the length of the block, what is noted, in order."""
+def collecting_host_operators() -> Iterator[HostOperators]:
+    """Yield a dictionary whose keys are the operators that run on the host, in order."""
+    _host_operators.append({})
+    _deferred.clear()
+    try:
+        yield _host_operators[-1]
+    finally:
+        _host_operators.pop()
+
+
+@contextmanager
+def collecting_gaps() -> Iterator[list[TargetError]]:
+    """Yield the list of gaps that are noted within the block, in order."""
     _collected.append([])
-    _suspected.clear()
     try:
         yield _collected[-1]
     finally:

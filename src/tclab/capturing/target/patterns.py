@@ -1,4 +1,7 @@
-"""Inductor's patterns, which are traced on first use for the device at hand: two sets of them."""
+"""Keep Inductor's patterns for the target apart from those for this machine's own device.
+
+Inductor traces its patterns on first use, for the device that it compiles for then.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-#: Modules of torch._inductor.fx_passes that may hold patterns; not every version has each.
+#: Modules of torch._inductor.fx_passes that may hold patterns; some versions lack some.
 _PASSES = (
     *("joint_graph", "post_grad", "pre_grad", "pad_mm", "fuse_attention", "misc_patterns"),
     *("freezing_patterns", "decompose_mem_bound_mm", "replace_random", "binary_folding"),
@@ -19,63 +22,63 @@ _PASSES = (
     *("micro_pipeline_tp", "b2b_gemm", "group_batch_fusion"),
 )
 
-#: Cached functions that remember no device, and are slow to fill.
-NEUTRAL = {
+#: Cached functions whose results depend on no device, and are slow to compute again.
+DEVICE_INDEPENDENT = {
     *("torch_key", "lazy_init", "_pad_mm_init", "_sfdp_init", "_misc_patterns_init"),
     *("get_lang_std", "addmm_patterns_init", "get_compiler_version_info", "triton_key"),
 }
 
 
 PatternPass = Any  # torch._inductor.pattern_matcher.PatternMatcherPass
-LazyInit = Any  # a cached function that makes patterns when it is first called
-#: What a pass holds: patterns by what they begin with, and those seen, by their text.
-Contents = tuple[dict[Any, list[Any]], dict[str, list[Any]]]
+LazyInit = Any  # a cached function that registers patterns on its first call
+#: The two tables of a pass: patterns by the operator of their root, and registered ones by text.
+PassPatterns = tuple[dict[Any, list[Any]], dict[str, list[Any]]]
 
-#: Patterns as made for a GPU, kept for the next target: they do not depend on which GPU it is.
+#: The patterns for a GPU, kept for the next target: they are the same for each GPU.
 _target_inits: dict[str, LazyInit] = {}
-_target_contents: dict[int, tuple[PatternPass, Contents]] = {}
+_target_patterns: dict[int, tuple[PatternPass, PassPatterns]] = {}
 
 
 @contextmanager
-def kept_apart() -> Iterator[None]:
-    """Inductor's patterns are traced on first use, for the device at hand; keep two sets."""
+def using_target_patterns() -> Iterator[None]:
+    """Swap in the patterns of the target for the length of the block, then those from before."""
     passes = pattern_passes()
-    here = [contents(p) for p in passes]
+    host_patterns = [copy_patterns(p) for p in passes]
     inits = lazy_inits()
-    if not _target_contents:
-        _target_inits.update({k: _again(f) for k, (_, _, f) in inits.items()})
-        _target_contents.update({id(p): (p, contents(p)) for p in passes})
-    for pattern_pass, patterns in _target_contents.values():
-        _set_contents(pattern_pass, patterns)
+    if not _target_patterns:
+        _target_inits.update({k: _uncalled_copy(f) for k, (_, _, f) in inits.items()})
+        _target_patterns.update({id(p): (p, copy_patterns(p)) for p in passes})
+    for pattern_pass, patterns in _target_patterns.values():
+        _restore_patterns(pattern_pass, patterns)
     with ExitStack() as stack:
-        stack.enter_context(_duplicates_skipped())
+        stack.enter_context(_skipping_duplicates())
         for key, (module, name, function) in inits.items():
-            own = _target_inits.setdefault(key, _again(function))
-            stack.enter_context(mock.patch.object(module, name, own))
+            target_init = _target_inits.setdefault(key, _uncalled_copy(function))
+            stack.enter_context(mock.patch.object(module, name, target_init))
         try:
             yield
         finally:
-            _target_contents.clear()
-            _target_contents.update({id(p): (p, contents(p)) for p in passes})
-            for pattern_pass, patterns in zip(passes, here):
-                _set_contents(pattern_pass, patterns)
+            _target_patterns.clear()
+            _target_patterns.update({id(p): (p, copy_patterns(p)) for p in passes})
+            for pattern_pass, patterns in zip(passes, host_patterns):
+                _restore_patterns(pattern_pass, patterns)
 
 
-def _duplicates_skipped() -> AbstractContextManager[object]:
-    """In a process that compiled for its own device, some patterns are there already: as they are.
+def _skipping_duplicates() -> AbstractContextManager[object]:
+    """Let Inductor skip patterns that are registered already, as after a compile for this machine.
 
-    2.13 raises on a second copy; a copy is one with the same pattern and the same graph.
+    2.13 raises on a duplicate: the same pattern with the same graph.
     """
     from torch._inductor import pattern_matcher
 
     check = pattern_matcher.check_and_add_duplicate_pattern
 
-    def skipping(
+    def check_and_skip(
         pattern: object, graph: object, seen: object, skip_duplicates: bool = False
     ) -> bool:
         return bool(check(pattern, graph, seen, skip_duplicates=True))
 
-    return mock.patch.object(pattern_matcher, "check_and_add_duplicate_pattern", skipping)
+    return mock.patch.object(pattern_matcher, "check_and_add_duplicate_pattern", check_and_skip)
 
 
 def _pass_modules() -> list[ModuleType]:
@@ -87,46 +90,49 @@ def _pass_modules() -> list[ModuleType]:
 
 
 def pattern_passes() -> list[PatternPass]:
-    """Every pass over a graph that Inductor has patterns for."""
+    """All of Inductor's passes that apply patterns to a graph."""
     from torch._inductor.pattern_matcher import PatternMatcherPass
 
     passes: dict[int, PatternPass] = {}
     for module in _pass_modules():
         for value in vars(module).values():
-            several = value.values() if isinstance(value, dict) else value
-            several = several if isinstance(value, (list, tuple, dict)) else [value]
-            passes |= {id(v): v for v in several if isinstance(v, PatternMatcherPass)}
+            candidates = value.values() if isinstance(value, dict) else value
+            candidates = candidates if isinstance(value, (list, tuple, dict)) else [value]
+            passes |= {id(v): v for v in candidates if isinstance(v, PatternMatcherPass)}
     return list(passes.values())
 
 
-def contents(pattern_pass: PatternPass) -> Contents:
-    """What a pass holds, copied."""
+def copy_patterns(pattern_pass: PatternPass) -> PassPatterns:
+    """Copy the patterns of a pass."""
     patterns = {k: list(v) for k, v in pattern_pass.patterns.items()}
     return patterns, {k: list(v) for k, v in pattern_pass.seen_patterns.items()}
 
 
-def _set_contents(pattern_pass: PatternPass, wanted: Contents) -> None:
+def _restore_patterns(pattern_pass: PatternPass, patterns: PassPatterns) -> None:
     pattern_pass.patterns.clear()
-    pattern_pass.patterns.update({k: list(v) for k, v in wanted[0].items()})
+    pattern_pass.patterns.update({k: list(v) for k, v in patterns[0].items()})
     pattern_pass.seen_patterns.clear()
-    pattern_pass.seen_patterns.update({k: list(v) for k, v in wanted[1].items()})
+    pattern_pass.seen_patterns.update({k: list(v) for k, v in patterns[1].items()})
 
 
 def lazy_inits() -> dict[str, tuple[ModuleType, str, LazyInit]]:
-    """The functions that make patterns on first use, wherever they are named."""
+    """The functions that register patterns on first use, by dotted name: module, name, function."""
     inits = {}
     for module in _pass_modules():
         for name, value in vars(module).items():
-            cached = isinstance(value, functools._lru_cache_wrapper) and value.__name__ in NEUTRAL
+            cached = (
+                isinstance(value, functools._lru_cache_wrapper)
+                and value.__name__ in DEVICE_INDEPENDENT
+            )
             if cached and "init" in value.__name__:
                 inits[f"{module.__name__}.{name}"] = (module, name, value)
     return inits
 
 
-def _again(lazy_init: LazyInit) -> LazyInit:
-    """The same function, not yet called."""
+def _uncalled_copy(lazy_init: LazyInit) -> LazyInit:
+    """A copy of a cached function with an empty cache."""
     from torch._inductor.pattern_matcher import init_once_fakemode
 
     inner = lazy_init.__wrapped__
-    again = getattr(inner, "__wrapped__", None)
-    return functools.cache(inner) if again is None else init_once_fakemode(again)
+    function = getattr(inner, "__wrapped__", None)
+    return functools.cache(inner) if function is None else init_once_fakemode(function)

@@ -1,4 +1,4 @@
-"""Refusals that must reach the caller, although Dynamo makes graph breaks of errors in tracing."""
+"""Let refusals reach the caller although Dynamo turns errors in tracing into graph breaks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ R = TypeVar("R")
 _errors: list[Exception] = []
 
 
-def loud(stand_in: Callable[P, R]) -> Callable[P, R]:
-    """Remember every error of a stand-in, whoever catches it."""
+def remember_errors(replacement: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a replacement of a PyTorch function to keep each error, even if PyTorch catches it."""
 
-    @functools.wraps(stand_in)
+    @functools.wraps(replacement)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            return stand_in(*args, **kwargs)
+            return replacement(*args, **kwargs)
         except Exception as error:
             _errors.append(error)
             raise
@@ -29,33 +29,33 @@ def loud(stand_in: Callable[P, R]) -> Callable[P, R]:
 
 
 @contextmanager
-def raising_the_first() -> Iterator[None]:
-    """At the end of the block, raise the first error of a stand-in that was met in it."""
+def raising_first_error() -> Iterator[None]:
+    """Raise, at the end of the block, the first error that a replacement raised within it."""
     _errors.clear()
     try:
         yield
     except Exception as error:
         if _errors and not isinstance(error, TclabError):
-            raise _own(_errors[0]) from error
+            raise _as_tclab_error(_errors[0]) from error
         raise
     else:
         if _errors:
-            raise _own(_errors[0])
+            raise _as_tclab_error(_errors[0])
     finally:
         _errors.clear()
 
 
-def forget_since(count: int) -> None:
-    """Drop the errors after the first `count`: they were reported elsewhere."""
+def forget_errors_after(count: int) -> None:
+    """Drop all errors but the first `count`: the others were reported as gaps."""
     del _errors[count:]
 
 
-def count() -> int:
-    """How many errors of stand-ins were met so far."""
+def count_errors() -> int:
+    """Count the errors that replacements have raised so far."""
     return len(_errors)
 
 
-def _own(error: Exception) -> TclabError:
+def _as_tclab_error(error: Exception) -> TclabError:
     if isinstance(error, TclabError):
         return error
     return CaptureError(

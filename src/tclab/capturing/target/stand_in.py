@@ -1,7 +1,7 @@
 """Make PyTorch and Triton see a GPU that is not there.
 
-`standing_in` makes PyTorch and Triton see the named GPU for the length of a block, and puts
-everything back, also after an error. Nothing of a real GPU is touched meanwhile.
+`fake_gpu` patches what they ask about the GPU for the length of a block, and restores it at the
+end, also after an error. A real GPU of this machine is not touched meanwhile.
 """
 
 from __future__ import annotations
@@ -25,47 +25,45 @@ from tclab.targets import Target
 Cached: TypeAlias = "functools._lru_cache_wrapper[Any]"
 Gradients = tuple[torch.Tensor | None, ...]
 
-# ------------------------------------------------------------------------------ standing in
-
 
 @contextmanager
-def standing_in(target: Target) -> Iterator[None]:
-    """Let PyTorch and Triton see `target` as ``cuda:0``; everything is put back at the end."""
-    cuda = device.cuda(target)
+def fake_gpu(target: Target) -> Iterator[None]:
+    """Let PyTorch and Triton see `target` as ``cuda:0`` for the length of the block."""
+    cuda = device.cuda_functions(target)
     with ExitStack() as stack:
         stack.callback(clear_device_caches)
         for name, function in cuda.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
         allocator = "_cuda_cudaCachingAllocator_is_enabled"  # cudagraph_utils asks; not on the CPU
-        there = mock.Mock(return_value=True)
-        stack.enter_context(mock.patch.object(torch._C, allocator, there, create=True))
-        stack.enter_context(_device_interfaces(device.interface(cuda)))
-        stack.enter_context(_triton_driver(target))
-        stack.enter_context(mock.patch("torch.autograd._engine_run_backward", _engine))
+        enabled = mock.Mock(return_value=True)
+        stack.enter_context(mock.patch.object(torch._C, allocator, enabled, create=True))
+        stack.enter_context(_patching_device_interfaces(device.make_device_interface(cuda)))
+        stack.enter_context(_activating_triton_driver(target))
+        stack.enter_context(mock.patch("torch.autograd._engine_run_backward", _backward_engine))
         stack.enter_context(_without_device_init())
-        stack.enter_context(_device_guard())
-        stack.enter_context(_dispatched_as_on_cuda())
-        stack.enter_context(patterns.kept_apart())
+        stack.enter_context(_installing_device_guard())
+        stack.enter_context(_dispatching_as_on_cuda())
+        stack.enter_context(patterns.using_target_patterns())
         clear_device_caches()
         yield
 
 
 @torch._dynamo.disable  # code between two graphs may call it, and must not be compiled with it
-def _engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
-    """The engine in Python for tensors of the target, PyTorch's own for all others."""
-    there = any(getattr(getattr(o, "device", None), "type", "") == "cuda" for o in outputs)
-    run = autograd.run_backward if there else torch.autograd.graph._engine_run_backward
+def _backward_engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
+    """Run autograd's engine in Python for tensors of the target, PyTorch's own for others."""
+    on_target = any(getattr(getattr(o, "device", None), "type", "") == "cuda" for o in outputs)
+    run = autograd.run_backward if on_target else torch.autograd.graph._engine_run_backward
     return run(outputs, gradients, *rest, **options)
 
 
 @contextmanager
-def _device_interfaces(interface: type) -> Iterator[None]:
+def _patching_device_interfaces(interface: type) -> Iterator[None]:
     from torch._dynamo import device_interface as module
 
     module.get_interface_for_device("cpu")  # registers the usual ones, once
-    own = {"cuda": interface, "cuda:0": interface}
+    interfaces = {"cuda": interface, "cuda:0": interface}
     with (
-        mock.patch.dict(module.device_interfaces, own),
+        mock.patch.dict(module.device_interfaces, interfaces),
         mock.patch.dict(module.caching_worker_device_properties),
         mock.patch.dict(module.caching_worker_current_devices),
     ):
@@ -76,7 +74,7 @@ def _device_interfaces(interface: type) -> Iterator[None]:
 
 @contextmanager
 def _without_device_init() -> Iterator[None]:
-    """Fake tensors must not start CUDA, although it seems to be available."""
+    """Keep fake tensors from initializing CUDA, which seems to be available."""
     from torch._subclasses import fake_tensor
 
     with (
@@ -86,35 +84,35 @@ def _without_device_init() -> Iterator[None]:
         yield
 
 
-#: Composite operators that have a kernel of their own on CUDA, so that autograd and Inductor see
-#: them whole. All there are in the CUDA builds of 2.11, 2.13 and 2.15: those for which
+#: Composite operators with a kernel of their own on CUDA, where autograd and Inductor see them
+#: whole. These are all of the CUDA builds of 2.11, 2.13 and 2.15 for which
 #: _dispatch_has_kernel_for_dispatch_key holds for both CompositeImplicitAutograd and CUDA.
 _WHOLE_ON_CUDA = ("_fused_rms_norm", "mish_backward", "silu_backward")
 
 
 @contextmanager
-def _dispatched_as_on_cuda() -> Iterator[None]:
-    """In a PyTorch built without CUDA, the dispatcher takes these apart; a kernel that is never
-    run (fake tensors do not) makes it treat them as a CUDA build does.
+def _dispatching_as_on_cuda() -> Iterator[None]:
+    """Keep the operators in `_WHOLE_ON_CUDA` whole in a PyTorch built without CUDA, where the
+    dispatcher decomposes them. A placeholder kernel suffices: fake tensors do not run it.
     """
     library = torch.library.Library("aten", "IMPL")
-    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     try:
         for name in _WHOLE_ON_CUDA:
-            if not has(f"aten::{name}", "CUDA"):
-                library.impl(name, _never, "CUDA")
-        _forget_dispatch()
+            if not has_kernel(f"aten::{name}", "CUDA"):
+                library.impl(name, _raise_no_kernel, "CUDA")
+        _clear_dispatch_caches()
         yield
     finally:
         library._destroy()
-        _forget_dispatch()
+        _clear_dispatch_caches()
 
 
-def _never(*args: object, **kwargs: object) -> NoReturn:
+def _raise_no_kernel(*args: object, **kwargs: object) -> NoReturn:
     raise NotImplementedError("not compiled with CUDA")
 
 
-def _forget_dispatch() -> None:
+def _clear_dispatch_caches() -> None:
     for name in _WHOLE_ON_CUDA:
         packet = getattr(torch.ops.aten, name)
         for overload in packet.overloads():
@@ -122,53 +120,53 @@ def _forget_dispatch() -> None:
 
 
 @contextmanager
-def _device_guard() -> Iterator[None]:
-    """A guard for CUDA devices that does nothing, in a PyTorch built without CUDA.
+def _installing_device_guard() -> Iterator[None]:
+    """Install a device guard for CUDA that does nothing, in a PyTorch built without CUDA.
 
-    PyTorch sets one itself (_ensureCUDADeviceGuardSet), but only over a guard that counts no
-    devices, and a CPU build has none at all. So one that counts none stands there first.
+    PyTorch's own function for this (_ensureCUDADeviceGuardSet) only replaces a guard that counts no
+    devices, and a CPU build has no guard at all. So a guard that counts none is put there first.
     """
-    slots = device_guards.slots()
-    before = slots[device_guards.CUDA]
+    slots = device_guards.guard_slots()
+    saved = slots[device_guards.CUDA]
     count_none = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 0)
     methods = (ctypes.c_void_p * 64)(*[ctypes.cast(count_none, ctypes.c_void_p).value] * 64)
     guard = (ctypes.c_void_p * 2)(ctypes.addressof(methods), 0)
-    if not before:
+    if not saved:
         slots[device_guards.CUDA] = ctypes.addressof(guard)
     try:
         torch._C._ensureCUDADeviceGuardSet()
         yield
     finally:
-        slots[device_guards.CUDA] = before
+        slots[device_guards.CUDA] = saved
 
 
-def _nothing(self: object) -> None:
+def _do_nothing(self: object) -> None:
     pass
 
 
 @contextmanager
-def _triton_driver(target: Target) -> Iterator[None]:
-    """The target's driver is the active one, and the only one a kernel's source can activate."""
+def _activating_triton_driver(target: Target) -> Iterator[None]:
+    """Make the target's driver the active one in Triton, and the only one it can activate."""
     from triton.backends import backends
     from triton.runtime import driver as config
 
     driver = device.Driver(target)
     nvidia = backends["nvidia"]
-    own = type(
+    driver_class = type(
         "TargetDriver",
         (device.Driver,),
-        {"__new__": lambda cls: driver, "__init__": _nothing},
+        {"__new__": lambda cls: driver, "__init__": _do_nothing},
     )
-    before = config._active
+    saved = config._active
     config.set_active(driver)
     try:
-        with mock.patch.dict(backends, nvidia=dataclasses.replace(nvidia, driver=own)):
+        with mock.patch.dict(backends, nvidia=dataclasses.replace(nvidia, driver=driver_class)):
             yield
     finally:
-        config._active = before
+        config._active = saved
 
 
-#: Modules whose cached functions may remember a device.
+#: Prefixes of the modules whose cached functions may remember a device.
 _CACHED = ("torch.utils._triton", "torch._inductor", "torch._dynamo.device_interface")
 
 
@@ -177,7 +175,7 @@ def device_caches() -> dict[str, Cached]:
     caches: dict[int, tuple[str, Cached]] = {}
     for name, module in list(sys.modules.items()):
         if name.startswith(_CACHED) and module is not None and "cpp" not in name.split(".")[-1]:
-            for key, value in list(_cached_in(module)):
+            for key, value in list(_cached_functions(module)):
                 caches.setdefault(id(value), (f"{name}.{key}", value))
     from torch._inductor.runtime.hints import DeviceProperties
 
@@ -186,17 +184,17 @@ def device_caches() -> dict[str, Cached]:
     return dict(caches.values())
 
 
-def _cached_in(module: ModuleType) -> Iterator[tuple[str, Cached]]:
+def _cached_functions(module: ModuleType) -> Iterator[tuple[str, Cached]]:
     for key, value in vars(module).items():
         if not isinstance(value, functools._lru_cache_wrapper):
             continue
-        neutral = value.__name__ in patterns.NEUTRAL
-        if not neutral and value.__module__ != "torch._inductor.cpp_builder":
+        device_independent = value.__name__ in patterns.DEVICE_INDEPENDENT
+        if not device_independent and value.__module__ != "torch._inductor.cpp_builder":
             yield key, value
 
 
 def clear_device_caches() -> None:
-    """Forget what was cached about the device, so that it is asked again."""
+    """Clear the caches that may remember a device."""
     for cached in device_caches().values():
         cached.cache_clear()
     from torch._inductor.codecache import CacheBase

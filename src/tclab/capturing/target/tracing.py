@@ -1,10 +1,11 @@
-"""Trace ordinary CPU code as if it ran on the target: every input a fake tensor on ``cuda:0``.
+"""Trace ordinary CPU code as if it ran on the target: each input is a fake tensor on ``cuda:0``.
 
 Dynamo sees tensors of the target from the start, so `x.device`, decompositions, autograd and
-Inductor's passes take the way they take there. Functions that make tensors without saying
-where make them on the target, as under ``torch.set_default_device("cuda")``. A single number
-(``torch.tensor(8.0)``) stays on the CPU, as in a program for a GPU, where it takes part in
-operations with tensors of the GPU; `numbers_too` moves it as well.
+Inductor's passes give what they give on the GPU. A factory (a function such as ``torch.zeros``
+that makes a tensor) without ``device=`` makes it on the target, as under
+``torch.set_default_device("cuda")``. A single number (``torch.tensor(8.0)``) stays on the CPU, as
+in a program for a GPU, where operations accept it beside tensors of the GPU; `move_numbers` moves
+it as well.
 """
 
 from __future__ import annotations
@@ -19,257 +20,289 @@ from unittest import mock
 
 import torch
 from torch import fx
+from torch._subclasses.fake_tensor import FakeTensor
 
 DEVICE = torch.device("cuda", 0)
-_moving: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", default=False)
+_moves_inputs: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", default=False)
 
 
 @contextmanager
-def on_target(*, numbers_too: bool = False, stay: frozenset[int] = frozenset()) -> Iterator[None]:
-    """For the length of the block, what Dynamo traces is on the target; but for what the factories
-    in `stay` make, which are counted as they are traced.
+def tracing_on_target(
+    *, move_numbers: bool = False, cpu_factories: frozenset[int] = frozenset()
+) -> Iterator[None]:
+    """Let Dynamo trace tensors of the target for the length of the block.
+
+    `cpu_factories` are the calls of factories without ``device=``, numbered from 0 in the order of
+    tracing, whose tensors stay on the CPU.
     """
     from torch._dynamo.variables import builder
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch._subclasses.meta_utils import MetaTensorDescriber
 
     with ExitStack() as stack:
-        wrap = _noting_numbers(builder.wrap_to_fake_tensor_and_record)
+        wrap = _mark_numbers(builder.wrap_to_fake_tensor_and_record)
         stack.enter_context(mock.patch.object(builder, "wrap_to_fake_tensor_and_record", wrap))
         for cls, name, wrap in (
-            (FakeTensorMode, "from_tensor", _from_tensor),
-            (FakeTensorMode, "dispatch", _dispatch),
-            (MetaTensorDescriber, "describe_tensor", _describe_tensor),
+            (FakeTensorMode, "from_tensor", _wrap_from_tensor),
+            (FakeTensorMode, "dispatch", _wrap_dispatch),
+            (MetaTensorDescriber, "describe_tensor", _wrap_describe_tensor),
         ):
             patch = mock.patch.object(cls, name, wrap(getattr(cls, name)))
             stack.enter_context(patch)
-        stack.enter_context(factories_on_target(numbers_too=numbers_too, stay=stay))
+        stack.enter_context(
+            making_tensors_on_target(move_numbers=move_numbers, cpu_factories=cpu_factories)
+        )
         yield
 
 
 @contextmanager
-def factories_on_target(
-    *, numbers_too: bool = False, stay: frozenset[int] = frozenset()
+def making_tensors_on_target(
+    *, move_numbers: bool = False, cpu_factories: frozenset[int] = frozenset()
 ) -> Iterator[None]:
-    """For the length of the block, tensors made without ``device=`` are made on the target."""
+    """Make tensors on the target for the length of the block where no ``device=`` is given."""
     from torch._dynamo.output_graph import SubgraphTracer
 
-    own = _create_proxy(SubgraphTracer.create_proxy, numbers_too, stay)
-    with mock.patch.object(SubgraphTracer, "create_proxy", own):
+    create_proxy = _wrap_create_proxy(SubgraphTracer.create_proxy, move_numbers, cpu_factories)
+    with mock.patch.object(SubgraphTracer, "create_proxy", create_proxy):
         yield
 
 
-def _noting_numbers(original: Any) -> Any:
-    """A number that Dynamo passes as a tensor (a float under ``dynamic=True``) stays on the CPU."""
+def _mark_numbers(original: Any) -> Any:
+    """Mark numbers that Dynamo wraps as tensors (a float under ``dynamic=True``): they stay on the
+    CPU. Keep a copy of each input's metadata: writing to it in the graph changes them.
+    """
 
     def wrap(value: Any, *args: Any, is_tensor: bool, **kwargs: Any) -> Any:
         if not is_tensor and isinstance(value, torch.Tensor):
             value._tclab_number = True
-        return original(value, *args, is_tensor=is_tensor, **kwargs)
+        fake = original(value, *args, is_tensor=is_tensor, **kwargs)
+        if type(fake) is FakeTensor:
+            fake._tclab_unwritten = fake._version, _same_tensor(fake)
+        return fake
 
     return wrap
+
+
+def _same_tensor(fake: FakeTensor) -> torch.Tensor:
+    """Another tensor with the storage and the metadata of `fake`."""
+    with fake.fake_mode:
+        return fake.detach().requires_grad_(fake.requires_grad)
+
+
+def _before_writes(fake: Any) -> Any:
+    """An input as it was before Dynamo traced the graph, which may write to it: it then requires
+    grad if what was written does, or has another shape.
+    """
+    version, unwritten = getattr(fake, "_tclab_unwritten", (None, fake))
+    return fake if version == getattr(fake, "_version", None) else unwritten
 
 
 def _is_number(value: Any) -> bool:
     return getattr(value, "_tclab_number", False)
 
 
-def _from_tensor(original: Any) -> Any:
-    """Inputs, parameters and buffers: these move. Constants made while tracing do not."""
+def _wrap_from_tensor(original: Any) -> Any:
+    """Move inputs, parameters and buffers to the target, but no constants made while tracing."""
 
     def from_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        token = _moving.set(not _is_number(tensor))
+        token = _moves_inputs.set(not _is_number(tensor))
         try:
             return original(self, tensor, *args, **kwargs)
         finally:
-            _moving.reset(token)
+            _moves_inputs.reset(token)
 
     return from_tensor
 
 
-def _dispatch(original: Any) -> Any:
-    """A marked constant is lifted to the target; PyTorch would lift a copy without the mark."""
+def _wrap_dispatch(original: Any) -> Any:
+    """Lift a marked constant to the target; PyTorch would lift a copy without the mark."""
     lifts = (torch.ops.aten.lift_fresh.default, torch.ops.aten.lift_fresh_copy.default)
 
     def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if func in lifts and marked(args[0]):
+        if func in lifts and is_marked_for_target(args[0]):
             return self.fake_tensor_converter.from_real_tensor(self, args[0])
         return original(self, func, types, args, kwargs)
 
     return dispatch
 
 
-def _describe_tensor(original: Any) -> Any:
+def _wrap_describe_tensor(original: Any) -> Any:
+    """Describe a CPU tensor that moves, or that is marked, as one of the target."""
+
     def describe_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         description = original(self, tensor, *args, **kwargs)
-        if description.device.type == "cpu" and (_moving.get() or marked(tensor)):
+        if description.device.type == "cpu" and (
+            _moves_inputs.get() or is_marked_for_target(tensor)
+        ):
             return dataclasses.replace(description, device=DEVICE)
         return description
 
     return describe_tensor
 
 
-def mark(constant: torch.Tensor) -> None:
-    """Let a tensor of the CPU become one of the target where it is traced."""
+def mark_for_target(constant: torch.Tensor) -> None:
+    """Mark a CPU tensor as a constant that becomes a tensor of the target when it is traced."""
     constant._tclab_on_target = True
 
 
-def marked(value: Any) -> bool:
-    """Whether `mark` was called for it."""
+def is_marked_for_target(value: Any) -> bool:
+    """Whether `mark_for_target` was called with this value."""
     return getattr(value, "_tclab_on_target", False)
 
 
-def _create_proxy(original: Any, numbers_too: bool, stay: frozenset[int]) -> Any:
+def _wrap_create_proxy(original: Any, move_numbers: bool, cpu_factories: frozenset[int]) -> Any:
     from torch.utils._device import _device_constructors
 
-    constructors, made = _device_constructors(), itertools.count()
+    constructors, numbers = _device_constructors(), itertools.count()
 
     def create_proxy(
         self: Any, kind: str, target: Any, args: Any, kwargs: Any, *rest: Any, **options: Any
     ) -> Any:
         if kind == "call_method" and target == "cuda":
             target, args, kwargs = "to", (args[0], DEVICE), {}
-        makes = kind == "call_function" and target in constructors
-        moves = makes and (numbers_too or not _makes_number(target, args))
+        is_factory = kind == "call_function" and target in constructors
+        moves = is_factory and (move_numbers or not _makes_number(target, args))
         if not moves or kwargs.get("device") is not None:
             return original(self, kind, target, args, kwargs, *rest, **options)
-        if (number := next(made)) not in stay:
+        if (number := next(numbers)) not in cpu_factories:
             kwargs = {**kwargs, "device": DEVICE}
         proxy = original(self, kind, target, args, kwargs, *rest, **options)
-        proxy.node.meta[_MADE] = number
+        proxy.node.meta[_FACTORY_NUMBER] = number
         return proxy
 
     return create_proxy
 
 
-#: In a node's meta: which factory without ``device=`` it is.
-_MADE = "tclab_made"
+#: Key in a node's meta: the number of this call among the factories without ``device=``.
+_FACTORY_NUMBER = "tclab_made"
 
 
-def moved_to_target(module: fx.GraphModule) -> frozenset[int]:
-    """The factories without ``device=`` of what a graph brings to the target itself, as by
-    ``torch.arange(n).to(x.device)``: in a program for a GPU they make it on the CPU.
+def find_factories_moved_to_target(module: fx.GraphModule) -> frozenset[int]:
+    """The numbers of the factories whose tensors the graph itself moves to the target, as in
+    ``torch.arange(n).to(x.device)``: in a program for a GPU they make them on the CPU.
     """
-    moves = [node for node in module.graph.nodes if _names_device(node)]
-    found = [_factories(node.args[0]) for node in moves]
-    return frozenset().union(*(numbers for numbers in found if numbers))
+    moves = [node for node in module.graph.nodes if _moves_to_target(node)]
+    factories = [_factories_behind(node.args[0]) for node in moves]
+    return frozenset().union(*(numbers for numbers in factories if numbers))
 
 
-def _names_device(node: fx.Node) -> bool:
-    """``x.to(device)``, where the device is the target."""
+def _moves_to_target(node: fx.Node) -> bool:
+    """Whether a node is ``x.to(device)`` with the target as the device."""
     if node.op != "call_method" or node.target != "to":
         return False
-    named = [*node.args[1:], node.kwargs.get("device")]
-    return any(devices_to_cpu(each) != each for each in named if not isinstance(each, fx.Node))
+    arguments = [*node.args[1:], node.kwargs.get("device")]
+    return any(replace_target_by_cpu(a) != a for a in arguments if not isinstance(a, fx.Node))
 
 
-def _factories(node: Any) -> frozenset[int] | None:
-    """Those that make all that a node is computed from; None where there is an input in it."""
+def _factories_behind(node: Any) -> frozenset[int] | None:
+    """The numbers of the factories that a node is computed from; None if an input takes part."""
     numbers: set[int] = set()
     seen: set[fx.Node] = set()
     stack = [node]
     while stack:
-        one = stack.pop()
-        if one in seen:
+        source = stack.pop()
+        if source in seen:
             continue
-        seen.add(one)
-        if _MADE in one.meta:
-            numbers.add(one.meta[_MADE])
-        elif isinstance(one.meta.get("example_value"), torch.Tensor) and not one.all_input_nodes:
+        seen.add(source)
+        is_tensor = isinstance(source.meta.get("example_value"), torch.Tensor)
+        if _FACTORY_NUMBER in source.meta:
+            numbers.add(source.meta[_FACTORY_NUMBER])
+        elif is_tensor and not source.all_input_nodes:
             return None
-        stack += one.all_input_nodes
+        stack += source.all_input_nodes
     return frozenset(numbers)
 
 
-_OF_DATA = (torch.tensor, torch.as_tensor, torch.scalar_tensor)
-_OF_SIZE = (torch.zeros, torch.ones, torch.full)
+_DATA_FACTORIES = (torch.tensor, torch.as_tensor, torch.scalar_tensor)
+_SIZE_FACTORIES = (torch.zeros, torch.ones, torch.full)
 _NUMBERS = (bool, int, float, complex, torch.SymBool, torch.SymInt, torch.SymFloat)
 
 
 def _makes_number(target: object, args: Any) -> bool:
-    """Whether a factory makes a tensor without dimensions, of a value that it is told."""
+    """Whether a factory makes a tensor without dimensions from a value among its arguments."""
     first = args[0] if args else None
     if isinstance(first, fx.Proxy):
         first = first.node.meta.get("example_value")
-    if target in _OF_DATA:
+    if target in _DATA_FACTORIES:
         return isinstance(first, _NUMBERS)
-    return target in _OF_SIZE and isinstance(first, (tuple, list)) and not first
+    return target in _SIZE_FACTORIES and isinstance(first, (tuple, list)) and not first
 
 
-# ------------------------------------------------------------------------------ back again
+# ------------------------------------------------------------------------------ back to the CPU
 
 
-#: Which attention kernels are allowed, inside the function: kernels of the GPU, not of the CPU.
-_SWITCHES = {torch.nn.attention._sdpa_kernel, torch.nn.attention._sdpa_kernel_variadic}
+#: Calls inside the function that select attention kernels of the GPU; the CPU has none of them.
+_SDPA_SWITCHES = {torch.nn.attention._sdpa_kernel, torch.nn.attention._sdpa_kernel_variadic}
 
 
-def on_cpu(module: fx.GraphModule) -> fx.GraphModule:
-    """A copy of a Dynamo graph that runs on the CPU: every mention of the target rewritten."""
-    copy = copied(module)
+def copy_for_cpu(module: fx.GraphModule) -> fx.GraphModule:
+    """Copy a Dynamo graph for a run on the CPU: nodes that name the target name the CPU instead."""
+    copy = copy_graph_module(module)
     for node in list(copy.graph.nodes):
-        if node.target in _SWITCHES:
+        if node.target in _SDPA_SWITCHES:
             copy.graph.erase_node(node)
             continue
-        node.args = devices_to_cpu(node.args)
-        node.kwargs = devices_to_cpu(node.kwargs)
+        node.args = replace_target_by_cpu(node.args)
+        node.kwargs = replace_target_by_cpu(node.kwargs)
         if node.op == "call_method" and node.target == "cuda":
             node.target, node.args, node.kwargs = "cpu", node.args[:1], {}
         if node.op == "get_attr":
             inner = getattr(copy, str(node.target), None)
             if isinstance(inner, fx.GraphModule):
-                setattr(copy, str(node.target), on_cpu(inner))
+                setattr(copy, str(node.target), copy_for_cpu(inner))
     copy.recompile()
     return copy
 
 
-def copied(module: fx.GraphModule) -> fx.GraphModule:
-    """The same graph over the same parameters; what is done to it leaves `module` alone.
+def copy_graph_module(module: fx.GraphModule) -> fx.GraphModule:
+    """Copy a graph module. The copy shares the parameters; a change of it leaves `module` alone.
 
-    Dynamo's marks come along: by them AOTAutograd knows parameters, which cost nothing to save.
+    The copy has Dynamo's attributes, too: they tell AOTAutograd which inputs are parameters, which
+    cost nothing to save for the backward.
     """
-    copy = fx.GraphModule(module, _copy(module.graph))
+    copy = fx.GraphModule(module, _copy_graph(module.graph))
     copy.meta = dict(module.meta)
-    _mark(copy, module, "_param_name_to_source")
+    _copy_attribute(copy, module, "_param_name_to_source")
     return copy
 
 
-def _mark(copy: object, of: object, name: str) -> None:
-    """Dynamo's note on from where it has a graph or an input, where it made one."""
-    if hasattr(of, name):
-        setattr(copy, name, getattr(of, name))
+def _copy_attribute(copy: object, original: object, name: str) -> None:
+    if hasattr(original, name):
+        setattr(copy, name, getattr(original, name))
 
 
-def _copy(graph: fx.Graph) -> fx.Graph:
+def _copy_graph(graph: fx.Graph) -> fx.Graph:
     copy = fx.Graph()
     values: dict[fx.Node, fx.Node] = {}
     output = copy.graph_copy(graph, values)
     copy.output(output)
-    for node, own in values.items():
-        _mark(own, node, "_dynamo_source")
+    for node, node_copy in values.items():
+        _copy_attribute(node_copy, node, "_dynamo_source")
     return copy
 
 
-def devices_to_cpu(value: Any) -> Any:
-    """The same argument with the CPU in the place of the target."""
+def replace_target_by_cpu(value: Any) -> Any:
+    """The argument of a node with the CPU wherever it names the target."""
     if isinstance(value, torch.device):
         return torch.device("cpu") if value.type == "cuda" else value
     if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
         return "cpu"
     if isinstance(value, (list, tuple)):
-        items = [devices_to_cpu(v) for v in value]
+        items = [replace_target_by_cpu(v) for v in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, dict):
-        return {k: devices_to_cpu(v) for k, v in value.items()}
+        return {k: replace_target_by_cpu(v) for k, v in value.items()}
     return value
 
 
 def fake_inputs(module: fx.GraphModule, inputs: list[Any]) -> list[Any]:
-    """The graph's inputs as Dynamo traced them: fake tensors of the target, symbols and numbers as
-    given. A number's tensor is real, as it is for Inductor: what traces it again asks its value.
+    """The graph's inputs as Dynamo traced them: fake tensors of the target; symbols and numbers as
+    in `inputs`. A tensor that Dynamo made of a number stays real, as it does for Inductor, because
+    the next trace reads its value.
     """
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
     return [
-        node.meta["example_value"]
+        _before_writes(node.meta["example_value"])
         if isinstance(real, torch.Tensor) and not _is_number(real)
         else real
         for node, real in zip(placeholders, inputs)

@@ -1,1 +1,1 @@
-"""Every private name of PyTorch and Triton, a table a module, and one check over all."""
+"""The private names of PyTorch and Triton that tclab uses: a table a module, a check for all."""

@@ -1,4 +1,4 @@
-"""``python -m tclab.capturing.torch_private``: the private names that this PyTorch has moved."""
+"""``python -m tclab.capturing.torch_private`` prints the private names that this PyTorch lacks."""
 
 from __future__ import annotations
 

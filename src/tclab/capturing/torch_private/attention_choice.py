@@ -1,8 +1,9 @@
-"""Who chooses an attention kernel for CUDA: a slot in libtorch, empty in a CPU build.
+"""The slot in libtorch for the function that chooses CUDA's attention kernel; a CPU build leaves
+it empty.
 
 ``scaled_dot_product_attention`` pads, converts masks and calls the chosen operator in C++ that is
-in every build. Only the choice is the CUDA library's, and it stands as a function pointer in the
-second field of a ``DispatchStubImpl`` (ATen/native/DispatchStub.h: cpu_dispatch_ptr,
+in every build. Only the function that chooses is in the CUDA library. libtorch has a pointer to it
+in the second field of a ``DispatchStubImpl`` (ATen/native/DispatchStub.h: cpu_dispatch_ptr,
 cuda_dispatch_ptr, …).
 """
 
@@ -20,23 +21,23 @@ import torch
 _STUB = "_ZN2at6native22_fused_sdp_choice_stubE"  # ATen/native/transformers/attention.h
 _CPU, _CUDA = 0, 1
 
-#: ``int64_t (*)(const Tensor&, …)``; the arguments are not read, so they need not be told.
+#: ``int64_t (*)(const Tensor&, …)``; no argument types here, since our functions read none.
 _CHOICE = ctypes.CFUNCTYPE(ctypes.c_int64)
 
 
 def check() -> list[str]:
-    """A sentence if the slot is gone; empty if all is well."""
+    """Return one sentence if this PyTorch lacks the slot, else an empty list."""
     try:
-        _slots()
+        _function_slots()
     except (OSError, ValueError):
         return ["libtorch's choice of attention kernels is gone (seen in 2.11 to 2.15)"]
     return []
 
 
 @contextmanager
-def answered_by(choose: Callable[[], int]) -> Iterator[None]:
-    """For the length of the block, `choose` gives the backend's number when C++ asks for it."""
-    slots = _slots()
+def answer_with(choose: Callable[[], int]) -> Iterator[None]:
+    """Let `choose` return the backend's number (SDPBackend) whenever C++ asks during the block."""
+    slots = _function_slots()
     before = slots[_CUDA]
     function = _CHOICE(choose)
     slots[_CUDA] = ctypes.cast(function, ctypes.c_void_p).value
@@ -46,7 +47,7 @@ def answered_by(choose: Callable[[], int]) -> Iterator[None]:
         slots[_CUDA] = before
 
 
-def _slots() -> Any:
+def _function_slots() -> Any:
     names = {"darwin": "libtorch_cpu.dylib", "win32": "torch_cpu.dll"}
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
     library = ctypes.CDLL(os.path.join(folder, names.get(sys.platform, "libtorch_cpu.so")))

@@ -1,4 +1,4 @@
-"""Triton and Inductor's autotuner, as far as compiling a kernel for a target needs them."""
+"""Triton and Inductor's autotuner: the parts that compile a kernel for a target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from unittest import mock
 
 from tclab.capturing.torch_private.private import TRITON, Private
 
-#: Only looked at for a target, or where there is a GPU: importing what they name takes Triton.
+#: Checked only for a target or on a machine with a GPU: importing these modules needs Triton.
 NAMES = (
     Private("torch._inductor.codecache", "PyCodeCache.write", "a kernel's file"),
     Private("torch._inductor.runtime.autotune_cache", "AutotuneCache.create", "what was timed"),
@@ -27,12 +27,12 @@ NAMES = (
 )
 
 
-def build(name: str, source: str) -> Any:
-    """The CachingAutotuner a kernel's source makes; nothing is compiled yet.
+def build_autotuner(name: str, source: str) -> Any:
+    """Build a new CachingAutotuner from a kernel's source; it compiles nothing yet.
 
-    Always a new one: Inductor's own, which `PyCodeCache.load` would find, forgets its
-    configurations once it has compiled them. And without the cache of what was timed before:
-    it would leave one configuration, chosen by a GPU.
+    `PyCodeCache.load` would return Inductor's own autotuner, which drops its configurations once
+    it has compiled them. The autotune cache is off: it would leave one configuration, the one
+    that was fastest on some GPU.
     """
     from torch._inductor.codecache import PyCodeCache
     from torch._inductor.runtime.autotune_cache import AutotuneCache
@@ -44,7 +44,7 @@ def build(name: str, source: str) -> Any:
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
-    """The kernel as Inductor compiles it (CachingAutotuner._precompile_config), kept off the
+    """Compile a kernel as Inductor does (CachingAutotuner._precompile_config), without the
     static launcher, which would load the binary."""  # noqa: D209
     from torch._inductor.runtime import triton_heuristics
 
@@ -53,8 +53,8 @@ def compile_config(autotuner: Any, config: Any) -> Any:
         return autotuner._precompile_config(config).kernel
 
 
-def tool(name: str) -> Path:
-    """A tool of NVIDIA's that Triton brings along: nvdisasm, cuobjdump."""
+def tool_path(name: str) -> Path:
+    """Return the path of an NVIDIA tool in Triton's package: nvdisasm or cuobjdump."""
     import triton.backends.nvidia as backend
 
     return Path(next(iter(backend.__path__))) / "bin" / name

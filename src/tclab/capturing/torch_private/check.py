@@ -1,8 +1,8 @@
-"""One check over the private names of PyTorch and Triton that a capture relies on.
+"""The check that PyTorch and Triton still have the private names that a capture uses.
 
-Modules of this room hold a table ``NAMES`` of those they use, with the versions each was seen in.
-What a new PyTorch moved is named here, before anything is captured. Those of the warm process
-(`warming`) are looked at where that is warmed.
+Each module of this package lists the names it uses in a table ``NAMES``, with the versions that
+have them. The check runs before a capture and reports every name that a new PyTorch moved. The
+process that snippets are forked from checks its own table (`warming`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterable
 
 import torch
 
-from tclab import machine
 from tclab.capturing.torch_private import (
     attention_choice,
     autotuners,
@@ -24,57 +23,66 @@ from tclab.capturing.torch_private import (
     origins,
     padding,
     partitions,
+    precision,
+    replaying,
     stepping,
+    switches,
     targets,
     vector_isa,
 )
-from tclab.capturing.torch_private.private import Private, gone
+from tclab.capturing.torch_private.private import Private, describe_missing
 from tclab.errors import UnsupportedTorch
+from tclab.system import machine
 
 
-def names() -> tuple[Private, ...]:
-    """What every capture relies on here; only where there is a GPU, also what launches take."""
+def required_names() -> tuple[Private, ...]:
+    """Return the private names that every capture uses; with a GPU, also those for launches."""
     tables: list[Iterable[Private]] = [
         compiler.NAMES,
         origins.NAMES,
         partitions.NAMES,
+        precision.NAMES,
+        replaying.NAMES,
         stepping.NAMES,
+        switches.NAMES,
         decomposing.NAMES,
         cpp_commands.NAMES,
         vector_isa.NAMES,
     ]
-    if torch.cuda.is_available():  # importing what they name takes Triton
+    if torch.cuda.is_available():  # importing these modules needs Triton
         tables += [launches.NAMES, autotuners.NAMES, padding.NAMES]
     return tuple(name for table in tables for name in table)
 
 
 def check() -> list[str]:
-    """What of PyTorch is not as this version of tclab knows it; empty if all is well."""
-    problem = machine.unknown_torch(torch.__version__)
+    """Return a sentence for each thing in this PyTorch that tclab needs and does not find."""
+    problem = machine.unsupported_reason(torch.__version__)
     if problem:
         return [problem]
-    return gone(names()) + [f"log artifact {n} is gone" for n in compiler.LOGS if not _has_log(n)]
+    return describe_missing(required_names()) + [
+        f"log artifact {n} is gone" for n in compiler.LOGS if not _has_log(n)
+    ]
 
 
 def check_targets() -> list[str]:
-    """The same for what a target relies on besides."""
+    """Return such sentences for the private names that captures for a target use besides."""
     cudnn = targets.WITH_CUDNN if torch.backends.cudnn.is_available() else ()
-    problems = gone((*targets.NAMES, *cudnn, *autotuners.NAMES))
+    problems = describe_missing((*targets.NAMES, *cudnn, *autotuners.NAMES))
     return problems + device_guards.check() + attention_choice.check()
 
 
 def require() -> None:
-    """Raise UnsupportedTorch, naming everything that moved, unless `check` finds nothing."""
-    _raise("tclab.capture", check(), "use a supported torch, or adapt")
+    """Raise UnsupportedTorch with all that `check` finds, if it finds anything."""
+    _raise_if_any("tclab.capture", check(), "use a supported torch, or adapt")
 
 
 def require_targets() -> None:
-    """The same for a target."""
+    """Raise UnsupportedTorch with all that `check_targets` finds, if it finds anything."""
     step = "use a supported torch with its Triton, or adapt"
-    _raise("tclab.capture(target=…)", check_targets(), step)
+    _raise_if_any("tclab.capture(target=…)", check_targets(), step)
 
 
-def _raise(place: str, problems: list[str], step: str) -> None:
+def _raise_if_any(place: str, problems: list[str], step: str) -> None:
     if problems:
         raise UnsupportedTorch(place, "; ".join(problems), f"{step} those files of src/tclab")
 

@@ -1,17 +1,20 @@
-"""Dynamo, its caches, its logs and settings: what every capture asks of PyTorch's private parts."""
+"""Access to Dynamo's state, caches, logs and settings for every capture."""
 
 from __future__ import annotations
 
+import dis
 import logging
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
+from unittest import mock
 
 from tclab.capturing.torch_private.private import Private
-from tclab.capturing.trace.events import Ids
+from tclab.capturing.trace.constants import name_objects
+from tclab.capturing.trace.events import CompileIds
 
 NAMES = (
     Private("torch._logging._internal", "trace_log", "the structured trace"),
@@ -19,6 +22,7 @@ NAMES = (
     Private("torch._logging.structured", "INTERN_TABLE", "file names in traced stacks"),
     Private("torch._guards", "CompileContext.current_compile_id", "whose log line it is"),
     Private("torch._dynamo.convert_frame", "register_bytecode_hook", "bytecode"),
+    Private("torch._dynamo.convert_frame", "dis", "prints bytecode into the structured trace"),
     Private("torch._dynamo.convert_frame", "input_codes.seen", "code Dynamo has met"),
     Private("torch._dynamo.eval_frame", "reset_code", "forget one code object"),
     Private("torch._dynamo.external_utils", "wrap_inline", "the frame around a module"),
@@ -29,6 +33,8 @@ NAMES = (
     Private("torch._dynamo.pgo", "_INIT_CODE_STATE", "the same, as first read"),
     Private("torch._dynamo.pgo", "CodeState", "an entry of it"),
     Private("torch._dynamo.config", "patch", "settings for the length of a block"),
+    Private("torch._dynamo.config", "disable", "whether anything is compiled"),
+    Private("torch._dynamo", "mark_dynamic", "a size that varies"),
     Private("torch._dynamo.config", "automatic_dynamic_local_pgo", "keep it in memory"),
     Private("torch._dynamo.config", "automatic_dynamic_remote_pgo", "keep it in memory"),
     Private("torch._functorch.config", "patch", "settings for the length of a block"),
@@ -37,6 +43,7 @@ NAMES = (
     Private("torch._inductor.config", "fx_graph_cache", "a hit hides stages"),
     Private("torch._inductor.config", "fx_graph_remote_cache", "a hit hides stages"),
     Private("torch._inductor.config", "trace.provenance_tracking_level", "kernel origins"),
+    Private("torch._inductor.config", "fallback_random", "the random numbers of eager"),
     Private(
         "torch._inductor.debug",
         "_inductor_triton_kernel_to_post_grad_node_info",
@@ -45,10 +52,10 @@ NAMES = (
     Private("torch.utils._pytree", "tree_leaves", "the tensors that a function returned"),
 )
 
-#: Called with the original code of a frame and the rewritten one.
+#: A function that gets a frame's original code object and the rewritten one.
 BytecodeHook = Callable[[CodeType, CodeType], None]
 
-#: Log artifacts that the structured trace lacks, with the logger each one is written to.
+#: Log artifacts that the structured trace lacks → the name of the logger that gets each.
 LOGS = {
     "ir_pre_fusion": "torch._inductor.debug.__ir_pre_fusion",
     "ir_post_fusion": "torch._inductor.debug.__ir_post_fusion",
@@ -60,11 +67,11 @@ LOGS = {
 
 
 @contextmanager
-def trace_handler(handler: logging.Handler) -> Iterator[None]:
-    """Let `handler` see the structured trace.
+def attach_trace_handler(handler: logging.Handler) -> Iterator[None]:
+    """Send the structured trace to `handler` during the block.
 
-    It goes first: PyTorch's own handler removes itself while the list is being walked, which
-    would make the first record skip the next handler.
+    `handler` goes first in the list: PyTorch's own handler removes itself while logging walks the
+    list, so the handler after it would miss the first record.
     """
     from torch._logging._internal import trace_log
 
@@ -73,7 +80,7 @@ def trace_handler(handler: logging.Handler) -> Iterator[None]:
     trace_log.setLevel(logging.DEBUG)
     trace_log.propagate = trace_log.disabled = False
     try:
-        with _unheard_by_pytest(trace_log):
+        with _detach_pytest_handlers(trace_log):
             yield
     finally:
         trace_log.removeHandler(handler)
@@ -82,32 +89,34 @@ def trace_handler(handler: logging.Handler) -> Iterator[None]:
 
 
 @contextmanager
-def _unheard_by_pytest(logger: logging.Logger) -> Iterator[None]:
-    """Take away pytest's handlers, which it gives to loggers that do not propagate: a test that
-    fails would print every record.
+def _detach_pytest_handlers(logger: logging.Logger) -> Iterator[None]:
+    """Detach pytest's handlers from `logger` during the block. Pytest attaches them to loggers
+    that do not propagate, and a failing test would print every record.
     """
-    theirs = [each for each in logger.handlers if type(each).__module__.startswith("_pytest.")]
-    for handler in theirs:
+    detached = [
+        handler for handler in logger.handlers if type(handler).__module__.startswith("_pytest.")
+    ]
+    for handler in detached:
         logger.removeHandler(handler)
     try:
         yield
     finally:
-        for handler in theirs:
+        for handler in detached:
             logger.addHandler(handler)
 
 
 @contextmanager
-def log_tap(name: str, handler: logging.Handler) -> Iterator[None]:
-    """Let `handler` see one log artifact; what was not printed before is not printed now."""
+def tap_log(name: str, handler: logging.Handler) -> Iterator[None]:
+    """Send one log artifact to `handler` during the block, without printing more than before."""
     logger = logging.getLogger(LOGS[name])
     level, propagate, disabled = logger.level, logger.propagate, logger.disabled
     if not logger.isEnabledFor(logging.DEBUG):
-        logger.propagate = False  # these artifacts carry nothing above their own level
+        logger.propagate = False  # nobody asked for this artifact, and it has debug records only
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.disabled = False
     try:
-        with _unheard_by_pytest(logger):
+        with _detach_pytest_handlers(logger):
             yield
     finally:
         logger.removeHandler(handler)
@@ -116,27 +125,45 @@ def log_tap(name: str, handler: logging.Handler) -> Iterator[None]:
 
 
 @contextmanager
-def bytecode_hook(hook: BytecodeHook) -> Iterator[None]:
-    """Call `hook` with the original and the rewritten code of each frame that is compiled."""
+def name_printed_objects() -> Iterator[None]:
+    """Let Dynamo print bytecode into the structured trace, during the block, with a name for each
+    object among its constants: listening for the trace alone must not call a user's `__repr__`.
+    """
+    from torch._dynamo import convert_frame
+
+    printer = ModuleType(dis.__name__)
+    vars(printer).update(vars(dis), Bytecode=lambda code: dis.Bytecode(name_objects(code)))
+    with mock.patch.object(convert_frame, "dis", printer):
+        yield
+
+
+@contextmanager
+def hook_bytecode(hook: BytecodeHook) -> Iterator[None]:
+    """Call `hook` during the block with the original and the rewritten code of each compile, the
+    objects among their constants replaced by names.
+    """
     from torch._dynamo.convert_frame import register_bytecode_hook
 
-    handle = register_bytecode_hook(hook)
+    handle = register_bytecode_hook(lambda old, new: hook(name_objects(old), name_objects(new)))
     try:
         yield
     finally:
         handle.remove()
 
 
-def compile_id() -> Ids:
-    """Frame and compile number of the compile this thread is in, or None, None."""
+def current_compile_ids() -> CompileIds:
+    """Return the frame and compile number of this thread's current compile, or (None, None)."""
     from torch._guards import CompileContext
 
-    here = CompileContext.current_compile_id()
-    return (here.frame_id, here.frame_compile_id) if here else (None, None)
+    current = CompileContext.current_compile_id()
+    return (current.frame_id, current.frame_compile_id) if current else (None, None)
 
 
-def file_of(interned: int) -> str:
-    """The file name behind a number in a traced stack. Most are interned before the capture."""
+def interned_file(interned: int) -> str:
+    """Return the file name that PyTorch interned under this number, or an empty string.
+
+    PyTorch interns most names before the capture begins, so the trace does not have them.
+    """
     from torch._logging.structured import INTERN_TABLE
 
     for name, number in list(INTERN_TABLE.items()):
@@ -145,8 +172,10 @@ def file_of(interned: int) -> str:
     return ""
 
 
-def shortened(files: set[str]) -> dict[str, str]:
-    """What PyTorch prints for a file in guards → the file, for `files` and imported modules."""
+def files_by_short_name(files: set[str]) -> dict[str, str]:
+    """Map the shortened file names in PyTorch's guards to the full names, for `files` and for
+    the files of all imported modules.
+    """
     from torch.utils._traceback import shorten_filename
 
     imported = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
@@ -158,14 +187,14 @@ def shortened(files: set[str]) -> dict[str, str]:
 
 
 @contextmanager
-def observable() -> Iterator[None]:
-    """No FX graph cache and no AOTAutograd cache, since a hit would skip the stages after it;
-    and Inductor keeps note of the nodes each kernel computes.
+def make_stages_observable() -> Iterator[None]:
+    """Turn off the FX graph cache and the AOTAutograd cache during the block, since a hit skips
+    the stages after it, and let Inductor track the nodes that each kernel computes.
     """
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
 
-    level = inductor.trace.provenance_tracking_level or 2  # 2: without the pre-grad passes
+    level = inductor.trace.provenance_tracking_level or 2  # 2 leaves out the pre-grad passes
     settings = {
         "fx_graph_cache": False,
         "fx_graph_remote_cache": False,
@@ -176,7 +205,9 @@ def observable() -> Iterator[None]:
 
 
 def kernel_nodes() -> dict[str, tuple[str, ...]]:
-    """``kernel:handle`` → post-grad nodes it computes, for the graph Inductor just compiled."""
+    """Map each ``kernel:handle`` of the last graph that Inductor compiled to the names of the
+    post-grad nodes that it computes.
+    """
     from torch._inductor import debug
 
     recorded = debug._inductor_triton_kernel_to_post_grad_node_info
@@ -184,9 +215,18 @@ def kernel_nodes() -> dict[str, tuple[str, ...]]:
 
 
 @contextmanager
-def no_profile() -> Iterator[None]:
-    """An empty record of sizes seen before, so that an earlier compile does not make this one
-    dynamic; the old record comes back, and nothing is written to disk.
+def draw_as_eager() -> Iterator[None]:
+    """Let compiled code draw the random numbers that eager draws, during the block."""
+    import torch._inductor.config as inductor
+
+    with inductor.patch(fallback_random=True):
+        yield
+
+
+@contextmanager
+def hide_seen_sizes() -> Iterator[None]:
+    """Hide the sizes that Dynamo has seen so far (its PGO state) during the block, so that an
+    earlier compile does not make this one dynamic. Nothing is written to disk.
     """
     import torch._dynamo.config as dynamo
     from torch._dynamo import pgo
@@ -202,53 +242,78 @@ def no_profile() -> Iterator[None]:
 
 
 def known_codes() -> list[CodeType]:
-    """Every code object Dynamo has looked at in this process and that is still alive."""
+    """Return every code object that Dynamo has met in this process, if it is still alive."""
     from torch._dynamo.convert_frame import input_codes
 
     return [code for ref in list(input_codes.seen) if (code := ref()) is not None]
 
 
-def frames_around_modules() -> str:
-    """The file of the frame that Dynamo puts around a module of PyTorch's: one for all of them."""
+def module_wrapper_file() -> str:
+    """Return the file of the frame that Dynamo wraps around each module of PyTorch's own."""
     from torch._dynamo.external_utils import wrap_inline
 
     return wrap_inline.__code__.co_filename
 
 
-def is_cached(code: CodeType) -> bool:
-    """Whether Dynamo holds compiled code for this code object."""
-    return bool(entries(code))
+def has_cache_entries(code: CodeType) -> bool:
+    """Whether this code object has cache entries."""
+    return bool(cache_entries(code))
 
 
-def entries(code: CodeType) -> list[Any]:
-    """The cache entries of a code object, in the order in which a call tries them."""
+def cache_entries(code: CodeType) -> list[Any]:
+    """Return the cache entries of a code object, in the order in which a call tries them."""
     from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
     return list(_debug_get_cache_entry_list(code))
 
 
-def failed_guard(entry: Any, values: dict[str, object]) -> str:
-    """The first guard of an entry that local `values` do not satisfy, as PyTorch says it, or ''."""
-    answer = entry.guard_manager.check_verbose(values)
-    return "" if answer.result else "\n".join(answer.verbose_code_parts)
+def first_failed_guard(entry: Any, values: dict[str, object]) -> str:
+    """Return the first guard of a cache entry that fails for these local variables, as PyTorch
+    prints it, or an empty string if all guards hold.
+    """
+    outcome = entry.guard_manager.check_verbose(values)
+    return "" if outcome.result else "\n".join(outcome.verbose_code_parts)
 
 
-def forget(code: CodeType) -> None:
-    """Drop Dynamo's cache entries and verdict for one code object."""
+def forget_code(code: CodeType) -> None:
+    """Drop the cache entries of a code object, and Dynamo's decision to skip it."""
     from torch._dynamo.eval_frame import reset_code
 
     reset_code(code)
 
 
+def is_disabled() -> bool:
+    """Whether Dynamo is switched off, so that torch.compile compiles nothing."""
+    import torch._dynamo.config as dynamo
+
+    return bool(dynamo.disable)
+
+
+@contextmanager
+def dynamo_settings(settings: Mapping[str, object]) -> Iterator[None]:
+    """Set names of torch._dynamo.config during the block. AttributeError if one is unknown."""
+    import torch._dynamo.config as dynamo
+
+    with dynamo.patch(dict(settings)):
+        yield
+
+
+def mark_dynamic(tensor: Any, dim: int) -> None:
+    """Mark a size of a tensor, before a compile, as one that varies."""
+    import torch._dynamo
+
+    torch._dynamo.mark_dynamic(tensor, dim)
+
+
 def is_compiled(fn: object) -> bool:
-    """Whether torch.compile made this callable."""
+    """Whether torch.compile returned this callable."""
     from torch._dynamo.eval_frame import OptimizedModule
 
     return isinstance(fn, OptimizedModule) or hasattr(fn, "_torchdynamo_orig_callable")
 
 
-def leaves(value: object) -> list[Any]:
-    """The leaves of nested tuples, lists, dicts and registered containers, in order."""
+def nested_leaves(value: object) -> list[Any]:
+    """Return the leaves of nested tuples, lists, dicts and registered containers, in order."""
     from torch.utils._pytree import tree_leaves
 
     return list(tree_leaves(value))

@@ -1,8 +1,8 @@
-"""With which command Inductor compiles each C++ file: noted when it writes the command.
+"""Note the command with which Inductor compiles each C++ file.
 
-A file that was compiled before, in this process or by another, gets its command all the same.
-One whose library this process has loaded does not: Inductor finds the library and asks for no
-command. So the last commands are kept for captures that come later.
+Inductor writes the command even if the compiled file is in its cache on disk. It writes none if
+this process has already loaded the library. So this module keeps the last commands for later
+captures.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ NAMES = (
     Private("torch._inductor.cpp_builder", "CppBuilder.get_command_line", "the same"),
 )
 
-#: Text of a C++ file → the command, with the file's own place in it.
+#: Text of a C++ file → the command that compiles it, with the file's path.
 Commands = Mapping[str, str]
 
-#: So many are kept, the newest: texts of some KiB each, so a few MiB however long the process
-#: lives. A kernel whose command is gone has no instructions in its chain.
-MOST_KEPT = 500
-_kept: dict[str, str] = {}  # the oldest first
+#: How many commands to keep. A text has a few KiB, so this bounds memory to a few MiB. The chain
+#: of a kernel whose command was dropped has no instructions.
+MAX_KEPT_COMMANDS = 500
+_kept_commands: dict[str, str] = {}  # the oldest first
 _lock = threading.Lock()  # Inductor compiles in threads, too
 
-#: Called with a file's text and the command that is about to compile it.
+#: A function that gets a file's text and the command that will compile it.
 Listener = Callable[[str, str], None]
 _listeners: list[Listener] = []
 
 
 @contextmanager
-def notifying(listener: Listener) -> Iterator[None]:
-    """Within the block `listener` hears of each command that captures note, before it runs."""
+def notify(listener: Listener) -> Iterator[None]:
+    """Call `listener` during the block for each noted command, before the command runs."""
     _listeners.append(listener)
     try:
         yield
@@ -49,23 +49,25 @@ def notifying(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def noting(trace: Trace) -> Iterator[None]:
-    """Note commands in `trace` for the length of the block."""
+def note_commands(trace: Trace) -> Iterator[None]:
+    """Add an event to `trace` for each command that Inductor writes during the block."""
     from torch._inductor.cpp_builder import CppBuilder
 
-    noted = _noted(CppBuilder.__init__, trace)
-    with mock.patch.object(CppBuilder, "__init__", noted):
+    wrapped = _wrap_init(CppBuilder.__init__, trace)
+    with mock.patch.object(CppBuilder, "__init__", wrapped):
         yield
 
 
-def commands(trace: Trace) -> Commands:
-    """Those noted in a capture, then those of files that were compiled before it."""
-    own = {event.payload: event.data for event in trace.named(names.CPP_COMMAND)}
+def known_commands(trace: Trace) -> Commands:
+    """Return the commands noted in `trace`, and the kept commands of files compiled before it."""
+    noted = {event.payload: event.data for event in trace.select(names.CPP_COMMAND)}
     with _lock:
-        return own | {text: command for text, command in _kept.items() if text not in own}
+        return noted | {
+            text: command for text, command in _kept_commands.items() if text not in noted
+        }
 
 
-def _noted(original: Callable[..., None], trace: Trace) -> Callable[..., None]:
+def _wrap_init(original: Callable[..., None], trace: Trace) -> Callable[..., None]:
     @functools.wraps(original)
     def init(
         self: Any, name: object, sources: str | list[str], *args: object, **kwargs: object
@@ -75,16 +77,16 @@ def _noted(original: Callable[..., None], trace: Trace) -> Callable[..., None]:
             if source.suffix == ".cpp" and source.is_file():
                 text, command = source.read_text(encoding="utf-8"), self.get_command_line()
                 trace.add(names.CPP_COMMAND, command, text, (None, None))
-                _keep(text, command)
+                _keep_command(text, command)
                 for listener in tuple(_listeners):
                     listener(text, command)
 
     return init
 
 
-def _keep(text: str, command: str) -> None:
+def _keep_command(text: str, command: str) -> None:
     with _lock:
-        _kept.pop(text, None)  # what is noted again is the newest
-        _kept[text] = command
-        while len(_kept) > MOST_KEPT:
-            del _kept[next(iter(_kept))]
+        _kept_commands.pop(text, None)  # moves a known text to the end, as the newest
+        _kept_commands[text] = command
+        while len(_kept_commands) > MAX_KEPT_COMMANDS:
+            del _kept_commands[next(iter(_kept_commands))]

@@ -1,6 +1,7 @@
-"""Trace a function level by level: each level is the one above, run under a table.
+"""Trace a function at several operator levels: ATen, Core ATen, prims.
 
-While a node of the level above runs, what the tracer makes is made from it.
+To get a level, an interpreter runs the graph of the level above under a decomposition table. The
+nodes that the tracer makes while it runs one node are that node's decomposition.
 """
 
 from __future__ import annotations
@@ -25,29 +26,29 @@ NAMES = (
     Private("torch.utils._dtype_abbrs", "dtype_abbrs", "types as PyTorch prints them in graphs"),
 )
 
-Places = dict[str, tuple[str, int]]  # node → file and line
-IsUsers = Callable[[str], bool]  # of a file
+UserLines = dict[str, tuple[str, int]]  # node name → file and line
+IsUserFile = Callable[[str], bool]  # file name → whether the file is the user's
 
 
-def traced(
-    fn: Callable[..., Any], args: tuple[object, ...], is_users: IsUsers
+def trace_levels(
+    fn: Callable[..., Any], args: tuple[object, ...], is_user_file: IsUserFile
 ) -> Iterator[tuple[CallNote, ...]]:
-    """The nodes of `fn` as ATen, as Core ATen and as prims."""
+    """Yield the calls of `fn` as ATen, then as Core ATen, then as prims."""
     from torch._decomp import core_aten_decompositions
     from torch._prims.context import TorchRefsMode
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    places: Places = {}
-    aten = make_fx(_placed(fn, places, is_users))(*args)
-    yield tuple(_notes(aten, {}, places))
-    core, origins = _below(aten, args, core_aten_decompositions(), nullcontext())
-    yield tuple(_notes(core, origins, {}))
-    prims, origins = _below(core, args, {}, TorchRefsMode())
-    yield tuple(_notes(prims, origins, {}))
+    user_lines: UserLines = {}
+    aten = make_fx(_wrap_to_note_lines(fn, user_lines, is_user_file))(*args)
+    yield tuple(_call_notes(aten, {}, user_lines))
+    core, origins = _trace_below(aten, args, core_aten_decompositions(), nullcontext())
+    yield tuple(_call_notes(core, origins, {}))
+    prims, origins = _trace_below(core, args, {}, TorchRefsMode())
+    yield tuple(_call_notes(prims, origins, {}))
 
 
-class _Noting(fx.Interpreter):
-    """Runs a graph, and notes for each node that is made the node that was running."""
+class _OriginInterpreter(fx.Interpreter):
+    """Runs a graph under a tracer, and maps each new node's name to that of the node being run."""
 
     def __init__(self, module: fx.GraphModule, origins: dict[str, str]) -> None:
         super().__init__(module)
@@ -63,28 +64,30 @@ class _Noting(fx.Interpreter):
         return result
 
 
-def _below(
-    above: fx.GraphModule,
+def _trace_below(
+    upper_graph: fx.GraphModule,
     args: tuple[object, ...],
     table: Mapping[Any, Callable[..., Any]],
     mode: AbstractContextManager[Any],
 ) -> tuple[fx.GraphModule, dict[str, str]]:
-    """The next level, and for each of its nodes the one above that it was made from."""
+    """Return the next level's graph, and a map from its node names to those of the level above."""
     from torch.fx.experimental.proxy_tensor import make_fx
 
     origins: dict[str, str] = {}
 
     def run(*inputs: object) -> Any:
-        return _Noting(above, origins).run(*inputs)
+        return _OriginInterpreter(upper_graph, origins).run(*inputs)
 
     with mode:
         return make_fx(run, dict(table))(*args), origins
 
 
-def _placed(fn: Callable[..., Any], places: Places, is_users: IsUsers) -> Callable[..., Any]:
-    """`fn`, which while it is traced notes the user's line of each node."""
+def _wrap_to_note_lines(
+    fn: Callable[..., Any], user_lines: UserLines, is_user_file: IsUserFile
+) -> Callable[..., Any]:
+    """Wrap `fn` so that tracing it adds the user's line of each node to `user_lines`."""
 
-    def placed(*args: object) -> Any:
+    def fn_noting_lines(*args: object) -> Any:
         from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
         tracer: Any = get_proxy_mode().tracer
@@ -92,46 +95,47 @@ def _placed(fn: Callable[..., Any], places: Places, is_users: IsUsers) -> Callab
 
         def create_node(*args: Any, **kwargs: Any) -> fx.Node:
             node: fx.Node = create(*args, **kwargs)
-            places[node.name] = _users_line(is_users)
+            user_lines[node.name] = _innermost_user_line(is_user_file)
             return node
 
         tracer.create_node = create_node
         return fn(*args)
 
-    return placed
+    return fn_noting_lines
 
 
-def _users_line(is_users: IsUsers) -> tuple[str, int]:
-    """File and line of the innermost frame that is the user's."""
+def _innermost_user_line(is_user_file: IsUserFile) -> tuple[str, int]:
+    """Return file and line of the innermost frame in a file of the user's, or ("", 0)."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and not is_users(frame.f_code.co_filename):
+    while frame is not None and not is_user_file(frame.f_code.co_filename):
         frame = frame.f_back
     return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
 
 
-def _notes(graph: fx.GraphModule, origins: Mapping[str, str], places: Places) -> Iterator[CallNote]:
+def _call_notes(
+    graph: fx.GraphModule, origins: Mapping[str, str], user_lines: UserLines
+) -> Iterator[CallNote]:
     for node in graph.graph.nodes:
         if node.op == "call_function":
-            place = places.get(node.name, ("", 0))
-            name, target = node.name, _operator(node.target)
+            user_line = user_lines.get(node.name, ("", 0))
+            name, target = node.name, _operator_name(node.target)
             origin, value = origins.get(name, ""), node.meta.get("val")
-            yield CallNote(name, target, origin, *_type(value), *place)
+            yield CallNote(name, target, origin, *_shape_and_dtype(value), *user_line)
 
 
-def _operator(target: object) -> str:
+def _operator_name(target: object) -> str:
     return str(target) if isinstance(target, torch._ops.OpOverload) else ""
 
 
-def _type(value: object) -> tuple[tuple[str, ...] | None, str]:
+def _shape_and_dtype(value: object) -> tuple[tuple[str, ...] | None, str]:
     if not isinstance(value, torch.Tensor):
         return None, ""
     return tuple(map(str, value.shape)), str(value.dtype).removeprefix("torch.")
 
 
-def in_short(dtype: str) -> str:
-    """A type as PyTorch prints it in graphs: f32 for `float32`, f8e4m3fn for `float8_e4m3fn`.
-
-    As it was where that table lacks it.
+def short_dtype(dtype: str) -> str:
+    """Abbreviate a dtype as PyTorch prints it in graphs: f32 for `float32`, f8e4m3fn for
+    `float8_e4m3fn`. Return `dtype` unchanged if PyTorch has no abbreviation for it.
     """
     from torch.utils._dtype_abbrs import dtype_abbrs
 

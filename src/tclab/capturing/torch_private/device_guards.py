@@ -1,4 +1,4 @@
-"""libc10's table of device guards: a slot for each type of device, empty in a CPU build."""
+"""libc10's table of device guards: one slot for each device type; a CPU build has none for CUDA."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ CUDA = 1  # c10::DeviceType::CUDA
 
 
 def check() -> list[str]:
-    """A sentence if the table is gone; empty if all is well."""
+    """Return one sentence if this PyTorch lacks the table, else an empty list."""
     try:
-        cpu = bool(slots()[0])
+        cpu = bool(guard_slots()[0])
     except (OSError, ValueError):
         cpu = False
     return [] if cpu else ["libc10's table of device guards is gone (seen in 2.11 2.13 2.15)"]
 
 
-def slots() -> Any:
-    """Pointers to the guards, by ``c10::DeviceType``; one may be set."""
+def guard_slots() -> Any:
+    """Return the writable array of pointers to the device guards, by ``c10::DeviceType``."""
     names = {"darwin": "libc10.dylib", "win32": "c10.dll"}
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
     library = ctypes.CDLL(os.path.join(folder, names.get(sys.platform, "libc10.so")))

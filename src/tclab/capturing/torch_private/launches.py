@@ -1,7 +1,7 @@
-"""Which configuration each Triton kernel was launched with, on a GPU that is here.
+"""Note the configuration with which each Triton kernel is launched on this machine's GPU.
 
-Inductor times a kernel's configurations at its first call and keeps the quickest. What was kept
-joins the Trace as an event ``launched``: the kernel's source, and the configuration.
+Inductor times a kernel's configurations at its first call and keeps the fastest. An event
+``launched`` in the Trace holds that configuration and the kernel's source.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tclab.capturing.trace.events import Trace
 
 T = TypeVar("T")
 
-#: Only looked at where there is a GPU: importing the module takes Triton.
+#: Checked only on a machine with a GPU: importing the module needs Triton.
 NAMES = (
     Private(
         "torch._inductor.runtime.triton_heuristics", "CachingAutotuner.run", "kernels' launches"
@@ -30,20 +30,20 @@ NAMES = (
 
 
 @contextmanager
-def noting(trace: Trace) -> Iterator[None]:
-    """Note launches in `trace` for the length of the block. Nothing without a GPU."""
+def note_launches(trace: Trace) -> Iterator[None]:
+    """Add an event to `trace` for each kernel launched during the block; none without a GPU."""
     if not torch.cuda.is_available():
         yield
         return
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
-    with mock.patch.object(CachingAutotuner, "run", _noted(CachingAutotuner.run, trace)):
+    with mock.patch.object(CachingAutotuner, "run", _wrap_run(CachingAutotuner.run, trace)):
         yield
 
 
-def _noted(original: Callable[..., T], trace: Trace) -> Callable[..., T]:
-    """`original`, and after the first launch of each kernel a note of it."""
-    seen: dict[int, object] = {}  # the kernels themselves: an id alone may come again
+def _wrap_run(original: Callable[..., T], trace: Trace) -> Callable[..., T]:
+    """Wrap CachingAutotuner.run: add an event after the first launch of each kernel."""
+    seen: dict[int, object] = {}  # id() → autotuner: holds it, since a freed id() is reused
 
     @functools.wraps(original)
     def run(self: Any, *args: object, **kwargs: object) -> T:

@@ -1,10 +1,10 @@
-"""Note where everything comes from while it is made: each private seam, with its versions.
+"""Note the origin of each FX node, loop body and kernel line while PyTorch makes it.
 
-A graph that PyTorch prints into the structured trace is noted with its nodes, and each node is
-marked, so that the node of a later graph that was copied or traced from it can name it. When
-Inductor lowers a node, the loop body it makes is marked with that node, then each node of the
-body, and at last each line that is written while a node of the body is turned into code. What
-was noted joins the Trace as events called ``links_…``. No code that is generated changes.
+When PyTorch prints a graph into the structured trace, we note its nodes and mark each of them. A
+node of a later graph that is copied or traced from one keeps the mark. When Inductor lowers a
+node, its loop body gets the node's marks, then each node of the body, and last each line that
+Inductor writes for a node of the body. The notes join the Trace as events called ``links_…``.
+The generated code does not change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tclab.capturing.torch_private import (
 )
 from tclab.capturing.torch_private.private import Private
 from tclab.capturing.trace.events import Trace
-from tclab.capturing.trace.notes import MARK, Collected
+from tclab.capturing.trace.notes import MARK, Collector
 
 NAMES = (
     Private("torch.fx", "GraphModule.print_readable", "the graph behind a printed text"),
@@ -66,71 +66,73 @@ NAMES = (
 
 
 Function = Callable[..., Any]
-#: Makes of a function one that does the same and notes what it did.
-Noted = Callable[[Function, Collected], Function]
+#: Wraps a function of PyTorch's, so that it does the same and adds notes to the Collector.
+MakeWrapper = Callable[[Function, Collector], Function]
 T = TypeVar("T")
 
-_active: list[Collected] = []
+_active_collectors: list[Collector] = []
 
 
 @contextmanager
-def noting(trace: Trace) -> Iterator[None]:
-    """Note origins in `trace` for the length of the block; every patch is undone, also after an
-    error. Captures within captures share the patches: what is made is marked once.
+def note_origins(trace: Trace) -> Iterator[None]:
+    """Add notes on origins to `trace` during the block. Every patch is undone, also after an
+    error. Nested captures share the patches, so that each node is marked once.
     """
-    if _active:
-        _active[0].traces.append(trace)
+    if _active_collectors:
+        _active_collectors[0].traces.append(trace)
         try:
             yield
         finally:
-            _active[0].traces[:] = [t for t in _active[0].traces if t is not trace]
+            _active_collectors[0].traces[:] = [
+                t for t in _active_collectors[0].traces if t is not trace
+            ]
         return
-    notes = Collected([trace], compiler.compile_id)
+    notes = Collector([trace], compiler.current_compile_ids)
     with ExitStack() as stack:
-        for owner, name, own in _patches(notes):
-            stack.enter_context(mock.patch.object(owner, name, own))
-        stack.enter_context(_added(fx.proxy._COPY_META_FIELDS, MARK))
-        stack.enter_context(_added(_active, notes))
+        for owner, name, replacement in _patches(notes):
+            stack.enter_context(mock.patch.object(owner, name, replacement))
+        stack.enter_context(_append_for_block(fx.proxy._COPY_META_FIELDS, MARK))
+        stack.enter_context(_append_for_block(_active_collectors, notes))
         yield
 
 
-def _patches(notes: Collected) -> Iterator[tuple[object, str, Function]]:
-    """Owner, name and replacement of each patch."""
+def _patches(notes: Collector) -> Iterator[tuple[object, str, Function]]:
+    """Yield owner, attribute name and replacement of each patch."""
     from torch._dynamo import output_graph
     from torch._inductor import debug, ir, loop_body, pattern_matcher, scheduler, utils
     from torch._inductor.codegen import common, cpp, triton
 
-    seams: tuple[tuple[object, str, Noted], ...] = (
-        (fx.GraphModule, "print_readable", origins_graphs.print_readable),
-        (fx.Node, "replace_all_uses_with", origins_graphs.replace_uses),
-        (output_graph.SubgraphTracer, "create_node", origins_graphs.dynamo_node),
+    seams: tuple[tuple[object, str, MakeWrapper], ...] = (
+        (fx.GraphModule, "print_readable", origins_graphs.wrap_print_readable),
+        (fx.Node, "replace_all_uses_with", origins_graphs.wrap_replace_all_uses),
+        (output_graph.SubgraphTracer, "create_node", origins_graphs.wrap_create_node),
         *(
-            (getattr(pattern_matcher, e), "apply", origins_graphs.replace)
-            for e in origins_graphs.ENTRIES
+            (getattr(pattern_matcher, e), "apply", origins_graphs.wrap_pattern_apply)
+            for e in origins_graphs.PATTERN_ENTRIES
         ),
-        (ir.IRNode, "__post_init__", origins_kernels.loops),
-        (loop_body.LightTracer, "create_node", origins_kernels.body_node),
-        (debug, "log_ir_post_fusion", origins_kernels.log_ir),
-        (scheduler.Scheduler, "can_fuse", origins_fusion.can_fuse),
-        (scheduler.Scheduler, "fuse_two_nodes", origins_fusion.fuse_two_nodes),
-        (cpp.CppScheduling, "can_fuse_vertical", origins_fusion.declines),
-        (cpp.CppScheduling, "can_fuse_horizontal", origins_fusion.declines),
-        (utils.IndentedBuffer, "writeline", origins_kernels.writeline),
-        (common.CSE, "generate", origins_kernels.generate),
-        (triton.TritonScheduling, "define_kernel", origins_kernels.define_kernel),
-        (cpp.CppScheduling, "define_kernel", origins_kernels.define_kernel),
+        (ir.IRNode, "__post_init__", origins_kernels.wrap_post_init),
+        (loop_body.LightTracer, "create_node", origins_kernels.wrap_create_body_node),
+        (debug, "log_ir_post_fusion", origins_kernels.wrap_log_ir),
+        (scheduler.Scheduler, "can_fuse", origins_fusion.wrap_can_fuse),
+        (scheduler.Scheduler, "fuse_two_nodes", origins_fusion.wrap_fuse_two_nodes),
+        (cpp.CppScheduling, "can_fuse_vertical", origins_fusion.wrap_backend_can_fuse),
+        (cpp.CppScheduling, "can_fuse_horizontal", origins_fusion.wrap_backend_can_fuse),
+        (utils.IndentedBuffer, "writeline", origins_kernels.wrap_writeline),
+        (common.CSE, "generate", origins_kernels.wrap_generate),
+        (triton.TritonScheduling, "define_kernel", origins_kernels.wrap_define_kernel),
+        (cpp.CppScheduling, "define_kernel", origins_kernels.wrap_define_kernel),
     )
     for owner, name, make in seams:
         original = getattr(owner, name)
         yield owner, name, wraps(original)(make(original, notes))
-    for cls in origins_kernels.stores(ir.Loops):
+    for cls in origins_kernels.with_subclasses(ir.Loops):
         for name in ("store_output", "store_reduction"):
             if name in vars(cls):
-                yield cls, name, origins_kernels.store_noted(vars(cls)[name])
+                yield cls, name, origins_kernels.wrap_store(vars(cls)[name])
 
 
 @contextmanager
-def _added(values: list[T], value: T) -> Iterator[None]:
+def _append_for_block(values: list[T], value: T) -> Iterator[None]:
     values.append(value)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Note the scheduler: which pairs of nodes it considers, what they share, and which it fuses.
+"""Note which pairs of nodes Inductor's scheduler considers, what they share, and which it fuses.
 
-Its log says why a pair is refused, in most cases, and which pairs are fused. What both share, and
-that a pair was considered at all, is known only where it asks.
+The scheduler's log names the fused pairs, and in most cases the reason for a refusal. It does not
+name every pair considered, nor the buffers that a pair shares; these we note in `can_fuse`.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from tclab.capturing.torch_private.origins_kernels import SchedulerNode, moved
+from tclab.capturing.torch_private.origins_kernels import SchedulerNode, bytes_moved
 from tclab.capturing.trace import names
-from tclab.capturing.trace.notes import AskedNote, Collected, FusedNote
+from tclab.capturing.trace.notes import Collector, FusedNote, FusionQueryNote
 
-#: Who declined, of the pair that is asked about.
+#: Functions of the code generator that declined the current pair; None outside of `can_fuse`.
 _declined: ContextVar[list[str] | None] = ContextVar("declined", default=None)
 
 
-def can_fuse(original: Callable[..., bool], notes: Collected) -> Callable[..., bool]:
-    """A question about a pair; a question that another one asks is a part of it."""
+def wrap_can_fuse(original: Callable[..., bool], notes: Collector) -> Callable[..., bool]:
+    """Wrap Scheduler.can_fuse: note each pair and the answer. A nested call belongs to the pair
+    of the outer one and gets no note of its own.
+    """
 
     def can_fuse(
         self: Any, node1: SchedulerNode, node2: SchedulerNode, *args: object, **kwargs: object
@@ -29,64 +31,73 @@ def can_fuse(original: Callable[..., bool], notes: Collected) -> Callable[..., b
         declined: list[str] = []
         token = _declined.set(declined)
         try:
-            may = original(self, node1, node2, *args, **kwargs)
+            may_fuse = original(self, node1, node2, *args, **kwargs)
         finally:
             _declined.reset(token)
-        by = declined[-1] if declined and not may else ""
-        shared = _shared(self, node1, node2)
-        notes.add(names.ASKED, AskedNote(_ops(node1), _ops(node2), bool(may), shared, by))
-        return may
+        declined_by = declined[-1] if declined and not may_fuse else ""
+        shared = _shared_buffers(self, node1, node2)
+        notes.add(
+            names.FUSION_QUERY,
+            FusionQueryNote(
+                _op_names(node1), _op_names(node2), bool(may_fuse), shared, declined_by
+            ),
+        )
+        return may_fuse
 
     return can_fuse
 
 
-def declines(original: Callable[..., bool], notes: Collected) -> Callable[..., bool]:
-    """The code generator for a CPU refuses without a word; what refused has a name at least."""
+def wrap_backend_can_fuse(original: Callable[..., bool], notes: Collector) -> Callable[..., bool]:
+    """Wrap a fusion check of the C++ code generator: note its name if it declines, since it logs
+    no reason.
+    """
 
-    def declines(self: object, *args: object) -> bool:
-        may = original(self, *args)
+    def backend_can_fuse(self: object, *args: object) -> bool:
+        may_fuse = original(self, *args)
         declined = _declined.get()
-        if not may and declined is not None:
+        if not may_fuse and declined is not None:
             declined.append(original.__qualname__)
-        return may
+        return may_fuse
 
-    return declines
+    return backend_can_fuse
 
 
-def fuse_two_nodes(original: Callable[..., Any], notes: Collected) -> Callable[..., Any]:
-    """What the two move alone is asked before, since fusing changes them."""
+def wrap_fuse_two_nodes(original: Callable[..., Any], notes: Collector) -> Callable[..., Any]:
+    """Wrap Scheduler.fuse_two_nodes: note the bytes moved before and after. It computes the bytes
+    before the call, since fusing changes both nodes.
+    """
 
     def fuse_two_nodes(
         self: object, node1: SchedulerNode, node2: SchedulerNode, *args: object, **kwargs: object
     ) -> Any:
-        first, second = _ops(node1), _ops(node2)
-        alone = moved(node1), moved(node2)
+        first, second = _op_names(node1), _op_names(node2)
+        separate_bytes = bytes_moved(node1), bytes_moved(node2)
         fused = original(self, node1, node2, *args, **kwargs)
-        before = None if None in alone else sum(number or 0 for number in alone)
-        notes.add(names.FUSED, FusedNote(first, second, before, moved(fused)))
+        before = None if None in separate_bytes else sum(number or 0 for number in separate_bytes)
+        notes.add(names.FUSED, FusedNote(first, second, before, bytes_moved(fused)))
         return fused
 
     return fuse_two_nodes
 
 
-def _ops(node: SchedulerNode) -> tuple[str, ...]:
-    return tuple(each.get_name() for each in node.get_nodes())
+def _op_names(node: SchedulerNode) -> tuple[str, ...]:
+    return tuple(member.get_name() for member in node.get_nodes())
 
 
-def _shared(
+def _shared_buffers(
     scheduler: Any, node1: SchedulerNode, node2: SchedulerNode
 ) -> tuple[tuple[str, int], ...]:
-    """What both access, at the same index over the same ranges: buffer, bytes."""
-    there = set(node2.read_writes.reads_and_writes())
+    """Return (buffer, bytes) for what both nodes access at the same index over the same ranges."""
+    second_accesses = set(node2.read_writes.reads_and_writes())
     shared: dict[str, int] = {}
     for dep in dict.fromkeys(node1.read_writes.reads_and_writes()):
-        if dep in there:
-            shared[dep.name] = shared.get(dep.name, 0) + _size(scheduler, dep)
+        if dep in second_accesses:
+            shared[dep.name] = shared.get(dep.name, 0) + _dependency_bytes(scheduler, dep)
     return tuple(shared.items())
 
 
-def _size(scheduler: Any, dep: Any) -> int:
+def _dependency_bytes(scheduler: Any, dep: Any) -> int:
     try:
         return int(scheduler.dep_size_hint(dep))
-    except Exception:  # a size that only the data decides has no hint, and versions differ in error
+    except Exception:  # a data-dependent size has no hint; the error's type varies by version
         return 0

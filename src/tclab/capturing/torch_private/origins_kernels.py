@@ -1,4 +1,6 @@
-"""Note Inductor: whose loop body it is, and which of its nodes each line is written for."""
+"""Mark Inductor's loop bodies with the nodes that they compute, and note for which node each
+kernel line is written.
+"""
 
 from __future__ import annotations
 
@@ -14,105 +16,113 @@ from tclab.capturing.trace import names
 from tclab.capturing.trace.notes import (
     MARK,
     MARKS,
-    BodyNote,
-    Collected,
+    Collector,
+    KernelLine,
     KernelNote,
-    Line,
+    LoopBodiesNote,
     Marks,
-    joined,
+    merge_marks,
 )
 from tclab.model import FusedGroup
 
-SchedulerNode = Any  # torch._inductor.scheduler.BaseSchedulerNode: one, or several fused
+SchedulerNode = Any  # torch._inductor.scheduler.BaseSchedulerNode: a single or a fused one
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-lowered: ContextVar[Marks] = ContextVar("lowered", default=())
+lowered_marks: ContextVar[Marks] = ContextVar("lowered", default=())
 
 
-def stores(cls: type) -> list[type]:
-    """A class and all below it."""
-    below: list[type] = cls.__subclasses__()
-    return [cls] + [c for sub in below for c in stores(sub)]
+def with_subclasses(cls: type) -> list[type]:
+    """Return a class and all its direct and indirect subclasses."""
+    subclasses: list[type] = cls.__subclasses__()
+    return [cls] + [c for sub in subclasses for c in with_subclasses(sub)]
 
 
 @contextmanager
-def _within(marks: Marks) -> Iterator[None]:
-    token = lowered.set(marks)
+def _set_lowered_marks(marks: Marks) -> Iterator[None]:
+    token = lowered_marks.set(marks)
     try:
         yield
     finally:
-        lowered.reset(token)
+        lowered_marks.reset(token)
 
 
-def loops(original: Callable[..., None], notes: Collected) -> Callable[..., None]:
-    """A loop body made while a node is lowered is that node's, wherever it is traced later."""
+def wrap_post_init(original: Callable[..., None], notes: Collector) -> Callable[..., None]:
+    """Wrap IRNode.__post_init__: a loop body keeps the marks of the node being lowered, so that
+    they hold whenever Inductor traces the body.
+    """
 
     def post_init(self: Any) -> None:
         from torch._inductor.ir import Loops
 
         original(self)
-        if isinstance(self, Loops) and (marks := _current()):
-            self._post_init_setattr("inner_fn", _marked(self.inner_fn, marks))
+        if isinstance(self, Loops) and (marks := _current_node_marks()):
+            self._post_init_setattr("inner_fn", _wrap_inner(self.inner_fn, marks))
             if inner := getattr(self, "inner_fns", None):
-                self._post_init_setattr("inner_fns", tuple(_marked(f, marks) for f in inner))
+                self._post_init_setattr("inner_fns", tuple(_wrap_inner(f, marks) for f in inner))
 
     return post_init
 
 
-def _current() -> Marks:
-    """The node of the graph that is being lowered."""
+def _current_node_marks() -> Marks:
+    """Return the marks of the FX node that Inductor is lowering, or ()."""
     from torch._inductor.virtualized import V
 
     node = getattr(V.graph, "current_node", None)
     return node.meta.get(MARK, ()) if isinstance(node, fx.Node) else ()
 
 
-def _marked(inner: Callable[P, R], marks: Marks) -> Callable[P, R]:
+def _wrap_inner(inner: Callable[P, R], marks: Marks) -> Callable[P, R]:
     @wraps(inner)
     def inner_fn(*args: P.args, **kwargs: P.kwargs) -> R:
-        with _within(marks):
+        with _set_lowered_marks(marks):
             return inner(*args, **kwargs)
 
     inner_fn.tclab_marks = marks  # type: ignore[attr-defined]
     return inner_fn
 
 
-def store_noted(original: Callable[..., R]) -> Callable[..., R]:
-    """Reductions, scans and stores run outside of the inner function."""
+def wrap_store(original: Callable[..., R]) -> Callable[..., R]:
+    """Wrap a method that stores a loop's result: reductions, scans and stores run outside of the
+    inner function, so they need its marks, too.
+    """
 
     @wraps(original)
     def store(self: Any, *args: object, **kwargs: object) -> R:
-        with _within(getattr(self.inner_fn, "tclab_marks", lowered.get())):
+        with _set_lowered_marks(getattr(self.inner_fn, "tclab_marks", lowered_marks.get())):
             return original(self, *args, **kwargs)
 
     return store
 
 
-def body_node(original: Callable[..., fx.Node], notes: Collected) -> Callable[..., fx.Node]:
-    """A body that is made anew from another one keeps the marks of that one's nodes."""
+def wrap_create_body_node(
+    original: Callable[..., fx.Node], notes: Collector
+) -> Callable[..., fx.Node]:
+    """Wrap LightTracer.create_node: a node of a loop body gets the current marks, or, if it is
+    copied from a node of another body, the marks of that node.
+    """
 
     def create_node(self: Any, *args: object, **kwargs: object) -> fx.Node:
         node = original(self, *args, **kwargs)
-        now = _interpreted()
-        node.meta[MARKS] = now.meta.get(MARKS, ()) if now is not None else lowered.get()
+        old = _interpreted_node()
+        node.meta[MARKS] = old.meta.get(MARKS, ()) if old is not None else lowered_marks.get()
         return node
 
     return create_node
 
 
-def _interpreted() -> fx.Node | None:
-    """The node of a loop body that is being turned into something else."""
+def _interpreted_node() -> fx.Node | None:
+    """Return the loop-body node that Inductor is interpreting, or None."""
     from torch._inductor.loop_body import InterpreterShim
     from torch._inductor.virtualized import V
 
-    now = V.interpreter
-    return now.current_node if isinstance(now, InterpreterShim) else None
+    interpreter = V.interpreter
+    return interpreter.current_node if isinstance(interpreter, InterpreterShim) else None
 
 
-def log_ir(original: Callable[..., None], notes: Collected) -> Callable[..., None]:
-    """The loop bodies as they are when the IR is logged."""
+def wrap_log_ir(original: Callable[..., None], notes: Collector) -> Callable[..., None]:
+    """Wrap log_ir_post_fusion: note all loop bodies at that moment."""
 
     def log_ir_post_fusion(nodes: Sequence[SchedulerNode]) -> None:
         original(nodes)
@@ -120,38 +130,40 @@ def log_ir(original: Callable[..., None], notes: Collected) -> Callable[..., Non
         origins: dict[str, Marks] = {}
         for node in (n for group in nodes for n in group.get_nodes()):
             name = node.get_name()
-            origins[name] = _origins(node)
+            origins[name] = _origin_marks(node)
             marks[name] = dict(_body_marks(node, name, notes))
-        notes.add(names.BODY, BodyNote(marks, origins, tuple(map(_group, nodes))))
+        notes.add(
+            names.LOOP_BODIES, LoopBodiesNote(marks, origins, tuple(map(_fused_group, nodes)))
+        )
 
     return log_ir_post_fusion
 
 
-def _group(group: SchedulerNode) -> FusedGroup:
+def _fused_group(group: SchedulerNode) -> FusedGroup:
     members = list(group.get_nodes())
-    used: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {}
     for node in members:
         for buffer in dict.fromkeys(dep.name for dep in node.read_writes.reads_and_writes()):
-            used.setdefault(buffer, []).append(node.get_name())
-    shared = {buffer: tuple(ops) for buffer, ops in used.items() if len(ops) > 1}
-    return FusedGroup(tuple(node.get_name() for node in members), moved(group), shared)
+            users.setdefault(buffer, []).append(node.get_name())
+    shared = {buffer: tuple(ops) for buffer, ops in users.items() if len(ops) > 1}
+    return FusedGroup(tuple(node.get_name() for node in members), bytes_moved(group), shared)
 
 
-def moved(group: SchedulerNode) -> int | None:
-    """Bytes of memory that a node reads and writes, each buffer once."""
-    # Not the cached method: what Inductor asks for later must be computed by Inductor.
+def bytes_moved(group: SchedulerNode) -> int | None:
+    """Return the bytes that a node reads and writes, each buffer once; None if not known."""
+    # The cached method would store our answer, and Inductor would get it later.
     try:
         return int(group.get_read_write_buffers_sizes_impl(include_reads=True, include_writes=True))
-    except Exception:  # a size that only the data decides has no hint, and versions differ in error
+    except Exception:  # a data-dependent size has no hint; the error's type varies by version
         return None
 
 
-def _origins(node: SchedulerNode) -> Marks:
+def _origin_marks(node: SchedulerNode) -> Marks:
     origins = getattr(node.node, "origins", None) or ()
-    return joined(n.meta.get(MARK, ()) for n in origins)
+    return merge_marks(n.meta.get(MARK, ()) for n in origins)
 
 
-def _body_marks(node: SchedulerNode, name: str, notes: Collected) -> Iterator[tuple[str, Marks]]:
+def _body_marks(node: SchedulerNode, name: str, notes: Collector) -> Iterator[tuple[str, Marks]]:
     body = getattr(node, "_body", None)
     if body is None:
         return
@@ -165,35 +177,37 @@ def _body_marks(node: SchedulerNode, name: str, notes: Collected) -> Iterator[tu
 # ------------------------------------------------------------------------------ kernels
 
 
-def writeline(original: Callable[..., None], notes: Collected) -> Callable[..., None]:
-    """A line written while a node of a loop body is turned into code is that node's."""
+def wrap_writeline(original: Callable[..., None], notes: Collector) -> Callable[..., None]:
+    """Wrap IndentedBuffer.writeline: note each line together with the loop-body node that is
+    being interpreted.
+    """
 
     def writeline(self: object, line: object) -> None:
         original(self, line)
-        now = _interpreted()
-        if now is not None:
-            _take(notes, now, getattr(line, "line", line))
+        node = _interpreted_node()
+        if node is not None:
+            _note_lines(notes, node, getattr(line, "line", line))
 
     return writeline
 
 
-def _take(notes: Collected, now: fx.Node, text: object) -> None:
+def _note_lines(notes: Collector, node: fx.Node, text: object) -> None:
     from torch._inductor.virtualized import V
 
-    marks = _written_for(now)
+    marks = _line_marks(node)
     for part in text.split("\n") if isinstance(text, str) else ():
         if part.strip():
-            line = Line(part.strip(), marks, notes.bodies.get(id(now)), id(V.kernel))
+            line = KernelLine(part.strip(), marks, notes.bodies.get(id(node)), id(V.kernel))
             notes.lines.append((V.kernel, line))
 
 
-def _written_for(now: fx.Node) -> Marks:
-    """The node that asked for it; of a load, also the one whose value is loaded."""
-    marks: Marks = now.meta.get(MARKS, ())
-    return joined((marks, _producer(now.args[1]))) if now.target == "load" else marks
+def _line_marks(node: fx.Node) -> Marks:
+    """Return the marks for a line that this body node wrote; a load also has its producer's."""
+    marks: Marks = node.meta.get(MARKS, ())
+    return merge_marks((marks, _producer_marks(node.args[1]))) if node.target == "load" else marks
 
 
-def _producer(name: object) -> Marks:
+def _producer_marks(name: object) -> Marks:
     from torch._inductor.virtualized import V
 
     if name in V.graph.graph_input_names:
@@ -204,37 +218,39 @@ def _producer(name: object) -> Marks:
     return node.meta.get(MARK, ()) if node is not None else ()
 
 
-def generate(original: Callable[..., R], notes: Collected) -> Callable[..., R]:
-    """A value that was written before and is asked for again is also the later node's."""
+def wrap_generate(original: Callable[..., R], notes: Collector) -> Callable[..., R]:
+    """Wrap CSE.generate: if it returns an earlier value, note on that value's line that this node
+    reuses it.
+    """
 
     def generate(self: object, buffer: object, expr: object, *args: object, **kwargs: object) -> R:
         from torch._inductor.codegen.common import CSEVariable
         from torch._inductor.virtualized import V
 
-        written = len(notes.lines)
+        lines_before = len(notes.lines)
         value = original(self, buffer, expr, *args, **kwargs)
-        now = _interpreted()
-        if now is not None and not isinstance(expr, CSEVariable):
+        node = _interpreted_node()
+        if node is not None and not isinstance(expr, CSEVariable):
             key = (id(V.kernel), str(value))
-            if len(notes.lines) > written:
-                notes.values[key] = notes.lines[-1][1]  # the line that names it comes last
+            if len(notes.lines) > lines_before:
+                notes.values[key] = notes.lines[-1][1]  # the last line assigns the value
             elif line := notes.values.get(key):
-                line.again = joined((line.again, _written_for(now)))
+                line.again = merge_marks((line.again, _line_marks(node)))
         return value
 
     return generate
 
 
-def define_kernel(original: Callable[..., str], notes: Collected) -> Callable[..., str]:
-    """The lines written for a kernel belong to it once it has a name."""
+def wrap_define_kernel(original: Callable[..., str], notes: Collector) -> Callable[..., str]:
+    """Wrap define_kernel: note the kernel's name with all lines written for it so far."""
 
     def define_kernel(self: object, *args: object, **kwargs: object) -> str:
         name = original(self, *args, **kwargs)
         kernel = kwargs.get("kernel", args[2] if len(args) > 2 else None)
-        mine = any(owner is kernel for owner, _ in notes.lines)
-        lines = tuple(x for owner, x in notes.lines if not mine or owner is kernel)
+        has_own_lines = any(owner is kernel for owner, _ in notes.lines)
+        lines = tuple(line for owner, line in notes.lines if not has_own_lines or owner is kernel)
         notes.add(names.KERNEL, KernelNote(name, lines))
-        notes.lines = [x for x in notes.lines if mine and x[0] is not kernel]
+        notes.lines = [pair for pair in notes.lines if has_own_lines and pair[0] is not kernel]
         return name
 
     return define_kernel

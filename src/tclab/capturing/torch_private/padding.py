@@ -1,4 +1,4 @@
-"""PyTorch's own decision whether a matrix product is padded, asked for one that was described."""
+"""Run PyTorch's own rule on whether to pad a matrix product, on given tensors."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ NAMES = (
     Private(_PAD_MM, "set_cached_base_mm_benchmark_time", "times that are kept"),
 )
 
-#: Milliseconds unpadded and padded.
+#: Milliseconds of the product without and with padding.
 Timing = tuple[float, float]
 
 
-def ask(
+def decide_padding(
     operator: str,
     factors: tuple[torch.Tensor, torch.Tensor],
     added: torch.Tensor | None,
     planned: Mapping[str, bool],
 ) -> None:
-    """Let PyTorch's rule decide on a product, ``mm``, ``addmm`` or ``bmm``, of tensors on the GPU;
-    it times the product unless it has the answer. `planned` says of ``mat1`` and ``mat2`` whether
-    their padding is not timed, since memory can be planned for it.
+    """Let PyTorch's rule decide on a product (``mm``, ``addmm`` or ``bmm``) of tensors on the GPU;
+    it times the product unless it has the answer. `planned` says for ``mat1`` and ``mat2`` whether
+    Inductor can plan their padded memory, so that the rule leaves that padding out of the time.
     """
     from torch._inductor.fx_passes import pad_mm
 
-    def excluded(match: object, name: str) -> bool:
+    def is_time_excluded(match: object, name: str) -> bool:
         return planned[name]
 
     rule: Callable[..., bool] = inspect.unwrap(pad_mm._should_pad)
-    with mock.patch.object(pad_mm, "should_exclude_padding_time", excluded):
+    with mock.patch.object(pad_mm, "should_exclude_padding_time", is_time_excluded):
         rule(None, *factors, getattr(torch.ops.aten, operator), added)
 
 
 @contextmanager
-def timings() -> Iterator[list[Timing]]:
-    """What is timed in the block: nothing is looked up, and nothing kept."""
+def collect_timings() -> Iterator[list[Timing]]:
+    """Yield a list that gets each timing taken during the block; the rule's caches are off."""
     from torch._inductor.fx_passes import pad_mm
 
-    noted: list[Timing] = []
+    timings: list[Timing] = []
 
     def note(key: str, plain: float, padded: float) -> bool:
-        noted.append((plain, padded))
+        timings.append((plain, padded))
         return False
 
     with ExitStack() as stack:
@@ -63,4 +63,4 @@ def timings() -> Iterator[list[Timing]]:
                      "set_cached_base_mm_benchmark_time"):  # fmt: skip
             patch(mock.patch.object(pad_mm, name, mock.Mock(return_value=None)))
         patch(mock.patch.object(pad_mm, "is_padded_faster", note))
-        yield noted
+        yield timings

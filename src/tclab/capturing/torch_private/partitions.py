@@ -1,8 +1,8 @@
-"""What the partitioner cut, and what it banned from being computed again, as it happens.
+"""Note each min cut of AOTAutograd's partitioner, with the values that it must not recompute.
 
-Its graph of weights has an edge from the source to each value that may not be computed again,
-and says why. That graph is PyTorch's own (`solve_min_cut`), and gone when the cut is found; so
-the cut is noted, and what it was asked joins the Trace as an event ``links_cut``.
+The partitioner builds a graph of weights in `solve_min_cut` and drops it when it has the cut. An
+edge from the source to a value means that recomputing this value is banned, and names the reason.
+An event ``links_cut`` in the Trace holds these values.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ T = TypeVar("T")
 NAMES = (Private("torch._functorch.partitioners", "solve_min_cut", "what may not be recomputed"),)
 
 # cannot recompute: not in recomputable allowlist
-_BANNED = "cannot recompute"
-#: Two heuristics give no reason of their own.
-_HEURISTIC = "used far apart, or at the end of a long chain"
+_BAN_PREFIX = "cannot recompute"
+#: The reason shown for two heuristics that give none.
+_HEURISTIC_REASON = "used far apart, or at the end of a long chain"
 
 
 @contextmanager
-def noting(trace: Trace) -> Iterator[None]:
-    """Note each cut in `trace` for the length of the block."""
+def note_cuts(trace: Trace) -> Iterator[None]:
+    """Add an event to `trace` for each min cut during the block."""
     from torch._functorch import partitioners
 
-    noted = _noted(partitioners.solve_min_cut, trace)
-    with mock.patch.object(partitioners, "solve_min_cut", noted):
+    wrapped = _wrap_solve_min_cut(partitioners.solve_min_cut, trace)
+    with mock.patch.object(partitioners, "solve_min_cut", wrapped):
         yield
 
 
-def _noted(original: Callable[..., T], trace: Trace) -> Callable[..., T]:
+def _wrap_solve_min_cut(original: Callable[..., T], trace: Trace) -> Callable[..., T]:
     @functools.wraps(original)
     def solve_min_cut(joint_graph: Any, *args: object, **kwargs: object) -> T:
-        with _weighted() as graphs:
+        with _collect_weight_graphs() as graphs:
             result = original(joint_graph, *args, **kwargs)
         if graphs:
-            note = CutNote(tuple(_values(joint_graph, graphs[-1])))
-            trace.add(names.CUT, note, "", compiler.compile_id())
+            note = CutNote(tuple(_cut_values(joint_graph, graphs[-1])))
+            trace.add(names.CUT, note, "", compiler.current_compile_ids())
         return result
 
     return solve_min_cut
 
 
 @contextmanager
-def _weighted() -> Iterator[list[Any]]:
-    """The graphs of weights whose minimum cut is sought in the block."""
+def _collect_weight_graphs() -> Iterator[list[Any]]:
+    """Yield a list that gets each graph of weights that is cut during the block."""
     graphs: list[Any] = []
-    owner = _owner()
+    owner = _minimum_cut_module()
     cut = owner.minimum_cut
 
     def minimum_cut(graph: Any, *args: object, **kwargs: object) -> Any:
@@ -71,33 +71,40 @@ def _weighted() -> Iterator[list[Any]]:
         yield graphs
 
 
-def _owner() -> ModuleType:
-    """Where the partitioner looks its cut up: in networkx, from PyTorch 2.15 on in itself."""
+def _minimum_cut_module() -> ModuleType:
+    """Return the module whose `minimum_cut` the partitioner calls: networkx, or from PyTorch 2.15
+    on the partitioner's own module.
+    """
     from torch._functorch import partitioners
 
     own: ModuleType = partitioners
     return own if hasattr(own, "minimum_cut") else importlib.import_module("networkx")
 
 
-def _values(joint_graph: Any, weights: Any) -> Iterator[CutValue]:
+def _cut_values(joint_graph: Any, weights: Any) -> Iterator[CutValue]:
     storages: dict[int, int] = {}
     for node in joint_graph.nodes:
         value = node.meta.get("val")
         if isinstance(value, torch.Tensor):
             storage = value.untyped_storage()
             number = storages.setdefault(storage._cdata, len(storages))
-            yield CutValue(node.name, _number(storage.nbytes()), number, _why(weights, node.name))
+            yield CutValue(
+                node.name,
+                _concrete_bytes(storage.nbytes()),
+                number,
+                _ban_reason(weights, node.name),
+            )
 
 
-def _number(size: Any) -> int:
-    """A size in bytes; of a symbolic one the value it was met with, 0 where there is none."""
+def _concrete_bytes(size: Any) -> int:
+    """Return a size in bytes; for a symbolic size its hint, or 0 if it has none."""
     hint = size if isinstance(size, int) else getattr(size.node, "hint", None)
     return int(hint) if isinstance(hint, int) else 0
 
 
-def _why(weights: Any, name: str) -> str:
+def _ban_reason(weights: Any, name: str) -> str:
     edge = weights.get_edge_data("source", f"{name}_in")
     if edge is None:
         return ""
-    reason = str(edge.get("reason", "")).removeprefix(_BANNED).removeprefix(": ")
-    return reason or _HEURISTIC
+    reason = str(edge.get("reason", "")).removeprefix(_BAN_PREFIX).removeprefix(": ")
+    return reason or _HEURISTIC_REASON

@@ -1,7 +1,7 @@
-"""A private name of PyTorch or Triton: where it lives, where it was seen, what it is for.
+"""A private name of PyTorch or Triton: its module, the versions that have it, and its use.
 
-Each module of this room holds a table ``NAMES`` of those it relies on; what is gone in a new
-PyTorch is named by `gone`, and `check` asks for all of them.
+Each module of this package lists the names it uses in a table ``NAMES``. `describe_missing` says
+which of them a new PyTorch lacks; `check` calls it for all tables.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _DOTTED = re.compile(r"\w+(\.\w+)*")
 
 @dataclass(frozen=True)
 class Private:
-    """`name` is a dotted path below `module`, to a module or to something in one; `seen` are the
-    versions it was found in.
+    """A private name: `name` is a dotted path below `module`, to a module or an attribute; `seen`
+    lists the versions that have it, and `use` says what tclab needs it for.
     """
 
     module: str
@@ -41,11 +41,13 @@ class Private:
         return f"{self.module}.{self.name}"
 
     def value(self) -> Any:
-        """What the name stands for. ImportError or AttributeError where it is gone."""
-        return functools.reduce(_below, self.name.split("."), importlib.import_module(self.module))
+        """Return the object with this name; raise ImportError or AttributeError if it is gone."""
+        return functools.reduce(
+            _get_member, self.name.split("."), importlib.import_module(self.module)
+        )
 
     def exists(self) -> bool:
-        """Whether the module can be imported and the path leads to something."""
+        """Whether this PyTorch or Triton has the name."""
         try:
             self.value()
         except (ImportError, AttributeError):
@@ -53,41 +55,43 @@ class Private:
         return True
 
     def files(self, folder: Path = _OURS) -> str:
-        """The files of tclab that name it, the tables first: what a new PyTorch makes wrong."""
+        """List the files of tclab that use the name, the tables first, as text with commas."""
         files = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*.py"))}
-        naming = [name for name, path in files.items() if self._is_named_in(path)]
-        return ", ".join(sorted(naming, key=lambda name: not name.startswith(_TABLES)))
+        users = [name for name, path in files.items() if self._is_named_in(path)]
+        return ", ".join(sorted(users, key=lambda name: not name.startswith(_TABLES)))
 
     def _is_named_in(self, path: Path) -> bool:
-        """Whether one statement has all of the name, and some statement what it is a name of."""
-        statements, parts = _words(path), set(self.name.split("."))
+        """Whether one statement has all parts of the name, and some statement its owner."""
+        statements, parts = _names_by_statement(path), set(self.name.split("."))
         owner = str(self).split(".")[-2]
         whole = any(parts <= words for words in statements)
         return whole and any(owner in words for words in statements)
 
 
 @functools.cache
-def _words(path: Path) -> tuple[frozenset[str], ...]:
-    """The names in each statement of a module, and those in strings that are dotted names."""
-    return tuple(frozenset(_names(each)) for each in ast.parse(path.read_bytes()).body)
+def _names_by_statement(path: Path) -> tuple[frozenset[str], ...]:
+    """Return the names in each statement of a module; a string that is a dotted name counts."""
+    return tuple(
+        frozenset(_names_in_statement(statement)) for statement in ast.parse(path.read_bytes()).body
+    )
 
 
-def _names(statement: ast.stmt) -> Iterator[str]:
+def _names_in_statement(statement: ast.stmt) -> Iterator[str]:
     for node in ast.walk(statement):
         for _, value in ast.iter_fields(node):
-            if isinstance(value, str) and _DOTTED.fullmatch(value):  # no prose
+            if isinstance(value, str) and _DOTTED.fullmatch(value):  # skips prose
                 yield from value.split(".")
 
 
-def _below(owner: Any, name: str) -> Any:
-    """An attribute, or a module of a package that nobody has imported yet."""
+def _get_member(owner: Any, name: str) -> Any:
+    """Return an attribute of `owner`; import it if it is a submodule not yet imported."""
     if isinstance(owner, ModuleType) and not hasattr(owner, name) and hasattr(owner, "__path__"):
         return importlib.import_module(f"{owner.__name__}.{name}")
     return getattr(owner, name)
 
 
-def gone(names: Iterable[Private]) -> list[str]:
-    """A sentence for each name that is not where it was; empty if all is well."""
+def describe_missing(names: Iterable[Private]) -> list[str]:
+    """Return a sentence for each of `names` that this PyTorch or Triton lacks."""
     return [
         f"{p} is gone (used for: {p.use}; seen in {p.seen}; named in {p.files()})"
         for p in names

@@ -1,4 +1,4 @@
-"""Dynamo's log of the instructions it executes, each with its place and the graph by then."""
+"""Note each instruction that Dynamo traces, with the source line and the graph's nodes so far."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NAMES = (
 
 
 @contextmanager
-def noting(trace: Trace) -> Iterator[None]:
-    """Note each instruction in `trace` for the length of the block."""
+def note_steps(trace: Trace) -> Iterator[None]:
+    """Add an event to `trace` for each instruction that Dynamo traces during the block."""
     from torch._dynamo.symbolic_convert import trace_bytecode_log as log
 
-    handler = _Steps(trace)
+    handler = _StepHandler(trace)
     level, propagate = log.level, log.propagate
     log.addHandler(handler)
     log.setLevel(logging.DEBUG)
@@ -36,8 +36,8 @@ def noting(trace: Trace) -> Iterator[None]:
         log.propagate = propagate
 
 
-class _Steps(logging.Handler):
-    """Turns the log's lines into events."""
+class _StepHandler(logging.Handler):
+    """Turns each record of Dynamo's instruction log into an event."""
 
     def __init__(self, trace: Trace) -> None:
         super().__init__(logging.DEBUG)
@@ -46,9 +46,9 @@ class _Steps(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         from torch._dynamo.symbolic_convert import InstructionTranslator
 
-        here = InstructionTranslator.current_tx()
-        nodes = tuple(node.name for node in here.output.graph.nodes)
-        code = here.f_code
-        place = (code.co_filename, here.lineno, code.co_name)
-        note = StepNote(record.getMessage(), *place, nodes)
-        self.trace.add(names.STEP, note, "", compiler.compile_id())
+        translator = InstructionTranslator.current_tx()
+        nodes = tuple(node.name for node in translator.output.graph.nodes)
+        code = translator.f_code
+        location = (code.co_filename, translator.lineno, code.co_name)
+        note = StepNote(record.getMessage(), *location, nodes)
+        self.trace.add(names.STEP, note, "", compiler.current_compile_ids())

@@ -1,4 +1,4 @@
-"""The private names that a target relies on, in tclab.capturing.target."""
+"""The table of the private names that `tclab.capturing.target` uses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from tclab.capturing.torch_private.private import TRITON, Private
 _FAKE, _CODECACHE = "torch._subclasses.fake_tensor", "torch._inductor.codecache"
 _DEVICES, _PATTERNS = "torch._dynamo.device_interface", "torch._inductor.pattern_matcher"
 
-#: Importing what some of these name takes Triton.
+#: Importing some of these modules needs Triton.
 NAMES = (
-    # places, refusals
+    # traced_lines, refusals
     Private("torch._guards", "TracingContext.extract_stack", "the line of a refusal"),
     # stand_in, device
     Private("torch.autograd", "_engine_run_backward", "the engine behind autograd.grad"),
@@ -20,6 +20,7 @@ NAMES = (
     Private(_DEVICES, "caching_worker_device_properties", "cached answers"),
     Private(_DEVICES, "caching_worker_current_devices", "cached answers"),
     Private(_DEVICES, "CudaInterface.Worker", "what Inductor asks of a GPU"),
+    Private(_FAKE, "FakeTensor", "inputs as they were before a graph writes to them"),
     Private(_FAKE, "FakeTensorMode.avoid_device_init", "no CUDA start"),
     Private(_FAKE, "init_gpu_context", "no CUDA start"),
     Private("torch._C", "_ensureCUDADeviceGuardSet", "a guard for CUDA devices"),
@@ -96,7 +97,7 @@ NAMES = (
     Private(_PATTERNS, "PatternMatcherPass", "lazily made patterns"),
 )
 
-#: Where this PyTorch was built with cuDNN.
+#: Names that exist only if this PyTorch was built with cuDNN.
 WITH_CUDNN = (
     Private("torch._C", "_cudnn.getRuntimeVersion", "which cuDNN a device was asked with"),
 )

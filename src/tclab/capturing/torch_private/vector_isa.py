@@ -1,4 +1,4 @@
-"""The sets of vector instructions that Inductor may try on this CPU."""
+"""The vector instruction sets (ISAs) that Inductor tries on this CPU."""
 
 from __future__ import annotations
 
@@ -22,37 +22,42 @@ NAMES = (
 )
 
 
-def candidates() -> list[Any]:
-    """Those the CPU has. Whether one is used, its ``bool`` says: a file is compiled and loaded."""
+def cpu_isas() -> list[Any]:
+    """Return Inductor's ISAs that this CPU has. ``bool(isa)`` says whether Inductor can use one:
+    it compiles and loads a file to find out.
+    """
     from torch._inductor import codecache, cpu_vec_isa  # noqa: F401 - codecache: for that file
 
-    has = set(cpu_vec_isa.x86_isa_checker())
-    return [isa for isa in cpu_vec_isa.supported_vec_isa_list if has.issuperset(str(isa).split())]
+    available = set(cpu_vec_isa.x86_isa_checker())
+    return [
+        isa for isa in cpu_vec_isa.supported_vec_isa_list if available.issuperset(str(isa).split())
+    ]
 
 
-def try_out(isa: Any) -> set[Path]:
-    """Try one of the candidates; the files that it left in Inductor's cache, by which the next
-    process knows without a compiler.
+def try_isa(isa: Any) -> set[Path]:
+    """Let Inductor try an ISA; return the files that this leaves in Inductor's cache, with which
+    the next process needs no compiler.
     """
     from torch._inductor import codecache
 
     sources: list[Path] = []
     write = codecache.write
 
-    def noting(*args: Any, **options: Any) -> tuple[str, str]:
+    def write_noted(*args: Any, **options: Any) -> tuple[str, str]:
         key, path = write(*args, **options)
         sources.append(Path(path))
         return key, path
 
-    with mock.patch.object(codecache, "write", noting):
+    with mock.patch.object(codecache, "write", write_noted):
         bool(isa)
     return {file for source in sources for file in source.parent.glob(f"{source.stem}.*")}
 
 
 @contextmanager
-def timed() -> Iterator[None]:
-    """Within the block PyTorch's times have an event for each set that is tried. They have one for
-    its compile alone, not for the Python that loads the file, and that up to 2.12 imports PyTorch.
+def time_isa_trials() -> Iterator[None]:
+    """Add an event to PyTorch's compile times for each ISA tried during the block. PyTorch's own
+    event covers the C++ compile alone, not the Python process that loads the file (up to 2.12 it
+    imports PyTorch).
     """
     from torch._dynamo.utils import dynamo_timed
     from torch._inductor.cpu_vec_isa import VecISA
@@ -60,9 +65,9 @@ def timed() -> Iterator[None]:
     check = VecISA.check_build
 
     @functools.wraps(check)
-    def within_an_event(self: Any, code: str) -> bool:
+    def check_in_event(self: Any, code: str) -> bool:
         with dynamo_timed(names.VECTOR_ISA):
             return check(self, code)
 
-    with mock.patch.object(VecISA, "check_build", within_an_event):
+    with mock.patch.object(VecISA, "check_build", check_in_event):
         yield

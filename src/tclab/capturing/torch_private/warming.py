@@ -1,12 +1,12 @@
-"""What the process that snippets are forked from relies on (tclab.engine.worker.warm): the modules
-that it imports ahead, and what it puts back after it has compiled once.
+"""Private names that the warm process uses, from which snippets are forked: the modules that it
+imports ahead, and what it restores after its first compile. See tclab.site.engine.worker.warm.
 """
 
 from __future__ import annotations
 
 from tclab.capturing.torch_private.private import Private
 
-#: What a first compile imports, and takes seconds to.
+#: Modules that a first compile imports, which takes seconds.
 MODULES = (
     "torch._dynamo",
     "torch._inductor.compile_fx",
@@ -29,7 +29,7 @@ MODULES = (
     "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
 )
 
-_BACK = "counts from the start again"
+_RESTARTS = "counts from the start again"
 
 NAMES = (
     *(
@@ -41,8 +41,8 @@ NAMES = (
     Private("torch._inductor.config", "compile_threads", "one thread"),
     Private("torch._inductor.runtime.triton_compat", "HAS_TRITON", "whether there is a digest"),
     Private("torch._inductor.runtime.triton_compat", "triton_key", "the digest of Triton, ahead"),
-    Private("torch._dynamo.utils", "counters", _BACK),
-    Private("torch._inductor.metrics", "reset", _BACK),
-    Private("torch.fx.graph_module", "_loader.next_id", _BACK),
+    Private("torch._dynamo.utils", "counters", _RESTARTS),
+    Private("torch._inductor.metrics", "reset", _RESTARTS),
+    Private("torch.fx.graph_module", "_loader.next_id", _RESTARTS),
     Private("torch._dynamo.logging", "_step_counter", "goes on: its numbers are given for good"),
 )

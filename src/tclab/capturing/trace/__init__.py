@@ -1,1 +1,1 @@
-"""What is collected while a compile runs: plain data. Never imports torch."""
+"""The trace of a compile as plain data: events, their names, and notes. Never imports torch."""

@@ -1,8 +1,8 @@
-"""The events whose data is read: their names, and what the data of each holds.
+"""The names of the events whose data tclab reads, and the type of each one's data.
 
-Those of PyTorch are records of its structured trace, in the words of torch/_dynamo/utils.py
+PyTorch writes some of them to its structured trace: see torch/_dynamo/utils.py
 (compilation_metrics, chromium_event), torch/_dynamo/convert_frame.py (dynamo_start) and
-torch/fx/experimental/symbolic_shapes.py (create_symbol). The others are noted by tclab.
+torch/fx/experimental/symbolic_shapes.py (create_symbol). tclab adds the others itself.
 """
 
 from __future__ import annotations
@@ -13,36 +13,36 @@ from typing import Any, TypedDict
 
 from tclab.capturing.trace.events import EventName
 from tclab.capturing.trace.notes import (
-    AskedNote,
-    BodyNote,
     CutNote,
     FusedNote,
+    FusionQueryNote,
     GraphNote,
     KernelNote,
+    LoopBodiesNote,
     StepNote,
 )
 
 
-class _Place(TypedDict):
-    name: str  # of the function
-    filename: int  # interned: torch_private.compiler.file_of
+class _FrameLocation(TypedDict):
+    name: str  # the function's
+    filename: int  # an interned number: see torch_private.compiler.interned_file
     line: int
 
 
-class TracedFrame(_Place, total=False):
+class TracedFrame(_FrameLocation, total=False):
     """A frame of a traced stack."""
 
-    loc: str  # the line's code
+    loc: str  # the source code of the line
 
 
-class Start(TypedDict):
-    """The stack above and with the frame that is to be compiled."""
+class CompileStart(TypedDict):
+    """The user's stack when a compile starts; its last frame is the one to be compiled."""
 
     stack: list[TracedFrame]
 
 
-class Metrics(TypedDict, total=False):
-    """How a compile ended. All are None where it went well."""
+class CompileMetrics(TypedDict, total=False):
+    """The outcome of a compile: a field is None if that failure or skip did not occur."""
 
     fail_type: str | None
     fail_reason: str | None
@@ -50,46 +50,46 @@ class Metrics(TypedDict, total=False):
 
 
 class ChromeEvent(TypedDict, total=False):
-    """A phase that begins or ends, as Chrome's trace viewer reads it; `ts` in microseconds."""
+    """The begin or the end of a phase in the format of Chrome's trace viewer; `ts` in µs."""
 
     name: str
-    ph: str  # B begins, E ends
+    ph: str  # B: the phase begins, E: it ends
     ts: float
     pid: int
     tid: int
 
 
-class _Created(TypedDict):
+class _RequiredSymbolData(TypedDict):
     symbol: str
-    val: str  # the size it was made for
+    val: str  # the size for which Dynamo created the symbol
     source: str
 
 
-class CreatedSymbol(_Created, total=False):
-    """A symbol for a size; `vr` is the range it may have."""
+class CreatedSymbol(_RequiredSymbolData, total=False):
+    """A symbol for a size; `vr` is its value range."""
 
     vr: str
     user_stack: list[TracedFrame]
 
 
-START: EventName[Start] = EventName("dynamo_start")
-METRICS: EventName[Metrics] = EventName("compilation_metrics")
+START: EventName[CompileStart] = EventName("dynamo_start")
+METRICS: EventName[CompileMetrics] = EventName("compilation_metrics")
 CHROME: EventName[ChromeEvent] = EventName("chromium_event")
-VECTOR_ISA = "VecISA.check_build"  # of a CHROME event that tclab adds
+VECTOR_ISA = "VecISA.check_build"  # the phase of a CHROME event that tclab adds
 CREATED_SYMBOL: EventName[CreatedSymbol] = EventName("create_symbol")
 
-#: The original code and the rewritten one.
+#: The original code object and the one that Dynamo made of it; see `trace.constants`.
 BYTECODE: EventName[tuple[CodeType, CodeType]] = EventName("bytecode")
-#: ``kernel:handle`` → the post-grad nodes it computes.
+#: ``kernel:handle`` → the names of the post-grad nodes that this kernel call computes.
 KERNEL_NODES: EventName[Mapping[str, tuple[str, ...]]] = EventName("kernel_nodes")
 #: The command that compiles a C++ file; the payload is the file's text.
 CPP_COMMAND: EventName[str] = EventName("links_command")
-#: The configuration, a triton.Config, that a kernel was launched with; the payload is its source.
+#: The triton.Config with which a kernel was launched; the payload is the kernel's source.
 LAUNCHED: EventName[Any] = EventName("launched")
 GRAPH: EventName[GraphNote] = EventName("links_graph")
-BODY: EventName[BodyNote] = EventName("links_ir")
+LOOP_BODIES: EventName[LoopBodiesNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
-ASKED: EventName[AskedNote] = EventName("links_asked")
+FUSION_QUERY: EventName[FusionQueryNote] = EventName("links_asked")
 FUSED: EventName[FusedNote] = EventName("links_fused")
 CUT: EventName[CutNote] = EventName("links_cut")
 STEP: EventName[StepNote] = EventName("step")

@@ -1,4 +1,4 @@
-"""What is noted of origins while a compile runs: plain data, and where it is collected."""
+"""Notes that tclab takes during a compile: where nodes, loop bodies and lines come from."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tclab.capturing.trace.events import EventName, Ids, Trace
+from tclab.capturing.trace.events import CompileIds, EventName, Trace
 from tclab.model import FusedGroup
 
-CompileId = Callable[[], Ids]
+GetCompileIds = Callable[[], CompileIds]
 N = TypeVar("N")
 
-MARK = "tclab_mark"  #: in node.meta: the nodes it was made from, or itself once printed
-MARKS = "tclab_marks"  #: in node.meta of a loop body's node: the nodes it was made for
-AT = "tclab_at"  #: in node.meta: offset of the instruction of the frame that made the node
-STACK = "tclab_stack"  #: in node.meta: the frames Dynamo was in, as a printed stack
+# Keys in node.meta, and the value that each one holds:
+MARK = "tclab_mark"  #: marks of the nodes that it was made from; once printed, its own mark
+MARKS = "tclab_marks"  #: of a node in a loop body: marks of the FX nodes that it computes
+OFFSET = "tclab_at"  #: offset of the bytecode instruction that made the node
+STACK = "tclab_stack"  #: Dynamo's frames when it made the node, as a printed stack
+#: The number of a printed graph, and the name of a node in it.
 Mark = tuple[int, str]
 Marks = tuple[Mark, ...]
 
 
 @dataclass(frozen=True)
 class NodeNote:
-    """One FX node when its graph was printed. `marks` are the nodes it was made from."""
+    """An FX node at the moment when its graph was printed. `marks` name the nodes that it was
+    made from.
+    """
 
     name: str
     op: str
     marks: Marks
-    stack: str  # the user's stack when the node was made; of a gradient, its forward's
-    seq_nr: int | None  # shared by a gradient's nodes and the nodes it is the gradient of
-    offset: int | None  # of the instruction Dynamo was at
-    argument: int | None  # a graph input's position among the arguments of the graph before
+    stack: str  # the user's stack when the node was made; a gradient has its forward's stack
+    seq_nr: int | None  # a gradient's nodes have the number of their forward node
+    offset: int | None  # offset of the bytecode instruction that made the node
+    argument: int | None  # of a graph input: its position in the arguments of the graph before
 
 
 @dataclass(frozen=True)
 class GraphNote:
-    """A graph that was printed as `text`."""
+    """A graph that PyTorch printed as `text`."""
 
     number: int
     text: str
@@ -44,8 +48,8 @@ class GraphNote:
 
 @dataclass(frozen=True)
 class CutValue:
-    """A value of the joint graph when the partitioner had cut it: bytes of its storage, the
-    storage's number, and why it was banned from being computed again, or ''.
+    """A value of the joint graph after the partitioner cut it: the bytes and the number of its
+    storage, and the reason why recomputing it is banned (an empty string if it is not).
     """
 
     name: str
@@ -56,14 +60,16 @@ class CutValue:
 
 @dataclass(frozen=True)
 class CutNote:
-    """The tensors of a joint graph that was cut."""
+    """The tensors of a joint graph after the partitioner cut it."""
 
     values: tuple[CutValue, ...]
 
 
 @dataclass(frozen=True)
 class StepNote:
-    """A line of the log ``trace_bytecode``; where Dynamo was, and the graph's nodes by then."""
+    """A line of the log ``trace_bytecode``, with the source line that Dynamo was tracing and the
+    names of the nodes that the graph had by then.
+    """
 
     text: str
     file: str
@@ -74,12 +80,12 @@ class StepNote:
 
 @dataclass(frozen=True)
 class CallNote:
-    """A node of a traced level: `origin` is the node of the level above that was running when it
-    was made; `file` and `line` are the user's, of the first level only.
+    """A call in a graph of one operator level. `origin` names the node of the level above that
+    made it; `file` and `line` are the user's, and given in the first level only.
     """
 
     name: str
-    target: str  # an operator's own name, as aten.add.Tensor; '' for what is no operator
+    target: str  # the operator's name, as aten.add.Tensor; empty if it calls no operator
     origin: str
     shape: tuple[str, ...] | None
     dtype: str
@@ -88,11 +94,12 @@ class CallNote:
 
 
 @dataclass(frozen=True)
-class AskedNote:
-    """The scheduler asked whether two of its nodes may fuse, each given by the names in it.
+class FusionQueryNote:
+    """A question of the scheduler: may two of its nodes fuse? Each node is given by the names of
+    its operations.
 
-    `shared` are (buffer, bytes) that both read or write in the same order; `declined_by` is the
-    function of the code generator that said no, or ''.
+    `shared` lists (buffer, bytes) for what both access at the same index; `declined_by` is the
+    function of the code generator that declined, or an empty string if none did.
     """
 
     first: tuple[str, ...]
@@ -104,7 +111,9 @@ class AskedNote:
 
 @dataclass(frozen=True)
 class FusedNote:
-    """Two scheduler nodes were fused: the bytes of memory that they move alone, and together."""
+    """A fusion of two scheduler nodes, with the bytes of memory that they move `before` it
+    (summed) and `after` it; None if Inductor cannot tell.
+    """
 
     first: tuple[str, ...]
     second: tuple[str, ...]
@@ -113,51 +122,56 @@ class FusedNote:
 
 
 @dataclass(frozen=True)
-class BodyNote:
-    """The nodes of all loop bodies when the IR was logged: ``op: {line's name: marks}``."""
+class LoopBodiesNote:
+    """The loop bodies at the moment when Inductor logged its IR: for each scheduled operation,
+    the name of each node of its body and the marks of the FX nodes that it computes.
+    """
 
-    marks: dict[str, dict[str, Marks]]
-    origins: dict[str, Marks]  # op → what the scheduler says it computes
+    marks: dict[str, dict[str, Marks]]  # op → body node → marks
+    origins: dict[str, Marks]  # op → marks of the FX nodes in its origins
     groups: tuple[FusedGroup, ...] = ()
 
 
 @dataclass
-class Line:
-    """A line that was written for a node of a loop body; `again` asked for its value, too."""
+class KernelLine:
+    """A line of a kernel. `marks` are the FX nodes for which it was written; `again` are those
+    that reuse its value.
+    """
 
     text: str
     marks: Marks
-    body: tuple[str, str] | None  # op, name of the body's node
-    writer: int  # a C++ kernel is written by several: a vector loop, its tail, …
+    body: tuple[str, str] | None  # the operation, and the name of the node in its loop body
+    writer: int  # id of the code generator: a C++ kernel has one for the vector loop, its tail, …
     again: Marks = ()
 
 
 @dataclass(frozen=True)
 class KernelNote:
-    """The lines written for one kernel, in order."""
+    """The lines of one kernel, in the order in which they were written."""
 
     name: str
-    lines: tuple[Line, ...]
+    lines: tuple[KernelLine, ...]
 
 
 @dataclass
-class Collected:
-    """What is collected while one or more captures listen."""
+class Collector:
+    """Collects notes for all captures that listen at the moment."""
 
     traces: list[Trace]
-    compile_id: CompileId  # of the compile that is under way
-    count: int = 0
-    bodies: dict[int, tuple[str, str]] = field(default_factory=dict)  # id(node) → op, name
-    alive: list[Any] = field(default_factory=list)  # keeps the ids above unique
-    lines: list[tuple[Any, Line]] = field(default_factory=list)  # kernel, line
-    values: dict[tuple[int, str], Line] = field(default_factory=dict)  # id(kernel), variable
+    compile_id: GetCompileIds  # returns the ids of the current compile
+    count: int = 0  # number of printed graphs
+    bodies: dict[int, tuple[str, str]] = field(default_factory=dict)  # id(node) → (op, name)
+    alive: list[Any] = field(default_factory=list)  # holds those nodes: a freed id() is reused
+    lines: list[tuple[Any, KernelLine]] = field(default_factory=list)  # (kernel, line) pairs
+    # (id(kernel), variable) → the line that assigns it
+    values: dict[tuple[int, str], KernelLine] = field(default_factory=dict)
 
     def add(self, name: EventName[N], data: N) -> None:
-        """Append an event to every trace."""
+        """Append an event with this data to the trace of each capture."""
         for trace in self.traces:
             trace.add(name, data, "", self.compile_id())
 
 
-def joined(several: Iterable[Marks]) -> Marks:
-    """All marks, each once, in order."""
-    return tuple(dict.fromkeys(mark for marks in several for mark in marks))
+def merge_marks(groups: Iterable[Marks]) -> Marks:
+    """Join groups of marks into one, in order, without duplicates."""
+    return tuple(dict.fromkeys(mark for marks in groups for mark in marks))

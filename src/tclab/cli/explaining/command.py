@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from tclab import terminal
-from tclab.cli import report_file
+from tclab.cli import report_file, terminal
 from tclab.cli.explaining import interrupts, steps
 from tclab.cli.explaining.summary import print_summary, print_warnings
 from tclab.cli.explaining.watch import watch
@@ -25,7 +24,7 @@ Exit status:
   1    it cannot be imported, called or compiled; no report was written
   2    the command line is wrong: an unknown name, target, input, mode or option
   3    the report lacks something: what the target refused, or stages, such as the instructions
-       of long or many kernels; it says which. Kernels shown both ways (see --assume) lack nothing
+       of long or many kernels; it says which. Kernels marked open (see --assume) lack nothing
   130  interrupted; no report was written
 """
 
@@ -57,8 +56,8 @@ Exit status:
     "--assume",
     metavar="CHOICE=VALUE",
     multiple=True,
-    help="With --target, what the GPU would time: pad=no, pad=yes; of one product "
-    "'pad: mm of [8, 64]=yes'. Default: as measured on such a GPU, else both are shown.",
+    help="With --target, what the GPU would time: pad=no, pad=yes, pad=both; of one product "
+    "'pad: mm of [8, 64]=yes'. Default: as measured on such a GPU, else not padded.",
 )
 @click.option(
     "--long-kernels",
@@ -70,6 +69,12 @@ Exit status:
     "--show-values",
     is_flag=True,
     help="Show what guards compare environment variables with, and other texts that may be tokens.",
+)
+@click.option(
+    "--compare/--no-compare",
+    default=None,
+    help="Hold the results against those of eager PyTorch, which calls the function again, on "
+    "copies. Default: on this machine; with --target this machine's compile is made for it.",
 )
 @click.option(
     "-o",

@@ -46,5 +46,5 @@ def html(report: Report | None, status: Status, spec: str) -> str:
         else tag("p", esc("The report will be here once it is compiled."))
     )
     script = _SCRIPT.read_text(encoding="utf-8")
-    styled = join([standalone.style(_STYLE), inner])
-    return standalone.page(title, styled, above=head, script=script)
+    styled = join([standalone.style_element(_STYLE), inner])
+    return standalone.page(title, styled, header=head, script=script)

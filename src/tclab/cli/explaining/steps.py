@@ -9,7 +9,7 @@ from rich.markup import escape
 from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
 from rich.text import Text
 
-from tclab import terminal
+from tclab.cli import terminal
 from tclab.explain import OnStep, Step, steps
 
 
@@ -32,7 +32,11 @@ def displayed() -> Iterator[OnStep]:
     elif not out.is_terminal:
         yield steps.silent
     else:
-        columns = SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), _Seconds()
+        columns = (
+            SpinnerColumn(finished_text="✓"),
+            TextColumn("{task.description}", markup=False),
+            _Seconds(),
+        )
         with Progress(*columns, console=out, transient=True) as live:
             yield _Live(live)
 
@@ -45,11 +49,11 @@ class _Live:
         self.work = ""
 
     def __call__(self, step: Step) -> None:
-        text = escape(str(step))
+        text = str(step)
         if self.live.tasks and step.work == self.work:
             self.live.update(self.live.tasks[-1].id, description=text)
             return
         for task in self.live.tasks[-1:]:
-            self.live.update(task.id, total=1, completed=1, description=escape(self.work))
+            self.live.update(task.id, total=1, completed=1, description=self.work)
         self.work = step.work
         self.live.add_task(text, total=None)

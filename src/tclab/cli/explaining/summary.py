@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tclab import terminal
-from tclab.explain import fixes
-from tclab.model import Break, Report
-from tclab.render.kinds.table import cells, numeric
+from tclab.cli import terminal
+from tclab.compare import fixes
+from tclab.model import DIFFERS, Agreement, Break, Report
+from tclab.render.kinds.table import cell_texts, numeric_columns
 from tclab.render.report import counts, kernels, words
+from tclab.text import user_lines
 
 #: A terminal shows so many kernels, breaks and recompiles; the report has them all.
 _MOST = 20
@@ -67,27 +68,40 @@ def _hanging(out: Console, head: str, text: str) -> None:
 def _print_head(out: Console, report: Report) -> None:
     device = f"for {report.target}" if report.target else "on this machine"
     _line(out, f"[bold]{escape(report.title)}[/] {escape(device)}")
-    _hanging(out, "  ", " · ".join(words.made_by(report)))
+    _hanging(out, "  ", " · ".join(words.provenance_texts(report)))
     for number, call in enumerate(report.calls, 1):
         _line(out, f"  call {number}: {escape(call or 'no arguments')}")
     for remark in words.remarks(report):
         _line(out, f"  [dim]{escape(remark)}[/]")
     _line(out, f"[bold]{escape(counts.verdict(report))}[/]")
+    if report.own and report.own.fix:
+        _hanging(out, "  fix: ", report.own.fix)
     _line(out, escape(", ".join(counts.costs(report)) + "."))
+    _print_agreement(out, report.agreement)
     for advice in report.advisories:
-        _line(out, f"[bold yellow]{words.KNOWN}:[/] {escape(str(advice))}")
+        _line(out, f"[bold yellow]{words.KNOWN_FAULT}:[/] {escape(str(advice))}")
         _hanging(out, "  next: ", advice.workaround)
 
 
+def _print_agreement(out: Console, agreement: Agreement) -> None:
+    """Whether the results are eager's; of a difference the first values, and what to do."""
+    if agreement.verdict != DIFFERS:
+        _line(out, escape(words.agreement(agreement)))
+        return
+    _line(out, f"[bold red]{escape(words.agreement(agreement))}[/]")
+    _hanging(out, "  next: ", agreement.next_step)
+
+
 def _print_kernels(out: Console, report: Report) -> None:
-    compact = kernels.compact(report.kernels, _NOT_HERE)
+    is_open = any(row.open for row in report.kernels)
+    compact = kernels.compact_table(report.kernels, _NOT_HERE[is_open:])
     if not compact.rows:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
-    for name, right in zip(compact.columns, numeric(compact)):
+    for name, right in zip(compact.columns, numeric_columns(compact)):
         side: Literal["left", "right"] = "right" if right else "left"
         table.add_column(name, justify=side, overflow="fold", no_wrap=right)
-    for row in cells(compact)[:_MOST]:
+    for row in cell_texts(compact)[:_MOST]:
         table.add_row(*map(escape, row))
     out.print(table)
     _print_more(out, len(compact.rows), "kernels")
@@ -96,11 +110,18 @@ def _print_kernels(out: Console, report: Report) -> None:
 def _print_break(out: Console, item: Break) -> None:
     """Where it is, why, and what to do."""
     label = "skipped" if item.skipped else "graph break"
-    code = item.location.code.strip() if item.location else ""
-    _line(out, f"[yellow]{label}[/] {escape(f'{item.location}')}  {escape(code)}".rstrip())
+    place = next(
+        reversed(user_lines.select_user_lines(item.stack, lambda line: line.file)), item.location
+    )
+    code = place.code.strip() if place else ""
+    _line(
+        out,
+        f"[yellow]{label}[/] {escape(str(place or 'at an unknown line'))}  {escape(code)}".rstrip(),
+    )
     number = f" [{item.gb_id}]" if item.gb_id else ""
-    _line(out, f"  {escape(item.reason + number)}")
-    for word, hint in zip(("fix", "or"), fixes.of(item)):
+    inner = f", in {item.location}" if item.location and place != item.location else ""
+    _line(out, f"  {escape(item.reason + number + inner)}")
+    for word, hint in zip(("fix", "or"), fixes.usable_hints(item)):
         _hanging(out, f"  {word}: ", " ".join(hint.split()))
 
 

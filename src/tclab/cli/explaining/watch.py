@@ -11,8 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from tclab import machine, terminal
-from tclab.cli import report_file
+from tclab.cli import report_file, terminal
 from tclab.cli.explaining.server import Live, Server
 from tclab.cli.explaining.summary import print_summary, print_warnings
 from tclab.explain import ExplainRequest, Report, Step
@@ -20,11 +19,12 @@ from tclab.explain.options import BadOption
 from tclab.explain.watch import loop
 from tclab.explain.watch.attempt import Done, Failed
 from tclab.explain.watch.loop import Changed, Event
+from tclab.system import machine
 
 
 def watch(request: ExplainRequest, path: Path, *, port: int, open_: bool) -> None:
     """Serve and explain until Ctrl-C. BadRequest where the command line is wrong."""
-    machine.need_processes("tclab explain --watch")
+    machine.require_process_control("tclab explain --watch")
     live, out = Live(request.spec), terminal.console()
     server = Server(live, port)
     try:

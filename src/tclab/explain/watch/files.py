@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tclab.explain.load import causes
-from tclab.scrub import scrub
+from tclab.text.scrub import scrub
 
 #: Seconds between two looks, and how long a file must stay as it is before it counts as saved:
 #: an editor may write it in two steps.

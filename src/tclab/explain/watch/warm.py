@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from tclab import threads
 from tclab.explain import preload
+from tclab.system import threads
 
 with suppress(Exception):  # where PyTorch cannot be imported the attempt says so
     preload.import_compiler(cpu=True)
-    threads.settle_in_forks()
+    threads.recreate_thread_pool_in_forks()

@@ -1,8 +1,8 @@
-"""How a page's longest parts reach its reader: the code of stages, long listings, tables of guards.
+"""Delivery of a page's longest parts: the code of stages, long listings, tables of guards.
 
-Whoever draws such a part hands it to the `Delivery` of its options and puts into the page what
-comes back. `Delivery` itself leaves every part where it stands; `files` keeps machine code in files
-beside the page, `compressed` keeps code and guards as gzip within it.
+A renderer passes such a part to the `Delivery` of its options and puts the result into the page.
+`Delivery` itself returns every part unchanged; `files` moves machine code to files beside the page;
+`compressed` keeps code and guards as gzip in the page.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Code:
-    """The code of one pane: `html` is the whole element, `style` has its size."""
+    """The code of one pane. `html` is the whole element; `style` is a CSS style with its size."""
 
     html: Html
     style: str
@@ -26,16 +26,17 @@ class Code:
 
 @dataclass(frozen=True)
 class MarkedCode(Code):
-    """Code whose `lines` are HTML already."""
+    """Code of which `lines` is the inner HTML, one element a line."""
 
     lines: Html
 
 
 @dataclass(frozen=True)
 class BareCode(Code):
-    """Code as plain text, which the viewer's script makes lines of.
+    """Code as plain text; the viewer's script makes it into lines.
 
-    `origins` has a text for each line; `noise` says which lines are noise, as distances.
+    `origins` has a text for each line. `noise` lists the noise lines, each as the distance to the
+    one before.
     """
 
     title: str
@@ -45,20 +46,20 @@ class BareCode(Code):
 
 
 class Delivery:
-    """Everything stands in the page, where it is made."""
+    """The default delivery: every part stays at its place in the page."""
 
     def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
-        """The HTML of each pane of one column of a chain, whose ids begin with `chain`."""
+        """Return the HTML of each pane in a column. `chain` is the prefix of the chain's ids."""
         return [pane.html for pane in panes]
 
     def listing(self, body: Html, title: str, ident: str) -> Html:
-        """A folded listing, which stands in the element with the id `ident`."""
+        """Return the HTML for a folded listing. `ident` is the id of the element around it."""
         return body
 
     def guards(self, table: Html) -> Html:
-        """A table of guards, which stands in a fold."""
+        """Return the HTML for a table of guards, which is in a fold."""
         return table
 
-    def end(self) -> Html:
-        """What stands at the end of the page."""
+    def closing_html(self) -> Html:
+        """Return HTML for the end of the page."""
         return NOTHING

@@ -1,7 +1,7 @@
-"""What is folded in a large page compressed within it: a report is read long before its SASS is.
+"""Compress the folded parts of a large page, so that a report opens fast.
 
-The code of a column, and each table of guards, becomes an element that holds gzip in base64, which
-the viewer unpacks when it is opened. The Python source stays as it is: it stands open.
+The code of a column and each table of guards becomes an element with gzip in base64. The viewer's
+script unpacks it when the reader opens it. The Python source stays as it is, since it is open.
 """
 
 from __future__ import annotations
@@ -24,22 +24,24 @@ _NOTE = markup(
 
 
 class Compressed(Delivery):
-    """Code and guards at the end of the page: the name of an element → what it holds."""
+    """Keeps code and guards in `elements` for the end of the page: name of an element →
+    its parts.
+    """
 
     def __init__(self) -> None:
         self.elements: dict[str, list[object]] = {}
         self.chains: dict[str, int] = {}  # the prefix of each chain's ids → its number, from 1
 
     def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
-        """A note for each pane, unless the column is Python."""
+        """Return a note for each pane, unless the column is Python."""
         number = self.chains.setdefault(chain, len(self.chains) + 1)
         if stage == "python":
             return super().column(chain, stage, panes)
-        return [self._noted(f"packed{number}-{stage}", pane) for pane in panes]
+        return [self._replace_by_note(f"packed{number}-{stage}", pane) for pane in panes]
 
-    def _noted(self, name: str, pane: Code) -> Html:
+    def _replace_by_note(self, name: str, pane: Code) -> Html:
         parts = self.elements.setdefault(name, [])
-        parts.append(content(pane))
+        parts.append(pane_content(pane))
         return tag(
             "div",
             tag("p", _NOTE),
@@ -52,28 +54,28 @@ class Compressed(Delivery):
         )
 
     def guards(self, table: Html) -> Html:
-        """A note instead of the table."""
+        """Return a note instead of the table."""
         name = f"packed-table{len(self.elements)}"
         self.elements[name] = [table]
         return tag("p", _NOTE, class_="tclab-packed", data_packed=name)
 
-    def end(self) -> Html:
-        """The elements."""
-        return join(_element(name, parts) for name, parts in self.elements.items())
+    def closing_html(self) -> Html:
+        """Return the elements with the compressed parts."""
+        return join(_data_element(name, parts) for name, parts in self.elements.items())
 
 
-def content(pane: Code) -> object:
-    """What the viewer's script makes the pane of."""
+def pane_content(pane: Code) -> object:
+    """Return the data from which the viewer's script makes the pane."""
     if isinstance(pane, BareCode):
         return [pane.text, pane.noise]
     return pane.lines if isinstance(pane, MarkedCode) else pane.html
 
 
-def packed(parts: Sequence[object]) -> str:
-    """Parts as the viewer's script unpacks them: JSON, gzip, base64."""
+def pack(parts: Sequence[object]) -> str:
+    """Pack parts for the viewer's script: JSON, gzip, base64."""
     data = json.dumps(parts, ensure_ascii=False, separators=(",", ":")).encode()
     return base64.b64encode(gzip.compress(data, 9, mtime=0)).decode()
 
 
-def _element(name: str, parts: Sequence[object]) -> Html:
-    return script(packed(parts), type="application/gzip", id=name)
+def _data_element(name: str, parts: Sequence[object]) -> Html:
+    return script(pack(parts), type="application/gzip", id=name)

@@ -1,10 +1,10 @@
-"""Machine code and long listings in files beside the page: it is read long before its SASS is.
+"""Keep machine code and long listings in files beside the page, so that the page loads fast.
 
-A column of a chain becomes a script, which the viewer asks for when the column is opened (a script
-may be loaded over ``file://``, where data may not), and a text for readers without scripts. The
-script holds gzip: a site of several versions has hundreds of them. A
-listing becomes a page of its own; a plain link to it stays, which the site's script turns into the
-code when its fold is opened.
+A column of a chain becomes a script and a text. The viewer loads the script when the reader opens
+the column (over ``file://`` a page may load scripts, but no data); the text is for readers without
+scripts. The script holds gzip, since a site of several versions has hundreds of them. A listing
+becomes its own page; a link to it stays, and the site's script replaces the link by the code when
+the fold is opened.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import json
 from typing import TYPE_CHECKING
 
 from tclab.render.delivery import BareCode, Code, Delivery
-from tclab.render.delivery.compressed import content, packed
+from tclab.render.delivery.compressed import pack, pane_content
 from tclab.render.escape import Html, esc, identifier, one_line, tag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Where a site keeps the machine code of chains.
+#: The folder of a site with the machine code of chains.
 FOLDER = "assets/code"
 
 _HEAD = "(the line of the kernel, or of the stage named, that it came from; then the code)"
@@ -33,26 +33,26 @@ _STYLE = (
 
 
 class Files(Delivery):
-    """What a page of a site, at `url`, has in `files` of their own: path in the site → content."""
+    """Collects the files of the page at `url` in `files`: path in the site → content."""
 
     def __init__(self, url: str) -> None:
         self.url, self.files = url, dict[str, str]()
 
-    def _link(self, path: str) -> str:
+    def _relative_path(self, path: str) -> str:
         return "../" * self.url.count("/") + path
 
     def column(self, chain: str, stage: str, panes: Sequence[Code]) -> Sequence[Html]:
-        """A link for each pane of bare code; all of them share a script and a text."""
+        """Return a link for each pane of bare code. All panes share one script and one text."""
         bare = [pane for pane in panes if isinstance(pane, BareCode)]
         if not bare:
             return super().column(chain, stage, panes)
         path = f"{FOLDER}/{chain}-{identifier(stage)}-{_digest(bare)}"
         self.files[f"{path}.js"] = _script(_name(path), bare)
         self.files[f"{path}.txt"] = "\n\n".join(map(_text, bare))
-        return [self._linked(path, part, pane) for part, pane in enumerate(bare)]
+        return [self._draw_link(path, part, pane) for part, pane in enumerate(bare)]
 
-    def _linked(self, path: str, part: int, pane: BareCode) -> Html:
-        address = self._link(path)
+    def _draw_link(self, path: str, part: int, pane: BareCode) -> Html:
+        address = self._relative_path(path)
         link = tag("a", esc(one_line(pane.title)), href=f"{address}.txt")
         return tag(
             "div",
@@ -65,10 +65,10 @@ class Files(Delivery):
         )
 
     def listing(self, body: Html, title: str, ident: str) -> Html:
-        """A link to a page that shows the listing."""
+        """Return a link to a page that shows the listing."""
         path, title = f"{self.url.removesuffix('.html')}/{ident}.html", one_line(title)
         self.files[path] = _document(path, title, body, f"{self.url}#{ident}")
-        link = tag("a", esc(f"{title}, on a page of its own"), href=self._link(path))
+        link = tag("a", esc(f"{title}, on a page of its own"), href=self._relative_path(path))
         return tag("p", link, class_="tclab-later", data_ids=ident)
 
 
@@ -82,28 +82,30 @@ def _digest(panes: Sequence[BareCode]) -> str:
 
 
 def _script(name: str, panes: Sequence[BareCode]) -> str:
-    return f"tclabCode({json.dumps(name)}, {json.dumps(packed(list(map(content, panes))))});\n"
+    return f"tclabCode({json.dumps(name)}, {json.dumps(pack(list(map(pane_content, panes))))});\n"
 
 
 def _text(pane: BareCode) -> str:
-    """A listing for reading: each line behind the line that it came from."""
+    """Return a listing as plain text, with the origin before each line."""
     lines = pane.text.removesuffix("\n").split("\n")
-    wide = max(map(len, pane.origins))
-    numbered = (f"{o:>{wide}}  {line}" for o, line in zip(pane.origins, lines, strict=False))
+    widest = max(map(len, pane.origins))
+    numbered = (
+        f"{origin:>{widest}}  {line}" for origin, line in zip(pane.origins, lines, strict=False)
+    )
     return "\n".join([one_line(pane.title), _HEAD, "", *numbered, ""])
 
 
 def _document(path: str, title: str, body: Html, owner: str) -> str:
-    """The page at `path` that shows one listing, without the script too, and leads back to its
-    `owner`, both addresses from the site's root.
+    """Return the page at `path` that shows one listing without scripts and links back to its
+    `owner`. Both addresses are relative to the site's root.
     """
-    up = "../" * path.count("/")
+    root = "../" * path.count("/")
     head = (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width,initial-scale=1">'
         f'<meta name="robots" content="noindex"><title>{esc(title)}</title>'
         f'<link rel="icon" href="data:,">'
-        f'<link rel="stylesheet" href="{up}assets/tclab/tclab.css"><style>{_STYLE}</style></head>'
+        f'<link rel="stylesheet" href="{root}assets/tclab/tclab.css"><style>{_STYLE}</style></head>'
     )
-    back = tag("p", tag("a", esc("Back to where it belongs"), href=f"{up}{owner}"))
-    return f"{head}<body>{back}{tag('h1', esc(title))}{body}</body></html>\n"
+    back_link = tag("p", tag("a", esc("Back to where it belongs"), href=f"{root}{owner}"))
+    return f"{head}<body>{back_link}{tag('h1', esc(title))}{body}</body></html>\n"

@@ -1,4 +1,4 @@
-"""Which module renders which kind of artifact."""
+"""The renderers of artifacts: one module a kind, each with `html` and `text`."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def _renderer(artifact: Artifact) -> ModuleType:
 
 
 def html(artifact: Artifact, options: Options) -> Html:
-    """The artifact's body as HTML."""
+    """Return the artifact's body as HTML, without title and stamp."""
     html: Html = _renderer(artifact).html(artifact, options)
     return html
 
 
 def text(artifact: Artifact) -> str:
-    """The artifact as text of at most 100 columns, but for code, which keeps its lines."""
+    """Return the artifact as text of at most 100 columns; lines of code keep their length."""
     text: str = _renderer(artifact).text(artifact)
     return text

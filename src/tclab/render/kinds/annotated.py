@@ -1,4 +1,4 @@
-"""Annotated source: the user's lines, the graphs that hold them, what the compiler did there."""
+"""Annotated source: the user's lines, their graphs, and notes on what the compiler did."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from tclab.render.options import Options
 
 
-def _graphs(artifact: Annotated) -> dict[int, str]:
-    """Line in the code → the graphs that hold it: ``0``, ``0 2``."""
-    return {line: " ".join(map(one_line, of)) for line, of in artifact.compiled.items()}
+def _graphs_by_line(artifact: Annotated) -> dict[int, str]:
+    """Return line number in the code → the numbers of its graphs as text: ``0``, ``0 2``."""
+    return {line: " ".join(map(one_line, graphs)) for line, graphs in artifact.compiled.items()}
 
 
-def _notes(artifact: Annotated) -> dict[int, list[LineNote]]:
-    """Notes by line, in order; one on no line of the code stands at the last."""
+def _notes_by_line(artifact: Annotated) -> dict[int, list[LineNote]]:
+    """Return line number in the file → its notes, in order. A note outside of the code goes to the
+    first or the last line.
+    """
     by_line: dict[int, list[LineNote]] = defaultdict(list)
     last = artifact.first_line + max(1, parts.line_count(clean(artifact.code))) - 1
     for note in artifact.notes:
@@ -35,7 +37,7 @@ def _note(note: LineNote) -> Html:
     return tag("span", join(pieces, SPACE), class_=f"tclab-said-{kind}")
 
 
-def _line(html: Html, at: int, margin: str, graphs: str, notes: list[LineNote],
+def _line(html: Html, line_number: int, margin: str, graphs: str, notes: list[LineNote],
           options: Options) -> Html:  # fmt: skip
     title = f"in graph {graphs}" if graphs else None
     code = tag(
@@ -43,7 +45,7 @@ def _line(html: Html, at: int, margin: str, graphs: str, notes: list[LineNote],
         tag("span", data_linenos=margin),
         html,
         NEWLINE,
-        id=options.id(f"L{at}"),
+        id=options.id(f"L{line_number}"),
         class_="tclab-compiled" if graphs else None,
         title=title,
     )
@@ -51,32 +53,36 @@ def _line(html: Html, at: int, margin: str, graphs: str, notes: list[LineNote],
 
 
 def _margins(artifact: Annotated, count: int) -> list[str]:
-    """What stands left of each line: its number, and the graphs."""
-    graphs = _graphs(artifact)
+    """Return the margin of each line: its number and its graphs."""
+    graphs = _graphs_by_line(artifact)
     numbers = len(str(artifact.first_line + count - 1))
-    labels = [_short(graphs.get(line, "")) for line in range(1, count + 1)]
-    wide = max(map(columns.width, labels), default=0)
+    labels = [_shorten_graphs(graphs.get(line, "")) for line in range(1, count + 1)]
+    widest = max(map(columns.width, labels), default=0)
     return [
-        f"{artifact.first_line + i:>{numbers}} {text}{' ' * (wide - columns.width(text))} "
+        f"{artifact.first_line + i:>{numbers}} {text}{' ' * (widest - columns.width(text))} "
         for i, text in enumerate(labels)
     ]
 
 
-def _short(graphs: str) -> str:
-    """At most eight characters: the first of many graphs, and that there are more."""
+def _shorten_graphs(graphs: str) -> str:
+    """Shorten the numbers of graphs to eight characters: the first one and an ellipsis."""
     if len(graphs) <= 8:
         return graphs
     return graphs.split(" ")[0][:6] + " …"
 
 
 def html(artifact: Annotated, options: Options) -> Html:
-    """The code under its file name; below a line what is said of it."""
+    """Return the code under its file name, with each line's notes below it."""
     lines = highlight.lines(artifact.code, artifact.language)
-    notes, graphs = _notes(artifact), _graphs(artifact)
+    notes, graphs = _notes_by_line(artifact), _graphs_by_line(artifact)
     body = []
     for line, (code, margin) in enumerate(zip(lines, _margins(artifact, len(lines))), 1):
-        at = artifact.first_line + line - 1
-        body.append(_line(code, at, margin, graphs.get(line, ""), notes.get(at, []), options))
+        line_number = artifact.first_line + line - 1
+        body.append(
+            _line(
+                code, line_number, margin, graphs.get(line, ""), notes.get(line_number, []), options
+            )
+        )
     inner = tag("code", *body, tabindex="0", aria_label=one_line(artifact.title) or None)
     name = tag("p", parts.code(artifact.filename), class_="tclab-filename")
     block = tag("div", tag("pre", inner), class_="highlight tclab-code tclab-annotated")
@@ -84,9 +90,9 @@ def html(artifact: Annotated, options: Options) -> Html:
 
 
 def text(artifact: Annotated) -> str:
-    """The code with line numbers and graphs; below a line what is said of it."""
+    """Return the code with line numbers and graphs, and each line's notes below it."""
     lines = clean(artifact.code).rstrip("\n").split("\n")
-    notes = _notes(artifact)
+    notes = _notes_by_line(artifact)
     out = [columns.heading(artifact.title, artifact.filename)]
     for line, (code, margin) in enumerate(zip(lines, _margins(artifact, len(lines)))):
         out.append(f"{margin}│ {code}".rstrip())

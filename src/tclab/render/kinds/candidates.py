@@ -1,4 +1,4 @@
-"""What a GPU would choose among: the candidates of each kernel, one under the other."""
+"""Candidates: the configurations of each kernel that a GPU would time, as a table."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ COLUMNS = (
 
 
 def html(artifact: Candidates, options: Options) -> Html:
-    """The table."""
-    return table.html(in_rows(artifact), options)
+    """Return the candidates as a table."""
+    return table.html(to_table(artifact), options)
 
 
 def text(artifact: Candidates) -> str:
-    """The table."""
-    return table.text(in_rows(artifact))
+    """Return the candidates as a table."""
+    return table.text(to_table(artifact))
 
 
-def in_rows(artifact: Candidates, *, names_once: bool = False) -> Table:
-    """A row a candidate. With `names_once` a kernel's name and rule stand in its first row only."""
+def to_table(artifact: Candidates, *, names_once: bool = False) -> Table:
+    """Return a table with a row for each candidate. With `names_once`, only the first row of a
+    kernel has its name and rule.
+    """
     rows: list[tuple[Cell, ...]] = []
-    before: tuple[Cell, ...] = ()
+    previous: tuple[Cell, ...] = ()
     for candidate in artifact:
         name = candidate.kernel, candidate.rule
-        first = ("", "") if names_once and name == before else name
-        rows.append((*first, str(candidate.config), *_taken(candidate)))
-        before = name
+        name_cells = ("", "") if names_once and name == previous else name
+        rows.append((*name_cells, str(candidate.config), *_resource_cells(candidate)))
+        previous = name
     formats = ("", "", "", "d", ",d", ",d", "")
     return Table(artifact.title, artifact.name, COLUMNS, tuple(rows), formats=formats)
 
 
-def _taken(candidate: Candidate) -> tuple[Cell, ...]:
-    taken = candidate.resources
-    if taken is None:
+def _resource_cells(candidate: Candidate) -> tuple[Cell, ...]:
+    resources = candidate.resources
+    if resources is None:
         return None, None, None, f"does not compile: {candidate.problem}"
-    return taken.registers, taken.spilled, taken.shared, str(taken.occupancy or "")
+    return resources.registers, resources.spilled, resources.shared, str(resources.occupancy or "")

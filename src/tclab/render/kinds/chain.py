@@ -1,7 +1,7 @@
-"""Chains: every stage of one graph in panes side by side, each line linked to its origin.
+"""Chains: all stages of one graph in panes side by side, each line linked to its origins.
 
-Without the script (assets/chain/) the panes stand one under the other, folded, and each line
-names what it came from.
+Without the script (assets/chain/) the panes are folded one below the other, and each line names
+its origins.
 """
 
 from __future__ import annotations
@@ -31,50 +31,52 @@ HELP = (
 
 
 def html(artifact: Chain, options: Options) -> Html:
-    """All panes, the controls above them, and for the script which lines are joined."""
+    """Return the controls, the panes and the script's data on which lines are linked."""
     if not artifact.panes:
         return parts.note("Nothing was compiled.")
     panes = Panes(artifact, options)
-    data = panes.index.payload() | {"help": instructions.known(artifact.panes)}
+    data = panes.index.payload() | {"help": instructions.explain_opcodes(artifact.panes)}
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
     return tag(
         "div",
-        frame.tools(panes),
-        frame.columns(panes),
+        frame.draw_tools(panes),
+        frame.draw_columns(panes),
         tag("p", esc(HELP), class_="tclab-said", role="status"),
         script(text, type="application/json"),
         class_="tclab-chain",
         data_search_exclude="",
-        style=f"--rows:{frame.rows(panes)};--need:{frame.need(panes)}",
+        style=f"--rows:{frame.tallest_column(panes)};--need:{frame.longest_python_line(panes)}",
     )
 
 
 # --------------------------------------------------------------------------- text
 
 
-def _became(panes: Panes, line: int) -> str:
-    """`forward 2, kernel 5`: how many lines of each stage a line became."""
+def _count_descendants(panes: Panes, line: int) -> str:
+    """Count the lines of each stage that come from `line`: ``forward 2, kernel 5``."""
     counts: Counter[str] = Counter()
-    for below in sorted(panes.index.descendants(line)):
-        counts[panes.chain.panes[panes.index.pane(below)].stage] += 1
+    for descendant in sorted(panes.index.descendants(line)):
+        counts[panes.chain.panes[panes.index.pane(descendant)].stage] += 1
     return ", ".join(f"{stage} {count}" for stage, count in counts.items()) or "nothing"
 
 
-def _trace(panes: Panes, pane: int, listing: Listing) -> Iterator[tuple[str, str, str]]:
+def _text_rows(panes: Panes, pane: int, listing: Listing) -> Iterator[tuple[str, str, str]]:
     start = panes.index.starts[pane]
     for offset, code in enumerate(clean(listing.code).rstrip("\n").split("\n")):
         if code.strip():
             number = str(offset + listing.first_line)
-            yield number, one_line(code), _became(panes, start + offset)
+            yield number, one_line(code), _count_descendants(panes, start + offset)
 
 
 def text(artifact: Chain) -> str:
-    """What each line of Python became, and how long each stage is; not the listings."""
+    """Return a table of the Python lines with the count of their descendants, and the length of
+    each stage; not the listings.
+    """
     panes = Panes(artifact, Options())
     tables = []
     for pane, listing in enumerate(artifact.panes):
         if listing.stage == "python":
-            rows = list(_trace(panes, pane, listing))
+            rows = list(_text_rows(panes, pane, listing))
             head = columns.heading(listing.title, listing.filename)
             tables.append(
                 columns.join(head, columns.table(("line", "code", "became lines of"), rows))
@@ -82,7 +84,7 @@ def text(artifact: Chain) -> str:
     sizes: Counter[str] = Counter()
     for pane, listing in enumerate(artifact.panes):
         sizes[label(listing.stage)] += panes.index.counts[pane]
-    named = ", ".join(f"{name} {count:,}" for name, count in sizes.items()) or "none"
+    lengths = ", ".join(f"{name} {count:,}" for name, count in sizes.items()) or "none"
     return columns.join(
-        columns.heading(artifact.title), *tables, columns.paragraph(f"Lines: {named}.")
+        columns.heading(artifact.title), *tables, columns.paragraph(f"Lines: {lengths}.")
     )

@@ -1,4 +1,4 @@
-"""Charts: drawn by Matplotlib as SVG, coloured by the page, with their data beneath."""
+"""Charts: SVG drawn by Matplotlib in the colours of the page, with the data below."""
 
 from __future__ import annotations
 
@@ -18,34 +18,38 @@ if TYPE_CHECKING:
 
     from tclab.render.options import Options
 
-#: Colours of series in the style sheet: ``--tclab-series-0`` and so on, then from the first.
+#: The number of colours for series in the style sheet, ``--tclab-series-0`` and so on. Further
+#: series begin with the first colour again.
 SERIES = 6
 _MARKERS = "osD^vP"
 INK, _GRID = "#010203", "#010204"
 _SIZE = (7.2, 3.8)  # inches at 72 dots
-#: Inches of the drawing for a phone, as wide as its screen: letters are drawn in their size.
+#: Width in inches of the drawing for a phone: as wide as its screen, so that letters keep their
+#: size.
 _NARROW = 4.4
-_SPAN = 0.27  # inches, of one span's height
+_SPAN = 0.27  # height of one span in inches
 _KINDS = {"bar": "Bar chart", "span": "Timeline", "lanes": "Timeline"}
 
 
-def colour(series: int) -> str:
-    """The colour a series is drawn in, before the page's own takes its place."""
+def placeholder_colour(series: int) -> str:
+    """Return the colour of a series in Matplotlib; the page's colour replaces it later."""
     return f"#0203{series % SERIES:02x}"
 
 
-def data(artifact: Chart) -> Table:
-    """The chart's numbers: a row for each x, beginning with its name where there are names."""
+def to_table(artifact: Chart) -> Table:
+    """Return the chart's numbers as a table with a row for each x. The first column is the name, if
+    the chart names its points.
+    """
     rows = [(x, *(ys[i] for ys in artifact.series.values())) for i, x in enumerate(artifact.x)]
     names = (artifact.x_label or "x", *artifact.series)
     if artifact.names:
-        rows = [(dots.name(artifact, i) or None, *row) for i, row in enumerate(rows)]
+        rows = [(dots.point_name(artifact, i) or None, *row) for i, row in enumerate(rows)]
         names = ("name", *names)
     return Table(title=artifact.title, columns=names, rows=tuple(rows))
 
 
 def describe(artifact: Chart) -> str:
-    """What a screen reader says for the picture."""
+    """Describe the chart in a sentence for screen readers: the range of each series."""
     kind = _KINDS.get(artifact.style, "Line chart")
     start = f"{kind} of {artifact.y_label or 'values'} over {artifact.x_label or 'x'}: "
     return start + ", ".join(_range(artifact, label) for label in artifact.series)
@@ -55,11 +59,11 @@ def _range(artifact: Chart, label: str) -> str:
     known = [y for y in artifact.series[label] if y is not None]
     if not known:
         return f"{label} has no points"
-    return f"{label} from {table.cell(min(known))} to {table.cell(max(known))}"
+    return f"{label} from {table.cell_text(min(known))} to {table.cell_text(max(known))}"
 
 
 def _positions(artifact: Chart) -> tuple[list[float], bool]:
-    """X as numbers, and whether they are places of categories."""
+    """Return the x positions as numbers, and whether they are categories."""
     if artifact.style == "line" and all(isinstance(x, (int, float)) for x in artifact.x):
         return [float(x) for x in artifact.x], False
     return [float(i) for i in range(len(artifact.x))], True
@@ -69,33 +73,39 @@ def _plot(axes: Any, artifact: Chart, xs: list[float]) -> None:
     count = max(1, len(artifact.series))
     width = 0.8 / count
     for i, ys in enumerate(artifact.series.values()):
-        ink = colour(i)
+        ink = placeholder_colour(i)
         values = [math.nan if y is None else float(y) for y in ys]
         if artifact.style == "bar":
-            places = [x + (i - (count - 1) / 2) * width for x in xs]
-            axes.bar(places, values, width * 0.92, color=ink)
+            lefts = [x + (i - (count - 1) / 2) * width for x in xs]
+            axes.bar(lefts, values, width * 0.92, color=ink)
         else:
             style = {"color": ink, "marker": _MARKERS[i % len(_MARKERS)], "markersize": 4.5}
-            for line, heights in _joined(artifact, values):
+            for line, heights in _split_by_name(artifact, values):
                 axes.plot(xs, heights, linestyle=line, linewidth=1.8, **style)
 
 
-def _joined(artifact: Chart, values: list[float]) -> list[tuple[str, list[float]]]:
-    """The points that a line joins, then those that stand alone, with the line's style: a point
-    that has a name is joined to no other.
+def _split_by_name(artifact: Chart, values: list[float]) -> list[tuple[str, list[float]]]:
+    """Split the values into (line style, values): points that a line joins, and points without a
+    line. Points with a name get no line. The other points of each part are NaN.
     """
     if not artifact.names:
         return [("-", values)]
     named = [bool(name) for name in artifact.names]
-    parts = [
-        (line, [y if has is alone else math.nan for y, has in zip(values, named, strict=True)])
-        for line, alone in (("-", False), ("none", True))
+    groups = [
+        (
+            style,
+            [
+                y if has_name is is_named else math.nan
+                for y, has_name in zip(values, named, strict=True)
+            ],
+        )
+        for style, is_named in (("-", False), ("none", True))
     ]
-    return [(line, ys) for line, ys in parts if not all(map(math.isnan, ys))]
+    return [(style, ys) for style, ys in groups if not all(map(math.isnan, ys))]
 
 
 def _rows(artifact: Chart) -> list[int]:
-    """The row of each span."""
+    """Return the row of each span, from 0."""
     if artifact.style == "lanes":
         row = {label: i for i, label in enumerate(dict.fromkeys(artifact.x))}
         return [row[label] for label in artifact.x]
@@ -103,17 +113,17 @@ def _rows(artifact: Chart) -> list[int]:
 
 
 def _spans(axes: Any, artifact: Chart) -> None:
-    """Bars from where each begins, the first on top; of lanes, those of one label in a row."""
+    """Draw each span as a bar, the first one on top. In lanes, spans of one label share a row."""
     begins, lengths = (
         [math.nan if y is None else y for y in ys] for ys in artifact.series.values()
     )
     rows = _rows(artifact)
     labels = dict(zip(rows, artifact.x, strict=True))
-    axes.barh(rows, lengths, 0.72, left=begins, color=colour(0))
-    axes.set_yticks(list(labels), [one_line(table.cell(x)) for x in labels.values()])
+    axes.barh(rows, lengths, 0.72, left=begins, color=placeholder_colour(0))
+    axes.set_yticks(list(labels), [one_line(table.cell_text(x)) for x in labels.values()])
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(ticks.number)
+    axes.xaxis.set_major_formatter(ticks.format_number)
 
 
 def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> None:
@@ -123,27 +133,32 @@ def _scale(axes: Any, artifact: Chart, xs: list[float], categories: bool) -> Non
         axes.set_yscale("log")
     elif artifact.style == "bar":
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-    axes.yaxis.set_major_formatter(ticks.number)
-    axes.xaxis.set_major_formatter(ticks.number)
+    axes.yaxis.set_major_formatter(ticks.format_number)
+    axes.xaxis.set_major_formatter(ticks.format_number)
     if categories:
-        ticks.named(axes, xs, [one_line(table.cell(x)) for x in artifact.x])
-    elif len(xs) <= ticks.MOST and all(map(float.is_integer, xs)):
-        axes.set_xticks(xs, [table.cell(x) for x in artifact.x])
+        ticks.set_named_ticks(axes, xs, [one_line(table.cell_text(x)) for x in artifact.x])
+    elif len(xs) <= ticks.MOST_TICKS and all(map(float.is_integer, xs)):
+        axes.set_xticks(xs, [table.cell_text(x) for x in artifact.x])
         axes.minorticks_off()
     elif artifact.log_x:
-        axes.set_xticks(ticks.powers(xs))
+        axes.set_xticks(ticks.powers_of_two(xs))
         axes.minorticks_off()
 
 
-def _dressed(axes: Any, artifact: Chart) -> None:
+def _draw_chart(axes: Any, artifact: Chart) -> None:
     _fill(axes, artifact)
-    spans = artifact.is_timeline
-    across, up = one_line(artifact.x_label), one_line(artifact.y_label)
-    dress(axes, up if spans else across, "" if spans else up, "x" if spans else "y")
+    is_timeline = artifact.is_timeline
+    x_axis, y_axis = one_line(artifact.x_label), one_line(artifact.y_label)
+    style_axes(
+        axes,
+        y_axis if is_timeline else x_axis,
+        "" if is_timeline else y_axis,
+        "x" if is_timeline else "y",
+    )
 
 
-def dress(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
-    """Labels, ticks and a grid, in the page's colours."""
+def style_axes(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
+    """Set labels, ticks and a grid in the page's colours."""
     axes.set_xlabel(x_label, color=INK)
     axes.set_ylabel(y_label, color=INK)
     axes.tick_params(colors=INK, which="both", length=3)
@@ -155,8 +170,8 @@ def dress(axes: Any, x_label: str, y_label: str, grid: str = "y") -> None:
 
 
 def _size(artifact: Chart) -> tuple[float, float]:
-    spans = artifact.is_timeline
-    return (_SIZE[0], 0.7 + _SPAN * len(set(_rows(artifact)))) if spans else _SIZE
+    is_timeline = artifact.is_timeline
+    return (_SIZE[0], 0.7 + _SPAN * len(set(_rows(artifact)))) if is_timeline else _SIZE
 
 
 def _fill(axes: Any, artifact: Chart) -> None:
@@ -169,7 +184,9 @@ def _fill(axes: Any, artifact: Chart) -> None:
 
 
 def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> tuple[str, Any]:
-    """A figure of this size in inches, as Matplotlib writes it, and its axes; `fill` draws."""
+    """Return the SVG that Matplotlib writes, and the axes. `fill` draws on the axes; `size` is in
+    inches; `salt` makes ids reproducible.
+    """
     import io
 
     import matplotlib as mpl
@@ -180,7 +197,7 @@ def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> 
     settings["text.parse_math"] = False  # a dollar sign is a dollar sign
     out = io.StringIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a glyph its own font lacks: the page's font is used
+        warnings.simplefilter("ignore")  # a missing glyph does no harm: the page's font is used
         figure = Figure(figsize=size, dpi=72, layout="tight")
         axes = figure.add_subplot()
         fill(axes)
@@ -195,26 +212,30 @@ def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> 
 def _recolour(svg: str) -> str:
     svg = svg.replace(INK, "currentColor").replace(_GRID, "var(--tclab-grid)")
     for i in range(SERIES):
-        svg = svg.replace(colour(i), f"var(--tclab-series-{i})")
+        svg = svg.replace(placeholder_colour(i), f"var(--tclab-series-{i})")
     return svg
 
 
-def picture(artifact: Chart, options: Options, *, narrow: bool = False) -> Html:
-    """The chart as an SVG to stand in a page, as wide as its text or as a phone."""
+def draw_svg(artifact: Chart, options: Options, *, narrow: bool = False) -> Html:
+    """Draw the chart as an SVG for a page: as wide as the text, or `narrow` for a phone."""
 
     def fill(axes: Any) -> None:
-        _dressed(axes, artifact)
+        _draw_chart(axes, artifact)
 
     def marks(axes: Any) -> Html:
-        named = artifact.style == "line" and artifact.names
-        return dots.marks(artifact, _positions(artifact)[0], axes, options) if named else NOTHING
+        has_names = artifact.style == "line" and artifact.names
+        return (
+            dots.draw_dots(artifact, _positions(artifact)[0], axes, options)
+            if has_names
+            else NOTHING
+        )
 
     title = artifact.title or "Chart"
     words = title, describe(artifact)
-    return drawn(fill, _size(artifact), options, words, marks, narrow=narrow)
+    return draw(fill, _size(artifact), options, words, marks, narrow=narrow)
 
 
-def drawn(
+def draw(
     fill: Callable[[Any], None],
     size: tuple[float, float],
     options: Options,
@@ -223,50 +244,53 @@ def drawn(
     *,
     narrow: bool = False,
 ) -> Html:
-    """What `fill` draws on Matplotlib's axes, as an SVG to stand in a page: ids of its own, the
-    page's colours and fonts. `size` is in inches; `words` are a title and a description for a
-    screen reader. `marks` are elements over it, made when the axes have their places. With links
-    it is no image: nobody would be told of what is in one. A `narrow` one is for phones.
+    """Return what `fill` draws on Matplotlib's axes as an SVG with the page's colours and fonts.
+
+    `size` is in inches; `words` are a title and a description for screen readers. `marks` draws
+    elements on top when the layout of the axes is final. An SVG with links has the role of a group:
+    screen readers do not look into an image. A `narrow` one is for phones.
     """
     size = (min(size[0], _NARROW), size[1]) if narrow else size
-    options = options.under("narrow") if narrow else options
+    options = options.for_part("narrow") if narrow else options
     svg, axes = _draw(fill, size, options.prefix or "tclab")
-    over = marks(axes)
+    overlay = marks(axes)
     box = re.search(r'viewBox="([\d. ]+)"', svg)
     title, description = map(one_line, words)
     return tag(
         "svg",
         tag("title", esc(title)),
         tag("desc", esc(description)),
-        _inside(svg, options.id("svg")),
-        over,
+        _extract_drawing(svg, options.id("svg")),
+        overlay,
         xmlns="http://www.w3.org/2000/svg",
         class_="tclab-chart-narrow" if narrow else "tclab-chart",
-        role="group" if "<a " in over else "img",
+        role="group" if "<a " in overlay else "img",
         viewBox=box[1] if box else "",
         aria_label=title,
     )
 
 
-def on_each_screen(draw: Callable[[bool], Html]) -> Html:
-    """Both drawings of a chart, the wide one and the `narrow`; a style sheet shows one."""
-    return join(map(draw, (False, True)))
+def draw_wide_and_narrow(draw_chart: Callable[[bool], Html]) -> Html:
+    """Draw a chart twice, wide and narrow; the style sheet shows one of them."""
+    return join(map(draw_chart, (False, True)))
 
 
-def _inside(svg: str, own: str) -> Html:
-    """What Matplotlib drew, its ids under `own`: it escapes what it writes."""
-    inner = svg[svg.index("<g id=") if "<g id=" in svg else svg.index(">") : svg.rindex("</svg>")]
-    inner = re.sub(r"<!--.*?-->\n?", "", inner, flags=re.DOTALL)
-    inner = re.sub(r"<style[^>]*>.*?</style>", "", inner, flags=re.DOTALL)
-    inner = re.sub(r'\bid="', f'id="{own}-', inner)
-    inner = re.sub(r'(xlink:)?href="#', f'href="#{own}-', inner)
-    inner = re.sub(r"url\(#", f"url(#{own}-", inner)
-    inner = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", inner)
-    return Html(_recolour(inner).replace("`", "&#96;").replace("~", "&#126;").strip())
+def _extract_drawing(svg: str, prefix: str) -> Html:
+    """Extract Matplotlib's drawing from its SVG and put `prefix` before the ids. Matplotlib has
+    escaped all text.
+    """
+    drawing = svg[svg.index("<g id=") if "<g id=" in svg else svg.index(">") : svg.rindex("</svg>")]
+    drawing = re.sub(r"<!--.*?-->\n?", "", drawing, flags=re.DOTALL)
+    drawing = re.sub(r"<style[^>]*>.*?</style>", "", drawing, flags=re.DOTALL)
+    drawing = re.sub(r'\bid="', f'id="{prefix}-', drawing)
+    drawing = re.sub(r'(xlink:)?href="#', f'href="#{prefix}-', drawing)
+    drawing = re.sub(r"url\(#", f"url(#{prefix}-", drawing)
+    drawing = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", drawing)
+    return Html(_recolour(drawing).replace("`", "&#96;").replace("~", "&#126;").strip())
 
 
 def legend(labels: Iterable[str]) -> Html:
-    """The colours of series by their labels, in the order they were drawn."""
+    """Return a legend: the colour and the label of each series, in drawing order."""
     items = [tag("li", _swatch(i % SERIES), esc(label)) for i, label in enumerate(labels)]
     return tag("ul", *items, class_="tclab-legend")
 
@@ -276,23 +300,23 @@ def _swatch(series: int) -> Html:
 
 
 def html(artifact: Chart, options: Options) -> Html:
-    """Legend, picture, caption, and the data folded."""
+    """Return legend, picture, caption, and the data in a fold."""
     if not artifact.x or not artifact.series:
         return parts.note("No data.")
-    both = on_each_screen(lambda narrow: picture(artifact, options, narrow=narrow))
-    drawing = parts.scroll(both, artifact.title or "Chart", search=False)
+    drawings = draw_wide_and_narrow(lambda narrow: draw_svg(artifact, options, narrow=narrow))
+    drawing = parts.scroll_box(drawings, artifact.title or "Chart", search=False)
     caption = parts.caption(artifact.caption)
-    whole = replace(options, fold=False)  # it stands in a fold
-    body = table.html(data(artifact), whole, dots.linked(artifact, options))
+    unfolded = replace(options, fold=False)  # it is inside a fold already
+    body = table.html(to_table(artifact), unfolded, dots.linked_names(artifact, options))
     numbers = parts.fold("The data as a table", body, search=False)
-    named = NOTHING if artifact.is_timeline else legend(artifact.series)
-    return join([named, drawing, caption, numbers])
+    legend_html = NOTHING if artifact.is_timeline else legend(artifact.series)
+    return join([legend_html, drawing, caption, numbers])
 
 
 def text(artifact: Chart) -> str:
-    """The data as a table."""
-    what = artifact.y_label and f"{artifact.y_label} over {artifact.x_label or 'x'}"
-    head = columns.heading(artifact.title, what)
+    """Return the data as a table."""
+    axes_text = artifact.y_label and f"{artifact.y_label} over {artifact.x_label or 'x'}"
+    head = columns.heading(artifact.title, axes_text)
     caption = columns.paragraph(artifact.caption, rest="") if artifact.caption else ""
-    body = table.text(replace(data(artifact), title=""))
+    body = table.text(replace(to_table(artifact), title=""))
     return columns.join(head, body, caption)

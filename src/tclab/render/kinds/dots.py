@@ -1,4 +1,4 @@
-"""The named points of a chart: pointed at, each says what it is; opened, it leads to its page."""
+"""Hot spots over the named points of a chart: a tooltip with the name, and a link to its page."""
 
 from __future__ import annotations
 
@@ -15,84 +15,88 @@ if TYPE_CHECKING:
     from tclab.model import Chart
     from tclab.render.options import Options
 
-#: How far around a dot it can be pointed at, in the drawing's units: more than what is drawn, but
-#: not nearer to another dot. Dots closer than this share a circle, each has its sector of it.
-_RADIUS, _ONE_PLACE = 6.0, 2.0
+#: The radius of a dot's hot spot, in the drawing's units: larger than the drawn dot, at most half
+#: the way to the next dot. Dots closer than _SAME_PLACE share one circle, a sector each.
+_RADIUS, _SAME_PLACE = 6.0, 2.0
 
 
-def name(artifact: Chart, i: int) -> str:
-    """What the points of the i-th x are; '' where nothing says so."""
-    return one_line(artifact.names[i]) if artifact.names else ""
+def point_name(artifact: Chart, index: int) -> str:
+    """Return the name of the points at x position `index`; '' if the chart does not name them."""
+    return one_line(artifact.names[index]) if artifact.names else ""
 
 
-def href(artifact: Chart, i: int, options: Options) -> str:
-    """From the page to the place of the site that opens them; '' where the way is not known."""
-    place = artifact.links[i] if artifact.links else ""
+def point_url(artifact: Chart, index: int, options: Options) -> str:
+    """Return the address that the points at x position `index` link to, relative to the page; '' if
+    there is none, or no site.
+    """
+    place = artifact.links[index] if artifact.links else ""
     if not place or options.root is None:
         return ""
-    path, mark, fragment = place.partition("#")
+    path, hash_sign, fragment = place.partition("#")
     if path.endswith(".md"):
         path = path.removesuffix(".md") + ".html"
-    return options.root + path + mark + fragment
+    return options.root + path + hash_sign + fragment
 
 
 @dataclass(frozen=True)
 class Dot:
-    """A named point: where it was drawn, what it says and where it leads."""
+    """A named point: its position in the drawing, its tooltip and its link."""
 
     x: float
     y: float
     title: str
     url: str
 
-    def to(self, other: Dot) -> float:
-        """How far away the other is."""
+    def distance_to(self, other: Dot) -> float:
+        """Return the distance to another dot, in the drawing's units."""
         return math.hypot(self.x - other.x, self.y - other.y)
 
 
-def marks(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Html:
-    """What is pointed at, over each named point of what was drawn on Matplotlib's `axes`.
+def draw_dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Html:
+    """Return a hot spot for each named point drawn on Matplotlib's `axes`.
 
-    A tap or a pointer finds it. Tab does not stop there: the table below has the same links.
+    It reacts to mouse and touch. The Tab key skips it: the table below has the same links.
     """
-    places = _places(list(_dots(artifact, xs, axes, options)))
-    drawn = []
-    for place in places:
-        others = (place[0].to(other[0]) / 2 for other in places if other is not place)
-        radius = min(_RADIUS, *others)
-        shapes = [_sector(place[0], radius, i, len(place)) for i in range(len(place))]
-        drawn += [_element(dot, shape) for dot, shape in zip(place, shapes, strict=True)]
-    return join(drawn)
+    groups = _group_dots(list(_dots(artifact, xs, axes, options)))
+    elements = []
+    for group in groups:
+        half_distances = (
+            group[0].distance_to(other[0]) / 2 for other in groups if other is not group
+        )
+        radius = min(_RADIUS, *half_distances)
+        shapes = [_sector(group[0], radius, index, len(group)) for index in range(len(group))]
+        elements += [_element(dot, shape) for dot, shape in zip(group, shapes, strict=True)]
+    return join(elements)
 
 
 def _dots(artifact: Chart, xs: list[float], axes: Any, options: Options) -> Iterator[Dot]:
     height = axes.figure.bbox.height
     for ys in artifact.series.values():
-        for i, y in enumerate(ys):
-            if y is not None and (label := name(artifact, i)):
-                x, up = axes.transData.transform((xs[i], float(y)))
-                title = one_line(f"{label}: {table.cell(y)} {artifact.y_label}")
-                yield Dot(x, height - up, title, href(artifact, i, options))
+        for index, y in enumerate(ys):
+            if y is not None and (label := point_name(artifact, index)):
+                x, y_pixels = axes.transData.transform((xs[index], float(y)))
+                title = one_line(f"{label}: {table.cell_text(y)} {artifact.y_label}")
+                yield Dot(x, height - y_pixels, title, point_url(artifact, index, options))
 
 
-def _places(dots: list[Dot]) -> list[list[Dot]]:
-    """The dots, those together that are drawn in one place."""
-    places: list[list[Dot]] = []
+def _group_dots(dots: list[Dot]) -> list[list[Dot]]:
+    """Group the dots that are drawn in the same place."""
+    groups: list[list[Dot]] = []
     for dot in dots:
-        near = (place for place in places if place[0].to(dot) < _ONE_PLACE)
-        same = next(near, None)
-        if same is None:
-            places.append([dot])
+        near_groups = (group for group in groups if group[0].distance_to(dot) < _SAME_PLACE)
+        nearest = next(near_groups, None)
+        if nearest is None:
+            groups.append([dot])
         else:
-            same.append(dot)
-    return places
+            nearest.append(dot)
+    return groups
 
 
-def _sector(dot: Dot, radius: float, i: int, count: int) -> Html:
-    """The i-th of `count` equal parts of a circle around the dot."""
+def _sector(dot: Dot, radius: float, index: int, count: int) -> Html:
+    """Draw sector number `index` of `count` equal sectors of a circle around the dot."""
     if count == 1:
         return tag("circle", cx=f"{dot.x:.2f}", cy=f"{dot.y:.2f}", r=f"{radius:.2f}")
-    angles = (2 * math.pi * (n / count - 0.25) for n in (i, i + 1))
+    angles = (2 * math.pi * (n / count - 0.25) for n in (index, index + 1))
     begin, end = (
         f"{dot.x + radius * math.cos(a):.2f} {dot.y + radius * math.sin(a):.2f}" for a in angles
     )
@@ -101,16 +105,16 @@ def _sector(dot: Dot, radius: float, i: int, count: int) -> Html:
 
 
 def _element(dot: Dot, shape: Html) -> Html:
-    inner = tag("title", esc(dot.title)), shape
+    content = tag("title", esc(dot.title)), shape
     if not dot.url:
-        return tag("g", *inner, class_="tclab-dot")
-    return tag("a", *inner, class_="tclab-dot", href=dot.url, tabindex="-1")
+        return tag("g", *content, class_="tclab-dot")
+    return tag("a", *content, class_="tclab-dot", href=dot.url, tabindex="-1")
 
 
-def linked(artifact: Chart, options: Options) -> list[Html]:
-    """The names as cells of a table, in order: HTML, '' for none."""
+def linked_names(artifact: Chart, options: Options) -> list[Html]:
+    """Return the name of each x as an HTML cell, linked if it has an address; '' without a name."""
     cells = []
-    for i in range(len(artifact.x)):
-        label, url = esc(name(artifact, i)), href(artifact, i, options)
+    for index in range(len(artifact.x)):
+        label, url = esc(point_name(artifact, index)), point_url(artifact, index, options)
         cells.append(tag("a", label, href=url) if label and url else label)
     return cells

@@ -1,4 +1,4 @@
-"""Kernels: what Inductor fused, and the code it wrote for it."""
+"""Kernels: their facts and their code."""
 
 from __future__ import annotations
 
@@ -16,39 +16,47 @@ if TYPE_CHECKING:
 
 
 def html(artifact: Kernel, options: Options) -> Html:
-    """Facts, then the code: of a Triton kernel its function, imports and decorators folded. Where
-    the kernel itself is to be folded, all of that is in the fold.
+    """Return the facts, then the code. Of a Triton kernel, all but the function is folded. With
+    `options.fold`, facts and code are in one fold.
     """
-    own = _function(artifact)
-    known = parts.facts(facts.pairs(artifact, options))
-    shown = replace(options, fold=None) if options.fold else options
-    # The newline keeps a word apart from a script's button.
-    body = join([known, listing.html(artifact, shown, own)], NEWLINE)
+    function_range = _find_function(artifact)
+    facts_html = parts.facts(facts.fact_pairs(artifact, options))
+    listing_options = replace(options, fold=None) if options.fold else options
+    # The newline separates the facts from a button that the script adds.
+    body = join([facts_html, listing.html(artifact, listing_options, function_range)], NEWLINE)
     if not options.fold:
         return body
     language = stages.language(artifact.stage, artifact.language)
-    return parts.fold(parts.size(parts.line_count(artifact.code), language), body)
+    return parts.fold(parts.size_text(parts.line_count(artifact.code), language), body)
 
 
-def _function(artifact: Kernel) -> list[excerpt.Range]:
-    """Where the kernel's function stands in a file of Python, if it is not long itself."""
+def _find_function(artifact: Kernel) -> list[excerpt.Range]:
+    """Return the line range of a Triton kernel's function, if it fits on a page; else []."""
     if artifact.language != "python" or not artifact.kernel_name:
         return []
-    shift = artifact.first_line - 1
-    ranges = excerpt.function(artifact.code, artifact.kernel_name)
-    return [(a + shift, b + shift) for a, b in ranges if b - a < parts.PAPER_LINES]
+    offset = artifact.first_line - 1
+    ranges = excerpt.find_function(artifact.code, artifact.kernel_name)
+    return [
+        (first + offset, last + offset)
+        for first, last in ranges
+        if last - first < parts.MOST_PAPER_LINES
+    ]
 
 
 def text(artifact: Kernel) -> str:
-    """Facts a line each, then the code."""
-    known = {
+    """Return the facts, a line each, then the code."""
+    values = {
         "kernel": artifact.kernel_name,
         "category": artifact.category,
         "device": artifact.device,
         "computes": ", ".join(artifact.origins),
         "from": ", ".join(dict.fromkeys(map(str, artifact.source_lines))),
-        **facts.words(artifact.facts),
+        **facts.fact_texts(artifact.facts),
     }
-    rows = [columns.paragraph(f"{k}: {v}", "  ", "    ") for k, v in known.items() if v]
+    rows = [
+        columns.paragraph(f"{name}: {value}", "  ", "    ")
+        for name, value in values.items()
+        if value
+    ]
     head = columns.heading(artifact.title, artifact.filename)
     return columns.join(head, *rows, clean(artifact.code).rstrip("\n"))

@@ -1,4 +1,4 @@
-"""Listings: code in some language, a line at a time linkable."""
+"""Listings: code in some language, with an anchor for each line."""
 
 from __future__ import annotations
 
@@ -13,31 +13,34 @@ if TYPE_CHECKING:
     from tclab.model import Listing
     from tclab.render.options import Options
 
-#: Code that is folded may come later: machine code, and what has more lines than this.
-LATER_LINES = 60
+#: The page's delivery may keep folded code elsewhere: machine code, and code with more lines than
+#: this.
+MOST_LINES_IN_PAGE = 60
 
 
-def code(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> Html:
-    """The code alone, folded if long; where there is a `focus`, all but that."""
+def code_html(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> Html:
+    """Return the code without its file name, folded if long. With a `focus` (ranges of lines), only
+    the other lines are folded.
+    """
     if not artifact.code.strip():
         return parts.note("Empty.")
     lines = parts.line_count(artifact.code)
-    if focus and options.fold is None and _length(focus) < lines:
-        return _block(artifact, options, focus)
-    body = _block(artifact, options, [(artifact.first_line, artifact.first_line + lines - 1)])
+    if focus and options.fold is None and _count_lines(focus) < lines:
+        return _draw_block(artifact, options, focus)
+    body = _draw_block(artifact, options, [(artifact.first_line, artifact.first_line + lines - 1)])
     language = stages.language(artifact.stage, artifact.language)
-    later = artifact.stage in stages.MACHINE or lines > LATER_LINES
-    if not (later and options.folds(lines)):
-        return parts.folded(body, language, lines, options)
+    is_deliverable = artifact.stage in stages.MACHINE or lines > MOST_LINES_IN_PAGE
+    if not (is_deliverable and options.folds(lines)):
+        return parts.fold_if_long(body, language, lines, options)
     body = options.delivery.listing(body, artifact.title, options.prefix)
-    return parts.fold(parts.size(lines, language), body)
+    return parts.fold(parts.size_text(lines, language), body)
 
 
-def _length(focus: Sequence[excerpt.Range]) -> int:
+def _count_lines(focus: Sequence[excerpt.Range]) -> int:
     return sum(last - first + 1 for first, last in focus)
 
 
-def _block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) -> Html:
+def _draw_block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) -> Html:
     return excerpt.html(
         artifact.code,
         artifact.language,
@@ -50,12 +53,12 @@ def _block(artifact: Listing, options: Options, focus: Sequence[excerpt.Range]) 
 
 
 def html(artifact: Listing, options: Options, focus: Sequence[excerpt.Range] = ()) -> Html:
-    """The code under its file name."""
-    name = [tag("p", parts.code(artifact.filename), class_="tclab-filename")]
-    return join([*name * bool(artifact.filename), code(artifact, options, focus)])
+    """Return the code under its file name."""
+    title = [tag("p", parts.code(artifact.filename), class_="tclab-filename")]
+    return join([*title * bool(artifact.filename), code_html(artifact, options, focus)])
 
 
 def text(artifact: Listing) -> str:
-    """The title and the code, as it is."""
+    """Return the title and the unchanged code."""
     head = columns.heading(artifact.title, artifact.filename)
     return columns.join(head, clean(artifact.code).rstrip("\n"))

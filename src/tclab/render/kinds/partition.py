@@ -1,4 +1,4 @@
-"""A partition: each value of the forward, what became of it, its bytes, and why."""
+"""Partitions: each value of the forward with its fate, its bytes and the reason."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from tclab.model import FATES
 from tclab.render import columns, parts
 from tclab.render.escape import SPACE, Html, esc, join, tag
-from tclab.render.options import Options, place
+from tclab.render.options import Options, place_link
 from tclab.render.parts import byte_count
 
 if TYPE_CHECKING:
-    from tclab.model import PartedValue, Partition
+    from tclab.model import Partition, PartitionedValue
 
 _CLASSES = dict(zip(FATES, ("input", "saved", "again", "forward"), strict=True))
 _MEANINGS = {
@@ -23,13 +23,13 @@ _MEANINGS = {
 
 
 def summary(partition: Partition) -> str:
-    """What is saved, and what is not because it is computed again."""
-    saved, again = (byte_count(partition.bytes_of(fate)) for fate in ("saved", "recomputed"))
-    return f"{saved} saved for the backward; {again} not, since it is computed again."
+    """Say how many bytes are saved, and how many are not since they are recomputed."""
+    saved, recomputed = (byte_count(partition.bytes_of(fate)) for fate in ("saved", "recomputed"))
+    return f"{saved} saved for the backward; {recomputed} not, since it is computed again."
 
 
-def why(value: PartedValue, partition: Partition) -> str:
-    """The ban, or what made it free to choose."""
+def reason_text(value: PartitionedValue, partition: Partition) -> str:
+    """Return why a value has its fate: it is a view, or it may not be recomputed; else ''."""
     if value.fate == "input":
         return ""
     owner = next(v for v in partition.values if v.storage == value.storage)
@@ -38,35 +38,35 @@ def why(value: PartedValue, partition: Partition) -> str:
     return f"may not be recomputed: {value.banned}" if value.banned else ""
 
 
-def _bars(partition: Partition) -> Html:
-    """One bar, as long as all bytes, in the colours of the fates."""
+def _draw_bars(partition: Partition) -> Html:
+    """Draw one bar for all bytes, in the colours of the fates, and a legend."""
     sizes = [(fate, partition.bytes_of(fate)) for fate in FATES]
-    whole = sum(number for _, number in sizes) or 1
+    total = sum(size for _, size in sizes) or 1
     bars, names = [], []
-    for fate, number in sizes:
+    for fate, size in sizes:
         kind = f"tclab-fate-{_CLASSES[fate]}"
-        if number:
-            width = f"--w:{100 * number / whole:.3f}%"
+        if size:
+            width = f"--w:{100 * size / total:.3f}%"
             bars.append(tag("span", class_=kind, style=width))
         swatch = tag("span", class_=f"tclab-swatch {kind}")
-        amount = tag("strong", esc(byte_count(number)))
+        amount = tag("strong", esc(byte_count(size)))
         names.append(tag("li", swatch, amount, SPACE, esc(_MEANINGS[fate])))
-    label = ", ".join(f"{byte_count(number)} {_MEANINGS[fate]}" for fate, number in sizes)
+    label = ", ".join(f"{byte_count(size)} {_MEANINGS[fate]}" for fate, size in sizes)
     bar = tag("div", *bars, class_="tclab-bytes", role="img", aria_label=label)
     return join([bar, tag("ul", *names, class_="tclab-legend tclab-fates")])
 
 
-def _cells(value: PartedValue, artifact: Partition, most: int) -> tuple[str, str, Html, str]:
-    owner = next(v for v in artifact.values if v.storage == value.storage) is value
+def _cells(value: PartitionedValue, artifact: Partition, most: int) -> tuple[str, str, Html, str]:
+    is_owner = next(v for v in artifact.values if v.storage == value.storage) is value
     kind = f"tclab-fate-{_CLASSES[value.fate]}"
-    width = f"--w:{100 * value.bytes / most if owner else 0:.3f}%"
+    width = f"--w:{100 * value.bytes / most if is_owner else 0:.3f}%"
     bar = tag("span", class_=f"tclab-amount {kind}", style=width)
-    storage = join([bar, esc(byte_count(value.bytes))], SPACE) if owner else parts.DASH
-    return value.name, kind, storage, why(value, artifact)
+    storage = join([bar, esc(byte_count(value.bytes))], SPACE) if is_owner else parts.DASH
+    return value.name, kind, storage, reason_text(value, artifact)
 
 
 def html(artifact: Partition, options: Options) -> Html:
-    """The whole as one bar; then a row a value."""
+    """Return one bar for all bytes, then a table with a row for each value."""
     if not artifact.values:
         return parts.note("Nothing was cut.")
     most = max(value.bytes for value in artifact.values) or 1
@@ -76,20 +76,26 @@ def html(artifact: Partition, options: Options) -> Html:
         fate = tag("span", esc(value.fate), class_=f"tclab-fate {kind}")
         operation = parts.code(value.target)
         rows.append((parts.code(name), operation, fate, storage, parts.prose(reason),
-                     place(value.location, options)))  # fmt: skip
+                     place_link(value.location, options)))  # fmt: skip
     head = ("Value", "Operation", "What becomes of it", "Storage", "Why", "Code")
-    count = parts.note(summary(artifact))
-    body = parts.table(head, rows, label=artifact.title)
-    return join([count, _bars(artifact), parts.folded_rows(body, len(rows), options, "value")])
+    intro = parts.note(summary(artifact))
+    values_table = parts.table(head, rows, label=artifact.title)
+    return join(
+        [
+            intro,
+            _draw_bars(artifact),
+            parts.fold_rows_if_long(values_table, len(rows), options, "value"),
+        ]
+    )
 
 
 def text(artifact: Partition) -> str:
-    """The same, for a terminal."""
+    """Return a table with a row for each value."""
     rows = []
     for value in artifact.values:
-        owner = next(v for v in artifact.values if v.storage == value.storage) is value
-        storage = byte_count(value.bytes) if owner else "–"
-        rows.append((value.name, value.target, value.fate, storage, why(value, artifact)))
+        is_owner = next(v for v in artifact.values if v.storage == value.storage) is value
+        storage = byte_count(value.bytes) if is_owner else "–"
+        rows.append((value.name, value.target, value.fate, storage, reason_text(value, artifact)))
     head = ("value", "operation", "what becomes of it", "storage", "why")
     return columns.join(
         columns.heading(artifact.title, summary(artifact)), columns.table(head, rows)

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 def html(artifact: Text, options: Options) -> Html:
-    """The text in a block of its own."""
+    """Return the text in a block, folded if long."""
     if not artifact.text.strip():
         return parts.note("Empty.")
     body = highlight.block(artifact.text, "text", options, anchors=False, label=artifact.title)
-    return parts.folded(body, "", parts.line_count(artifact.text), options)
+    return parts.fold_if_long(body, "", parts.line_count(artifact.text), options)
 
 
 def text(artifact: Text) -> str:
-    """The title and the text."""
+    """Return the title and the text."""
     return columns.join(columns.heading(artifact.title), clean(artifact.text).rstrip("\n"))

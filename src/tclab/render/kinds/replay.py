@@ -1,4 +1,4 @@
-"""A replay: each call with the cache entries it tried, in order, and how it ended."""
+"""Replays: each call with the cache entries that it tried, in order, and the result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _ending(call: CachedCall) -> tuple[str, str]:
-    """How a call ended: a word for the style sheet, and the words."""
+    """Return the result of a call's lookup: a word for the CSS class, and a phrase."""
     if call.hit:
         return "hit", f"hit {call.hit}"
     if call.made:
@@ -22,24 +22,24 @@ def _ending(call: CachedCall) -> tuple[str, str]:
 
 
 def summary(replay: Replay) -> str:
-    """How many calls hit, and how many were compiled."""
-    hits, compiles = sum(bool(c.hit) for c in replay), sum(bool(c.made) for c in replay)
-    calls, hit = parts.count(len(replay.calls), "call"), parts.count(hits, "hit")
-    rest = len(replay.calls) - hits - compiles
-    eager = f", {rest} without compiled code" if rest else ""
-    return f"{calls}: {hit}, {compiles} compiled{eager}."
+    """Count the calls that hit, compiled, or ran without compiled code, in a sentence."""
+    hits, compiles = sum(bool(call.hit) for call in replay), sum(bool(call.made) for call in replay)
+    calls, hit_count = parts.count(len(replay.calls), "call"), parts.count(hits, "hit")
+    uncompiled = len(replay.calls) - hits - compiles
+    eager = f", {uncompiled} without compiled code" if uncompiled else ""
+    return f"{calls}: {hit_count}, {compiles} compiled{eager}."
 
 
-def _attempt(attempt: Attempt) -> Html:
+def _draw_attempt(attempt: Attempt) -> Html:
     entry = tag("strong", esc(attempt.entry))
     if not attempt.failed:
         return tag("li", entry, esc(" all guards hold"), class_="tclab-try tclab-try-hit")
     return tag("li", entry, SPACE, parts.code(attempt.failed), class_="tclab-try tclab-try-failed")
 
 
-def _call(number: int, call: CachedCall) -> Html:
+def _draw_call(number: int, call: CachedCall) -> Html:
     kind, words = _ending(call)
-    attempts = [*map(_attempt, call.attempts)]
+    attempts = [*map(_draw_attempt, call.attempts)]
     if not call.hit:
         attempts.append(tag("li", esc(words), class_=f"tclab-try tclab-try-{kind}"))
     head = markup("<span>{}</span> {}", number, parts.code(call.call))
@@ -47,21 +47,26 @@ def _call(number: int, call: CachedCall) -> Html:
 
 
 def html(artifact: Replay, options: Options) -> Html:
-    """A row a call: what it tried, from left to right."""
+    """Return a row for each call: the entries that it tried, from left to right."""
     if not artifact.calls:
         return parts.note("No calls.")
-    rows = [_call(i, call) for i, call in enumerate(artifact, 1)]
-    count = parts.note(summary(artifact))
-    return join([count, tag("ol", *rows, class_="tclab-replay", id=options.id("calls"))])
+    rows = [_draw_call(i, call) for i, call in enumerate(artifact, 1)]
+    intro = parts.note(summary(artifact))
+    return join([intro, tag("ol", *rows, class_="tclab-replay", id=options.id("calls"))])
 
 
 def text(artifact: Replay) -> str:
-    """The same, for a terminal: a row an entry tried."""
+    """Return a table with a row for each entry that a call tried."""
     rows = []
     for call in artifact:
-        entries = [(a.entry, a.failed or "all guards hold: hit") for a in call.attempts]
+        entries = [
+            (attempt.entry, attempt.failed or "all guards hold: hit") for attempt in call.attempts
+        ]
         entries += [] if call.hit else [(call.made or "–", _ending(call)[1])]
-        rows += [(call.call if i == 0 else "", *each) for i, each in enumerate(entries)]
+        rows += [
+            (call.call if index == 0 else "", *entry_cells)
+            for index, entry_cells in enumerate(entries)
+        ]
     names = ("call", "entry", "guard that failed")
     return columns.join(
         columns.heading(artifact.title, summary(artifact)), columns.table(names, rows)

@@ -1,4 +1,4 @@
-"""Reports of `tclab explain`: everything of one function."""
+"""Reports of `tclab explain` on one function."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 def html(artifact: Report, options: Options) -> str:
-    """The report without its title."""
+    """Return the report without its title."""
     return body.html(artifact, options)
 
 
 def text(artifact: Report) -> str:
-    """All but the listings of the chains."""
-    return "\n\n".join(part for part in _parts(artifact) if part)
+    """Return the whole report but for the listings of the chains."""
+    return "\n\n".join(part for part in _text_parts(artifact) if part)
 
 
-def _parts(report: Report) -> Iterator[str]:
-    yield columns.join(*_head(report))
+def _text_parts(report: Report) -> Iterator[str]:
+    yield columns.join(*_text_head(report))
     yield table.text(counts.table(report.counts))
-    yield table.text(kernels.compact(report.kernels))
+    yield table.text(kernels.compact_table(report.kernels))
     yield candidates.text(report.candidates) if report.candidates else ""
     yield from map(annotated.text, report.sources)
     yield breaks.text(report.breaks) if len(report.breaks) else ""
@@ -47,17 +47,20 @@ def _parts(report: Report) -> Iterator[str]:
     yield from map(chain.text, report.chains)
     yield table.text(report.compile_time.table)
     if report.warnings:
-        listed = (columns.paragraph(text, "  ", "    ") for text in report.warnings)
-        yield columns.join(columns.heading("Warnings of other packages"), *listed)
+        lines = (columns.paragraph(text, "  ", "    ") for text in report.warnings)
+        yield columns.join(columns.heading("Warnings of other packages"), *lines)
 
 
-def _head(report: Report) -> Iterator[str]:
+def _text_head(report: Report) -> Iterator[str]:
     yield columns.heading(words.title(report))
-    yield columns.paragraph(" · ".join(words.made_by(report)))
+    yield columns.paragraph(" · ".join(words.provenance_texts(report)))
     yield columns.paragraph(counts.verdict(report))
+    yield columns.paragraph(words.agreement(report.agreement))
+    if report.agreement.next_step:
+        yield columns.paragraph(f"next: {report.agreement.next_step}", "  ", "    ")
     for number, call in enumerate(report.calls, 1):
         yield columns.paragraph(f"call {number}: {call or 'no arguments'}")
     yield from map(columns.paragraph, words.remarks(report))
-    for gap, step in words.gaps(report):
+    for gap, next_step in words.gaps(report):
         yield columns.paragraph(gap)
-        yield columns.paragraph(f"next: {step}", "  ", "    ")
+        yield columns.paragraph(f"next: {next_step}", "  ", "    ")

@@ -1,4 +1,4 @@
-"""Tables of measured or counted things."""
+"""Tables of measured or counted values."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from tclab.model import Table
     from tclab.render.options import Options
 
-#: From so many rows on, a table can be taken away as a file.
-LONG = 20
-#: What stands for itself in the address of data.
-_PLAIN = "/,:;+*()=@"
+#: Tables with at least this many rows can be downloaded as files.
+DOWNLOAD_ROWS = 20
+#: Characters that need no quoting in a data: address.
+_UNQUOTED = "/,:;+*()=@"
 
 Cell = str | int | float | bool | None
 
 
-def cell(value: Cell, spec: str = "", title: str = "") -> str:
-    """A cell as text: None is a dash, a float without a format has 4 digits."""
+def cell_text(value: Cell, spec: str = "", title: str = "") -> str:
+    """Return a cell as text. None is a dash; a float without a format has 4 significant digits."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -49,104 +49,129 @@ def _number(value: int | float, spec: str, title: str) -> str:
         raise TclabError(f"table {title!r}", cause, "give a format() spec for numbers") from error
 
 
-def _at(values: tuple[str, ...], i: int) -> str:
-    return values[i] if i < len(values) else ""
+def _get_or_empty(values: tuple[str, ...], index: int) -> str:
+    return values[index] if index < len(values) else ""
 
 
-def _spec(column: tuple[Cell, ...]) -> str:
-    """A format that gives a column of floats as many decimals as its longest needs, up to 3."""
-    texts = [f"{v:.4g}" for v in column if isinstance(v, float) and math.isfinite(v)]
-    decimals = max((len(s.partition(".")[2]) for s in texts), default=4)
-    return f".{decimals}f" if decimals <= 3 and not any("e" in s for s in texts) else ""
+def _float_format(column: tuple[Cell, ...]) -> str:
+    """Return a format with as many decimals as the longest float of the column needs; '' if it
+    needs more than 3.
+    """
+    texts = [
+        f"{value:.4g}" for value in column if isinstance(value, float) and math.isfinite(value)
+    ]
+    decimals = max((len(text.partition(".")[2]) for text in texts), default=4)
+    return f".{decimals}f" if decimals <= 3 and not any("e" in text for text in texts) else ""
 
 
-def cells(table: Table) -> list[list[str]]:
-    """The rows as text."""
+def cell_texts(table: Table) -> list[list[str]]:
+    """Return the rows as text."""
     columns = list(zip(*table.rows, strict=True))
-    specs = [_at(table.formats, i) or _spec(column) for i, column in enumerate(columns)]
+    specs = [
+        _get_or_empty(table.formats, index) or _float_format(column)
+        for index, column in enumerate(columns)
+    ]
     by_column = [
-        [cell(value, spec, table.title) for value in column] for column, spec in zip(columns, specs)
+        [cell_text(value, spec, table.title) for value in column]
+        for column, spec in zip(columns, specs)
     ]
     return [list(row) for row in zip(*by_column, strict=True)]
 
 
-def numeric(table: Table) -> list[bool]:
-    """Which columns hold numbers: these are aligned to the right."""
-    out = []
+def numeric_columns(table: Table) -> list[bool]:
+    """Return for each column whether it holds numbers only; such columns are right-aligned."""
+    flags = []
     for column in zip(*table.rows, strict=True) if table.rows else ():
-        some = [v for v in column if v is not None]
-        out.append(bool(some) and all(isinstance(v, (int, float)) for v in some))
-    return out
+        values = [value for value in column if value is not None]
+        flags.append(bool(values) and all(isinstance(value, (int, float)) for value in values))
+    return flags
 
 
 def html(artifact: Table, options: Options, first: Sequence[Html] = ()) -> Html:
-    """The table under its columns' units, and its caption; or its figures. `first` is HTML for
-    the first cell of each row, where it is more than text. A folded one is not searched.
+    """Return the table with its caption and downloads, or as figures with the view ``figures``.
+
+    `first` holds HTML for the first cell of each row; an empty one keeps the text. The site's
+    search ignores a folded table.
     """
     if options.view == "figures":
-        return _figures(artifact)
-    rows = [[esc(c) if c != "–" else parts.DASH for c in row] for row in cells(artifact)]
-    for row, more in zip(rows, first):
-        row[0] = more or row[0]
+        return _draw_figures(artifact)
+    rows = [
+        [esc(cell) if cell != "–" else parts.DASH for cell in row] for row in cell_texts(artifact)
+    ]
+    for row, first_cell in zip(rows, first):
+        row[0] = first_cell or row[0]
     body = parts.table(
         artifact.columns,
         rows,
         label=artifact.title,
-        right=numeric(artifact),
+        right=numeric_columns(artifact),
         units=artifact.units,
         search=not options.folds(len(rows)),
     )
-    body = parts.folded_rows(body, len(rows), options) if rows else parts.note("No rows.")
+    body = parts.fold_rows_if_long(body, len(rows), options) if rows else parts.note("No rows.")
     caption = parts.caption(artifact.caption)
-    return join([body, caption, _downloads(artifact) if len(rows) >= LONG else NOTHING])
+    return join(
+        [body, caption, _download_links(artifact) if len(rows) >= DOWNLOAD_ROWS else NOTHING]
+    )
 
 
-def _downloads(artifact: Table) -> Html:
-    """The table to take away, as it was measured: no rounding, a column's unit in its name."""
+def _download_links(artifact: Table) -> Html:
+    """Return links that download the table as CSV and JSON. Values are not rounded; units are in
+    the column names.
+    """
     name = artifact.name or "table"
     files = {f"{name}.csv": ("text/csv", csv_text(artifact))}
     files[f"{name}.json"] = ("application/json", json_text(artifact))
     links = (
-        tag("a", esc(file), href=f"data:{kind};charset=utf-8,{quote(text, _PLAIN)}", download=file)
+        tag(
+            "a",
+            esc(file),
+            href=f"data:{kind};charset=utf-8,{quote(text, _UNQUOTED)}",
+            download=file,
+        )
         for file, (kind, text) in files.items()
     )
     return tag("p", join(links, SPACE), class_="tclab-caption tclab-take", data_search_exclude="")
 
 
-def heads(artifact: Table) -> list[str]:
-    """The columns with their units, as in `eager [µs]`."""
-    units = (_at(artifact.units, i) for i in range(len(artifact.columns)))
-    return [parts.heading(name, unit) for name, unit in zip(artifact.columns, units)]
+def column_headings(artifact: Table) -> list[str]:
+    """Return the name of each column with its unit: ``eager [µs]``."""
+    units = (_get_or_empty(artifact.units, index) for index in range(len(artifact.columns)))
+    return [parts.heading_text(name, unit) for name, unit in zip(artifact.columns, units)]
 
 
-def _names(artifact: Table) -> list[str]:
-    """The heads; one that says nothing is called by number."""
-    return [head or f"column {i}" for i, head in enumerate(heads(artifact), 1)]
+def _column_names(artifact: Table) -> list[str]:
+    """Return the column headings; an empty one becomes ``column 1`` and so on."""
+    return [head or f"column {index}" for index, head in enumerate(column_headings(artifact), 1)]
 
 
 def csv_text(artifact: Table) -> str:
-    """The table as CSV (RFC 4180): a line of names, then the rows; None is an empty field."""
+    """Return the table as CSV (RFC 4180): a line of names, then the rows. None is an
+    empty field.
+    """
     out = io.StringIO()
-    csv.writer(out).writerows([_names(artifact), *artifact.rows])
+    csv.writer(out).writerows([_column_names(artifact), *artifact.rows])
     return out.getvalue()
 
 
 def json_text(artifact: Table) -> str:
-    """The table as JSON: a list with an object a row."""
-    names = _names(artifact)
+    """Return the table as JSON: a list with an object for each row."""
+    names = _column_names(artifact)
     return json.dumps([dict(zip(names, row)) for row in artifact.rows], ensure_ascii=False)
 
 
-def _figures(artifact: Table) -> Html:
-    """The second column large, each number over what the first column calls it."""
-    rows = (tag("div", tag("dt", esc(row[0])), tag("dd", esc(row[1]))) for row in cells(artifact))
+def _draw_figures(artifact: Table) -> Html:
+    """Draw the values of the second column in large type, with the first column as labels."""
+    rows = (
+        tag("div", tag("dt", esc(row[0])), tag("dd", esc(row[1]))) for row in cell_texts(artifact)
+    )
     return tag("dl", *rows, class_="tclab-figures")
 
 
 def text(artifact: Table) -> str:
-    """The same, for a terminal."""
+    """Return the table and its caption as text."""
     body = (
-        columns.table(heads(artifact), cells(artifact), numeric(artifact))
+        columns.table(column_headings(artifact), cell_texts(artifact), numeric_columns(artifact))
         if artifact.rows
         else "No rows."
     )

@@ -1,1 +1,1 @@
-"""A report of `tclab explain`: its words, its tables, its page."""
+"""Reports of `tclab explain`: sentences, tables and the HTML page."""

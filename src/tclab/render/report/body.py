@@ -1,4 +1,4 @@
-"""A report as HTML: the verdict, the reader's lines with what to do, the stages; then the rest."""
+"""A report as HTML: the verdict, the annotated source, the stages, the kernels; then the rest."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import replace
 from itertools import starmap
 from typing import TYPE_CHECKING
 
+from tclab.model import DIFFERS
 from tclab.render import parts
-from tclab.render.escape import COMMA, NOTHING, Html, breakable, esc, join, markup, one_line, tag
+from tclab.render.escape import COMMA, NOTHING, Html, allow_breaks, esc, join, markup, one_line, tag
 from tclab.render.kinds import (
     annotated,
     breaks,
@@ -19,33 +20,37 @@ from tclab.render.kinds import (
     recompiles,
     table,
 )
-from tclab.render.options import Options, place
+from tclab.render.options import Options, place_link
 from tclab.render.report import counts, graph_symbols, kernels, words
 
 if TYPE_CHECKING:
     from tclab.model import Annotated, KernelRow, Report
 
-#: So many calls are written out; a list of a hundred is no summary.
+#: The most calls that the summary lists.
 _MOST_CALLS = 6
 
 
 def html(report: Report, options: Options) -> Html:
-    """Counts, calls, versions and gaps; links to the sections; the sections."""
+    """Return the summary, links to the sections, and the sections."""
     options = replace(options, sources=_prefixes(report, options))
-    shown, folded = (
-        list(_named(of, options)) for of in (_shown(report, options), _folded(report, options))
+    open_sections, folded_sections = (
+        list(_with_ids(sections, options))
+        for sections in (_open_sections(report, options), _folded_sections(report, options))
     )
-    head = [_verdict(report), _how(report), _stamp(report), *_alerts(report)]
+    head = [_draw_verdict(report), _draw_calls(report), _draw_stamp(report), *_draw_alerts(report)]
     links = (
-        tag("li", tag("a", esc(title), href=f"#{ident}")) for ident, title, _ in shown + folded
+        tag("li", tag("a", esc(title), href=f"#{ident}"))
+        for ident, title, _ in open_sections + folded_sections
     )
     contents = tag("ul", *links, class_="explain-contents")
     nav = tag("nav", contents, aria_label="Contents")
-    return join([*head, nav, *starmap(_section, shown), *starmap(_fold, folded)])
+    return join(
+        [*head, nav, *starmap(_draw_section, open_sections), *starmap(_draw_fold, folded_sections)]
+    )
 
 
 def _prefixes(report: Report, options: Options) -> dict[str, str]:
-    """File → the prefix of its lines' anchors."""
+    """Return file → the prefix of its lines' ids."""
     files = dict.fromkeys(source.filename for source in report.sources)
     return {file: options.id(f"file{number}") for number, file in enumerate(files)}
 
@@ -53,104 +58,112 @@ def _prefixes(report: Report, options: Options) -> dict[str, str]:
 # --------------------------------------------------------------------------- the top
 
 
-def _stamp(report: Report) -> Html:
-    """Which PyTorch, which device, which day."""
-    spans = (tag("span", esc(piece)) for piece in words.made_by(report))
+def _draw_stamp(report: Report) -> Html:
+    """Draw PyTorch, device and day."""
+    spans = (tag("span", esc(piece)) for piece in words.provenance_texts(report))
     return tag("p", *spans, class_="tclab-stamp")
 
 
-def _verdict(report: Report) -> Html:
+def _draw_verdict(report: Report) -> Html:
     verdict = tag("p", tag("strong", esc(counts.verdict(report))), class_="explain-lead")
     costs = (tag("li", esc(cost)) for cost in counts.costs(report))
-    return join([verdict, tag("ul", *costs, class_="explain-costs")])
+    agreement = tag("p", esc(words.agreement(report.agreement)), class_="explain-agreement")
+    fix = [tag("p", esc(report.own.fix))] if report.own and report.own.fix else []
+    return join([verdict, *fix, tag("ul", *costs, class_="explain-costs"), agreement])
 
 
-def _how(report: Report) -> Html:
-    """What was called, how often, for which device."""
+def _draw_calls(report: Report) -> Html:
+    """Draw the calls, the device and the remarks."""
     calls = [tag("code", esc(call or "no arguments")) for call in report.calls[:_MOST_CALLS]]
-    more = len(report.calls) - len(calls)
-    calls += [esc(f"{more} more")] if more else []
-    sentence = markup("{} {}.", esc(words.how(report)), join(calls, markup(", then ")))
+    rest = len(report.calls) - len(calls)
+    calls += [esc(f"{rest} more")] if rest else []
+    sentence = markup("{} {}.", esc(words.calls_text(report)), join(calls, markup(", then ")))
     remarks = (tag("p", esc(text)) for text in words.remarks(report))
     return join([tag("p", sentence, class_="explain-calls"), *remarks])
 
 
-def _alerts(report: Report) -> Iterator[Html]:
-    """Known faults that it has, and what the report lacks."""
+def _draw_alerts(report: Report) -> Iterator[Html]:
+    """Yield an alert for a difference from eager, each known fault and each missing part."""
+    if report.agreement.verdict == DIFFERS:
+        yield _draw_alert("The results differ.", f"{report.agreement}.", report.agreement.next_step)
     for advice in report.advisories:
-        yield _alert(f"A {words.KNOWN}.", f"{advice}.", advice.workaround)
+        yield _draw_alert(f"A {words.KNOWN_FAULT}.", f"{advice}.", advice.workaround)
     if report.refusal:
         head = f"Not exact for {report.target}, so not shown."
-        yield _alert(head, words.refusal(report), report.refusal.next_step)
+        yield _draw_alert(head, words.refusal_text(report), report.refusal.next_step)
     for gap in report.gaps:
         head = f"A part is not known for {report.target}."
-        yield _alert(head, f"{gap.place}: {gap.cause}.", gap.next_step)
+        yield _draw_alert(head, f"{gap.place}: {gap.cause}.", gap.next_step)
     for gap in report.left_out:
-        yield _alert("Machine code is left out.", f"{gap.place}: {gap.cause}.", gap.next_step)
+        yield _draw_alert("Machine code is left out.", f"{gap.place}: {gap.cause}.", gap.next_step)
     if report.fault:
-        yield _alert("The stages are missing.", report.fault, "please report it, with this page")
+        yield _draw_alert(
+            "The stages are missing.", report.fault, "please report it, with this page"
+        )
 
 
-def _alert(head: str, cause: str, step: str) -> Html:
-    lines = tag("strong", esc(head)), esc(cause), esc(f"Next: {step}")
+def _draw_alert(head: str, cause: str, next_step: str) -> Html:
+    lines = tag("strong", esc(head)), esc(cause), esc(f"Next: {next_step}")
     return tag("div", *(tag("p", line) for line in lines), class_="explain-alert", role="alert")
 
 
 # --------------------------------------------------------------------------- sections
 
 
-#: Name, title and HTML; empty where it has nothing to say.
+#: (name, title, HTML) of a section; the HTML is empty if there is nothing to show.
 Section = tuple[str, str, Html]
 
 
-def _named(sections: Iterable[Section], options: Options) -> Iterator[Section]:
-    """Those that have something to say, with their ids."""
+def _with_ids(sections: Iterable[Section], options: Options) -> Iterator[Section]:
+    """Return the sections that are not empty, with ids instead of names."""
     return ((options.id(name), title, inner) for name, title, inner in sections if inner)
 
 
-def _shown(report: Report, options: Options) -> Iterator[Section]:
-    yield "source", "Your source", _sources(report, options)
-    yield "chains", "From Python to the machine", _chains(report, options)
-    yield "kernels", "Kernels", _kernels(report, options)
+def _open_sections(report: Report, options: Options) -> Iterator[Section]:
+    yield "source", "Your source", _draw_sources(report, options)
+    yield "chains", "From Python to the machine", _draw_chains(report, options)
+    yield "kernels", "Kernels", _draw_kernels(report, options)
 
 
-def _folded(report: Report, options: Options) -> Iterator[Section]:
-    yield "breaks", "Graph breaks", _breaks(report, options)
-    yield "recompiles", "Recompiles", _recompiles(report, options)
-    yield "candidates", "What the GPU would choose among", _candidates(report, options)
-    yield "symbols", "Symbols", _own(graph_symbols.html(report, options.under("symbol")))
-    yield "guards", "Guards", _guards(report, options)
-    times = table.html(report.compile_time.table, options.under("time"))
-    yield "times", "Compile time", _own(times)
-    yield "warnings", "Warnings of other packages", _warnings(report)
+def _folded_sections(report: Report, options: Options) -> Iterator[Section]:
+    yield "breaks", "Graph breaks", _draw_breaks(report, options)
+    yield "recompiles", "Recompiles", _draw_recompiles(report, options)
+    yield "candidates", "What the GPU would choose among", _draw_candidates(report, options)
+    yield "symbols", "Symbols", _wrap_html(graph_symbols.html(report, options.for_part("symbol")))
+    yield "guards", "Guards", _draw_guards(report, options)
+    times = table.html(report.compile_time.table, options.for_part("time"))
+    yield "times", "Compile time", _wrap_html(times)
+    yield "warnings", "Warnings of other packages", _draw_warnings(report)
 
 
-def _section(ident: str, title: str, inner: Html) -> Html:
+def _draw_section(ident: str, title: str, inner: Html) -> Html:
     return tag("section", tag("h2", esc(title), id=ident), inner)
 
 
-def _fold(ident: str, title: str, inner: Html) -> Html:
-    """A link to what is in a fold opens it."""
+def _draw_fold(ident: str, title: str, inner: Html) -> Html:
+    """Draw a folded section. The id is inside the fold, so that a link to it opens the fold."""
     summary = tag("summary", tag("h2", esc(title)))
     return tag("details", summary, tag("section", inner, id=ident), class_="explain-fold")
 
 
-def _own(html: Html, class_: str = "") -> Html:
-    """HTML of another kind of artifact, in its own surroundings; nothing around nothing."""
+def _wrap_html(html: Html, class_: str = "") -> Html:
+    """Wrap the HTML of an artifact in an element for the style sheet; '' stays ''."""
     return tag("div", html, class_=f"tclab {class_}".strip()) if html else NOTHING
 
 
-def _kernels(report: Report, options: Options) -> Html:
-    """The table of kernels: each name leads to the kernel's code, each line to the source."""
+def _draw_kernels(report: Report, options: Options) -> Html:
+    """Draw the table of kernels. Names link to the kernel's code, lines to the source."""
     if not report.kernels:
         return NOTHING
-    compact = kernels.compact(report.kernels)
-    cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cells(compact)]
+    compact = kernels.compact_table(report.kernels)
+    cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cell_texts(compact)]
     for row, kernel in zip(cells, report.kernels if report.chains else ()):
         for at, name in enumerate(compact.columns):
-            row[at] = _linked(name, kernel, options) or row[at]
-    html = parts.table(compact.columns, cells, label="Kernels", right=table.numeric(compact))
-    return _own(html, "explain-kernels")
+            row[at] = _linked_cell(name, kernel, options) or row[at]
+    html = parts.table(
+        compact.columns, cells, label="Kernels", right=table.numeric_columns(compact)
+    )
+    return _wrap_html(html, "explain-kernels")
 
 
 _CANDIDATES = (
@@ -161,29 +174,33 @@ _CANDIDATES = (
 )
 
 
-def _candidates(report: Report, options: Options) -> Html:
-    """The candidates of each kernel, one under the other: its name and rule stand once."""
+def _draw_candidates(report: Report, options: Options) -> Html:
+    """Draw the candidates of each kernel. Its name and rule are in its first row only."""
     if not report.candidates:
         return NOTHING
     intro = tag("p", esc(_CANDIDATES.format(target=report.target)))
-    once = candidates.in_rows(report.candidates, names_once=True)
-    return join([intro, _own(table.html(once, options.under("candidate")))])
+    candidates_table = candidates.to_table(report.candidates, names_once=True)
+    return join([intro, _wrap_html(table.html(candidates_table, options.for_part("candidate")))])
 
 
-def _linked(column: str, row: KernelRow, options: Options) -> Html:
-    """A cell that leads somewhere; '' for the others."""
+def _linked_cell(column: str, row: KernelRow, options: Options) -> Html:
+    """Return the linked HTML of a kernel's name or lines; '' for other columns."""
     if column == "kernel":
-        pane = options.id(f"chain{row.graph}", kernels.pane(row))
-        return tag("a", _name(row.name), href=f"#{pane}")
-    return join((place(x, options) for x in row.lines), COMMA) if column == "lines" else NOTHING
+        pane = options.id(f"chain{row.graph}", kernels.pane_id(row))
+        return tag("a", _draw_name(row.name), href=f"#{pane}")
+    return (
+        join((place_link(line, options) for line in row.lines), COMMA)
+        if column == "lines"
+        else NOTHING
+    )
 
 
 _BREAKS = re.compile("([_.])")
 
 
-def _name(text: str) -> Html:
-    """A kernel's name, which may break after an underscore or a dot."""
-    return tag("code", breakable(text, _BREAKS))
+def _draw_name(text: str) -> Html:
+    """Draw a kernel's name; it may break after an underscore or a dot."""
+    return tag("code", allow_breaks(text, _BREAKS))
 
 
 _LEGEND = (
@@ -193,54 +210,64 @@ _LEGEND = (
 )
 
 
-def _sources(report: Report, options: Options) -> Html:
-    drawn = (_source(source, options, number) for number, source in enumerate(report.sources))
-    return join([*drawn, *[tag("p", esc(_LEGEND), class_="explain-legend")] * bool(report.sources)])
+def _draw_sources(report: Report, options: Options) -> Html:
+    sources_html = (
+        _draw_source(source, options, number) for number, source in enumerate(report.sources)
+    )
+    return join(
+        [*sources_html, *[tag("p", esc(_LEGEND), class_="explain-legend")] * bool(report.sources)]
+    )
 
 
-#: Notes that ask for something to be done.
+#: Labels of notes that ask the reader to do something.
 _URGENT = frozenset({"graph break", "skipped", "recompile"})
 
 
-def _source(source: Annotated, options: Options, number: int) -> Html:
-    """A function with its notes; folded where it is not the first and nothing is to be done."""
+def _draw_source(source: Annotated, options: Options, number: int) -> Html:
+    """Draw a function with its notes. It is folded if it is not the first and no note is urgent."""
     lines = replace(options, prefix=options.sources[source.filename])
-    html = _own(annotated.html(source, lines), "explain-source")
+    html = _wrap_html(annotated.html(source, lines), "explain-source")
     if number and _URGENT.isdisjoint(note.label for note in source.notes):
-        said = parts.count(len(source.notes), "note")
-        return parts.fold(f"{source.title}, {said}, nothing to do", html)
+        note_count = parts.count(len(source.notes), "note")
+        return parts.fold(f"{source.title}, {note_count}, nothing to do", html)
     return join([tag("h3", esc(source.title)), html])
 
 
-def _breaks(report: Report, options: Options) -> Html:
-    return _own(breaks.html(report.breaks, options.under("break"))) if report.breaks else NOTHING
+def _draw_breaks(report: Report, options: Options) -> Html:
+    return (
+        _wrap_html(breaks.html(report.breaks, options.for_part("break")))
+        if report.breaks
+        else NOTHING
+    )
 
 
-def _recompiles(report: Report, options: Options) -> Html:
+def _draw_recompiles(report: Report, options: Options) -> Html:
     if not report.recompiles.recompiles:
         return NOTHING
-    return _own(recompiles.html(report.recompiles, options.under("recompile")))
+    return _wrap_html(recompiles.html(report.recompiles, options.for_part("recompile")))
 
 
-def _guards(report: Report, options: Options) -> Html:
-    out = []
-    for number, found in enumerate(report.guards):
-        listed = guards.html(replace(found, tree=""), options.under(f"guards{number}"))
-        out.append(parts.fold(f"{found.title}, {len(found)} guards", listed))
-    return _own(join(out)) if out else NOTHING
+def _draw_guards(report: Report, options: Options) -> Html:
+    folds = []
+    for number, cache_entry in enumerate(report.guards):
+        listed = guards.html(replace(cache_entry, tree=""), options.for_part(f"guards{number}"))
+        folds.append(parts.fold(f"{cache_entry.title}, {len(cache_entry)} guards", listed))
+    return _wrap_html(join(folds)) if folds else NOTHING
 
 
-def _chains(report: Report, options: Options) -> Html:
-    """The first chain open, the others folded."""
-    out = []
-    for number, each in enumerate(report.chains):
-        panes = _own(chain.html(each, options.under(f"chain{number}")))
-        head = tag("summary", esc(one_line(f"Graph {number}: {each.title}")))
+def _draw_chains(report: Report, options: Options) -> Html:
+    """Draw the chains, the first one open, the others folded."""
+    folds = []
+    for number, chain_artifact in enumerate(report.chains):
+        panes = _wrap_html(chain.html(chain_artifact, options.for_part(f"chain{number}")))
+        head = tag("summary", esc(one_line(f"Graph {number}: {chain_artifact.title}")))
         ident = options.id(f"graph{number}")
-        out.append(tag("details", head, panes, class_="explain-chain", id=ident, open=number == 0))
-    return join(out)
+        folds.append(
+            tag("details", head, panes, class_="explain-chain", id=ident, open=number == 0)
+        )
+    return join(folds)
 
 
-def _warnings(report: Report) -> Html:
+def _draw_warnings(report: Report) -> Html:
     items = [tag("li", esc(text)) for text in report.warnings]
     return tag("ul", *items, class_="explain-warnings") if items else NOTHING

@@ -1,4 +1,4 @@
-"""How much of everything there was: as tables, and in words that cannot be misread."""
+"""The counts of a report: as a table, and in sentences."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tclab.model import Counts, Table
 from tclab.render import parts
 
 if TYPE_CHECKING:
-    from tclab.model import Breaks, Report
+    from tclab.model import Breaks, OwnCompiles, Report
 
 
 def table(counts: Counts) -> Table:
-    """The counts one under the other."""
+    """Return a table with a row for each count."""
     rows = (
         ("calls", counts.calls),
         ("graph breaks", counts.breaks),
@@ -29,32 +29,47 @@ def table(counts: Counts) -> Table:
 
 
 def verdict(report: Report) -> str:
-    """Breaks, graphs and recompiles in a sentence or two."""
-    return " ".join(_sentences(report.counts, report.breaks))
+    """Return the numbers of breaks, graphs and recompiles in a few sentences; what became of the
+    objects that the file compiles itself comes first.
+    """
+    own = [_own_sentence(report.own)] if report.own else []
+    if report.own and not report.own.frames:
+        return own[0]
+    return " ".join([*own, *_sentences(report.counts, report.breaks)])
+
+
+def _own_sentence(own: OwnCompiles) -> str:
+    if own.cause:
+        objects = parts.count(own.objects, "object")
+        return f"0 frames were compiled of the {objects} that your file compiles: {own.cause}."
+    limits = f", the limit at {', '.join(f'`{name}`' for name in own.limits)}" * bool(own.limits)
+    objects, frames = parts.count(own.objects, "object"), parts.count(own.frames, "frame")
+    return f"Your file compiles {objects}: {frames}, {own.ok} ok{limits}."
 
 
 def _sentences(counts: Counts, breaks: Breaks) -> Iterator[str]:
-    yield _of_breaks(breaks)
+    yield _breaks_sentence(breaks)
     if skipped := sum(item.skipped for item in breaks):
-        run = "runs" if skipped == 1 else "run"
-        yield f"{parts.count(skipped, 'function')} {run} without compiling."
+        verb = "runs" if skipped == 1 else "run"
+        yield f"{parts.count(skipped, 'function')} {verb} without compiling."
     if counts.recompiles:
         graphs = parts.count(counts.all_graphs, "graph")
         yield f"{parts.count(counts.recompiles, 'recompile')}: {graphs} in all."
 
 
-def _of_breaks(breaks: Breaks) -> str:
+def _breaks_sentence(breaks: Breaks) -> str:
     if not breaks.graphs:
         return "Nothing was compiled."
     count = sum(not item.skipped for item in breaks)
     number = parts.count(count, "graph break") if count else "No graph break"
     graphs = "one graph" if breaks.graphs == 1 else parts.count(breaks.graphs, "graph")
-    rest = count and breaks.graphs == 1  # nothing was compiled behind the break, or before it
-    return f"{number}: {'what was compiled is' if rest else 'the code is in'} {graphs}."
+    # only one side of the break was compiled, or not what was skipped
+    is_partial = (count and breaks.graphs == 1) or len(breaks) > count
+    return f"{number}: {'what was compiled is' if is_partial else 'the code is in'} {graphs}."
 
 
 def costs(report: Report) -> Iterator[str]:
-    """``83 guards``, ``6 kernels``, ``2 library calls``, ``compiled in 7.4 s``."""
+    """Yield ``83 guards``, ``6 kernels``, ``2 library calls``, ``compiled in 7.4 s``."""
     counts = report.counts
     yield parts.count(counts.guards, "guard")
     yield parts.count(counts.kernels, "kernel")

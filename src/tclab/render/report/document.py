@@ -1,4 +1,4 @@
-"""A report as one HTML file that stands alone."""
+"""A report as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from tclab.render.escape import join
 from tclab.render.options import Options
 from tclab.render.report import body, words
 
-#: Reports of more characters of code and guards than this have them compressed.
-LARGE = 500_000
+#: Reports with more characters of code and guards than this keep them compressed.
+COMPRESSED_FROM = 500_000
 
 
 def html(report: Report) -> str:
-    """The whole page."""
-    delivery = Compressed() if _size(report) > LARGE else Delivery()
+    """Return the report as a page."""
+    delivery = Compressed() if _count_characters(report) > COMPRESSED_FROM else Delivery()
     inner = body.html(report, Options(delivery=delivery))
-    return standalone.page(words.title(report), join([inner, delivery.end()]))
+    return standalone.page(words.title(report), join([inner, delivery.closing_html()]))
 
 
-def _size(report: Report) -> int:
-    """The characters of all its code and of what its guards check."""
+def _count_characters(report: Report) -> int:
+    """Count the characters of all code and of the checks of all guards."""
     code = sum(len(pane.code) for chain in report.chains for pane in chain.panes)
-    return code + sum(len(check) for guards in report.guards for g in guards for check in g.checks)
+    return code + sum(
+        len(check) for guards in report.guards for guard in guards for check in guard.checks
+    )

@@ -1,4 +1,4 @@
-"""The symbols of a report, each with the graphs that have it: a name is one of a graph."""
+"""The symbols of a report with their graphs: one name can be another symbol in each graph."""
 
 from __future__ import annotations
 
@@ -18,31 +18,35 @@ if TYPE_CHECKING:
 
 
 def html(report: Report, options: Options) -> Html:
-    """A row a symbol; nothing where every size is a constant."""
+    """Return a table with a row for each symbol; '' if every size is a constant."""
     if not report.symbols.symbols:
         return NOTHING
-    of = graphs([symbol.name for symbol in report.symbols], report.chains)
+    graphs = graphs_of_symbols([symbol.name for symbol in report.symbols], report.chains)
     rows = [
-        (esc(graph) or parts.DASH, *symbols.cells(symbol, options))
-        for graph, symbol in zip(of, report.symbols)
+        (esc(graph) or parts.DASH, *symbols.symbol_cells(symbol, options))
+        for graph, symbol in zip(graphs, report.symbols)
     ]
-    return parts.table(("Graph", *symbols.HEAD), rows, label="Symbols of each graph")
+    return parts.table(("Graph", *symbols.COLUMN_NAMES), rows, label="Symbols of each graph")
 
 
-def graphs(names: Sequence[str], chains: Sequence[Chain]) -> list[str]:
-    """For each of `names`, in the order in which they were made, the graphs whose code has it."""
-    mentions = {name: _mentions(name, chains) for name in names}
+def graphs_of_symbols(names: Sequence[str], chains: Sequence[Chain]) -> list[str]:
+    """Return for each of `names`, in order of creation, the numbers of the graphs that use it."""
+    graphs_by_name = {name: _mentioning_graphs(name, chains) for name in names}
     seen: dict[str, int] = defaultdict(int)
-    out = []
+    graph_texts = []
     for name in names:
-        own = mentions[name]
-        one_each = len(own) == names.count(name)
-        out.append(own[seen[name]] if one_each else ", ".join(own))
+        mentioning = graphs_by_name[name]
+        is_one_each = len(mentioning) == names.count(name)
+        graph_texts.append(mentioning[seen[name]] if is_one_each else ", ".join(mentioning))
         seen[name] += 1
-    return out
+    return graph_texts
 
 
-def _mentions(name: str, chains: Sequence[Chain]) -> list[str]:
+def _mentioning_graphs(name: str, chains: Sequence[Chain]) -> list[str]:
     word = re.compile(rf"\b{re.escape(name)}\b")
     codes = [[pane.code for pane in chain.panes if pane.stage == "dynamo"] for chain in chains]
-    return [str(number) for number, of in enumerate(codes) if any(map(word.search, of))]
+    return [
+        str(number)
+        for number, graph_codes in enumerate(codes)
+        if any(map(word.search, graph_codes))
+    ]

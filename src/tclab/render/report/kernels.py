@@ -1,4 +1,4 @@
-"""The kernels of a report as a table."""
+"""The table of a report's kernels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from tclab.model import KernelRow, SourceLine, Table
-from tclab.model.kernels import given
+from tclab.model.kernels import format_answers
 
 COLUMNS = (
     "kernel", "lines", "bytes moved", "registers", "spilled bytes", "instructions", "times", "kind",
@@ -16,51 +16,51 @@ COLUMNS = (
 
 
 def table(rows: Sequence[KernelRow]) -> Table:
-    """Every column, a row a kernel."""
+    """Return a table with all COLUMNS and a row for each kernel."""
     body = tuple(
-        (row.name, places(row.lines), row.bytes, row.registers, row.spilled, row.instructions,
-         row.times, _kind(row), row.graph)
+        (row.name, lines_text(row.lines), row.bytes, row.registers, row.spilled, row.instructions,
+         row.times, _kind_text(row), row.graph)
         for row in rows
     )  # fmt: skip
     formats = ("", "", ",d", "d", ",d", ",d", ",d", "", "d")
     return Table("Kernels", "kernels", COLUMNS, body, formats=formats)
 
 
-def pane(row: KernelRow) -> str:
-    """The end of its pane's id in a rendered chain: ``kernel``, ``kernel-2``, …"""
+def pane_id(row: KernelRow) -> str:
+    """Return the last part of the id of a kernel's pane in a chain: ``kernel``, ``kernel-2``, …"""
     return row.stage + (f"-{row.pane}" if row.pane > 1 else "")
 
 
-def _kind(row: KernelRow) -> str:
-    """``reduction`` (Triton's), ``C++``, ``library call``; of a gradient that it is one, and of a
-    kernel that the GPU may not choose which way has it.
+def _kind_text(row: KernelRow) -> str:
+    """Return the kind of a kernel: ``reduction`` (Triton), ``C++`` or ``library call``.
+    ``backward`` is added for gradients, and the timed answers for kernels that depend on them.
     """
     category = "library call" if row.category == "extern" else row.category.replace("_", " ")
     maker = category or ("C++" if row.language == "cpp" else "Triton")
     backward = ", backward" if row.direction == "backward" else ""
-    way = f"open: {given(row.open)}" if row.open else ""
-    return ", ".join(filter(None, [f"{maker}{backward}", way, row.measured]))
+    answers_text = f"open: {format_answers(row.open)}" if row.open else ""
+    return ", ".join(filter(None, [f"{maker}{backward}", answers_text, row.measured]))
 
 
-def compact(rows: Sequence[KernelRow], without: Container[str] = ()) -> Table:
-    """The table without the columns that say nothing: empty ones, spills where there are none,
-    times where each is once, the graph where there is one; and `without` those that are named.
+def compact_table(rows: Sequence[KernelRow], without: Container[str] = ()) -> Table:
+    """Return the table without uninformative columns: empty ones, spills if there are none, times
+    if all are 1, the graph if there is only one. It also omits the columns in `without`.
     """
-    whole = table(rows)
-    telling = [
-        i
-        for i, name in enumerate(whole.columns)
-        if name not in without and _says(name, [row[i] for row in whole.rows])
+    full_table = table(rows)
+    kept_columns = [
+        index
+        for index, name in enumerate(full_table.columns)
+        if name not in without and _is_informative(name, [row[index] for row in full_table.rows])
     ]
     return replace(
-        whole,
-        columns=tuple(whole.columns[i] for i in telling),
-        rows=tuple(tuple(row[i] for i in telling) for row in whole.rows),
-        formats=tuple(whole.formats[i] for i in telling),
+        full_table,
+        columns=tuple(full_table.columns[index] for index in kept_columns),
+        rows=tuple(tuple(row[index] for index in kept_columns) for row in full_table.rows),
+        formats=tuple(full_table.formats[index] for index in kept_columns),
     )
 
 
-def _says(name: str, values: Sequence[object]) -> bool:
+def _is_informative(name: str, values: Sequence[object]) -> bool:
     if name == "graph":
         return len(set(values)) > 1
     if name == "times":
@@ -68,7 +68,9 @@ def _says(name: str, values: Sequence[object]) -> bool:
     return any(values) if name == "spilled bytes" else any(v is not None for v in values)
 
 
-def places(lines: Sequence[SourceLine]) -> str:
-    """``m.py:3, 5; other.py:7``: lines with their file said once."""
+def lines_text(lines: Sequence[SourceLine]) -> str:
+    """Return lines as text, each file named once: ``m.py:3, 5; other.py:7``."""
     by_file = groupby(lines, key=lambda line: line.file)
-    return "; ".join(f"{file}:{', '.join(str(x.line) for x in own)}" for file, own in by_file)
+    return "; ".join(
+        f"{file}:{', '.join(str(line.line) for line in file_lines)}" for file, file_lines in by_file
+    )

@@ -1,35 +1,35 @@
-"""What a report says in words: its title, its stamp, what it lacks."""
+"""Sentences of a report: its title, its stamp, its calls, its missing parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tclab.render import stamp
+from tclab.render import parts, stamp
 from tclab.render.escape import one_line
 
 if TYPE_CHECKING:
-    from tclab.model import Report
+    from tclab.model import Agreement, Report
 
-#: Above a fault of this PyTorch that the code has, or may have.
-KNOWN = "known fault of this PyTorch"
+#: The title of an advisory.
+KNOWN_FAULT = "known fault of this PyTorch"
 
 
 def title(report: Report) -> str:
-    """The report's heading."""
+    """Return the report's heading."""
     return f"{one_line(report.title)}: what torch.compile makes of it"
 
 
-def made_by(report: Report) -> list[str]:
-    """Which PyTorch, which device, which day; where it was made is clear: here, just now."""
+def provenance_texts(report: Report) -> list[str]:
+    """Return target, PyTorch, device and day as texts; [] if the report does not know them."""
     if not report.provenance.torch:
         return []
     target = [f"code for {report.target}"] if report.target else []
-    return [*target, *stamp.made_by(report.provenance)]
+    return [*target, *stamp.provenance_texts(report.provenance)]
 
 
-def how(report: Report) -> str:
-    """For which device it was compiled, and how it was called; the calls come after it."""
+def calls_text(report: Report) -> str:
+    """Return the beginning of a sentence on device and calls; the caller appends the calls."""
     device = f"for {report.target}, which need not be here" if report.target else "on this machine"
     backward = " and differentiated" if report.backward else ""
     times = f" {len(report.calls)} times" if len(report.calls) > 1 else ""
@@ -37,19 +37,34 @@ def how(report: Report) -> str:
 
 
 def remarks(report: Report) -> Iterator[str]:
-    """What was done to get at the function, what the target is, and what its GPU would time."""
+    """Yield the report's remarks, and one on what the GPU would time."""
     yield from report.remarks
     if report.timed:
-        choice = report.timed[0].choice
-        yield (
-            "The GPU would time these to choose. Kernels that depend on it are marked open; "
-            f"all others are exact either way; --assume {choice}=no or --assume {choice}=yes shows "
-            f"one way. {'; '.join(map(str, report.timed))}"
-        )
+        yield _padding_text(report)
 
 
-def refusal(report: Report) -> str:
-    """What the target refused; '' if nothing."""
+def _padding_text(report: Report) -> str:
+    """Return in a few sentences how many products could be padded, and which way is shown."""
+    answers = [answer for row in report.kernels for answer in row.open]
+    products = parts.count(len(report.timed), "matrix product")
+    text = f"{products} could be padded, which the GPU would time."
+    if not answers:
+        return f"{text} No kernel depends on it."
+    if not all(answer.is_likely for answer in answers):
+        return f"{text} Both ways are shown, marked open; what is not marked is in both."
+    return (
+        f"{text} Shown is the way without padding, as is likely; what depends on it is marked "
+        f"open. --assume {answers[0].question.choice}=both shows the other way, too."
+    )
+
+
+def agreement(found: Agreement) -> str:
+    """Return whether the compiled results are eager's, as a sentence."""
+    return f"Results: {found}."
+
+
+def refusal_text(report: Report) -> str:
+    """Return why the target was refused; '' if it was not."""
     if not report.refusal:
         return ""
     rest = "The stages above machine code are there." if report.has_kernels else (
@@ -59,9 +74,9 @@ def refusal(report: Report) -> str:
 
 
 def gaps(report: Report) -> Iterator[tuple[str, str]]:
-    """What the report lacks, and what to do, each in a line."""
+    """Yield (what is missing and why, next step) for each missing part of the report."""
     if report.refusal:
-        yield f"refused for {report.target}: {refusal(report)}", report.refusal.next_step
+        yield f"refused for {report.target}: {refusal_text(report)}", report.refusal.next_step
     for gap in report.gaps:
         head = f"a part is not known for {report.target}"
         yield f"{head}: {gap.place}: {gap.cause}. The rest is shown.", gap.next_step

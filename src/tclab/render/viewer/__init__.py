@@ -1,6 +1,6 @@
-"""The viewer of a chain: linked panes side by side, which one may read without its script.
+"""The viewer of a chain: linked panes side by side, readable without its script.
 
-`panes` says how lines are named and where they came from; `lines` makes HTML of them; `frame`
-puts them into columns with their controls; `noise` says which lines a reader can do without;
-`instructions` what opcodes do; `facts` what stands above a kernel.
+`panes` has the ids and origins of lines; `lines` draws the lines; `frame` draws the columns and
+their controls; `noise` finds lines that are hidden by default; `instructions` explains opcodes;
+`facts` draws the facts above a kernel; `compared` compares two listings.
 """

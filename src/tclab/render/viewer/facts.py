@@ -1,14 +1,14 @@
-"""What is known of a kernel, in words, and what of it stands above the kernel's code."""
+"""The facts of a kernel as texts, and as HTML above its code."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from tclab.model import NOTHING_SHARED
-from tclab.model.kernels import given
+from tclab.model.kernels import format_answers
 from tclab.render import parts
 from tclab.render.escape import COMMA, NOTHING, Html, esc, join, tag
-from tclab.render.options import place
+from tclab.render.options import place_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -16,23 +16,26 @@ if TYPE_CHECKING:
     from tclab.model import FusedGroup, Kernel, KernelFacts, NotFused, Resources, TimedAnswer
     from tclab.render.options import Options
 
-#: The scheduler's reasons for what is one kernel and what is not.
+#: The names of the facts that are the scheduler's reasons.
 _REASONS = ("fused", "not fused")
 
 
-def words(facts: KernelFacts) -> dict[str, str]:
-    """All that is known beside the code, by name: the telling ones first."""
-    return {name: value for name, value in _named(facts) if value}
+def fact_texts(facts: KernelFacts) -> dict[str, str]:
+    """Return name → text for every known fact of a kernel, the most useful ones first."""
+    return {name: value for name, value in _all_facts(facts) if value}
 
 
-def _named(facts: KernelFacts) -> Iterator[tuple[str, str]]:
-    instructions = "instructions", _number(facts.instructions)
-    yield "fused", "; ".join(map(_fused, facts.fused))
-    yield "not fused", "; ".join(f"{_pair(each)}: {each.reason}" for each in facts.not_fused)
-    yield "bytes moved", _moved(facts)
+def _all_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
+    instructions = "instructions", _number_text(facts.instructions)
+    yield "fused", "; ".join(map(_fused_text, facts.fused))
+    yield (
+        "not fused",
+        "; ".join(f"{_pair_text(refused)}: {refused.reason}" for refused in facts.not_fused),
+    )
+    yield "bytes moved", _moved_text(facts)
     yield "config", str(facts.configuration or "")
     if facts.resources:
-        yield from _resources(facts.resources)
+        yield from _resource_facts(facts.resources)
         yield instructions
     yield from facts.written.items()
     yield "original_aten", ", ".join(facts.original_aten)
@@ -40,91 +43,97 @@ def _named(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     yield "call", facts.first_call
     if not facts.resources:  # of a C++ kernel
         yield instructions
-    yield "open", given(facts.open)
+    yield "open", format_answers(facts.open)
     yield "decided by", facts.measured or _decided_by(facts.open)
 
 
-def _resources(taken: Resources) -> Iterator[tuple[str, str]]:
-    yield "registers per thread", str(taken.registers)
-    yield "stack bytes", "" if taken.stack is None else str(taken.stack)
-    yield "shared memory bytes", "" if taken.shared is None else str(taken.shared)
-    yield "spilled bytes", str(taken.spilled)
-    yield "occupancy", str(taken.occupancy or "")
+def _resource_facts(resources: Resources) -> Iterator[tuple[str, str]]:
+    yield "registers per thread", str(resources.registers)
+    yield "stack bytes", "" if resources.stack is None else str(resources.stack)
+    yield "shared memory bytes", "" if resources.shared is None else str(resources.shared)
+    yield "spilled bytes", str(resources.spilled)
+    yield "occupancy", str(resources.occupancy or "")
 
 
-def _number(value: int | None) -> str:
+def _number_text(value: int | None) -> str:
     return "" if value is None else f"{value:,}"
 
 
-def _fused(group: FusedGroup) -> str:
-    """``op0, op1, which share buf0 (op0, op1)``, or ``op0 alone``."""
+def _fused_text(group: FusedGroup) -> str:
+    """Return ``op0, op1, which share buf0 (op0, op1)``, or ``op0 alone``."""
     if len(group.ops) == 1:
         return f"{group.ops[0]} alone"
     shared = ", ".join(f"{buffer} ({', '.join(ops)})" for buffer, ops in group.shared.items())
     return ", ".join(group.ops) + (f", which share {shared}" if shared else "")
 
 
-def _pair(refused: NotFused) -> str:
+def _pair_text(refused: NotFused) -> str:
     return f"{'_'.join(refused.first)} with {'_'.join(refused.second)}"
 
 
-def _moved(facts: KernelFacts) -> str:
-    return " + ".join(f"{each:,}" for each in facts.moved)
+def _moved_text(facts: KernelFacts) -> str:
+    return " + ".join(f"{bytes_moved:,}" for bytes_moved in facts.moved)
 
 
 def _decided_by(answers: Iterable[TimedAnswer]) -> str:
-    questions = (each.question for each in answers)
-    timed = "; ".join(dict.fromkeys(f"{q.operator}, {q.place}" for q in questions))
-    return f"timing on the GPU: {timed}" if timed else ""
+    questions = (answer.question for answer in answers)
+    questions_text = "; ".join(dict.fromkeys(f"{q.operator}, {q.place}" for q in questions))
+    return f"timing on the GPU: {questions_text}" if questions_text else ""
 
 
 # --------------------------------------------------------------------------- HTML
 
 
-def pairs(kernel: Kernel, options: Options) -> Iterator[tuple[str, Html]]:
-    """All that is known of a kernel: (name, HTML)."""
+def fact_pairs(kernel: Kernel, options: Options) -> Iterator[tuple[str, Html]]:
+    """Yield (name, HTML) for every known fact of a kernel."""
     yield "kernel", parts.code(kernel.kernel_name) if kernel.kernel_name else NOTHING
     yield "category", esc(kernel.category.replace("_", " "))
     yield "device", esc(kernel.device)
     yield "computes", join(map(parts.code, kernel.origins), COMMA)
-    lines = dict.fromkeys(place(s, options) for s in kernel.source_lines)
+    lines = dict.fromkeys(place_link(line, options) for line in kernel.source_lines)
     yield "from", join(lines, COMMA)
-    for name, value in words(kernel.facts).items():
+    for name, value in fact_texts(kernel.facts).items():
         yield name, esc(value)
 
 
 def html(kernel: Kernel, options: Options) -> Html:
-    """Four facts, and behind a fold the scheduler's reasons and all other facts."""
-    first = parts.facts((name, esc(value)) for name, value in _first(kernel.facts))
-    rest = [(n, v) for n, v in pairs(kernel, options) if n not in _REASONS]
-    folded = parts.facts([*_reasons(kernel.facts), *rest])
-    if not folded:
-        return first
+    """Return four facts, then a fold with the scheduler's reasons and all other facts."""
+    visible = parts.facts((name, esc(value)) for name, value in _visible_facts(kernel.facts))
+    other_facts = [
+        (name, value) for name, value in fact_pairs(kernel, options) if name not in _REASONS
+    ]
+    hidden_facts = parts.facts([*_reasons(kernel.facts), *other_facts])
+    if not hidden_facts:
+        return visible
     summary = tag("summary", esc("Why it is one kernel, and all that is known of it"))
-    return join([first, tag("details", summary, folded, class_="tclab-more")])
+    return join([visible, tag("details", summary, hidden_facts, class_="tclab-more")])
 
 
-def _first(facts: KernelFacts) -> Iterator[tuple[str, str]]:
-    """What stands in sight: of the configuration only itself, not how it was chosen."""
-    yield "bytes moved", _moved(facts)
-    if taken := facts.resources:
-        occupancy = f" a thread; occupancy {taken.occupancy}" if taken.occupancy else ""
-        yield "registers", f"{taken.registers}{occupancy}"
-        yield "spills", str(taken.spilled)
+def _visible_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
+    """Yield the facts outside of the fold: bytes moved, registers, spills, configuration."""
+    yield "bytes moved", _moved_text(facts)
+    if resources := facts.resources:
+        occupancy = f" a thread; occupancy {resources.occupancy}" if resources.occupancy else ""
+        yield "registers", f"{resources.registers}{occupancy}"
+        yield "spills", str(resources.spilled)
     yield "configuration", str(facts.configuration.config) if facts.configuration else ""
 
 
 def _reasons(facts: KernelFacts) -> Iterator[tuple[str, Html]]:
-    """Why nodes were fused or not; where no data would be shared, only for how many pairs."""
-    yield "fused", esc("; ".join(map(_fused, facts.fused)))
-    apart = [_pair(each) for each in facts.not_fused if each.reason == NOTHING_SHARED]
-    telling = (
-        f"{_pair(each)}: {each.reason}" for each in facts.not_fused if each.reason != NOTHING_SHARED
+    """Yield why nodes were fused or not. Pairs that share no data are counted only."""
+    yield "fused", esc("; ".join(map(_fused_text, facts.fused)))
+    disjoint = [
+        _pair_text(refused) for refused in facts.not_fused if refused.reason == NOTHING_SHARED
+    ]
+    informative = (
+        f"{_pair_text(refused)}: {refused.reason}"
+        for refused in facts.not_fused
+        if refused.reason != NOTHING_SHARED
     )
-    yield "not fused", join([esc("; ".join(telling)), _apart(apart)])
+    yield "not fused", join([esc("; ".join(informative)), _fold_disjoint(disjoint)])
 
 
-def _apart(names: list[str]) -> Html:
+def _fold_disjoint(names: list[str]) -> Html:
     if not names:
         return NOTHING
     summary = f"{parts.count(len(names), 'pair')} with {NOTHING_SHARED}"

@@ -1,4 +1,4 @@
-"""The columns of a chain, a stage each, and the controls above them."""
+"""The columns of a chain, one for each stage, and the controls above them."""
 
 from __future__ import annotations
 
@@ -18,75 +18,86 @@ if TYPE_CHECKING:
     from tclab.model import Listing
     from tclab.render.viewer.panes import Panes
 
-#: Lines that a column unfolds by itself; the script's own number is the same.
-MOST_OPEN = 400
+#: The lines that a column shows unfolded at first; the script has the same number.
+MOST_OPEN_LINES = 400
 
-#: The order in which stages are chosen where there is no room for all.
-_RANKS = ("python", "kernel", "cpp", "asm", "sass", "forward", "post_grad", "ptx", "dynamo")
+#: The order in which stages are shown if there is no room for all.
+_STAGE_ORDER = ("python", "kernel", "cpp", "asm", "sass", "forward", "post_grad", "ptx", "dynamo")
 
 
-def ranked(stages: Sequence[str]) -> dict[str, int]:
-    """Stage → its rank, from 1: those that are chosen first, then the others in order."""
-    first = [stage for stage in _RANKS if stage in stages]
-    order = first + [stage for stage in stages if stage not in first]
+def rank_stages(stages: Sequence[str]) -> dict[str, int]:
+    """Return stage → its rank, from 1: first those of _STAGE_ORDER, then the others in order."""
+    preferred = [stage for stage in _STAGE_ORDER if stage in stages]
+    order = preferred + [stage for stage in stages if stage not in preferred]
     return {stage: rank for rank, stage in enumerate(order, 1)}
 
 
-def columns(panes: Panes) -> Html:
-    """Every column, side by side."""
+def draw_columns(panes: Panes) -> Html:
+    """Draw all columns side by side."""
     numbered = enumerate(panes.chain.panes)
     groups = [
         (stage, [number for number, _ in group])
-        for stage, group in groupby(numbered, key=lambda each: each[1].stage)
+        for stage, group in groupby(numbered, key=lambda numbered_pane: numbered_pane[1].stage)
     ]
-    ranks = ranked([stage for stage, _ in groups])
-    listings = {stage: [panes.chain.panes[number] for number in own] for stage, own in groups}
-    widths = {stage: _weight(stage, of) for stage, of in listings.items()}
-    drawn = (
-        _column(panes, stage, own, rank=ranks[stage], width=widths[stage]) for stage, own in groups
+    ranks = rank_stages([stage for stage, _ in groups])
+    listings = {
+        stage: [panes.chain.panes[number] for number in members] for stage, members in groups
+    }
+    widths = {
+        stage: _column_weight(stage, stage_listings) for stage, stage_listings in listings.items()
+    }
+    columns = (
+        _draw_column(panes, stage, members, rank=ranks[stage], width=widths[stage])
+        for stage, members in groups
     )
-    return tag("div", *drawn, class_="tclab-columns", style=_tracks(ranks, widths))
+    return tag("div", *columns, class_="tclab-columns", style=_grid_tracks(ranks, widths))
 
 
-def _tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
-    """Where columns stand if 2, 3 or 4 are shown: known before the last of them is read."""
+def _grid_tracks(ranks: Mapping[str, int], widths: Mapping[str, int]) -> str:
+    """Return the grid tracks for 2, 3 and 4 columns as a style, so that the browser can lay out the
+    first columns before it has read the last.
+    """
 
-    def tracks(most: int) -> str:
+    def track_list(most: int) -> str:
         chosen = [stage for stage in widths if ranks[stage] <= most]
-        return " ".join(f"minmax({_least(stage)},{widths[stage]}fr)" for stage in chosen)
+        return " ".join(f"minmax({_least_width(stage)},{widths[stage]}fr)" for stage in chosen)
 
-    return ";".join(f"--t{most}:{tracks(most)}" for most in (2, 3, 4))
-
-
-def _weight(stage: str, of: Sequence[Listing]) -> int:
-    """Python has what its longest line needs (`need`), and no more of the rest than others."""
-    return lines.NARROWEST if stage == "python" else lines.width(of)
+    return ";".join(f"--t{most}:{track_list(most)}" for most in (2, 3, 4))
 
 
-def _least(stage: str) -> str:
+def _column_weight(stage: str, listings: Sequence[Listing]) -> int:
+    """Return the share of a column in the free width. Python has a width of its own, so its share
+    is small.
+    """
+    return lines.NARROWEST if stage == "python" else lines.column_width(listings)
+
+
+def _least_width(stage: str) -> str:
     return "var(--python)" if stage == "python" else "0"
 
 
-def need(panes: Panes) -> int:
-    """The characters of the longest line of Python."""
-    python = (pane for pane in panes.chain.panes if pane.stage == "python")
-    return max((length for pane in python for length in lines.lengths(pane)), default=0)
+def longest_python_line(panes: Panes) -> int:
+    """Return the characters of the longest line of Python."""
+    python_panes = (pane for pane in panes.chain.panes if pane.stage == "python")
+    return max((length for pane in python_panes for length in lines.line_lengths(pane)), default=0)
 
 
-def rows(panes: Panes) -> int:
-    """The lines of the longest column, with those that its headings take."""
+def tallest_column(panes: Panes) -> int:
+    """Return the height of the tallest column in lines, headings included."""
     by_stage = groupby(panes.chain.panes, key=lambda pane: pane.stage)
     groups = [list(group) for _, group in by_stage]
-    return max(sum(lines.height(pane) + 4 for pane in group) for group in groups)
+    return max(sum(lines.visible_line_count(pane) + 4 for pane in group) for group in groups)
 
 
-def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, width: int) -> Html:
-    ordinals = [f" {i}" if len(members) > 1 else "" for i in range(1, len(members) + 1)]
-    opened = unfolded([panes.index.counts[m] for m in members])
-    codes = lines.codes(panes, stage, members)
-    drawn = map(partial(_pane, panes), members, codes, ordinals, opened)
+def _draw_column(
+    panes: Panes, stage: str, members: Sequence[int], *, rank: int, width: int
+) -> Html:
+    ordinals = [f" {ordinal}" if len(members) > 1 else "" for ordinal in range(1, len(members) + 1)]
+    open_flags = choose_open([panes.index.counts[member] for member in members])
+    codes = lines.draw_codes(panes, stage, members)
+    panes_html = map(partial(_draw_pane, panes), members, codes, ordinals, open_flags)
     name = label(stage)
-    grip = tag(
+    divider = tag(
         "div",
         class_="tclab-grip",
         role="separator",
@@ -97,10 +108,10 @@ def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, widt
     )
     return tag(
         "section",
-        _bar(name),
-        tag("div", *drawn, class_="tclab-scroller"),
+        _draw_bar(name),
+        tag("div", *panes_html, class_="tclab-scroller"),
         tag("div", class_="tclab-ruler", aria_hidden="true"),
-        grip,
+        divider,
         class_="tclab-column" + (" tclab-single" if len(members) == 1 else ""),
         data_column=stage,
         data_rank=rank,
@@ -109,18 +120,22 @@ def _column(panes: Panes, stage: str, members: Sequence[int], *, rank: int, widt
     )
 
 
-def unfolded(counts: Sequence[int]) -> list[bool]:
-    """Which panes of a column are open at first: the first, and those that still have room."""
-    room, opened = MOST_OPEN, []
+def choose_open(counts: Sequence[int]) -> list[bool]:
+    """Return for each pane of a column whether it is open at first: the first one is, then those
+    that fit into MOST_OPEN_LINES.
+    """
+    lines_left, open_flags = MOST_OPEN_LINES, []
     for count in counts:
-        fits = room == MOST_OPEN or count <= room
-        room -= count if fits else 0
-        opened.append(fits)
-    return opened
+        fits = lines_left == MOST_OPEN_LINES or count <= lines_left
+        lines_left -= count if fits else 0
+        open_flags.append(fits)
+    return open_flags
 
 
-def _bar(name: str) -> Html:
-    """A column's name, the way from one linked line to the next, and find."""
+def _draw_bar(name: str) -> Html:
+    """Draw the bar of a column: its name, buttons for the previous and next linked line,
+    and find.
+    """
     search = markup(
         '<span class="tclab-find" hidden><input type="search" aria-label="Find in {}" '
         'autocomplete="off" spellcheck="false"><output></output></span>',
@@ -130,54 +145,60 @@ def _bar(name: str) -> Html:
         "div",
         tag("strong", esc(name)),
         tag("output", class_="tclab-at"),
-        _button("previous", "", f"Previous linked line in {name} (p)", disabled=True),
-        _button("next", "", f"Next linked line in {name} (n)", disabled=True),
-        _button("take", "", f"Copy all of {name}", class_="tclab-copier"),
+        _draw_button("previous", "", f"Previous linked line in {name} (p)", disabled=True),
+        _draw_button("next", "", f"Next linked line in {name} (n)", disabled=True),
+        _draw_button("take", "", f"Copy all of {name}", class_="tclab-copier"),
         search,
-        _button("find", "", f"Find in {name} (/)", aria_expanded="false"),
+        _draw_button("find", "", f"Find in {name} (/)", aria_expanded="false"),
         class_="tclab-head",
         role="toolbar",
         aria_label=name,
     )
 
 
-def _button(action: str, text: str, title: str, **more: object) -> Html:
+def _draw_button(action: str, text: str, title: str, **attributes: object) -> Html:
     label = None if text else title
     return tag(
-        "button", esc(text), type="button", data_do=action, title=title, aria_label=label, **more
+        "button",
+        esc(text),
+        type="button",
+        data_do=action,
+        title=title,
+        aria_label=label,
+        **attributes,
     )
 
 
-def _pane(panes: Panes, pane: int, code: Html, ordinal: str, opened: bool) -> Html:
-    """One listing, folded; the Python source is open.
+def _draw_pane(panes: Panes, pane: int, code: Html, ordinal: str, is_open: bool) -> Html:
+    """Draw one listing as a fold; the Python source is open.
 
-    The script unfolds a pane that is `opened`; a style sheet shows its lines before that.
+    The script unfolds a pane that `is_open`; the style sheet shows its lines before that.
     """
     listing = panes.chain.panes[pane]
     size = parts.count(panes.index.counts[pane], "line")
-    head = tag(
+    summary = tag(
         "summary",
         tag("strong", esc(label(listing.stage) + ordinal)),
         tag("span", esc(one_line(listing.title))),
         tag("small", esc(size)),
     )
-    above = facts.html(listing, panes.options) if isinstance(listing, Kernel) else NOTHING
+    facts_html = facts.html(listing, panes.options) if isinstance(listing, Kernel) else NOTHING
     return tag(
         "details",
-        head,
-        above,
+        summary,
+        facts_html,
         code,
         class_="tclab-pane",
         id=panes.id(pane),
         data_stage=listing.stage,
         data_first=listing.first_line if listing.first_line != 1 else None,
-        data_opened=opened,
+        data_opened=is_open,
         open=listing.stage == "python",
     )
 
 
-def tools(panes: Panes) -> Html:
-    """Which columns to show, and the switches; the script brings them to life."""
+def draw_tools(panes: Panes) -> Html:
+    """Draw the choice of columns, and the switches. They work with the script only."""
     stages = list(dict.fromkeys(pane.stage for pane in panes.chain.panes))
     boxes = (
         markup(
@@ -188,15 +209,15 @@ def tools(panes: Panes) -> Html:
         for stage in stages
     )
     chooser = tag("div", *boxes, class_="tclab-chooser", role="group", aria_label="Stages")
-    everything = "Show imports, decorators, index arithmetic, directives and whole types, too"
+    all_lines_title = "Show imports, decorators, index arithmetic, directives and whole types, too"
     switches = tag(
         "div",
-        _button("all", "All lines", everything, aria_pressed="false"),
-        _button("wrap", "Wrap", "Break long lines", aria_pressed="false"),
+        _draw_button("all", "All lines", all_lines_title, aria_pressed="false"),
+        _draw_button("wrap", "Wrap", "Break long lines", aria_pressed="false"),
         class_="tclab-switches",
         role="group",
         aria_label="Lines",
     )
-    skip = tag("a", esc("Skip to the code"), class_="tclab-skip", href=f"#{panes.id(0)}")
+    skip_link = tag("a", esc("Skip to the code"), class_="tclab-skip", href=f"#{panes.id(0)}")
     bar = tag("div", chooser, switches, class_="tclab-tools", role="toolbar", aria_label="Viewer")
-    return join([skip, bar])
+    return join([skip_link, bar])

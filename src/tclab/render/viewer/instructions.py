@@ -1,7 +1,7 @@
-"""What instructions do, in a line each: of those that a chain's PTX and SASS have.
+"""Explanations of the instructions in a chain's PTX and SASS, one line each.
 
-The words are our own, after the references named in ``instructions.json``. An opcode that is not
-there stays without words.
+The texts are our own, based on the references named in ``instructions.json``. An opcode that is
+not in that file has no explanation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab.render.opcodes import opcode
+from tclab.render.opcodes import find_opcode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,36 +25,36 @@ _STAGES = ("ptx", "sass")
 
 
 @lru_cache(maxsize=1)
-def reference() -> dict[str, dict[str, dict[str, str]]]:
-    """Stage → `opcodes` and `modifiers`, each with what it does; and their `source`."""
+def load_reference() -> dict[str, dict[str, dict[str, str]]]:
+    """Return stage → the explanations of its `opcodes` and `modifiers`, and their `source`."""
     data: dict[str, dict[str, dict[str, str]]] = json.loads(_DATA.read_text(encoding="utf-8"))
     return data
 
 
-def used(panes: Iterable[Listing], stage: str) -> set[str]:
-    """The opcodes of a stage with their modifiers: ``LDG.E.128``."""
-    codes = (pane.code for pane in panes if pane.stage == stage)
-    return {opcode(line, stage) for code in codes for line in code.split("\n")} - {""}
+def used_opcodes(panes: Iterable[Listing], stage: str) -> set[str]:
+    """Return the opcodes in a stage's code with their modifiers: ``LDG.E.128``."""
+    code_texts = (pane.code for pane in panes if pane.stage == stage)
+    return {find_opcode(line, stage) for code in code_texts for line in code.split("\n")} - {""}
 
 
-def known(panes: Sequence[Listing]) -> dict[str, dict[str, str]]:
-    """Stage → what is known of the opcodes and modifiers that occur in `panes`."""
-    notes = {stage: _notes(stage, used(panes, stage)) for stage in _STAGES}
+def explain_opcodes(panes: Sequence[Listing]) -> dict[str, dict[str, str]]:
+    """Return stage → opcode or modifier in `panes` → its explanation."""
+    notes = {stage: _explain(stage, used_opcodes(panes, stage)) for stage in _STAGES}
     return {stage: texts for stage, texts in notes.items() if texts}
 
 
-def _notes(stage: str, names: Iterable[str]) -> dict[str, str]:
-    about = reference()[stage]
+def _explain(stage: str, names: Iterable[str]) -> dict[str, str]:
+    about = load_reference()[stage]
     notes: dict[str, str] = {}
     for name in sorted(names):
         short, *modifiers = name.split(".")
         if short in about["opcodes"]:
             notes[short] = about["opcodes"][short]
-            notes |= dict(_modifiers(short, modifiers, about["modifiers"]))
+            notes |= dict(_explain_modifiers(short, modifiers, about["modifiers"]))
     return notes
 
 
-def _modifiers(
+def _explain_modifiers(
     short: str, modifiers: Iterable[str], about: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     for modifier in modifiers:

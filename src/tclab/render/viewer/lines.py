@@ -1,9 +1,9 @@
-"""The lines of a pane as HTML.
+"""Draw the lines of a pane as HTML.
 
-Readable code has an element a line, with an anchor where something leads to it, and its origins.
-Machine code is bare text beside a column of its lines' origins; the page's script makes lines of
-it. Lines (``t-l``) stand in chunks (``t-c``), so that a browser lays out only those in view; they
-have names of their own, so that what changes for lines is not looked for in all that is in them.
+Readable code has one element for each line, with its origins, and an anchor if a link leads to it.
+Machine code is plain text beside a column with origins; the page's script makes it into lines.
+Lines (``t-l``) are grouped in chunks (``t-c``), so that a browser lays out only the visible ones.
+They are custom elements, so that CSS rules for lines need not be matched against their content.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tclab.render.escape import (
     one_line,
     tag,
 )
-from tclab.render.viewer.noise import noise
+from tclab.render.viewer.noise import find_noise
 from tclab.render.viewer.panes import BARE
 
 if TYPE_CHECKING:
@@ -35,16 +35,16 @@ if TYPE_CHECKING:
     from tclab.model import Listing
     from tclab.render.viewer.panes import Panes
 
-#: Lines that are laid out together; the script's own number is the same.
-CHUNK = 50
+#: Lines in a chunk, which are laid out together; the script has the same number.
+CHUNK_LINES = 50
 
-#: A line names at most this many origins.
-ORIGINS = 3
+#: The most origins that a line names.
+MOST_ORIGINS = 3
 
-#: Operators and punctuation stay without colour: half of all the markup, for little.
+#: Operators and punctuation get no colour: they would be half of all markup.
 _PLAIN = frozenset({"o", "p"})
 
-#: Lines this wide or wider take no more of the window than this.
+#: The largest and the smallest width that a column asks for, in characters.
 _WIDEST, NARROWEST = 72, 30
 
 _GRAPHS = frozenset({"dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"})
@@ -58,23 +58,25 @@ _ADDRESS = re.compile(r"^[ \t]+(/\*[0-9a-f]+\*/)( +)", re.MULTILINE)
 _NOISE = markup(" class=tclab-noise")
 _CACHE = re.compile(r'(?<=//## File ")<inductor-cache>/[^/"]*/')
 
-# Within an element: the fewest entities. The last two are Markdown's own marks.
+# The fewest entities that content of an element needs. Markdown interprets the last two.
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", "`": "&#96;", "~": "&#126;"})
 
 
-def shown(listing: Listing) -> str:
-    """The code; SASS without the empty columns that nvdisasm prints around addresses."""
+def visible_code(listing: Listing) -> str:
+    """Return the code of a listing; SASS without the blanks that nvdisasm prints around
+    addresses.
+    """
     code = clean(listing.code)
     if listing.stage != "sass":
         return code
-    gap = min((len(m[2]) for m in _ADDRESS.finditer(code)), default=1) - 1
-    return _CACHE.sub("", _ADDRESS.sub(lambda m: m[1] + m[2][gap:], code))
+    blanks = min((len(match[2]) for match in _ADDRESS.finditer(code)), default=1) - 1
+    return _CACHE.sub("", _ADDRESS.sub(lambda match: match[1] + match[2][blanks:], code))
 
 
-def codes(panes: Panes, stage: str, members: Sequence[int]) -> list[Html]:
-    """The code of each pane of a stage, as the options have it delivered."""
-    draw = _bare if stage in BARE else _marked
-    drawn = {pane: draw(panes, pane) for pane in members if panes.index.counts[pane]}
+def draw_codes(panes: Panes, stage: str, members: Sequence[int]) -> list[Html]:
+    """Draw the code of each pane of a stage and pass it through the delivery of the options."""
+    draw_pane = _draw_bare if stage in BARE else _draw_marked
+    drawn = {pane: draw_pane(panes, pane) for pane in members if panes.index.counts[pane]}
     delivery, prefix = panes.options.delivery, panes.options.prefix
     delivered = dict(zip(drawn, delivery.column(prefix, stage, list(drawn.values()))))
     return [delivered.get(pane) or parts.note("Empty.") for pane in members]
@@ -83,58 +85,67 @@ def codes(panes: Panes, stage: str, members: Sequence[int]) -> list[Html]:
 # ------------------------------------------------------------------------ readable code
 
 
-def _marked(panes: Panes, pane: int) -> MarkedCode:
+def _draw_marked(panes: Panes, pane: int) -> MarkedCode:
     listing = panes.chain.panes[pane]
-    text, start = shown(listing), panes.index.starts[pane]
-    quiet = noise(listing.stage, text, listing.links)
+    text, start = visible_code(listing), panes.index.starts[pane]
+    noise_lines = find_noise(listing.stage, text, listing.links)
     lines = []
     for offset, html in enumerate(highlight.lines(text, listing.language, _PLAIN)):
         number = offset + listing.first_line
         ident = NOTHING
-        if start + offset in panes.led_to:
+        if start + offset in panes.linked_lines:
             ident = markup(" id={}", panes.id(pane, number))
-        kind = _NOISE if offset in quiet else NOTHING
-        html = _shortened(html) if listing.stage in _GRAPHS else html  # noqa: PLW2901
-        origins = _origins(panes, start + offset)
-        lines.append(markup("<t-l{}{}>{}{}\n</t-l>", ident, kind, html, origins))
-    inner, style = join(_chunks(lines, quiet, listing.first_line)), f"--cols:{_widest(text)}"
+        noise_class = _NOISE if offset in noise_lines else NOTHING
+        html = _fold_types(html) if listing.stage in _GRAPHS else html  # noqa: PLW2901
+        origins = _draw_origins(panes, start + offset)
+        lines.append(markup("<t-l{}{}>{}{}\n</t-l>", ident, noise_class, html, origins))
+    inner, style = (
+        join(_group_into_chunks(lines, noise_lines, listing.first_line)),
+        f"--cols:{_widest_line(text)}",
+    )
     label = one_line(listing.title)
     html = tag("pre", inner, class_="highlight tclab-lines", aria_label=label, style=style)
     return MarkedCode(html, style, inner)
 
 
-def _chunks(lines: Sequence[Html], quiet: frozenset[int], first: int) -> Iterable[Html]:
-    """`--n` counts the lines before a chunk, `--a` its own, `--h` those not hidden."""
-    for start in range(0, len(lines), CHUNK):
-        some = lines[start : start + CHUNK]
-        hidden = len(quiet.intersection(range(start, start + CHUNK)))
-        before, seen = start + first - 1, len(some) - hidden
-        sizes = before, len(some), seen
-        yield markup("<t-c style=--n:{};--a:{};--h:{}>{}</t-c>", *sizes, join(some))
+def _group_into_chunks(
+    lines: Sequence[Html], noise_lines: frozenset[int], first_line: int
+) -> Iterable[Html]:
+    """Yield the chunks. `--n` is the number of the line before a chunk, `--a` the count of its
+    lines, `--h` the count of those not hidden.
+    """
+    for start in range(0, len(lines), CHUNK_LINES):
+        chunk = lines[start : start + CHUNK_LINES]
+        hidden = len(noise_lines.intersection(range(start, start + CHUNK_LINES)))
+        lines_before, visible = start + first_line - 1, len(chunk) - hidden
+        sizes = lines_before, len(chunk), visible
+        yield markup("<t-c style=--n:{};--a:{};--h:{}>{}</t-c>", *sizes, join(chunk))
 
 
-def _shortened(html: Html) -> Html:
-    """Annotations of type: what stands after the sizes can be folded, and is told on hover."""
+def _fold_types(html: Html) -> Html:
+    """Mark the part of a type annotation after the sizes: the page hides it until the reader
+    hovers.
+    """
     return Html(_MARKED_ANNOTATION.sub(r"\1<i class=tclab-type>\2</i>", html))
 
 
-def _origins(panes: Panes, line: int) -> Html:
-    """Links to the lines that a line came from."""
-    places = panes.origins(line, ORIGINS + 1)
+def _draw_origins(panes: Panes, line: int) -> Html:
+    """Draw links to the origins of a line."""
+    places = panes.origins(line, MOST_ORIGINS + 1)
     if not places:
         return NOTHING
     links = [
         markup(
-            "<a href=#{}>{}:{}</a>", _address(panes, pane, number), esc(panes.names[pane]), number
+            "<a href=#{}>{}:{}</a>", _line_id(panes, pane, number), esc(panes.names[pane]), number
         )
-        for pane, number in places[:ORIGINS]
+        for pane, number in places[:MOST_ORIGINS]
     ]
-    more = markup(" …") if len(places) > ORIGINS else NOTHING
-    return markup("<em>{}{}</em>", join(links, SPACE), more)
+    ellipsis = markup(" …") if len(places) > MOST_ORIGINS else NOTHING
+    return markup("<em>{}{}</em>", join(links, SPACE), ellipsis)
 
 
-def _address(panes: Panes, pane: int, line: int) -> Html:
-    """The line's id; of bare text, whose lines are the script's, its pane's."""
+def _line_id(panes: Panes, pane: int, line: int) -> Html:
+    """Return the id of a line; in bare text, whose lines have no ids, that of its pane."""
     bare = panes.chain.panes[pane].stage in BARE
     return panes.id(pane) if bare else panes.id(pane, line)
 
@@ -142,15 +153,15 @@ def _address(panes: Panes, pane: int, line: int) -> Html:
 # ------------------------------------------------------------------------- machine code
 
 
-def _bare(panes: Panes, pane: int) -> BareCode:
-    """Origins, a line each, and the bare text, with where its noise is (as distances)."""
+def _draw_bare(panes: Panes, pane: int) -> BareCode:
+    """Draw bare text beside its origins. The positions of noise lines are stored as distances."""
     listing = panes.chain.panes[pane]
-    text = shown(listing)
-    quiet = [0, *sorted(noise(listing.stage, text, listing.links))]
-    distances = " ".join(str(b - a) for a, b in pairwise(quiet))
-    origins = list(_margin(panes, pane))
+    text = visible_code(listing)
+    noise_lines = [0, *sorted(find_noise(listing.stage, text, listing.links))]
+    distances = " ".join(str(current - previous) for previous, current in pairwise(noise_lines))
+    origins = list(_origin_texts(panes, pane))
     # HTML drops a newline right after <pre>: one more keeps an empty first line.
-    margin = tag(
+    origins_html = tag(
         "pre",
         NEWLINE,
         esc("\n".join(origins)),
@@ -165,18 +176,22 @@ def _bare(panes: Panes, pane: int) -> BareCode:
         data_noise=distances,
         aria_label=one_line(listing.title),
     )
-    style = f"--cols:{_widest(text)};--h:{len(_lengths(text, frozenset(quiet[1:])))}"
-    place = {"data_chain": panes.options.prefix, "data_stage": listing.stage, "style": style}
-    html = tag("div", margin, lines, class_="tclab-two", **place)
+    style = (
+        f"--cols:{_widest_line(text)};--h:{len(_text_lengths(text, frozenset(noise_lines[1:])))}"
+    )
+    attributes = {"data_chain": panes.options.prefix, "data_stage": listing.stage, "style": style}
+    html = tag("div", origins_html, lines, class_="tclab-two", **attributes)
     return BareCode(html, style, listing.title, text, origins, distances)
 
 
-def _margin(panes: Panes, pane: int) -> Iterable[str]:
-    """For each line, where it came from: of readable code the line, else the stage, too."""
+def _origin_texts(panes: Panes, pane: int) -> Iterable[str]:
+    """Yield the first origin of each line: its line number, with the stage unless that is readable
+    code; '' without an origin.
+    """
     start = panes.index.starts[pane]
     for line in range(start, start + panes.index.counts[pane]):
         for origin, number in panes.origins(line, 1):
-            yield str(number) if panes.readable(origin) else f"{panes.names[origin]}:{number}"
+            yield str(number) if panes.is_readable(origin) else f"{panes.names[origin]}:{number}"
             break
         else:
             yield ""
@@ -185,29 +200,29 @@ def _margin(panes: Panes, pane: int) -> Iterable[str]:
 # ------------------------------------------------------------------------------- sizes
 
 
-def _lengths(text: str, quiet: frozenset[int] = frozenset()) -> list[int]:
+def _text_lengths(text: str, noise_lines: frozenset[int] = frozenset()) -> list[int]:
     lines = enumerate(text.removesuffix("\n").expandtabs(4).split("\n"))
-    return [len(line) for number, line in lines if number not in quiet]
+    return [len(line) for number, line in lines if number not in noise_lines]
 
 
-def _widest(text: str) -> int:
-    return max(_lengths(text))
+def _widest_line(text: str) -> int:
+    return max(_text_lengths(text))
 
 
-def width(listings: Sequence[Listing]) -> int:
-    """How much of the window a column asks for: room for nine lines of ten."""
-    every = sorted(length for listing in listings for length in lengths(listing))
-    most = every[len(every) * 9 // 10] if every else 0
-    return min(max(most, NARROWEST), _WIDEST)
+def column_width(listings: Sequence[Listing]) -> int:
+    """Return the width that a column asks for, in characters: nine lines of ten fit."""
+    all_lengths = sorted(length for listing in listings for length in line_lengths(listing))
+    typical = all_lengths[len(all_lengths) * 9 // 10] if all_lengths else 0
+    return min(max(typical, NARROWEST), _WIDEST)
 
 
-def height(listing: Listing) -> int:
-    """The lines of a listing that are not hidden."""
-    return len(lengths(listing))
+def visible_line_count(listing: Listing) -> int:
+    """Count the lines of a listing that are not hidden."""
+    return len(line_lengths(listing))
 
 
-def lengths(listing: Listing) -> list[int]:
-    """Characters of each line that is not hidden, with types shortened."""
-    text = shown(listing)
-    short = _ANNOTATION.sub(r"\1…", text) if listing.stage in _GRAPHS else text
-    return _lengths(short, noise(listing.stage, text, listing.links))
+def line_lengths(listing: Listing) -> list[int]:
+    """Return the characters of each line that is not hidden, with types shortened."""
+    text = visible_code(listing)
+    shortened = _ANNOTATION.sub(r"\1…", text) if listing.stage in _GRAPHS else text
+    return _text_lengths(shortened, find_noise(listing.stage, text, listing.links))

@@ -1,7 +1,7 @@
-"""Lines that a reader can do without: directives, places of origin, padding, and of a Triton
-kernel its imports, decorators and index arithmetic.
+"""Find noise: lines that the viewer hides by default, such as directives, source locations,
+padding, and the imports, decorators and index arithmetic of a Triton kernel.
 
-They are hidden by default, and one switch shows them. They are never left out.
+A switch shows them; they are always in the page.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _GRAPH = re.compile(r"\s*# (File: |No stacktrace found for following nodes)")
 _MLIR = re.compile(r"#loc\d* = ")
 #   #loc17 = loc("kernel.py":39:24)
 
-#: Of each stage, what a line that is noise begins with.
+#: Stage → the pattern at the beginning of a noise line.
 _NOISE = {
     **dict.fromkeys(("dynamo", "joint", "forward", "backward", "pre_grad", "post_grad"), _GRAPH),
     **dict.fromkeys(("ttir", "ttgir"), _MLIR),
@@ -29,7 +29,7 @@ _NOISE = {
     "sass": re.compile(r"\s*(//|\.[a-z_][\w.]*(\s|:|$)|/\*[0-9a-f]+\*/\s+NOP\b|$)"),
 }
 
-#: Of a kernel that Inductor wrote for Triton, what is no step of the computation.
+#: Lines of a Triton kernel from Inductor that compute nothing.
 #   from torch._inductor.runtime import triton_helpers    triton_helpers.set_driver_to_gpu()
 _PRELUDE = re.compile(r"(import|from) |triton_helpers\.|$")
 #   xindex = xoffset + tl.arange(0, XBLOCK)[:]    r0_1 = r0_index    R0_BLOCK: tl.constexpr = 64
@@ -39,27 +39,31 @@ _INDEX = re.compile(
 )
 
 
-def noise(stage: str, code: str, links: Container[int] = ()) -> frozenset[int]:
-    """Which lines of `code` are noise, from 0. What index arithmetic was made of (`links`, lines
-    from 1) is none.
+def find_noise(stage: str, code: str, links: Container[int] = ()) -> frozenset[int]:
+    """Return the noise lines of `code`, counted from 0. Index arithmetic with a known origin is no
+    noise; `links` has its line numbers, counted from 1.
     """
     lines = code.removesuffix("\n").split("\n")
     if stage == "kernel":
-        indices = (i for i, line in enumerate(lines) if _INDEX.match(line) and i + 1 not in links)
-        return metadata(stage, code).union(indices)
+        index_lines = (
+            index
+            for index, line in enumerate(lines)
+            if _INDEX.match(line) and index + 1 not in links
+        )
+        return find_metadata(stage, code).union(index_lines)
     pattern = _NOISE.get(stage)
-    return frozenset(i for i, line in enumerate(lines) if pattern and pattern.match(line))
+    return frozenset(index for index, line in enumerate(lines) if pattern and pattern.match(line))
 
 
-def metadata(stage: str, code: str) -> frozenset[int]:
-    """Which lines of a kernel only say how it is to be compiled and launched, from 0."""
+def find_metadata(stage: str, code: str) -> frozenset[int]:
+    """Return the lines of a kernel, from 0, that only say how to compile and launch it."""
     lines = code.removesuffix("\n").split("\n")
-    return frozenset(_header(lines)) if stage == "kernel" else frozenset()
+    return frozenset(_header_lines(lines)) if stage == "kernel" else frozenset()
 
 
-def _header(lines: list[str]) -> Iterator[int]:
-    """Imports, blank lines, decorators with all that they are given."""
-    is_open = False  # the bracket of a decorator
+def _header_lines(lines: list[str]) -> Iterator[int]:
+    """Yield the lines of imports, blank lines, and decorators with their arguments."""
+    is_open = False  # inside the brackets of a decorator
     for number, line in enumerate(lines):
         is_open = line.rstrip().endswith("(") if line.startswith("@") else is_open
         is_open = is_open and not line.startswith("def ")

@@ -1,4 +1,4 @@
-"""A chain with what its panes need of each other: names, ids, where lines came from."""
+"""The panes of a chain: their names, the ids of their lines, the origins of their lines."""
 
 from __future__ import annotations
 
@@ -16,79 +16,83 @@ if TYPE_CHECKING:
     from tclab.render.escape import Html
     from tclab.render.options import Options
 
-#: Stages whose text is long: bare, made into lines and coloured by the page's script.
+#: Stages with long text: it is in the page as bare text, and the script makes coloured lines of it.
 BARE = stages.MACHINE | {"ir_pre_fusion", "ir"}
 
-#: Stages in code that people write or read, not a compiler's own.
+#: Stages in languages that people write.
 READABLE = frozenset({"python", "kernel", "cpp"})
 
 
-Place = tuple[int, int]  # pane, line as shown
+Place = tuple[int, int]  # (pane, line number as shown)
 
 
 @dataclass(frozen=True)
 class Panes:
-    """A chain and how it is to be shown."""
+    """A chain and the options for rendering it."""
 
     chain: Chain
     options: Options
 
     @cached_property
-    def _firsts(self) -> dict[tuple[int, int, int], tuple[Place, ...]]:
-        """The first origins of a join, for lines of a pane: (join, pane, how many) → places."""
+    def _origin_cache(self) -> dict[tuple[int, int, int], tuple[Place, ...]]:
+        """A cache: (join, pane, most) → the first origins of a join for lines of that pane."""
         return {}
 
     @cached_property
     def index(self) -> Index:
-        return Index.of(self.chain)
+        return Index.from_chain(self.chain)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """`kernel`, `kernel 2`, …: the stage, and which of its panes."""
+        """The name of each pane: its stage, numbered from the second on: `kernel`, `kernel 2`, …"""
         seen: Counter[str] = Counter()
         names = []
         for pane in self.chain.panes:
             seen[pane.stage] += 1
-            many = seen[pane.stage] > 1
-            names.append(f"{pane.stage} {seen[pane.stage]}" if many else pane.stage)
+            is_repeated = seen[pane.stage] > 1
+            names.append(f"{pane.stage} {seen[pane.stage]}" if is_repeated else pane.stage)
         return tuple(names)
 
     def place(self, line: int) -> Place:
-        """Pane, and the line's number as it is shown."""
+        """Return the pane of a line, and the line's number as shown."""
         pane = self.index.pane(line)
         return pane, line - self.index.starts[pane] + self.chain.panes[pane].first_line
 
     def id(self, pane: int, line: int | None = None) -> Html:
-        """The anchor of a pane or of a line in it: ``{prefix}-{stage}-L12``."""
-        end = () if line is None else (f"L{line}",)
-        return self.options.id(self.names[pane], *end)
+        """Return the id of a pane, or of a line in it: ``{prefix}-{stage}-L12``."""
+        line_part = () if line is None else (f"L{line}",)
+        return self.options.id(self.names[pane], *line_part)
 
     def origins(self, line: int, most: int) -> list[Place]:
-        """Where `line` came from, in other panes: at most so many places, readable code first.
+        """Return at most `most` origins of `line` in other panes, readable code first.
 
-        In a kernel of thousands of lines, thousands of instructions have hundreds of origins each,
-        which most of them share: the first of each join are looked for once.
+        A large kernel has thousands of instructions with hundreds of shared origins each, so the
+        first origins of each join are cached.
         """
-        own = self.index.pane(line)
-        above = {p for join in self.index.made_in(line) for p in self._first(join, own, most)}
-        return sorted(above, key=self._rank)[:most]
+        own_pane = self.index.pane(line)
+        origin_places = {
+            p
+            for join in self.index.origin_joins(line)
+            for p in self._first_origins(join, own_pane, most)
+        }
+        return sorted(origin_places, key=self._sort_key)[:most]
 
-    def _first(self, join: int, own: int, most: int) -> tuple[Place, ...]:
-        key = (join, own, most)
-        if key not in self._firsts:
+    def _first_origins(self, join: int, own_pane: int, most: int) -> tuple[Place, ...]:
+        key = (join, own_pane, most)
+        if key not in self._origin_cache:
             places = map(self.place, self.index.joins[join][0])
-            others = (place for place in places if place[0] != own)
-            self._firsts[key] = tuple(heapq.nsmallest(most, others, key=self._rank))
-        return self._firsts[key]
+            others = (place for place in places if place[0] != own_pane)
+            self._origin_cache[key] = tuple(heapq.nsmallest(most, others, key=self._sort_key))
+        return self._origin_cache[key]
 
-    def _rank(self, place: Place) -> tuple[bool, Place]:
-        return not self.readable(place[0]), place
+    def _sort_key(self, place: Place) -> tuple[bool, Place]:
+        return not self.is_readable(place[0]), place
 
-    def readable(self, pane: int) -> bool:
-        """Whether a pane holds code that people write or read."""
+    def is_readable(self, pane: int) -> bool:
+        """Return whether a pane has a stage in READABLE."""
         return self.chain.panes[pane].stage in READABLE
 
     @cached_property
-    def led_to(self) -> frozenset[int]:
-        """The lines that links of origin lead to: they need an anchor of their own."""
+    def linked_lines(self) -> frozenset[int]:
+        """The lines that are an origin of some line: they need an anchor."""
         return frozenset(line for marked, _ in self.index.joins for line in marked)

@@ -1,5 +1,6 @@
-"""Which kernel scaled_dot_product_attention gets on a GPU, by PyTorch's own rules.
+"""Choose the kernel of scaled_dot_product_attention on a GPU by PyTorch's own rules.
 
-`call` is what is asked. The rules are in `shared`, `flash`, `efficient` and `cudnn`; `versions`
-has those that each PyTorch asks, `choose` the answer. Nothing here asks a device.
+`call` describes the call and the machine. The rules are in `shared`, `flash`, `efficient` and
+`cudnn`; `versions` lists the rules of each PyTorch, and `choose` applies them. Only `torch_answers`
+asks PyTorch itself.
 """

@@ -1,4 +1,4 @@
-"""What the rules of attention look at: the call, the machine, and PyTorch's own switches.
+"""The inputs of the attention rules: the call, the machine, and PyTorch's own switches.
 
 The fields of `Call` are those of ``sdp::sdp_params`` (ATen/native/transformers/sdp_utils_cpp.h).
 """
@@ -17,18 +17,18 @@ from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, Conditions
 NUMBERS = {"math": 0, "flash": 1, "efficient": 2, "cudnn": 3, "overrideable": 4}
 BACKENDS = tuple(NUMBERS)
 
-#: The order before anything was asked for (ATen/Context.h: sdp_priority_order).
+#: The order of backends before the first call (ATen/Context.h: sdp_priority_order).
 DEFAULT_ORDER = ("flash", "efficient", "math", "cudnn", "overrideable")
 
-#: The order that the first call sets where cuDNN is preferred (sdp_utils.cpp: priority_order).
+#: The order that the first call sets if cuDNN is preferred (sdp_utils.cpp: priority_order).
 CUDNN_FIRST = ("cudnn", "flash", "efficient", "math", "overrideable")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call: tensors [batch, heads, positions, head size], real or fake.
+    """One call of attention: tensors [batch, heads, positions, head size], real or fake.
 
-    `conditions` answers for symbolic sizes, with the guards that PyTorch adds.
+    `conditions` evaluates conditions on symbolic sizes and adds the guards that PyTorch adds.
     """
 
     query: torch.Tensor
@@ -47,28 +47,30 @@ class Call:
 
     @property
     def needs_grad(self) -> bool:
-        """sdp_utils_cpp.h: input_requires_grad."""
+        """Whether an input requires a gradient (sdp_utils_cpp.h: input_requires_grad)."""
         return torch.is_grad_enabled() and any(t.requires_grad for t in self.inputs)
 
-    def sure(self, condition: Any) -> bool:
-        """Whether it surely holds."""
-        return self.conditions.sure(condition)
+    def surely_holds(self, condition: Any) -> bool:
+        """Whether a condition is known to be true."""
+        return self.conditions.surely_holds(condition)
 
-    def surely_not(self, condition: Any) -> bool:
-        """Whether it surely does not hold."""
-        return self.conditions.surely_not(condition)
+    def surely_fails(self, condition: Any) -> bool:
+        """Whether a condition is known to be false."""
+        return self.conditions.surely_fails(condition)
 
-    def all(self, *conditions: Callable[[], Any]) -> bool:
-        """Whether each condition surely holds, asked in order until one does not, as ``&&``."""
-        return all(self.sure(condition()) for condition in conditions)
+    def all_hold(self, *conditions: Callable[[], Any]) -> bool:
+        """Whether all conditions are known to be true, evaluated in order like ``&&`` in C++."""
+        return all(self.surely_holds(condition()) for condition in conditions)
 
-    def none(self, *conditions: Callable[[], Any]) -> bool:
-        """Whether each surely does not hold, asked in order until one does, as ``||``."""
-        return all(self.surely_not(condition()) for condition in conditions)
+    def none_holds(self, *conditions: Callable[[], Any]) -> bool:
+        """Whether all conditions are known to be false, evaluated in order like ``||`` in C++."""
+        return all(self.surely_fails(condition()) for condition in conditions)
 
     @property
     def batched(self) -> Call:
-        """sdp_utils_cpp.h: normalize_unbatched_input. Three dimensions get a batch of one."""
+        """The call with a batch of one if its inputs have three dimensions (sdp_utils_cpp.h:
+        normalize_unbatched_input).
+        """
         if any(t.dim() != 3 for t in self.inputs):
             return self
         query, key, value = (t.unsqueeze(0) for t in self.inputs)
@@ -80,10 +82,11 @@ class Call:
 
 @dataclass(frozen=True)
 class Machine:
-    """The GPU and the libraries, and what the user switched off.
+    """The GPU, cuDNN, and the settings of PyTorch.
 
-    `cudnn` is the number that ``cudnnGetVersion`` gives (91900 for 9.19.0), 0 for none; `order`
-    is empty where the user set none.
+    `cudnn` is the number that ``cudnnGetVersion`` gives (91900 for 9.19.0), 0 without cuDNN;
+    `enabled` are the backends that the user has not switched off; `order` is empty if the user set
+    no order.
     """
 
     capability: tuple[int, int]
@@ -97,6 +100,8 @@ class Machine:
         """The first number of the compute capability."""
         return self.capability[0]
 
-    def between(self, low: tuple[int, int], high: tuple[int, int]) -> bool:
-        """sdp_utils.cpp: check_sm_version."""
+    def is_between(self, low: tuple[int, int], high: tuple[int, int]) -> bool:
+        """Whether the compute capability is in a range, ends included (sdp_utils.cpp:
+        check_sm_version).
+        """
         return low <= self.capability <= high

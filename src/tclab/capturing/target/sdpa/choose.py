@@ -1,4 +1,4 @@
-"""The answer: the first backend, in the order of the machine, all of whose rules hold.
+"""Choose the first backend, in the order of the machine, whose rules all hold.
 
 ``sdp::select_sdp_backend`` in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
 """
@@ -13,7 +13,7 @@ from tclab.capturing.target.sdpa.rule import AttentionRules, Rule
 
 @dataclass(frozen=True)
 class Choice:
-    """The backend ("error" where none is left), and for each one before it the rule it failed."""
+    """A backend, or "error" if none is left; `failed` has the failed rule of each one before it."""
 
     backend: str
     failed: dict[str, Rule]
@@ -24,12 +24,12 @@ class Choice:
 
 
 def choose(call: Call, machine: Machine, version: AttentionRules) -> Choice:
-    """What this PyTorch takes on this machine."""
-    call = _judged(call, version)
+    """Choose the backend of a call by the rules of one PyTorch on one machine."""
+    call = _prepare_call(call, version)
     failed: dict[str, Rule] = {}
     if not machine.enabled & {"math", "flash", "efficient", "cudnn"}:
         return Choice("error", failed)
-    for backend in order(machine, version):
+    for backend in backend_order(machine, version):
         if backend == "math" and "math" in machine.enabled:
             return Choice("math", failed)
         if backend in version.rules:
@@ -41,16 +41,18 @@ def choose(call: Call, machine: Machine, version: AttentionRules) -> Choice:
 
 
 def allows(call: Call, machine: Machine, version: AttentionRules, backend: str) -> bool:
-    """``can_use_flash_attention`` and its like: whether all rules of a backend hold."""
-    return _first_failed(_judged(call, version), machine, version.rules[backend]) is None
+    """Whether all rules of a backend hold, as ``can_use_flash_attention`` and the like answer."""
+    return _first_failed(_prepare_call(call, version), machine, version.rules[backend]) is None
 
 
-def _judged(call: Call, version: AttentionRules) -> Call:
+def _prepare_call(call: Call, version: AttentionRules) -> Call:
     return replace(call.batched if version.unbatched else call, conditions=version.conditions)
 
 
-def order(machine: Machine, version: AttentionRules) -> tuple[str, ...]:
-    """sdp_utils.cpp: priority_order. The user's, else cuDNN first where PyTorch prefers it."""
+def backend_order(machine: Machine, version: AttentionRules) -> tuple[str, ...]:
+    """The order of backends: the user's, else PyTorch's, cuDNN first if preferred (sdp_utils.cpp:
+    priority_order).
+    """
     if machine.order:
         return machine.order
     return CUDNN_FIRST if version.prefers_cudnn(machine) else DEFAULT_ORDER

@@ -1,4 +1,4 @@
-"""The rules of memory-efficient attention alone (can_use_mem_efficient_attention)."""
+"""Rules of memory-efficient attention alone (can_use_mem_efficient_attention)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ switched_on = shared.switched_on("efficient", "check_runtime_disabled_mem_effici
 
 @rule("sm50 to sm121", "check_mem_efficient_hardware_support")
 def hardware(call: Call, machine: Machine) -> bool:
-    """Maxwell to Blackwell."""
-    return machine.between((5, 0), (12, 1))
+    """Require a GPU from Maxwell to Blackwell."""
+    return machine.is_between((5, 0), (12, 1))
 
 
 @rule("aligned head sizes", "check_head_dim_size_mem_efficient")
 def head_sizes(call: Call, machine: Machine) -> bool:
-    """Head sizes that are multiples of what a matrix product wants."""
+    """Require head sizes that are multiples of `minimum_gemm_alignment`."""
     q, k, v = (t.shape[-1] for t in call.inputs)
     step = minimum_gemm_alignment(call, machine)
-    return call.all(lambda: q == k, lambda: q % step == 0, lambda: q > 0,
+    return call.all_hold(lambda: q == k, lambda: q % step == 0, lambda: q > 0,
                     lambda: v % step == 0, lambda: v > 0)  # fmt: skip
 
 
 def minimum_gemm_alignment(call: Call, machine: Machine) -> int:
-    """Numbers in a row that the CUTLASS kernels need (sdp_utils.cpp: minimum_gemm_alignment)."""
+    """The alignment for CUTLASS kernels, in elements (sdp_utils.cpp: minimum_gemm_alignment)."""
     half = call.query.dtype in shared.HALF
     least = 4 if machine.major >= 8 else 1
     tensor_cores = machine.major >= 8 or (machine.major == 7 and half)
@@ -37,7 +37,7 @@ def minimum_gemm_alignment(call: Call, machine: Machine) -> int:
 
 @rule("aligned beginnings", "check_data_ptr_alignment_mem_efficient")
 def beginnings(call: Call, machine: Machine) -> bool:
-    """From sm80 on, each tensor begins at a multiple of that many numbers of its storage."""
+    """Require, from sm80 on, that each input's storage offset is a multiple of the alignment."""
     if machine.major < 8:
         return True
     step = minimum_gemm_alignment(call, machine) * call.query.element_size()
@@ -47,6 +47,6 @@ def beginnings(call: Call, machine: Machine) -> bool:
 
 @rule("16- and 32-bit dtypes", "can_use_mem_efficient_attention")
 def dtypes(call: Call, machine: Machine) -> bool:
-    """float16 and float32, and bfloat16 from sm80 on."""
+    """Require float16 or float32, or bfloat16 from sm80 on."""
     allowed = (torch.float16, torch.float32)
-    return shared.of_dtype(call, (*allowed, torch.bfloat16) if machine.major >= 8 else allowed)
+    return shared.has_dtype(call, (*allowed, torch.bfloat16) if machine.major >= 8 else allowed)

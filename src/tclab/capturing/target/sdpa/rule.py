@@ -1,4 +1,4 @@
-"""A rule of the table, a backend's list of them, and the table of one PyTorch."""
+"""Rules of attention: one rule, the rules of a backend, and all rules of one PyTorch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ Check = Callable[[Call, Machine], bool]
 
 @dataclass(frozen=True)
 class Rule:
-    """One condition of one backend: what it is about, the C++ function it follows, the check."""
+    """One condition of one backend.
+
+    `about` names the condition, `function` is the C++ function in `file` that `check` follows.
+    """
 
     about: str
     function: str
@@ -30,32 +33,35 @@ class Rule:
 
 
 def rule(about: str, function: str, file: str = SOURCE) -> Callable[[Check], Rule]:
-    """Makes the decorated check a rule."""
+    """Decorate a check to make it a rule."""
     return lambda check: Rule(about, function, check, file)
 
 
 class Rules(tuple[Rule, ...]):
-    """A backend's rules in the order of its source. ValueError for a change of one not in it."""
+    """A backend's rules in the order of its source.
+
+    The methods raise ValueError if the rule to change is not among them.
+    """
 
     __slots__ = ()
 
     def insert_after(self, rule: Rule, new: Rule) -> Rules:
-        """With a new rule after one of these."""
+        """A copy with the rule `new` right after `rule`."""
         after = self.index(rule) + 1
         return Rules((*self[:after], new, *self[after:]))
 
     def replace(self, rule: Rule, new: Rule) -> Rules:
-        """With another rule in the place of one of these."""
-        at = self.index(rule)
-        return Rules((*self[:at], new, *self[at + 1 :]))
+        """A copy with the rule `new` in place of `rule`."""
+        index = self.index(rule)
+        return Rules((*self[:index], new, *self[index + 1 :]))
 
 
 @dataclass(frozen=True)
 class AttentionRules:
     """All rules of one PyTorch, each backend's in the order of the source.
 
-    `commit` is that of the release's tag, `conditions` how one on symbolic sizes is answered;
-    `unbatched` whether inputs of three dimensions get a batch of one before they are judged.
+    `commit` is that of the release's tag. `conditions` evaluates conditions on symbolic sizes. With
+    `unbatched`, inputs of three dimensions get a batch of one before the rules are applied.
     """
 
     torch: tuple[int, int]
@@ -67,5 +73,5 @@ class AttentionRules:
 
     @property
     def name(self) -> str:
-        """The version as text."""
+        """The version as text, such as ``2.13``."""
         return ".".join(map(str, self.torch))

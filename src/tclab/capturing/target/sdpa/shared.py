@@ -1,8 +1,8 @@
-"""The rules that several backends ask, most of them from ``sdp_utils_cpp.h``.
+"""Rules that several backends share, most of them from ``sdp_utils_cpp.h``.
 
 A rule names the C++ function it follows; its check takes the call and the machine. Conditions on
-sizes are asked in the order of the source: where a size is symbolic, each one that is asked
-becomes a guard. Nested tensors are not told apart here: they are refused before.
+sizes are evaluated in the order of the source, because each one on a symbolic size adds a guard.
+The rules ignore nested tensors, which `chooser` refuses before.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ HALF = (torch.float16, torch.bfloat16)
 
 
 def switched_on(backend: str, function: str, file: str = HEADER) -> Rule:
-    """The user has not switched the backend off."""
+    """Make a rule: the user has not switched the backend off."""
     return Rule(
         "not switched off", function, lambda call, machine: backend in machine.enabled, file
     )
@@ -24,13 +24,13 @@ def switched_on(backend: str, function: str, file: str = HEADER) -> Rule:
 
 @rule("four dimensions", "check_tensor_shapes", HEADER)
 def four_dimensions(call: Call, machine: Machine) -> bool:
-    """Four dimensions each."""
+    """Require four dimensions of each input."""
     return all(t.dim() == 4 for t in call.inputs)
 
 
 @rule("a mask that fits", "check_attn_mask_shape", HEADER)
 def mask_fits(call: Call, machine: Machine) -> bool:
-    """A mask without gradients, of two or four dimensions that broadcast."""
+    """Require a mask without gradients, of two or four dimensions that broadcast to the scores."""
     mask, fits = call.mask, call.conditions.mask_fits
     if mask is None:
         return True
@@ -45,39 +45,39 @@ def mask_fits(call: Call, machine: Machine) -> bool:
 
 @rule("no empty sequence", "check_nonzero_sequence_lengths_dense", HEADER)
 def nonzero_lengths(call: Call, machine: Machine) -> bool:
-    """At least one query and one key."""
-    queries = call.surely_not(call.query.shape[-2] == 0)
-    return call.surely_not(call.key.shape[-2] == 0) and queries  # both are asked
+    """Require at least one query and one key."""
+    queries = call.surely_fails(call.query.shape[-2] == 0)
+    return call.surely_fails(call.key.shape[-2] == 0) and queries  # both add guards
 
 
-def _last_stride_is_one(*, ignore_singleton: bool) -> Rule:
-    """check_last_dim_stride_equals_1_dense, the mask's last dimension included."""
+def _make_stride_rule(*, ignore_singleton: bool) -> Rule:
+    """Make a rule: the last dimension of inputs and mask is contiguous, stride 1."""
 
     @rule("a last dimension without gaps", "check_last_dim_stride_equals_1_dense", HEADER)
     def check(call: Call, machine: Machine) -> bool:
-        ones = all(call.sure(t.stride(-1) == 1) for t in call.inputs)
-        if not ones and not (ignore_singleton and call.sure(call.query.shape[-1] == 1)):
+        ones = all(call.surely_holds(t.stride(-1) == 1) for t in call.inputs)
+        if not ones and not (ignore_singleton and call.surely_holds(call.query.shape[-1] == 1)):
             return False
-        return call.mask is None or call.sure(call.mask.stride(-1) == 1)
+        return call.mask is None or call.surely_holds(call.mask.stride(-1) == 1)
 
     return check
 
 
-last_stride = _last_stride_is_one(ignore_singleton=False)
-last_stride_if_wide = _last_stride_is_one(ignore_singleton=True)
+last_stride = _make_stride_rule(ignore_singleton=False)
+last_stride_if_wide = _make_stride_rule(ignore_singleton=True)
 
 
-def of_dtype(call: Call, allowed: tuple[torch.dtype, ...]) -> bool:
-    """check_tensor_dtype."""
+def has_dtype(call: Call, allowed: tuple[torch.dtype, ...]) -> bool:
+    """Whether all inputs have the same, allowed dtype (C++: check_tensor_dtype)."""
     return all(t.dtype == call.query.dtype for t in call.inputs) and call.query.dtype in allowed
 
 
 def low_precision(function: str) -> Rule:
-    """float16, and bfloat16 from sm80 on."""
+    """Make a rule: the dtype is float16, or bfloat16 from sm80 on."""
 
     @rule("16-bit dtypes", function, SOURCE)
     def check(call: Call, machine: Machine) -> bool:
-        return of_dtype(call, HALF if machine.major >= 8 else HALF[:1])
+        return has_dtype(call, HALF if machine.major >= 8 else HALF[:1])
 
     return check
 
@@ -85,54 +85,58 @@ def low_precision(function: str) -> Rule:
 # ------------------------------------------------------------------------------ heads
 
 
-def _heads(*, gqa: bool, same_kv: bool = True, mqa: bool = False, early: bool = True) -> Rule:
-    """check_batch_size_and_num_heads_dense<supports_gqa, requires_same_num_heads, supports_mqa>.
+def _make_heads_rule(
+    *, gqa: bool, same_kv: bool = True, mqa: bool = False, early: bool = True
+) -> Rule:
+    """Make a rule: batches and heads are equal, or heads are grouped as allowed.
 
-    `early`: heads are compared before it is asked whether queries are grouped, as until 2.14.
+    The arguments are those of the template in C++, check_batch_size_and_num_heads_dense
+    <supports_gqa, requires_same_num_heads, supports_mqa>. With `early`, heads are compared before
+    the check whether queries are grouped, as until 2.14.
     """
 
     @rule("equal batches and heads", "check_batch_size_and_num_heads_dense", HEADER)
     def check(call: Call, machine: Machine) -> bool:
         q, k, v = (t.shape[0] for t in call.inputs)
-        if not call.all(lambda: q == k, lambda: q == v):
+        if not call.all_hold(lambda: q == k, lambda: q == v):
             return False
         grouped = call.gqa and gqa
-        equal = (early or not grouped) and _equal_heads(call)
+        equal = (early or not grouped) and _heads_are_equal(call)
         if grouped:
-            return _grouped(call, same_kv, early)
-        return equal or (mqa and _one_head_of_keys(call))
+            return _heads_are_grouped(call, same_kv, early)
+        return equal or (mqa and _has_one_key_head(call))
 
     return check
 
 
-def _equal_heads(call: Call) -> bool:
+def _heads_are_equal(call: Call) -> bool:
     q, k, v = (t.shape[-3] for t in call.inputs)
-    return call.all(lambda: q == k, lambda: q == v)
+    return call.all_hold(lambda: q == k, lambda: q == v)
 
 
-def _one_head_of_keys(call: Call) -> bool:
+def _has_one_key_head(call: Call) -> bool:
     q, k, v = (t.shape[-3] for t in call.inputs)
-    return call.all(lambda: q > 0, lambda: k == 1, lambda: v == 1)
+    return call.all_hold(lambda: q > 0, lambda: k == 1, lambda: v == 1)
 
 
-def _grouped(call: Call, same_kv: bool, early: bool) -> bool:
-    """check_grouped_query_attention."""
+def _heads_are_grouped(call: Call, same_kv: bool, early: bool) -> bool:
+    """Whether the query heads are a multiple of the others (C++: check_grouped_query_attention)."""
     q, k, v = (t.shape[-3] for t in call.inputs)
-    if (early or same_kv) and not call.sure(k == v) and same_kv:
+    if (early or same_kv) and not call.surely_holds(k == v) and same_kv:
         return False
-    if not early and not call.sure(k > 0):
+    if not early and not call.surely_holds(k > 0):
         return False
-    if not call.surely_not(q % k != 0):
+    if not call.surely_fails(q % k != 0):
         return False
-    return same_kv or ((early or call.sure(v > 0)) and call.surely_not(q % v != 0))
+    return same_kv or ((early or call.surely_holds(v > 0)) and call.surely_fails(q % v != 0))
 
 
-equal_heads = _heads(gqa=False)
-#: Grouped queries, too; then also one head of keys for all (multi-query).
-grouped_heads = _heads(gqa=True)
-grouped_or_one_head = _heads(gqa=True, mqa=True)
-grouped_or_one_head_2_15 = _heads(gqa=True, mqa=True, early=False)
-#: The same where keys and values may differ in heads.
-free_heads = _heads(gqa=True, same_kv=False)
-free_or_one_head = _heads(gqa=True, same_kv=False, mqa=True)
-free_or_one_head_2_15 = _heads(gqa=True, same_kv=False, mqa=True, early=False)
+equal_heads = _make_heads_rule(gqa=False)
+#: With grouped queries; then also with one head of keys for all queries (multi-query).
+grouped_heads = _make_heads_rule(gqa=True)
+grouped_or_one_head = _make_heads_rule(gqa=True, mqa=True)
+grouped_or_one_head_2_15 = _make_heads_rule(gqa=True, mqa=True, early=False)
+#: The same rules, but keys and values may have different numbers of heads.
+free_heads = _make_heads_rule(gqa=True, same_kv=False)
+free_or_one_head = _make_heads_rule(gqa=True, same_kv=False, mqa=True)
+free_or_one_head_2_15 = _make_heads_rule(gqa=True, same_kv=False, mqa=True, early=False)

@@ -1,7 +1,7 @@
-"""How a PyTorch answers a condition on sizes that are symbols.
+"""Evaluate conditions on symbolic sizes as each PyTorch does.
 
-For a symbol with a hint each question becomes a guard. For one without, it fails until 2.14, and
-from 2.15 on "not known" counts as no.
+A condition on a symbol with a hint adds a guard. A condition on a symbol without a hint raises an
+error until 2.14; from 2.15 on, "not known" counts as false.
 """
 
 from __future__ import annotations
@@ -22,18 +22,21 @@ __all__ = ["FROM_2_15", "UNTIL_2_12", "UNTIL_2_14", "Conditions", "guard_or_fals
 
 @dataclass(frozen=True)
 class Conditions:
-    """Whether a condition surely holds, surely does not, and whether a mask's size fits another."""
+    """Tests of one PyTorch: a condition is known to be true; is known to be false; sizes broadcast.
 
-    sure: Callable[[Condition], bool]
-    surely_not: Callable[[Condition], bool]
+    `mask_fits` takes a size of the mask and the size that it must equal, unless it is 1.
+    """
+
+    surely_holds: Callable[[Condition], bool]
+    surely_fails: Callable[[Condition], bool]
     mask_fits: Callable[[Any, Any], bool]
 
 
-def _not(condition: Condition) -> bool:
+def _is_false(condition: Condition) -> bool:
     return not condition
 
 
-def _known_not(condition: Condition) -> bool:
+def _is_known_false(condition: Condition) -> bool:
     return guard_or_false(torch.sym_not(condition))
 
 
@@ -53,6 +56,6 @@ def _is_one(size: Any) -> bool:
     return isinstance(size, int) and size == 1
 
 
-UNTIL_2_12 = Conditions(bool, _not, _equal_or_one)
-UNTIL_2_14 = Conditions(bool, _not, _equal_or_plain_one)
-FROM_2_15 = Conditions(guard_or_false, _known_not, _surely_equal_or_one)
+UNTIL_2_12 = Conditions(bool, _is_false, _equal_or_one)
+UNTIL_2_14 = Conditions(bool, _is_false, _equal_or_plain_one)
+FROM_2_15 = Conditions(guard_or_false, _is_known_false, _surely_equal_or_one)

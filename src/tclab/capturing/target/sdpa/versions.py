@@ -1,8 +1,8 @@
-"""The table: for each PyTorch, each backend's rules in the order of its source.
+"""The rules of each backend for each PyTorch, in the order of its source.
 
 The lists follow ``can_use_cudnn_attention``, ``can_use_flash_attention`` and
 ``can_use_mem_efficient_attention`` of ``cuda/sdp_utils.cpp``, at the commit of the release. The
-oldest is whole; each later one says what differs from the one before.
+oldest list is complete; each later one has the changes to the one before.
 """
 
 from __future__ import annotations
@@ -83,26 +83,26 @@ _EFFICIENT_2_15 = _EFFICIENT_2_14.replace(
 V2_11 = AttentionRules(
     (2, 11),
     "70d99e998b4955e0049d13a98d77ae1b14db1f45",
-    prefers_cudnn=cudnn.preferred,
+    prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_11, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_11},
 )
 V2_12 = AttentionRules(
     (2, 12),
     "7661cd9c6b841b62b7f411aa52ec51f05457263b",
-    prefers_cudnn=cudnn.preferred,
+    prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_12, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_11},
 )
 V2_13 = AttentionRules(
     (2, 13),
     "cf30153c4c131c8164ee7798e5022d810682e2cb",
-    prefers_cudnn=cudnn.preferred,
+    prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_13, "flash": _FLASH_2_11, "efficient": _EFFICIENT_2_13},
     conditions=UNTIL_2_14,
 )
 V2_14 = AttentionRules(
     (2, 14),
     "08187d9e0fba026dc8217405802ab5381dc88d90",
-    prefers_cudnn=cudnn.preferred,
+    prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_14, "flash": _FLASH_2_14, "efficient": _EFFICIENT_2_14},
     conditions=UNTIL_2_14,
     unbatched=True,
@@ -110,7 +110,7 @@ V2_14 = AttentionRules(
 V2_15 = AttentionRules(
     (2, 15),
     "d0f2af8b66b20da4baa50644c0cd3f887a2eae2e",
-    prefers_cudnn=cudnn.preferred,
+    prefers_cudnn=cudnn.prefers_cudnn,
     rules={"cudnn": _CUDNN_2_15, "flash": _FLASH_2_15, "efficient": _EFFICIENT_2_15},
     conditions=FROM_2_15,
     unbatched=True,
@@ -119,6 +119,6 @@ V2_15 = AttentionRules(
 VERSIONS = {version.torch: version for version in (V2_11, V2_12, V2_13, V2_14, V2_15)}
 
 
-def of(release: str) -> AttentionRules | None:
-    """The table of a PyTorch by its ``torch.__version__``, or None where there is none."""
-    return VERSIONS.get(model.Version.of(release).release)
+def rules_for(release: str) -> AttentionRules | None:
+    """The rules of a PyTorch by its ``torch.__version__``; None for an unknown version."""
+    return VERSIONS.get(model.Version.parse(release).release)

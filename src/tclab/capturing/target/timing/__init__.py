@@ -1,1 +1,1 @@
-"""What the GPU would choose by timing: asked, taken both ways, and what that leaves open."""
+"""Choices that the GPU would make by timing: measured, assumed, or compiled with both answers."""

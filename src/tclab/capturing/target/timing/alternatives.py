@@ -1,5 +1,5 @@
-"""The kernels of graphs that were compiled in several ways: which are exact, which one of several,
-and which rest on a measured choice.
+"""Mark the kernels of graphs that were compiled with several answers: a kernel is exact, one of
+several alternatives, or dependent on a choice that was measured or taken as is likely.
 """
 
 from __future__ import annotations
@@ -11,101 +11,124 @@ from functools import cached_property
 from tclab.capturing.read import output_code
 from tclab.capturing.read.units import Unit
 from tclab.capturing.result import Capture
-from tclab.capturing.target.timing.combinations import Flips
+from tclab.capturing.target.timing.combinations import FlippedChoices
 from tclab.capturing.target.timing.timed import CHOICES
-from tclab.capturing.target.timing.ways import GraphWays, Variant
+from tclab.capturing.target.timing.variants import GraphAlternatives, Variant
 from tclab.model import Kernel, TimedAnswer, TimedQuestion
-from tclab.model.kernels import given
+from tclab.model.kernels import LIKELY, format_answers
 
 
-def units(own: Sequence[Unit], graphs: Sequence[GraphWays]) -> tuple[Unit, ...]:
-    """The units of a capture, each followed by what other ways of it have instead. Kernels that
-    all have are as they were: they are exact, whatever the GPU chooses.
+def units_with_alternatives(
+    units: Sequence[Unit], graphs: Sequence[GraphAlternatives]
+) -> tuple[Unit, ...]:
+    """The units of a capture, each followed by units with the kernels of its alternatives. A kernel
+    that all alternatives have is not marked: it is exact, whatever the GPU chooses.
     """
-    every: list[Unit] = []
+    result: list[Unit] = []
     done = 0
     for graph in graphs:
-        end = graph.after + graph.count
-        every += own[done : graph.after]
-        every += _Alternatives(graph, own[graph.after : end]).units()
+        end = graph.graphs_before + graph.count
+        result += units[done : graph.graphs_before]
+        result += _GraphUnits(graph, units[graph.graphs_before : end]).units()
         done = end
-    return (*every, *own[done:])
+    return (*result, *units[done:])
 
 
 def unnumbered(kernel: Kernel) -> str:
-    """A kernel's code without the number it has in the order of writing."""
-    return output_code.unnumbered(kernel.kernel_name, kernel.code)[1]
+    """A kernel's code without the number that Inductor gives it in the order of writing."""
+    return output_code.strip_number(kernel.kernel_name, kernel.code)[1]
 
 
 @dataclass
-class _Alternatives:
-    graph: GraphWays
+class _GraphUnits:
+    graph: GraphAlternatives
     first: Sequence[Unit]
 
     def units(self) -> Iterator[Unit]:
-        """The first way's, marked; then of each other way what none before it has."""
+        """The marked units of the first compile; then the new kernels of each variant."""
         shown = {unnumbered(kernel) for unit in self.first for kernel in unit.kernels}
         for unit in self.first:
-            yield replace(unit, kernels=tuple(map(self._first_way, unit.kernels)))
-        for variant in sorted(self.graph.variants, key=lambda each: len(each.flips)):
-            for unit in self._units[variant.flips]:
+            yield replace(unit, kernels=tuple(map(self._mark_first, unit.kernels)))
+        for variant in sorted(self.graph.variants, key=lambda v: len(v.flipped)):
+            for unit in self._units[variant.flipped]:
                 new = [k for k in unit.kernels if unnumbered(k) not in shown]
                 shown |= set(map(unnumbered, new))
                 if new:
-                    yield _only(unit, [self._other_way(k, variant) for k in new])
+                    yield _reduce_unit(unit, [self._mark_alternative(k, variant) for k in new])
 
     @cached_property
-    def _units(self) -> dict[Flips, tuple[Unit, ...]]:
-        return {variant.flips: Capture(variant.trace).units for variant in self.graph.variants}
+    def _units(self) -> dict[FlippedChoices, tuple[Unit, ...]]:
+        return {variant.flipped: Capture(variant.trace).units for variant in self.graph.variants}
 
     @cached_property
-    def _kernels(self) -> dict[Flips, set[str]]:
+    def _kernels(self) -> dict[FlippedChoices, set[str]]:
         return {
-            flips: {unnumbered(kernel) for unit in units for kernel in unit.kernels}
-            for flips, units in self._units.items()
+            flipped: {unnumbered(kernel) for unit in units for kernel in unit.kernels}
+            for flipped, units in self._units.items()
         }
 
     @cached_property
-    def _otherwise(self) -> set[str]:
-        """The kernels there would be if all that was measured came out otherwise."""
-        other = self.graph.otherwise
-        units = Capture(other.trace).units if other else self.first
+    def _kernels_unless_measured(self) -> set[str]:
+        """The kernels we would get if each measured choice had gone the other way."""
+        return self._kernels_of(self.graph.counterfactual)
+
+    @cached_property
+    def _unlikely_kernels(self) -> set[str]:
+        """The kernels we would get if each choice taken as likely had gone the other way."""
+        return self._kernels_of(self.graph.unlikely)
+
+    def _kernels_of(self, variant: Variant | None) -> set[str]:
+        """The kernels of a variant; those of the first compile if there is none."""
+        units = Capture(variant.trace).units if variant else self.first
         return {unnumbered(kernel) for unit in units for kernel in unit.kernels}
 
-    def _first_way(self, kernel: Kernel) -> Kernel:
+    @cached_property
+    def _likely_answers(self) -> list[TimedAnswer]:
+        """The answers taken as likely, one of those that have one key."""
+        by_key = {question.key: question for question in reversed(self.graph.likely)}
+        return [TimedAnswer(q, LIKELY[q.choice]) for q in reversed(by_key.values())]
+
+    def _mark_first(self, kernel: Kernel) -> Kernel:
         code = unnumbered(kernel)
-        if code not in self._otherwise:
+        if code not in self._kernels_unless_measured:
             measured = replace(kernel.facts, measured=self.graph.source)
             kernel = replace(kernel, title=f"{kernel.title}, {self.graph.source}", facts=measured)
-        return _marked(kernel, self._without(code, Flips()))
+        likely = [] if code in self._unlikely_kernels else self._likely_answers
+        return _with_answers(kernel, [*likely, *self._required_answers(code, FlippedChoices())])
 
-    def _other_way(self, kernel: Kernel, variant: Variant) -> Kernel:
-        flipped = [TimedAnswer(q, CHOICES[q.choice][1]) for i in variant.flips for q in self._of(i)]
-        kept = self._without(unnumbered(kernel), variant.flips)
-        return replace(_marked(kernel, [*flipped, *kept]), name=f"{kernel.name}-other")
+    def _mark_alternative(self, kernel: Kernel, variant: Variant) -> Kernel:
+        flipped = [
+            TimedAnswer(q, CHOICES[q.choice][1])
+            for i in variant.flipped
+            for q in self._questions(i)
+        ]
+        required = self._required_answers(unnumbered(kernel), variant.flipped)
+        return replace(_with_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
 
-    def _without(self, code: str, flips: Flips) -> list[TimedAnswer]:
-        """The answers that leave a kernel of this way: one more flip takes it away."""
-        lost = [other - flips for other, there in self._kernels.items() if code not in there
-                and other > flips]  # fmt: skip
-        least = [some for some in lost if not any(other < some for other in lost)]
-        groups = sorted({group for some in least for group in some})
-        return [TimedAnswer(q, CHOICES[q.choice][0]) for group in groups for q in self._of(group)]
+    def _required_answers(self, code: str, flipped: FlippedChoices) -> list[TimedAnswer]:
+        """The answers that a variant's kernel depends on: one more flipped choice removes it."""
+        removing = [other - flipped for other, codes in self._kernels.items() if code not in codes
+                and other > flipped]  # fmt: skip
+        minimal = [groups for groups in removing if not any(other < groups for other in removing)]
+        needed = sorted({group for groups in minimal for group in groups})
+        return [
+            TimedAnswer(q, CHOICES[q.choice][0]) for group in needed for q in self._questions(group)
+        ]
 
-    def _of(self, group: int) -> tuple[TimedQuestion, ...]:
+    def _questions(self, group: int) -> tuple[TimedQuestion, ...]:
         return self.graph.groups[group]
 
 
-def _marked(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
-    """The kernel saying with which answers the GPU gets it; as it is, where there are none."""
+def _with_answers(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
+    """The kernel, titled with the answers with which the GPU gets it; unchanged without answers."""
     if not answers:
         return kernel
-    title = f"{kernel.title}, open: with {given(answers)}"
+    title = f"{kernel.title}, open: with {format_answers(answers)}"
     return replace(kernel, title=title, facts=replace(kernel.facts, open=tuple(answers)))
 
 
-def _only(unit: Unit, kernels: Sequence[Kernel]) -> Unit:
-    """Another way's unit, with what the first has not."""
+def _reduce_unit(unit: Unit, kernels: Sequence[Kernel]) -> Unit:
+    """A variant's unit with only the given kernels, which the first compile lacks."""
     return replace(
         unit,
         kernels=tuple(kernels),

@@ -1,7 +1,7 @@
-"""Which combinations of decisions are to be compiled, so that each kernel there can be is seen.
+"""Select the combinations of choices to compile, so that each possible kernel is seen.
 
-A kernel hangs on few decisions: those of the products it touches. Each decision is taken otherwise
-once, alone; a kernel that several of them change is compiled in each combination of those.
+A kernel depends on few choices: those of the products it reads or writes. Each choice is flipped
+once alone; if several choices change a kernel, each combination of them is compiled.
 """
 
 from __future__ import annotations
@@ -10,59 +10,69 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
-#: The decisions that are taken otherwise.
-Flips = frozenset[int]
-#: Compiles of one graph, at most.
+#: Numbers of the choices that get the other answer.
+FlippedChoices = frozenset[int]
+#: The most compiles of one graph.
 MOST_COMPILES = 24
 
 
-def explored(count: int, kernels: Callable[[Flips], Counter[str]]) -> dict[Flips, Counter[str]]:
-    """What `kernels` says of no flip, each, each combination that a kernel hangs on, and all."""
-    seen = {Flips(): kernels(Flips())}
-    for one in range(count):
-        seen[Flips({one})] = kernels(Flips({one}))
-    for flips in _together(seen, count):
-        if flips not in seen and len(seen) < MOST_COMPILES:
-            seen[flips] = kernels(flips)
+def explore_combinations(
+    count: int, kernels: Callable[[FlippedChoices], Counter[str]]
+) -> dict[FlippedChoices, Counter[str]]:
+    """Count the kernels for the combinations of `count` choices that can show another kernel.
+
+    `kernels` compiles one combination. Compiled are: no choice flipped, each one alone, each
+    combination that a kernel depends on, and all.
+    """
+    seen = {FlippedChoices(): kernels(FlippedChoices())}
+    for choice in range(count):
+        seen[FlippedChoices({choice})] = kernels(FlippedChoices({choice}))
+    for flipped in _combinations_of_kernels(seen, count):
+        if flipped not in seen and len(seen) < MOST_COMPILES:
+            seen[flipped] = kernels(flipped)
     if count > 1:
-        _explain_all(seen, count, kernels)
+        _explain_all_flipped(seen, count, kernels)
     return seen
 
 
-def _together(seen: dict[Flips, Counter[str]], count: int) -> list[Flips]:
-    """The combinations of decisions that change one kernel, small ones first."""
+def _combinations_of_kernels(
+    seen: dict[FlippedChoices, Counter[str]], count: int
+) -> list[FlippedChoices]:
+    """The combinations of two or more choices that change the same kernel, small ones first."""
     changing = {
-        frozenset(i for i in range(count) if kernel not in seen[Flips({i})])
-        for kernel in seen[Flips()]
+        frozenset(i for i in range(count) if kernel not in seen[FlippedChoices({i})])
+        for kernel in seen[FlippedChoices()]
     }
-    several = {
-        Flips(some)
+    combined = {
+        FlippedChoices(chosen)
         for decisions in changing
         for size in range(2, len(decisions) + 1)
-        for some in combinations(sorted(decisions), size)
+        for chosen in combinations(sorted(decisions), size)
     }
-    return sorted(several, key=lambda flips: (len(flips), sorted(flips)))
+    return sorted(combined, key=lambda flipped: (len(flipped), sorted(flipped)))
 
 
-def _explain_all(
-    seen: dict[Flips, Counter[str]], count: int, kernels: Callable[[Flips], Counter[str]]
+def _explain_all_flipped(
+    seen: dict[FlippedChoices, Counter[str]],
+    count: int,
+    kernels: Callable[[FlippedChoices], Counter[str]],
 ) -> None:
-    """Flip all. If that has a kernel that nothing had so far, it hangs on decisions that share no
-    kernel until they are flipped: neighbours are tried.
+    """Flip all choices. A kernel that no other combination has depends on choices that share no
+    kernel until they are flipped: then try pairs of neighbours, until all kernels are known.
     """
-    known = {kernel for each in seen.values() for kernel in each}
-    every = Flips(range(count))
-    if every not in seen:
-        seen[every] = kernels(every)
-    for pair in _neighbours(count):
-        if seen[every].keys() <= known or len(seen) >= MOST_COMPILES:
+    known = {kernel for counts in seen.values() for kernel in counts}
+    all_flipped = FlippedChoices(range(count))
+    if all_flipped not in seen:
+        seen[all_flipped] = kernels(all_flipped)
+    for pair in _neighbour_pairs(count):
+        if seen[all_flipped].keys() <= known or len(seen) >= MOST_COMPILES:
             return
         if pair not in seen:
             seen[pair] = kernels(pair)
             known |= seen[pair].keys()
 
 
-def _neighbours(count: int) -> Iterator[Flips]:
+def _neighbour_pairs(count: int) -> Iterator[FlippedChoices]:
     for distance in (1, 2):
         for first in range(count - distance):
-            yield Flips({first, first + distance})
+            yield FlippedChoices({first, first + distance})

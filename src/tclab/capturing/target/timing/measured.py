@@ -1,9 +1,9 @@
 """Choices as they were measured on a GPU: ``records/h200-torch2.11/padding.json``.
 
-A choice is known by Inductor's own key: sizes, layouts and types of a product, and what of its
-padding is not timed. Of each the file has how often as long as padded the product took unpadded:
-the least, the median and the most of several timings. Inductor pads from `PADS_ABOVE` on
-(torch/_inductor/fx_passes/pad_mm.py: is_padded_faster).
+The key of a choice is Inductor's own: sizes, layouts and types of a matrix product, and whether its
+inputs' padding is left out of the timing. For each key the file has the ratio of the product's time
+without padding to its time with padding: the least, the median and the most of several timings.
+Inductor pads above a ratio of `PADS_ABOVE` (torch/_inductor/fx_passes/pad_mm.py: is_padded_faster).
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ from pathlib import Path
 
 import torch
 
-from tclab import imports
-from tclab.project import NoProject, project_root
+from tclab.system import imports
+from tclab.system.project import NoProject, project_root
 from tclab.targets import Target
 
-#: Inductor pads a product that takes more than this times as long unpadded.
+#: Inductor pads a product if its time unpadded is more than this multiple of its time padded.
 PADS_ABOVE = 1.1
 FILE = "padding.json"
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """How often as long as padded a product took unpadded: least, median and most."""
+    """Time of a product without padding, as a multiple of its time with padding: least, median,
+    most.
+    """
 
     least: float
     median: float
@@ -35,8 +37,8 @@ class Ratio:
 
     @property
     def answer(self) -> str:
-        """``yes`` or ``no`` to padding; '' where the limit is within its spread, or as near to it
-        as the timings are to one another.
+        """``yes`` or ``no`` to padding; an empty string if the timings do not decide, because the
+        limit is within their range or nearer to it than the range is wide.
         """
         spread = self.most - self.least
         if self.most + spread <= PADS_ABOVE:
@@ -46,7 +48,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Measurements:
-    """What was measured on a `device` on a day, by key."""
+    """Ratios measured on a `device`, by Inductor's key; `recorded` is the date."""
 
     device: str = ""
     recorded: str = ""
@@ -54,37 +56,39 @@ class Measurements:
 
     @property
     def source(self) -> str:
-        """``as measured on an NVIDIA H200 on 2026-11-23``"""
+        """The source as text: ``as measured on an NVIDIA H200 on 2026-11-23``."""
         return f"as measured on an {self.device} on {self.recorded}"
 
     def answer(self, key: str) -> str:
-        """The choice for a key; '' where it was not measured, or its timings do not say."""
+        """``yes`` or ``no`` for a key; an empty string if it was not measured or the timings do not
+        decide.
+        """
         return self.ratios[key].answer if key in self.ratios else ""
 
 
-NOTHING = Measurements()
+NO_MEASUREMENTS = Measurements()
 
 
-def of(target: Target) -> Measurements:
-    """What was measured on this device with the PyTorch that is installed; nothing, where that was
-    not done: another PyTorch brings another cuBLAS, and other times.
+def measurements_for(target: Target) -> Measurements:
+    """The measurements on this device with the installed PyTorch; empty if there are none. Another
+    PyTorch brings another cuBLAS and so other times.
     """
     version = ".".join(torch.__version__.split(".")[:2])
-    return _read(f"{target.name}-torch{version}")
+    return _read_recorded(f"{target.name}-torch{version}")
 
 
 @functools.cache
-def _read(environment: str) -> Measurements:
+def _read_recorded(environment: str) -> Measurements:
     try:
         path = project_root(Path(__file__).parent) / "records" / environment / FILE
     except NoProject:  # an installed tclab has no recordings
-        return NOTHING
-    imports.recorded_file(path)
-    return load(path) if path.exists() else NOTHING
+        return NO_MEASUREMENTS
+    imports.note_recorded_file(path)
+    return load_measurements(path) if path.exists() else NO_MEASUREMENTS
 
 
-def load(path: Path) -> Measurements:
-    """Measurements as ``tclab record-choices`` wrote them."""
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    ratios = {row["key"]: Ratio(*row["ratio"]) for row in kept["products"]}
-    return Measurements(kept["environment"]["gpu"], kept["recorded"], ratios)
+def load_measurements(path: Path) -> Measurements:
+    """Read a file that ``tclab record-choices`` wrote."""
+    table = json.loads(path.read_text(encoding="utf-8"))
+    ratios = {row["key"]: Ratio(*row["ratio"]) for row in table["products"]}
+    return Measurements(table["environment"]["gpu"], table["recorded"], ratios)

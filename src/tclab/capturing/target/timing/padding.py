@@ -1,11 +1,11 @@
-"""Whether Inductor pads a matrix product: by its own rule, up to where it would time it.
+"""Decide whether Inductor pads a matrix product: by its own rule, until it would time the product.
 
-torch/_inductor/fx_passes/pad_mm.py: `can_pad` says that a size is not a multiple of what suits the
-type. `_should_pad` then asks `is_mm_compute_bound`, which compares the product's arithmetic
-intensity with the device's balance, and times both ways where that is exceeded. The balance comes
-from a table of data sheets by device name (torch/_inductor/analysis/device_info.py) and, for the
-many names that are not in it, from the clocks: there the operations per second come out a
-thousandth of what they are (MHz are taken for kHz), so that nearly every product is timed.
+In torch/_inductor/fx_passes/pad_mm.py, `can_pad` checks that a size is not aligned for the type.
+`_should_pad` then asks `is_mm_compute_bound` whether the product's arithmetic intensity exceeds the
+device's balance (operations per byte), and if so times the product with and without padding. The
+balance comes from a table of data sheets by device name (torch/_inductor/analysis/device_info.py)
+and, for the many names that are not in it, from the clocks: there the operations per second are a
+thousand times too low (MHz are taken for kHz), so nearly all products are timed.
 """
 
 from __future__ import annotations
@@ -18,56 +18,69 @@ from unittest import mock
 
 import torch
 
-from tclab.capturing.target.decisions import Decision, decided
-from tclab.capturing.target.places import of_node
-from tclab.capturing.target.refusals import loud
-from tclab.capturing.target.timing.timed import answer
+from tclab.capturing.target.decisions import Decision, note_decision
+from tclab.capturing.target.refusals import remember_errors
+from tclab.capturing.target.timing.timed import answer_question
+from tclab.capturing.target.traced_lines import line_of_node
 from tclab.model import TimedQuestion
 from tclab.targets import Target
 
 
 @contextmanager
-def chosen_for(target: Target) -> Iterator[None]:
-    """For the length of the block, matrix products are padded as on `target`."""
+def deciding_padding_for(target: Target, backward: bool) -> Iterator[None]:
+    """Pad matrix products within the block as on `target`; those of gradients only with
+    `backward`.
+    """
     from torch._inductor.fx_passes import pad_mm
 
-    own = _should_pad(inspect.unwrap(pad_mm._should_pad), target)
-    with mock.patch.object(pad_mm, "_should_pad", loud(own)):
+    replacement = _decide_padding(inspect.unwrap(pad_mm._should_pad), target, backward)
+    with mock.patch.object(pad_mm, "_should_pad", remember_errors(replacement)):
         yield
 
 
-class _Timed(Exception):
-    """Where PyTorch would look up by its key what it timed."""
+class _WouldTime(Exception):
+    """Raised where PyTorch would look up, by a key, an earlier timing."""
 
 
-def _should_pad(rule: Callable[..., bool], target: Target) -> Callable[..., bool]:
-    """PyTorch's `rule`, without the answers it keeps from other devices."""
+def _decide_padding(
+    rule: Callable[..., bool], target: Target, backward: bool
+) -> Callable[..., bool]:
+    """Replace ``pad_mm._should_pad``: ask PyTorch's `rule`, but not its cache of other devices'
+    answers.
+    """
 
     def should_pad(
         match: Any, mat1: torch.Tensor, mat2: torch.Tensor, op: Any, *rest: Any, **named: Any
     ) -> bool:
+        if not backward and _is_of_gradient(match.output_node()):
+            return False
         shapes = " @ ".join(str(list(m.shape)) for m in (mat1, mat2))
-        operator, place = f"{op.__name__} of {shapes}", of_node(match.output_node())
+        operator, place = f"{op.__name__} of {shapes}", line_of_node(match.output_node())
         try:
-            with _as_on(target):
+            with _patching_for_rule(target):
                 pads = rule(match, mat1, mat2, op, *rest, **named)
-        except _Timed as timed:
-            return answer(TimedQuestion("pad", operator, place, str(timed))) == "yes"
+        except _WouldTime as key:
+            return answer_question(TimedQuestion("pad", operator, place, str(key))) == "yes"
         why = "by PyTorch's rule: it is not compute-bound, or padding is forced"
-        decided(Decision(operator, place, f"pad={'yes' if pads else 'no'}", why))
+        note_decision(Decision(operator, place, f"pad={'yes' if pads else 'no'}", why))
         return pads
 
     return should_pad
 
 
+def _is_of_gradient(node: torch.fx.Node) -> bool:
+    """Whether a node of a joint graph is of the backward, as AOTAutograd marked it."""
+    return bool(node.meta.get("partitioner_tag") == "is_backward")
+
+
 @contextmanager
-def _as_on(target: Target) -> Iterator[None]:
-    """The rule asks for clocks, and then for what was timed before."""
+def _patching_for_rule(target: Target) -> Iterator[None]:
+    """Answer for `target` what the rule asks: the device, its clock in MHz, and earlier timings."""
     from torch import _utils_internal
     from torch._inductor.fx_passes import pad_mm
 
     def look_up(key: str) -> bool:
-        raise _Timed(key)
+        raise _WouldTime(key)
 
     def clock(device: int | None = None) -> int:
         return target.clocks.multiprocessor

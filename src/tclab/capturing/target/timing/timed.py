@@ -1,5 +1,7 @@
-"""Choices that only timing on the GPU knows: fixed by the caller, measured before on such a GPU, or
-open, and then taken one way and the other.
+"""Answer the choices that Inductor would make by timing on the GPU.
+
+A choice is fixed by the caller, or measured before on such a GPU, or taken as is likely, or open:
+then both answers are compiled.
 """
 
 from __future__ import annotations
@@ -8,77 +10,90 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tclab.capturing.target.decisions import Decision, decided
+from tclab.capturing.target.decisions import Decision, note_decision
 from tclab.capturing.target.timing.measured import Measurements
 from tclab.model import TimedQuestion
+from tclab.model.kernels import LIKELY
 from tclab.targets import TargetError
 
-#: What is chosen, and between which two. The first is what is shown of what is open.
-CHOICES = {"pad": ("no", "yes")}
+#: Kind of choice → its two answers, the likely one first.
+CHOICES = {choice: (likely, "yes" if likely == "no" else "no") for choice, likely in LIKELY.items()}
+#: What a caller assumes to have both answers compiled.
+BOTH = "both"
 
 
 @dataclass
-class Asked:
-    """What is fixed and what was measured; what was asked so far and is `open`, and what was
-    answered as `measured`. Questions of the keys in `otherwise` get the other answer.
+class TimedChoices:
+    """The answers for one compile of a graph, and a record of its questions.
+
+    `fixed` are the caller's assumptions. Questions assumed to have both answers are added to
+    `open`, those answered by `measurements` to `measured`, those without either to `likely`.
+    Questions whose key is in `flipped_keys` get the other answer.
     """
 
     fixed: Mapping[str, str]
     measurements: Measurements
-    otherwise: frozenset[str] = frozenset()
+    flipped_keys: frozenset[str] = frozenset()
     open: dict[TimedQuestion, None] = field(default_factory=dict)
     measured: dict[TimedQuestion, None] = field(default_factory=dict)
+    likely: dict[TimedQuestion, None] = field(default_factory=dict)
 
     def answer(self, question: TimedQuestion) -> str:
-        """The answer to take."""
-        if fixed := _assumed(question, self.fixed):
-            _note(question, fixed, "assumed, not timed")
+        """Answer a question, ``yes`` or ``no``, and record it."""
+        fixed = _find_assumption(question, self.fixed)
+        if fixed and fixed != BOTH:
+            _note_answer(question, fixed, "assumed, not timed")
             return fixed
-        usual = self.measurements.answer(question.key)
-        if usual:
-            self.measured[question] = None
-            if not self.otherwise:
-                _note(question, usual, self.measurements.source)
-        else:
-            self.open[question] = None
         first, second = CHOICES[question.choice]
-        shown = usual or first
+        shown = first if fixed else self._measured_or_likely(question)
         other = second if shown == first else first
-        return other if question.key in self.otherwise else shown
+        if fixed:
+            self.open[question] = None
+        return other if question.key in self.flipped_keys else shown
+
+    def _measured_or_likely(self, question: TimedQuestion) -> str:
+        measured = self.measurements.answer(question.key)
+        if not measured:
+            self.likely[question] = None
+            return LIKELY[question.choice]
+        self.measured[question] = None
+        if not self.flipped_keys:
+            _note_answer(question, measured, self.measurements.source)
+        return measured
 
 
-def _note(question: TimedQuestion, answer: str, source: str) -> None:
+def _note_answer(question: TimedQuestion, answer: str, source: str) -> None:
     choice = f"{question.choice}={answer}"
-    decided(Decision(question.operator, question.place, choice, source))
+    note_decision(Decision(question.operator, question.place, choice, source))
 
 
-_asked: list[Asked] = []
+_active: list[TimedChoices] = []
 
 
 @contextmanager
-def asking(
+def answering_questions(
     fixed: Mapping[str, str],
     measurements: Measurements,
-    otherwise: frozenset[str] = frozenset(),
-) -> Iterator[Asked]:
-    """For the length of the block, what is asked."""
-    _asked.append(Asked(fixed, measurements, otherwise))
+    flipped_keys: frozenset[str] = frozenset(),
+) -> Iterator[TimedChoices]:
+    """Answer the questions asked within the block; yield the record of them."""
+    _active.append(TimedChoices(fixed, measurements, flipped_keys))
     try:
-        yield _asked[-1]
+        yield _active[-1]
     finally:
-        _asked.pop()
+        _active.pop()
 
 
-def answer(question: TimedQuestion) -> str:
-    """What to take for a question, in the innermost block of `asking`."""
-    return _asked[-1].answer(question)
+def answer_question(question: TimedQuestion) -> str:
+    """Answer a question, ``yes`` or ``no``, in the innermost block of `answering_questions`."""
+    return _active[-1].answer(question)
 
 
 # ------------------------------------------------------------------------------ assumptions
 
 
-def _assumed(question: TimedQuestion, fixed: Mapping[str, str]) -> str | None:
-    """What a caller fixed for one product, else for all."""
+def _find_assumption(question: TimedQuestion, fixed: Mapping[str, str]) -> str | None:
+    """The answer that a caller fixed for one product, else for all; None if there is none."""
     for name, value in fixed.items():
         choice, _, product = name.partition(":")
         if product and choice == question.choice and product.strip() in str(question):
@@ -86,13 +101,14 @@ def _assumed(question: TimedQuestion, fixed: Mapping[str, str]) -> str | None:
     return fixed.get(question.choice)
 
 
-def checked(assume: Mapping[str, str] | None) -> dict[str, str]:
-    """What a caller fixes: ``pad`` for all products, ``pad: mm of [8, 30]`` for those whose
-    question says so. TargetError for a choice or an answer there is not.
+def check_assumptions(assume: Mapping[str, str] | None) -> dict[str, str]:
+    """Check and copy a caller's assumptions: ``pad`` for all products, ``pad: mm of [8, 30]`` for
+    those whose question contains this text; the answer may be ``both``. TargetError for an unknown
+    choice or answer.
     """
     fixed = dict(assume or {})
     for name, value in fixed.items():
-        if value not in CHOICES.get(name.partition(":")[0], ()):
-            known = ", ".join(f"{n}={v}" for n, values in CHOICES.items() for v in values)
+        if value not in (*CHOICES.get(name.partition(":")[0], ()), BOTH):
+            known = ", ".join(f"{n}={v}" for n, vs in CHOICES.items() for v in (*vs, BOTH))
             raise TargetError(f"assume {name}={value}", "no such choice", f"known: {known}")
     return fixed

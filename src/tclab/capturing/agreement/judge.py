@@ -1,0 +1,153 @@
+"""Hold what compiled calls did against what eager calls did, value by value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from tclab.capturing.agreement import numbers
+from tclab.capturing.agreement.numbers import Distance, Samples
+from tclab.capturing.agreement.observed import Observation, Observed
+from tclab.model import Difference
+from tclab.text.scrub import scrub
+
+#: Properties of a tensor, in the order in which they are said; one that differs hides the rest.
+_FACTS = ("type", "dtype", "shape")
+_MORE = ("strides", "aliasing", "requires_grad")
+
+
+@dataclass
+class Held:
+    """What differs, and how far apart the values are that do not."""
+
+    differences: list[Difference] = field(default_factory=list)
+    ulps: int = 0
+    error: float | None = None
+    eager_error: float | None = None
+
+    def add(self, distance: Distance) -> None:
+        """Note how far apart two equal values are."""
+        self.ulps = max(self.ulps, distance.ulps)
+        if distance.error is not None and distance.eager_error is not None:
+            self.error = max(self.error or 0.0, distance.error)
+            self.eager_error = max(self.eager_error or 0.0, distance.eager_error)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The calls in float64: exact, and with the noise of rounding, of the precision `eps`."""
+
+    exact: Observation
+    noisy: tuple[Observation, ...]
+    eps: float
+
+    def samples(self, name: str) -> Samples | None:
+        """Those of one value; None where one of the runs has no such tensor."""
+        every = [self.exact, *self.noisy]
+        found = [{**each.results, **each.state}.get(name) for each in every]
+        tensors = [each.data for each in found if each and isinstance(each.data, torch.Tensor)]
+        if len(tensors) < len(every) or len({each.shape for each in tensors}) > 1:
+            return None
+        exact, *noisy = map(numbers.as_double, tensors)
+        return Samples(exact, noisy, self.eps)
+
+
+#: In place of the calls in float64: more units of the last place of the largest value are rounding.
+NOTHING_KNOWN = Reference(Observation(), (), 0.0)
+
+
+def hold(eager: Observation, compiled: Observation, reference: Reference | None = None) -> Held:
+    """Compare every result and the state. Without a reference two values are equal only if they are
+    a few units of the last place apart.
+    """
+    held = Held()
+    if eager.error or compiled.error:  # what the calls before it did says nothing more
+        held.differences += _errors(eager, compiled)
+        return held
+    for left, right in ((eager.results, compiled.results), (eager.state, compiled.state)):
+        for name in left.keys() & right.keys():
+            _hold_one(held, name, left[name], right[name], reference)
+    held.differences += _missing(eager.results, compiled.results)
+    held.differences += _missing(eager.state, compiled.state)
+    order = {name: at for at, name in enumerate([*eager.results, *eager.state])}
+    held.differences.sort(key=lambda each: (each.what in _MORE,
+                                            order.get(each.where, len(order))))  # fmt: skip
+    return held
+
+
+def _errors(eager: Observation, compiled: Observation) -> Iterator[Difference]:
+    """A difference where one side raised and the other did not, or another kind of error."""
+    kinds = [type(side.error).__name__ if side.error else "nothing" for side in (eager, compiled)]
+    if kinds[0] != kinds[1] or eager.calls != compiled.calls:
+        texts = [f"{kind}: {scrub(str(side.error))[:200]}" if side.error else kind
+                 for kind, side in zip(kinds, (eager, compiled))]  # fmt: skip
+        at = min(eager.calls, compiled.calls) + 1
+        yield Difference(f"call {at}", "exception", texts[0], texts[1])
+
+
+def _missing(left: Mapping[str, Observed], right: Mapping[str, Observed]) -> Iterator[Difference]:
+    for name in left.keys() ^ right.keys():
+        there = {True: "there", False: "not there"}
+        yield Difference(name, "existence", there[name in left], there[name in right])
+
+
+def _hold_one(
+    held: Held, name: str, eager: Observed, compiled: Observed, reference: Reference | None
+) -> None:
+    facts = [each for each in _FACTS if eager.facts.get(each) != compiled.facts.get(each)]
+    if facts:
+        held.differences.append(_of_facts(name, facts[0], eager, compiled))
+        return
+    if isinstance(eager.data, torch.Tensor) and isinstance(compiled.data, torch.Tensor):
+        _hold_tensors(held, name, eager.data, compiled.data, reference)
+    elif not _equal(eager.data, compiled.data):
+        held.differences.append(
+            Difference(name, "values", _shown(eager.data), _shown(compiled.data))
+        )
+    for each in _MORE:
+        if eager.facts.get(each) != compiled.facts.get(each):
+            held.differences.append(_of_facts(name, each, eager, compiled))
+
+
+def _of_facts(name: str, what: str, eager: Observed, compiled: Observed) -> Difference:
+    return Difference(name, what, eager.facts.get(what, ""), compiled.facts.get(what, ""))
+
+
+def _equal(left: Any, right: Any) -> bool:
+    if isinstance(left, float) and isinstance(right, float):
+        return math.isclose(left, right, rel_tol=1e-6) or (math.isnan(left) and math.isnan(right))
+    return type(left) is type(right) and bool(left == right)
+
+
+def _hold_tensors(
+    held: Held, name: str, eager: torch.Tensor, compiled: torch.Tensor, reference: Reference | None
+) -> None:
+    found = numbers.distance(eager, compiled)
+    if reference is not None and bool(found.wrong.any()):
+        found = numbers.judged(eager, compiled, reference.samples(name))
+    if bool(found.wrong.any()):
+        held.differences.append(_of_values(name, eager, compiled, found))
+    else:
+        held.add(found)
+
+
+def _of_values(
+    name: str, eager: torch.Tensor, compiled: torch.Tensor, found: Distance
+) -> Difference:
+    wrong = found.wrong.any(-1) if eager.is_complex() else found.wrong
+    by_row = wrong.flatten(1).any(1) if wrong.dim() > 1 else wrong
+    first = wrong.flatten().nonzero()[0] if wrong.dim() else slice(None)
+    return Difference(
+        name, "values", _shown(eager.flatten()[first].flatten()[0].item()),
+        _shown(compiled.flatten()[first].flatten()[0].item()),
+        int(wrong.sum()), wrong.numel(), int(by_row.sum()) if wrong.dim() > 1 else 0,
+        len(by_row) if wrong.dim() > 1 else 0, found.error, found.eager_error,
+    )  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else f"{value!r:.60}"

@@ -1,0 +1,112 @@
+"""What calls did, taken down: what each returned or raised, and the state that they left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from tclab.capturing.agreement import values
+from tclab.capturing.agreement.worlds import World
+from tclab.capturing.torch_private import compiler
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One value. Of a tensor `data` is a copy and `facts` are its properties, by name; of a plain
+    value `data` is itself; of another object None.
+    """
+
+    data: Any
+    facts: dict[str, str]
+
+
+@dataclass
+class Observation:
+    """The results of calls, by name, and of the state after them; `error` is what a call raised."""
+
+    results: dict[str, Observed] = field(default_factory=dict)
+    state: dict[str, Observed] = field(default_factory=dict)
+    error: BaseException | None = None
+    calls: int = 0
+
+    def add_result(self, result: object, world: World) -> None:
+        """Take down what a call returned, before another call changes it."""
+        self.calls += 1
+        of_call = f" of call {self.calls}" if len(world.calls) > 1 else ""
+        owners = _storages(world)
+        for place, leaf in enumerate(compiler.nested_leaves(result)):
+            name = f"output {place}{of_call}"
+            self.results[name] = observe(leaf, owners.get(_storage(leaf), ""))
+            if _storage(leaf):
+                owners.setdefault(_storage(leaf), name)
+        kinds = type(result).__name__
+        self.results[f"the result{of_call}"] = Observed(None, {"type": kinds})
+
+    def add_state(self, world: World) -> None:
+        """Take down the state that the calls left, gradients with it."""
+        for name, leaf in world.state():
+            self.state[name] = observe(leaf)
+            if isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.grad is not None:
+                self.state[f"the gradient of {name.removeprefix('the ')}"] = observe(leaf.grad)
+
+
+def observe(leaf: Any, owner: str = "") -> Observed:
+    """One value; `owner` is whose storage it shares."""
+    if isinstance(leaf, torch.Tensor):
+        return Observed(_data(leaf), _facts(leaf, owner))
+    plain = isinstance(leaf, values.SIMPLE)
+    return Observed(leaf if plain else None, {"type": type(leaf).__name__})
+
+
+def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
+    facts = {
+        "type": type(tensor).__name__,
+        "dtype": str(tensor.dtype).removeprefix("torch."),
+        "shape": str(tuple(tensor.shape)),
+        "requires_grad": str(tensor.requires_grad),
+    }
+    if tensor.layout == torch.strided:
+        facts["strides"] = str(_strides(tensor))
+        facts["aliasing"] = f"a view of {owner}" if owner else "storage of its own"
+    return facts
+
+
+def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
+    """The strides that say where an element is: one of a dimension of size 1 says nothing."""
+    sized = zip(tensor.shape, tensor.stride())
+    return tuple(stride if size > 1 else 0 for size, stride in sized) if tensor.numel() else ()
+
+
+def _data(tensor: torch.Tensor) -> torch.Tensor | None:
+    """A copy of the values; None for a tensor that has none that can be read."""
+    try:
+        with torch.no_grad():
+            data = tensor.detach()
+            data = data.dequantize() if data.is_quantized else data
+            data = data.to_dense() if data.layout != torch.strided else data
+            return data.clone()
+    except (RuntimeError, NotImplementedError):
+        return None
+
+
+def _storage(leaf: Any) -> int:
+    """Where the storage of a tensor begins; 0 for what has none."""
+    if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided and leaf.numel():
+        try:
+            return int(leaf.untyped_storage().data_ptr())
+        except (RuntimeError, NotImplementedError):
+            return 0
+    return 0
+
+
+def _storages(world: World) -> dict[int, str]:
+    """Where a storage begins → the first name of the state that has it."""
+    pairs: Iterator[tuple[int, str]] = ((_storage(leaf), name) for name, leaf in world.state())
+    found: dict[int, str] = {}
+    for at, name in pairs:
+        if at:
+            found.setdefault(at, name)
+    return found

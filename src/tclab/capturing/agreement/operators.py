@@ -1,0 +1,114 @@
+"""The first operator whose result differs, by a replay of the graphs node by node."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+
+from tclab.capturing.agreement import numbers
+from tclab.capturing.agreement.observed import Observation
+from tclab.capturing.torch_private import replaying
+from tclab.capturing.torch_private.replaying import GraphCall
+from tclab.model import SourceLine
+from tclab.text import user_lines
+from tclab.text.scrub import scrub
+
+#: Makes the calls compiled by a backend.
+RunWith = Callable[[Mapping[str, Any]], Observation]
+#: A result is another one if it is off by more units of the last place of its largest value.
+_FAR = 1024
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator as the graph names it, and the user's line that it comes from, if known."""
+
+    name: str
+    line: SourceLine | None
+
+
+def not_among(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool) -> Operator | None:
+    """The first operator of the graphs, Dynamo's or those of ATen, with a result that is not among
+    those that eager `found`.
+    """
+    calls: list[GraphCall] = []
+    run({"backend": (replaying.of_dynamo if dynamo else replaying.of_inductor)(calls)})
+    for call in calls:
+        for node, results in call.values():
+            if not all(any(_is_near(each, other) for other in found) for each in results):
+                return _operator(node)
+    return None
+
+
+def wrong_in_inductor(run: RunWith) -> Operator | None:
+    """The operator with which Inductor's result of a graph is first another than that of the graph
+    run node by node: the graph is compiled up to a node, which is found by halving.
+    """
+    calls: list[GraphCall] = []
+    run({"backend": replaying.of_inductor(calls)})
+    for call in calls:
+        nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
+        if nodes and _is_wrong(call, nodes[-1]):
+            return _operator(_first(call, nodes))
+    return None
+
+
+def _first(call: GraphCall, nodes: list[fx.Node]) -> fx.Node:
+    """The first node up to which the compiled graph is wrong; up to the last one it is."""
+    right, wrong = -1, len(nodes) - 1
+    while wrong - right > 1:
+        middle = (right + wrong) // 2
+        right, wrong = (right, middle) if _is_wrong(call, nodes[middle]) else (middle, wrong)
+    return nodes[wrong]
+
+
+def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
+    """Whether the graph up to a node, compiled, returns or leaves other values."""
+    module = call.up_to(node)
+    sides = []
+    for each in (module, torch.compile(module)):
+        inputs = [*map(replaying.copied, call.inputs)]
+        with torch.no_grad():
+            sides.append([*replaying.copied_tensors(each(*inputs)),
+                          *replaying.copied_tensors(inputs)])  # fmt: skip
+    return not all(map(_is_near, *sides))
+
+
+def _is_near(left: torch.Tensor, right: torch.Tensor) -> bool:
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    return numbers.is_near_largest(left, right, _FAR)
+
+
+#   File "/reader/functions.py", line 47, in prints
+_FRAME = re.compile(
+    r'^\s*File "(?P<file>.+)", line (?P<line>\d+), in (?P<function>.+)', re.MULTILINE
+)
+
+
+def _operator(node: fx.Node) -> Operator:
+    target = node.target if isinstance(node.target, str) else _name(node.target)
+    return Operator(target, _line(node))
+
+
+def _name(target: Any) -> str:
+    return str(target) if "." in str(target) else getattr(target, "__name__", str(target))
+
+
+def _line(node: fx.Node) -> SourceLine | None:
+    """The innermost line of the user's; of a node without one that of the nearest node before."""
+    at: fx.Node = node
+    while not at.stack_trace and at.prev.op != "root":
+        at = at.prev
+    frames = user_lines.select_user_lines(
+        _FRAME.finditer(at.stack_trace or ""), lambda each: each["file"]
+    )
+    if not frames:
+        return None
+    inner = frames[-1]
+    return SourceLine(scrub(inner["file"]), int(inner["line"]), "", inner["function"])

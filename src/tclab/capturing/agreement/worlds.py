@@ -1,0 +1,200 @@
+"""A *world*: a function, the arguments of its calls, and the variables that it reaches outside.
+
+A world is copied, so that the same calls can be made again from the same state. The variables are
+global ones and those of closures, of the user's functions; while a copy is at work they hold the
+copied values, and afterwards their own again.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import torch
+
+from tclab.capturing.agreement import values
+from tclab.capturing.agreement.values import Convert
+from tclab.text import user_lines
+
+#: The positional and the keyword arguments of one call.
+Call = tuple[tuple[object, ...], Mapping[str, object]]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A global variable or one of a closure: `holder` is the dictionary or the cell."""
+
+    name: str
+    holder: dict[str, Any] | CellType
+
+    def get(self) -> Any:
+        return (
+            self.holder.cell_contents
+            if isinstance(self.holder, CellType)
+            else self.holder[self.name]
+        )
+
+    def set(self, value: Any) -> None:
+        if isinstance(self.holder, CellType):
+            self.holder.cell_contents = value
+        else:
+            self.holder[self.name] = value
+
+
+@dataclass
+class World:
+    """`contents` are the values of `variables`, in their order."""
+
+    fn: Callable[..., Any]
+    calls: Sequence[Call]
+    variables: tuple[Variable, ...]
+    contents: list[Any]
+
+    @classmethod
+    def of(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
+        """The world of a function: its variables are those that its code names, and the code of
+        the user's functions that it names.
+        """
+        variables = tuple(_variables(fn))
+        return cls(fn, calls, variables, [each.get() for each in variables])
+
+    def copy(self, convert: Convert | None = None) -> World:
+        """Return a copy; with `convert` in another floating-point type. The error for a value that
+        cannot be copied is passed on.
+        """
+        fn, calls, contents = values.copied((self.fn, self.calls, self.contents), convert)
+        return World(fn, calls, self.variables, contents)
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Give the variables this world's contents during the block, and keep what they are at
+        its end; afterwards they are as before.
+        """
+        before = [each.get() for each in self.variables]
+        try:
+            self._fill(self.contents)
+            yield
+        finally:
+            self.contents = [each.get() for each in self.variables]
+            self._fill(before)
+
+    def _fill(self, contents: list[Any]) -> None:
+        for variable, value in zip(self.variables, contents):
+            variable.set(value)
+
+    def eps(self) -> float:
+        """The relative precision of the coarsest floating-point type of the state."""
+        types = {leaf.dtype for _, leaf in self.state() if isinstance(leaf, torch.Tensor)}
+        floats = [torch.float64, *(each for each in types if each.is_floating_point)]
+        return float(max(torch.finfo(each).eps for each in floats))
+
+    def state(self) -> Iterator[tuple[str, Any]]:
+        """Yield (name, leaf) for all that a call can change: arguments, the module or the object
+        that is called, variables.
+        """
+        several = len(self.calls) > 1
+        for number, (args, kwargs) in enumerate(self.calls, 1):
+            of_call = f" of call {number}" if several else ""
+            named = zip(_parameters(self.fn, len(args)), args)
+            for name, value in [*named, *kwargs.items()]:
+                yield from ((f"the argument {path}{of_call}", leaf)
+                            for path, leaf in values.walk(value, name))  # fmt: skip
+        yield from ((path.replace("self.", "", 1), leaf)
+                    for path, leaf in values.walk(_owner(self.fn), "self"))  # fmt: skip
+        for variable, value in zip(self.variables, self.contents):
+            yield from values.walk(value, f"the variable {variable.name}")
+
+
+def _owner(fn: Callable[..., Any]) -> Any:
+    """The module or the object whose method is called; () for a function."""
+    if isinstance(fn, functools.partial):
+        return [_owner(fn.func), fn.args, fn.keywords]
+    if isinstance(fn, MethodType):
+        return fn.__self__
+    return () if isinstance(fn, FunctionType) else fn
+
+
+def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
+    """Names for `count` positional arguments."""
+    try:
+        function = fn.forward if isinstance(fn, torch.nn.Module) else fn
+        names = [p.name for p in inspect.signature(function).parameters.values()
+                 if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip
+    except (TypeError, ValueError):
+        names = []
+    return [*names[:count], *map(str, range(len(names), count))]
+
+
+# --------------------------------------------------------------------------- variables
+
+
+def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
+    """Each variable once, through all functions of the user's that are reached by name."""
+    waiting, seen, found = [*_functions(fn)], set[int](), set[tuple[str, int]]()
+    while waiting:
+        function = waiting.pop()
+        if id(function) in seen or not user_lines.is_user_file(function.__code__.co_filename):
+            continue
+        seen.add(id(function))
+        for variable, value in _named_by(function):
+            key = variable.name, id(variable.holder)
+            waiting += _functions(value)
+            if key not in found and not _is_code(value):
+                found.add(key)
+                yield variable
+
+
+def _named_by(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
+    """The variables outside of a function that its code names, with their values."""
+    space = function.__globals__
+    for name in _names(function.__code__):
+        if name in space:
+            yield Variable(name, space), space[name]
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        try:
+            yield Variable(name, cell), cell.cell_contents
+        except ValueError:  # it is not filled yet
+            continue
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (_names(each) for each in code.co_consts if isinstance(each, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def _functions(value: Any) -> Iterator[FunctionType]:
+    """The functions with Python code that a call of `value` can run, as far as it shows them."""
+    if isinstance(value, functools.partial):
+        yield from _functions(value.func)
+    elif isinstance(value, torch.nn.Module):
+        for cls in {type(each) for each in value.modules()}:
+            yield from _methods(cls)
+    elif isinstance(value, type):
+        yield from _methods(value)
+    else:
+        value = getattr(value, "__func__", value)
+        if isinstance(value, FunctionType):
+            yield value
+        if isinstance(inner := getattr(value, "__wrapped__", None), FunctionType):
+            yield inner
+        if not isinstance(value, (FunctionType, ModuleType)):
+            yield from _methods(type(value))
+
+
+def _methods(cls: type) -> Iterator[FunctionType]:
+    for each in vars(cls).values() if values.is_users_class(cls) else ():
+        function = getattr(each, "__func__", each)
+        if isinstance(function, FunctionType):
+            yield function
+
+
+def _is_code(value: Any) -> bool:
+    """Whether it is code and holds no value that a call changes."""
+    return isinstance(value, (ModuleType, type)) or (
+        callable(value) and not isinstance(value, torch.nn.Module) and not values.is_plain(value)
+    )

@@ -1,0 +1,134 @@
+"""Run eager code in float64, and find out how far rounding can carry its results.
+
+Below a `Widened` mode every operator computes in float64, also where the code asks for a smaller
+type. With `noise` each operator that rounds gets its arguments off by up to a unit of the last
+place of the type that the code uses, at random: two such runs differ by what rounding may do
+(Parker, *Monte Carlo arithmetic*, 1997). Such a run takes an operator apart as Inductor does: the
+parts can cancel where the whole does not, as in the tail of gelu. Random numbers are drawn in
+float32 and then widened, so that they are those of the code itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_map
+
+from tclab.capturing.torch_private.private import Private
+
+NAMES = (
+    Private("torch.utils._python_dispatch", "TorchDispatchMode", "every operator of a run"),
+    Private("torch.utils._pytree", "tree_map", "arguments and results of an operator"),
+    Private("torch._inductor.decomposition", "select_decomp_table", "Inductor's decompositions"),
+)
+
+_WIDE = {
+    torch.float16: torch.float64,
+    torch.bfloat16: torch.float64,
+    torch.float32: torch.float64,
+    torch.complex64: torch.complex128,
+}
+#: Operators that move values, choose among them or compare them, and round nothing.
+_EXACT_NAMES = (
+    "_to_copy copy clone lift_fresh lift_fresh_copy detach cat stack index index_select gather "
+    "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones empty empty_like "
+    "new_empty empty_strided new_empty_strided scalar_tensor arange eye where masked_fill fill "
+    "zero maximum minimum relu neg abs sign round floor ceil trunc sort topk max min amax amin "
+    "argmax argmin argsort index_put scatter slice_scatter select_scatter constant_pad_nd roll "
+    "flip embedding eq ne lt le gt ge isnan isinf isfinite bitwise_and bitwise_or bitwise_not "
+    "logical_and logical_or logical_not nonzero unique triu tril diag_embed repeat "
+    "repeat_interleave max_pool2d_with_indices masked_select take clamp clamp_min clamp_max "
+    "threshold hardtanh reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d "
+)
+_EXACT = frozenset(_EXACT_NAMES.split())
+
+
+class Widened(TorchDispatchMode):
+    """Computes in float64 during the block. `eps` is the relative precision of the coarsest type
+    that the code used; with `noise` (such a precision, 0 for none) results are off by as much.
+    """
+
+    def __init__(self, noise: float = 0.0, seed: int = 0) -> None:
+        super().__init__()
+        self.noise, self.eps = noise, torch.finfo(torch.float64).eps
+        self.draws = torch.Generator().manual_seed(seed)
+        self.decompositions = _decompositions() if noise else {}
+
+    def __torch_dispatch__(
+        self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        kwargs = dict(kwargs or {})
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            return tree_map(self._wide, func(*tree_map(_single, args), **tree_map(_single, kwargs)))
+        if taken_apart := self.decompositions.get(func):
+            with self:
+                result = taken_apart(*args, **kwargs)
+            if result is not NotImplemented:  # as it is for arguments that it does not take apart
+                return result
+        writes = any(
+            each.alias_info and each.alias_info.is_write for each in func._schema.arguments
+        )
+        views = any(each.alias_info for each in func._schema.returns) and not writes
+        name = func._schema.name.partition("::")[2].rstrip("_")
+        rounds = bool(self.noise) and not views and name not in _EXACT
+        args, kwargs = self._widened(func, args, kwargs, rounds)
+        out = func(*args, **kwargs)
+        if views or writes:
+            return out
+        return tree_map(self._wide, out)
+
+    def _widened(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rounds: bool
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments in float64, off by the noise where the operator rounds; what the operator
+        writes to stays the tensor that it is.
+        """
+        changed: Callable[[Any], Any] = self._off_and_wide if rounds else self._wide
+        of = {each.name: each for each in func._schema.arguments}
+        kept = {name for name, each in of.items() if each.alias_info and each.alias_info.is_write}
+        names = [*of]
+        return (
+            tuple(value if names[at] in kept else tree_map(changed, value)
+                  for at, value in enumerate(args)),
+            {name: value if name in kept else tree_map(changed, value)
+             for name, value in kwargs.items()},
+        )  # fmt: skip
+
+    def _wide(self, value: Any) -> Any:
+        if isinstance(value, torch.dtype) and value in _WIDE:
+            self.eps = max(self.eps, torch.finfo(value).eps)
+            return _WIDE[value]
+        if isinstance(value, torch.Tensor) and value.dtype in _WIDE:
+            self.eps = max(self.eps, torch.finfo(value.dtype).eps)
+            return value.to(_WIDE[value.dtype])
+        return value
+
+    def _off(self, value: Any) -> Any:
+        """A floating-point tensor off by half the noise to all of it, element by element up or
+        down. No two elements are off by the same, which a subtraction would undo.
+        """
+        if not isinstance(value, torch.Tensor) or not (
+            value.is_floating_point() or value.is_complex()
+        ):
+            return value
+        draw = torch.rand(value.shape, generator=self.draws, dtype=torch.float64).to(value.device)
+        return value * (1 + self.noise * (draw - 0.5 + (draw - 0.5).sign() * 0.5))
+
+    def _off_and_wide(self, value: Any) -> Any:
+        return self._off(self._wide(value))
+
+
+def _decompositions() -> Mapping[Any, Callable[..., Any]]:
+    from torch._inductor.decomposition import select_decomp_table
+
+    table: Mapping[Any, Callable[..., Any]] = select_decomp_table()
+    return table
+
+
+def _single(value: Any) -> Any:
+    if isinstance(value, torch.Tensor) and value.dtype is torch.float64:
+        return value.float()
+    return value

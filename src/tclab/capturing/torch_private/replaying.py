@@ -1,0 +1,163 @@
+"""Keep the graphs that a compile makes, with the values that they are called with."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import fx
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from tclab.capturing.torch_private import compiler
+from tclab.capturing.torch_private.private import Private
+
+NAMES = (
+    Private("torch.utils._python_dispatch", "TorchDispatchMode", "every operator of a run"),
+    Private("torch._dynamo.backends.common", "aot_autograd", "graphs of ATen"),
+    Private("torch._inductor.decomposition", "select_decomp_table", "Inductor's decompositions"),
+    Private("torch._C._functorch", "get_interpreter_stack", "the transforms that are open"),
+    Private("torch._C._functorch", "pop_dynamic_layer_stack", "close one"),
+    Private("torch._C._functorch", "is_functorch_wrapped_tensor", "a transform's tensor"),
+    Private("torch._C._functorch", "get_unwrapped", "the tensor below it"),
+)
+Backend = Callable[[fx.GraphModule, list[Any]], Callable[..., Any]]
+
+
+@dataclass(frozen=True)
+class GraphCall:
+    """A graph, and copies of the inputs that it was called with."""
+
+    graph: fx.GraphModule
+    inputs: tuple[Any, ...]
+
+    def values(self) -> Iterator[tuple[fx.Node, list[torch.Tensor]]]:
+        """Run the graph node by node, and yield each operator with copies of its results."""
+        noted: list[tuple[fx.Node, list[torch.Tensor]]] = []
+
+        class Noting(fx.Interpreter):
+            def run_node(self, node: fx.Node) -> Any:
+                result = super().run_node(node)
+                if node.op.startswith("call"):
+                    noted.append((node, copied_tensors(result)))
+                return result
+
+        Noting(self.graph).run(*map(copied, self.inputs))
+        yield from noted
+
+    def up_to(self, node: fx.Node) -> fx.GraphModule:
+        """The graph up to one of its nodes, which is what it returns."""
+        graph, new = fx.Graph(), dict[fx.Node, fx.Node]()
+        for each in self.graph.graph.nodes:
+            if each.op != "output":
+                new[each] = graph.node_copy(each, lambda old: new[old])
+            if each is node:
+                break
+        graph.output((new[node],))
+        return fx.GraphModule(self.graph, graph)
+
+
+def of_dynamo(calls: list[GraphCall]) -> Backend:
+    """A backend that adds each call of Dynamo's graphs to `calls`, and runs it by eager."""
+    return lambda graph, _: _noting(graph, calls)
+
+
+def of_inductor(calls: list[GraphCall]) -> Backend:
+    """The same of the graphs that Inductor is given, backward graphs among them."""
+    from torch._dynamo.backends.common import aot_autograd
+    from torch._inductor.decomposition import select_decomp_table
+
+    def keep(graph: fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
+        return _boxed(_noting(graph, calls))
+
+    backend: Backend = aot_autograd(
+        fw_compiler=keep,
+        decompositions=select_decomp_table(),
+        keep_inference_input_mutations=True,
+    )
+    return backend
+
+
+def _noting(graph: fx.GraphModule, calls: list[GraphCall]) -> Callable[..., Any]:
+    kept = copy.deepcopy(graph)
+
+    def run(*inputs: Any) -> Any:
+        calls.append(GraphCall(kept, tuple(map(copied, inputs))))
+        return graph(*inputs)
+
+    return run
+
+
+def _boxed(run: Callable[..., Any]) -> Callable[..., Any]:
+    def call(inputs: list[Any]) -> Any:
+        return run(*inputs)
+
+    call._boxed_call = True  # type: ignore[attr-defined]
+    return call
+
+
+@contextmanager
+def noting_values(found: list[torch.Tensor]) -> Iterator[None]:
+    """Add a copy of what each function and each operator of eager returns to `found`."""
+
+    class Functions(TorchFunctionMode):
+        def __torch_function__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            result = func(*args, **(kwargs or {}))
+            found.extend(copied_tensors(result))
+            return result
+
+    class Operators(TorchDispatchMode):
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            result = func(*args, **(kwargs or {}))
+            found.extend(copied_tensors(result))
+            return result
+
+    with Functions(), Operators():
+        yield
+
+
+@contextmanager
+def leaving_no_transform() -> Iterator[None]:
+    """Undo the transforms of torch.func that are open at the end of the block and were not before:
+    a replay that an error ends has opened some.
+    """
+    from torch._C import _functorch
+
+    depth = len(_functorch.get_interpreter_stack() or ())
+    try:
+        yield
+    finally:
+        while len(_functorch.get_interpreter_stack() or ()) > depth:
+            _functorch.pop_dynamic_layer_stack()
+
+
+def copied_tensors(result: Any) -> list[torch.Tensor]:
+    """Copies of the tensors in a result, as far as they can be read, without gradients."""
+    leaves = compiler.nested_leaves(result)
+    plain = (each for each in leaves if type(each) in (torch.Tensor, torch.nn.Parameter))
+    return [_unwrapped(each).detach().clone() for each in plain]
+
+
+def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor that the transforms of torch.func work on."""
+    from torch._C import _functorch
+
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def copied(value: Any) -> Any:
+    """A copy of a tensor, with its strides; other values as they are."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    with torch.no_grad():
+        return value.detach().clone().requires_grad_(value.requires_grad)

@@ -1,0 +1,58 @@
+"""Replace the objects among a code object's constants, so that printing it calls no foreign code.
+
+Dynamo makes a function that outlives a graph break out of constants of the rewritten bytecode.
+One of them is the dictionary of the module's globals: its repr is that of all the module holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+_ATOMS = (type(None), type(...), bool, int, float, complex, str, bytes)
+_TORCH_ATOMS = {"dtype", "device", "layout", "memory_format", "Size"}
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A constant that only shows the name of the object it replaces."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+def name_objects(code: CodeType) -> CodeType:
+    """Return a copy of `code` with the same instructions, and with a name, the same in each
+    process, in place of each constant that is no number, text, type, or value of PyTorch.
+    """
+    return code.replace(co_consts=tuple(_nameable(value) for value in code.co_consts))
+
+
+def _nameable(value: Any) -> Any:
+    kind = type(value)
+    if kind is CodeType:
+        return name_objects(value)
+    if kind in (tuple, frozenset):
+        return kind(_nameable(item) for item in value)
+    if kind is slice:
+        return slice(*map(_nameable, (value.start, value.stop, value.step)))
+    if kind in _ATOMS or (kind.__module__ == "torch" and kind.__name__ in _TORCH_ATOMS):
+        return value
+    return _Named(_name(value))
+
+
+def _name(value: object) -> str:
+    if isinstance(value, type):
+        return f"class '{value.__module__}.{value.__qualname__}'"
+    if type(value) is dict and "__builtins__" in value:
+        return f"globals of {_module_name(value)}"
+    return f"{type(value).__module__}.{type(value).__qualname__} object"
+
+
+def _module_name(module_globals: Mapping[str, Any]) -> str:
+    name = module_globals.get("__name__")
+    return name if type(name) is str else "a module without a name"

@@ -1,3 +1,0 @@
-"""Functions of one or a few kernels. Examples: `pointwise`, `reductions`, `indexing`, `products`.
-Builders: `kernels` with `triton_kernels`, and `ceilings`.
-"""

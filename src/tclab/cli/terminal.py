@@ -1,0 +1,61 @@
+"""Text of the commands in a terminal: consoles, tables, errors. Needs rich.
+
+Colours go where there is a terminal that has them and NO_COLOR is not set.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from tclab.system import streams
+
+_NO_END = 10_000  # columns of a pipe
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that breaks no lines in a pipe, and prints ``:name:`` as it is."""
+    stream = sys.stderr if stderr else streams.own_stdout()
+    return Console(file=stream, highlight=False, soft_wrap=False, width=_width(stream), emoji=False)
+
+
+def _width(stream: TextIO) -> int | None:
+    """Columns of a console; None: what COLUMNS or the terminal says."""
+    columns = os.environ.get("COLUMNS")
+    if columns is None:
+        return None if stream.isatty() else _NO_END
+    return None if columns.strip("0") else shutil.get_terminal_size().columns
+
+
+def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
+    """A table without frames, so that grep and cut work on it."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
+    return table
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 artifact``, ``2 artifacts``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def error(problem: object) -> None:
+    """An error on stderr: its first line marked, the rest as it is."""
+    head, _, rest = str(problem).partition("\n")
+    out = console(stderr=True)
+    out.print(f"[bold red]error:[/] {escape(head)}", soft_wrap=True)
+    if rest:
+        out.print(escape(rest), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """A remark on stderr."""
+    console(stderr=True).print(escape(text), soft_wrap=True)

@@ -1,0 +1,145 @@
+"""Find why kernels of two compiles differ: group their pairs by the forms that differ."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from tclab.compare.flow import Flow
+from tclab.compare.forms import (
+    COMPILED,
+    CONFIGURED,
+    FORMS,
+    FUSED,
+    LAUNCH,
+    NUMERIC_EFFECTS,
+    ORDER,
+    TILED,
+    UNNAMED,
+    Form,
+)
+from tclab.compare.pairs import DIFFERS, REWRITTEN, KernelPair
+from tclab.model import KernelIdentity
+
+# def kernel(ptr_0, ptr_1, ynumel, xnumel, YBLOCK, XBLOCK):
+_BLOCK_SIZE = re.compile(r"\b[XYZ]BLOCK\b")
+#: Launch data that change with a buffer that is written in place.
+_CHANGED_WITH_IN_PLACE = {"mutated_arg_names", "divisible by 16"}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A form, and the pairs of kernels that differ in it; a pair can differ in other forms, too."""
+
+    form: Form
+    pairs: tuple[KernelPair, ...]
+
+    @property
+    def example(self) -> KernelPair:
+        """The pair with the shortest code."""
+        return min(self.pairs, key=lambda pair: sum(len(each.body) for each in pair.kernels))
+
+    def total(self, name: str) -> tuple[int, int] | None:
+        """Sum a number, such as ``registers``, over the old and over the new kernels. None if a
+        kernel lacks it, or a pair has one kernel only.
+        """
+        both = [[getattr(each, name) for each in pair.kernels] for pair in self.pairs]
+        if any(len(each) < 2 or None in each for each in both):
+            return None
+        return sum(one for one, _ in both), sum(two for _, two in both)
+
+
+def find_causes(pairs: Iterable[KernelPair]) -> tuple[Cause, ...]:
+    """Return the causes, those that can change results first; a pair can have several."""
+    return _group_by_form(
+        (form, pair) for pair in _pair_leftovers(pairs) for form in differing_forms(pair)
+    )
+
+
+def join_causes(causes: Iterable[Cause]) -> tuple[Cause, ...]:
+    """Merge the causes of several compiles by form, those that can change results first."""
+    return _group_by_form((each.form, pair) for each in causes for pair in each.pairs)
+
+
+def _group_by_form(members: Iterable[tuple[Form, KernelPair]]) -> tuple[Cause, ...]:
+    by_form: dict[Form, list[KernelPair]] = defaultdict(list)
+    for form, pair in members:
+        by_form[form].append(pair)
+    found = [Cause(form, tuple(members)) for form, members in by_form.items()]
+    return tuple(
+        sorted(found, key=lambda e: (-NUMERIC_EFFECTS.index(e.form.numbers), -len(e.pairs)))
+    )
+
+
+def differing_forms(pair: KernelPair) -> tuple[Form, ...]:
+    """Return the forms in which the kernels of a pair differ."""
+    old, new = pair.old, pair.new
+    if old is None or new is None:
+        return (FUSED,)
+    forms = _differing_body_forms(old, new) if pair.level in (DIFFERS, REWRITTEN) else ()
+    names = {*old.launch, *new.launch}
+    changed = {name for name in names if old.launch.get(name) != new.launch.get(name)}
+    if any(form.memory for form in forms):
+        changed -= _CHANGED_WITH_IN_PLACE
+    if changed:
+        return (*forms, LAUNCH)
+    if old.configuration != new.configuration:
+        return (*forms, CONFIGURED)
+    resources = [(each.registers, each.spilled) for each in (old, new)]
+    return forms or ((COMPILED,) if resources[0] != resources[1] else ())
+
+
+def _differing_body_forms(old: KernelIdentity, new: KernelIdentity) -> tuple[Form, ...]:
+    if old.language != "python":
+        return (UNNAMED,)
+    if _block_sizes(old.body) != _block_sizes(new.body) and old.operators == new.operators:
+        return (TILED,)
+    left, right = _build_flow(old.body), _build_flow(new.body)
+    if left.canonical_lines != right.canonical_lines:
+        applied = (form for form in FORMS if left.fired[form.name] != right.fired[form.name])
+        return (*applied, UNNAMED if old.operators == new.operators else FUSED)
+    return tuple(_necessary_forms(old.body, new.body)) or (ORDER,)
+
+
+def _block_sizes(body: str) -> list[str]:
+    """Return the block sizes among a kernel's parameters: ``YBLOCK``, ``XBLOCK``."""
+    return _BLOCK_SIZE.findall(body.partition("\n")[0])
+
+
+def _necessary_forms(old: str, new: str) -> Iterator[Form]:
+    """Return the forms whose rules are necessary to make the two bodies equal."""
+    return (
+        form
+        for form in FORMS
+        if _build_flow(old, form).canonical_lines != _build_flow(new, form).canonical_lines
+    )
+
+
+@cache
+def _build_flow(body: str, left_out: Form | None = None) -> Flow:
+    return Flow(body, [(form.name, form.rule) for form in FORMS if form is not left_out])
+
+
+def _pair_leftovers(pairs: Iterable[KernelPair]) -> Iterator[KernelPair]:
+    """Yield the pairs, and pair unpaired kernels that compute the same."""
+    both = [pair for pair in pairs if pair.old and pair.new]
+    alone = [pair for pair in pairs if pair not in both]
+    news = [pair.new for pair in alone if pair.new]
+    yield from both
+    for old in (pair.old for pair in alone if pair.old):
+        match = next((new for new in news if _are_equivalent(old, new)), None)
+        if match:
+            news.remove(match)
+        yield KernelPair(old, match)
+    yield from (KernelPair(None, new) for new in news)
+
+
+def _are_equivalent(old: KernelIdentity, new: KernelIdentity) -> bool:
+    kinds = {(each.direction, each.language) for each in (old, new)}
+    return (
+        kinds == {(new.direction, "python")}
+        and _build_flow(old.body).canonical_lines == _build_flow(new.body).canonical_lines
+    )

@@ -1,0 +1,111 @@
+"""Suggest fixes: for a graph break PyTorch's usable hints, for a recompile a fix by its failed
+guard. tests/compare/test_fixes.py tries each fix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from tclab.model import Break
+
+# This graph break is fundamental - it is unlikely that Dynamo will ever be able to trace …
+# It may be possible to write Dynamo tracing rules for this code. Please report an issue …
+# Your code may result in an error when running in eager. Please double check …
+_NOTHING_TO_DO = re.compile(
+    r"This graph break is fundamental|[Rr]eport an issue|Your code may result in an error when"
+)
+
+
+def usable_hints(item: Break) -> tuple[str, ...]:
+    """Return the hints that a user can act on, in PyTorch's order."""
+    return tuple(hint for hint in item.hints if not _NOTHING_TO_DO.search(hint))
+
+
+#: The fix for a guard on a Python value that was computed before a break.
+KEEP_A_TENSOR = "Another value compiles again: keep it a tensor, without .item(), or end the break."
+
+# ------------------------------------------------------------------------------ recompiles
+
+NO_KNOWN_FIX = "No fix is known for this guard."
+NOTHING_TO_DO = "Nothing to do: train() and eval() are compiled once each."
+
+#: Pattern of a failed guard → the fix; the first match counts.
+_FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
+    #   tensor '___stack0' size mismatch at index 0. expected 8, actual 9
+    (r"tensor '___stack\d+.*?' size mismatch",
+     "Compile with dynamic=True, and one compile serves all sizes."),
+    #   tensor 'x' size mismatch at index 0. expected 8, actual 12
+    (r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)",
+     ("Compile with dynamic=True, and one compile serves all sizes; an argument can be marked "
+     "instead, with torch._dynamo.mark_dynamic({what}, {at}) before the first call.")),
+    #   tensor 'x' rank mismatch. expected 1, actual 2
+    (r"tensor '(?P<what>.+?)' rank mismatch",
+     "Each number of dimensions is compiled once: give {what} the same in every call, by reshape."),
+    #   tensor 'x' dtype mismatch. expected Float, actual Double
+    (r"tensor '(?P<what>.+?)' dtype mismatch",
+     "Each dtype is compiled once: convert {what} to one before the call."),
+    #   tensor 'x' requires_grad mismatch. expected requires_grad=0
+    (r"tensor '(?P<what>.+?)' requires_grad mismatch",
+     ("Give {what} the same requires_grad in every call; pass {what}.detach() where no gradient is "
+     "wanted.")),
+    #   tensor 'x' stride mismatch at index 0. expected 4, actual 1
+    (r"tensor '(?P<what>.+?)' strides? mismatch",
+     "Pass {what}.contiguous(), so that its strides are the same in every call."),
+    #   GLOBAL_STATE changed: grad_mode
+    (r"GLOBAL_STATE changed: (?P<what>\w+)",
+     "Each {what} is compiled once: enter the same one around every call, if one is enough."),
+    #   self._modules['drop'].training == True    not self.training
+    (r"(?:not )?\S*\.training\b",
+     NOTHING_TO_DO),
+    #   not bag.items
+    (r"not (?P<what>[\w.]+)$",
+     "{what} was empty when it was compiled: put there what belongs there before the first call."),
+    #   y.size()[0] == x.size()[0]  # duck sizing added this equality
+    (r"\S+\.size\(\)\[\d+\] == \S+\.size\(\)\[\d+\]",
+     ("These sizes were equal when it was compiled and were taken for one: set "
+     "torch.fx.experimental._config.use_duck_shape = False.")),
+    #   2 <= x.size()[0] <= 10    Ne(x.size()[0], 4)
+    (r".*\.size\(\)\[\d+\]",
+     ("The code asks about this size, or is made for more than 1: sizes on the other side of a "
+     "bound are compiled once more. Ask about sizes outside of the compiled function.")),
+    #   len(xs) == 2    not xs
+    (r"len\((?P<what>.+?)\) == \d+",
+     ("Each length of {what} is compiled once: keep it the same; what the function itself puts "
+     "there, put there after the call.")),
+    #   not ___dict_contains('bias', G['options'])    ___dict_contains('bias', G['options'])
+    (r"(?:not )?___dict_contains",
+     "Give the dictionary all its keys before the first call."),
+    #   self.step == 2    scale == 1.5
+    (r"(?P<what>\S+) == (?P<value>-?\d\S*|…)",
+     ("{what} is a Python number: where it is only calculated with, pass or hold it as a tensor, "
+     "torch.tensor({value}), and the code serves every value.")),
+    #   mode == 'cos'    flag == True    flag is None
+    (r"(?P<what>\S+) (?:==|is) (?:'|True|False|None)",
+     ("Each value of {what} is compiled once: nothing to do for a switch; keep what differs in "
+     "every call out of the compiled function.")),
+    #   ___check_type_id(x, …), type=<class '__main__.Doubled'>
+    (r"___check_type_id\((?P<what>[^,]+),",
+     "Each type of {what} is compiled once: pass one type."),
+    #   ___check_obj_id(act.__code__, …), type=<class 'code'>
+    #   CodeGuardAccessor: Not a function on act.__code__
+    ((r"(?:___check_obj_id\(|CodeGuardAccessor: Not a function on )(?P<what>[\w.\[\]']+?)"
+     r"(?:\.__code__)?(?:,|$)"),
+     "{what} is another object than before: pass the same one in every call, made once."),
+))  # fmt: skip
+
+
+def fix_guard(guard: str) -> str:
+    """Return the fix for a failed guard, which is written as a user would write it."""
+    for pattern, text in _FIX_PATTERNS:
+        if match := pattern.match(guard):
+            return text.format(**match.groupdict())
+    return NO_KNOWN_FIX
+
+
+def fix_guards(guards: Iterable[str]) -> tuple[str, ...]:
+    """Return the fixes for these failed guards, each once; that none is known, only where it is
+    known for no guard.
+    """
+    fixes = dict.fromkeys(map(fix_guard, guards))
+    return tuple(fix for fix in fixes if fix != NO_KNOWN_FIX) or tuple(fixes)

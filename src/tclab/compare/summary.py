@@ -1,0 +1,64 @@
+"""Summarise a compile for a verdict: what counts, and what is in other code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tclab.compare.identity import take_snapshot
+from tclab.model import Break, BreakIdentity, Report, Snapshot, SourceLine
+from tclab.system import machine
+
+if TYPE_CHECKING:
+    from tclab.capturing import Capture
+
+
+@dataclass(frozen=True)
+class CompileSummary:
+    """One compile. `snapshot` has the breaks and recompiles that count; `breaks` are the same
+    breaks with reasons and hints, in its order; `breaks_elsewhere` are those in other code.
+    """
+
+    snapshot: Snapshot
+    breaks: tuple[Break, ...] = ()
+    breaks_elsewhere: tuple[BreakIdentity, ...] = ()
+
+    def find_break(self, identity: object) -> Break | None:
+        """Return the break with this identity, or None."""
+        pairs = zip(self.snapshot.breaks, self.breaks)
+        return next((item for own, item in pairs if own == identity), None)
+
+
+def summarize_report(report: Report) -> CompileSummary:
+    """Summarise a report's compile; all of it counts."""
+    return CompileSummary(report.snapshot, report.breaks.breaks)
+
+
+def summarize_capture(
+    capture: Capture, within: str = "", title: str = "", target: str = ""
+) -> CompileSummary:
+    """Summarise a capture. With `within`, a package, only breaks and recompiles in its code count,
+    and guards do not: their package is unknown.
+    """
+    snapshot = take_snapshot(capture, machine.here(), title, target)
+    pairs = list(zip(snapshot.breaks, capture.breaks))
+    mine = [pair for pair in pairs if _is_within(pair[1].location, within)]
+    recompiles = zip(snapshot.recompiles, capture.recompiles.recompiles)
+    kept = replace(
+        snapshot,
+        breaks=tuple(identity for identity, _ in mine),
+        recompiles=tuple(each for each, item in recompiles if _is_within(item.location, within)),
+    )
+    if within:
+        kept = replace(kept, guards=0, python_guards=0)
+    elsewhere = tuple(own for own, item in pairs if not _is_within(item.location, within))
+    return CompileSummary(kept, tuple(item for _, item in mine), elsewhere)
+
+
+def _is_within(place: SourceLine | None, package: str) -> bool:
+    """Return whether a line is in a package or module; the package '' contains every line."""
+    if not package:
+        return True
+    parts = (place.file if place else "").removesuffix(".py").split("/")
+    name = package.split(".")
+    return any(parts[at : at + len(name)] == name for at in range(len(parts)))

@@ -1,0 +1,201 @@
+"""What the reader's own code compiles: the objects that `torch.compile` made and that a call can
+reach, and what became of them in a run.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tclab.explain.load import near
+from tclab.model import OwnCompiles, SourceLine
+from tclab.text import spans, user_lines
+
+if TYPE_CHECKING:
+    from tclab.capturing import Capture
+
+#: PyTorch's number of the graph break at the recompile limit.
+LIMIT = "GB0039"
+#: Why there is no frame where nothing is wrong with the compiled objects.
+NONE_REACHED = "a call reaches none of the compiled objects"
+#: A call of a large model can reach so many objects; more are not looked at.
+_MOST = 50_000
+_LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
+
+
+@dataclass(frozen=True)
+class Found:
+    """The compiled objects that a call can reach; `compiles` says that its code compiles more."""
+
+    objects: tuple[Any, ...] = ()
+    compiles: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.objects) or self.compiles
+
+
+NOTHING = Found()
+
+
+def find(value: object) -> Found:
+    """Look through what a call of `value` can reach: attributes, elements, what its functions
+    close over, and the globals that they name.
+    """
+    objects: list[object] = []
+    compiles = False
+    for each in _reached(value):
+        if is_compiled(each):
+            objects.append(each)
+        elif isinstance(each, types.FunctionType):
+            compiles = compiles or _calls_compile(each)
+    return Found(tuple(objects), compiles)
+
+
+def is_compiled(value: object) -> bool:
+    """Whether torch.compile returned this, or `Module.compile` was called on it."""
+    inside = getattr(value, "__dict__", None)
+    if not isinstance(inside, dict) or inside.get("_torchdynamo_disable"):
+        return False
+    marks = ("_torchdynamo_orig_callable", "_orig_mod", "_compiled_call_impl")
+    return any(inside.get(mark) is not None for mark in marks) or "_orig_mod" in inside.get(
+        "_modules", ()
+    )
+
+
+def _calls_compile(function: types.FunctionType) -> bool:
+    """Whether the reader's own code calls a name ``compile``; re.compile does not count."""
+    code = function.__code__
+    if user_lines.is_installed(code.co_filename):
+        return False
+    return "compile" in code.co_names and "re" not in code.co_names
+
+
+def _reached(value: object) -> Iterator[object]:
+    """Each object that a call of `value` can reach, once."""
+    seen: set[int] = set()
+    waiting = [value]
+    while waiting and len(seen) < _MOST:
+        each = waiting.pop()
+        if id(each) in seen or isinstance(each, _LEAVES):
+            continue
+        seen.add(id(each))
+        yield each
+        waiting += _next(each)
+
+
+def _next(value: Any) -> list[object]:
+    if isinstance(value, dict):
+        return list(value.values())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return list(value)
+    if isinstance(value, types.MethodType):
+        return [value.__func__, value.__self__]
+    if isinstance(value, types.FunctionType):
+        return _of_function(value)
+    inside = getattr(value, "__dict__", None)
+    if not isinstance(inside, dict):
+        return []
+    if is_compiled(value):  # what it was made from may hold compiled parts, too
+        inner = inside.get("_torchdynamo_orig_callable")
+        return [inner, *inside.get("_modules", {}).values()]
+    return [*inside.values(), *_methods(type(value))]
+
+
+def _of_function(function: types.FunctionType) -> list[object]:
+    """What a function of the user's names or closes over."""
+    if inner := function.__dict__.get("_torchdynamo_orig_callable"):
+        return [inner]
+    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    if not user_lines.is_user_file(function.__code__.co_filename):
+        return cells
+    named = function.__globals__
+    return [*cells, *(named[name] for name in function.__code__.co_names if name in named)]
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _methods(kind: type) -> Iterator[object]:
+    """The functions of the user's own classes among the bases."""
+    for base in kind.__mro__:
+        functions = (v for v in vars(base).values() if isinstance(v, types.FunctionType))
+        yield from (f for f in functions if user_lines.is_user_file(f.__code__.co_filename))
+
+
+# --------------------------------------------------------------------------- after the run
+
+
+def summarize(capture: Capture, subject: Callable[..., object], found: Found) -> OwnCompiles:
+    """What became of the objects; those that the run itself compiled are among them."""
+    from tclab.capturing.read.frames import failed_compiles
+    from tclab.capturing.trace import names
+
+    objects = {id(each): each for each in (*found.objects, *find(subject).objects)}
+    tried = {event.compile_id for event in capture.trace.select(names.METRICS)}
+    limits = [name_around(item.location) for item in capture.breaks if item.gb_id == LIMIT]
+    return OwnCompiles(
+        objects=len(objects),
+        frames=len(tried),
+        ok=len(tried - failed_compiles(capture.trace)),
+        limits=tuple(dict.fromkeys(limits)),
+        cause="" if tried else _why_none(subject),
+    )
+
+
+def name_around(place: SourceLine | None) -> str:
+    """The function at a line with its class, ``Layer.forward``; the bare name if there is none."""
+    from tclab.explain import source
+
+    if place is None:
+        return ""
+    text = "".join(linecache.getlines(source.files().get(place.file, "")))
+    return (
+        next((span.name for span in spans.enclosing_functions(text, [place.line])), "")
+        or place.function
+    )
+
+
+def _why_none(subject: Callable[..., object]) -> str:
+    """Why no frame of the user's own compiled objects was compiled."""
+    import torch
+
+    from tclab.capturing.torch_private import compiler
+
+    if compiler.is_disabled():
+        return "TorchDynamo is disabled (torch._dynamo.config.disable, TORCHDYNAMO_DISABLE)"
+    for each in _reached(subject):
+        if isinstance(each, torch.nn.Module) and (bound := bound_elsewhere(each)):
+            return f"`forward` is bound to another object ({_place(bound)})"
+    return NONE_REACHED
+
+
+def bound_elsewhere(module: Any) -> types.MethodType | None:
+    """A `forward` that was put on this module and is bound to another one."""
+    forward = vars(module).get("forward")
+    if isinstance(forward, types.MethodType) and forward.__self__ is not module:
+        return forward
+    return None
+
+
+def _place(forward: types.MethodType) -> str:
+    """Where a file puts a `forward` on an object; else where that function is."""
+    code = forward.__func__.__code__
+    try:
+        tree = ast.parse("".join(linecache.getlines(code.co_filename)))
+    except SyntaxError:
+        tree = ast.Module([], [])
+    lines = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and any(isinstance(t, ast.Attribute) and t.attr == "forward" for t in node.targets)
+    ]
+    return f"{near(code.co_filename)}:{lines[-1] if lines else code.co_firstlineno}"

@@ -1,0 +1,50 @@
+"""A remedy is tried before it is stated: the reader's calls, made once more with it, in a process
+of their own that imports the file anew. So no trial sees what a compile or a call left behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tclab.explain.steps import OnStep, Step
+from tclab.explain.trials.remedy import Remedy, Tried
+from tclab.explain.trials.trier import Trier, trying
+from tclab.model import OwnCompiles
+
+if TYPE_CHECKING:
+    from tclab.explain.request import ExplainRequest
+    from tclab.explain.run import Outcome
+    from tclab.explain.subject import Subject
+
+_REBOUND = (
+    "Bind it anew to the copy, copy.forward = types.MethodType(copy.forward.__func__, copy), or "
+    "compile in place, with block.compile()."
+)
+
+
+def try_fixes(
+    subject: Subject, request: ExplainRequest, outcome: Outcome, on_step: OnStep
+) -> Tried:
+    """Try what may end the breaks and recompiles of a capture."""
+    from tclab.explain.trials import breaks, recompiles
+
+    capture, own = outcome.capture, outcome.own
+    if not (capture.breaks or capture.recompiles or (own and own.cause)):
+        return Tried(capture.breaks, own=own)
+    on_step(Step("trying what may help"))
+    with trying(request) as trier:
+        functions = recompiles.find_fixes(capture, subject, trier)
+        hinted = breaks.tried(capture.breaks, functions, trier)
+        return Tried(hinted, functions, _with_fix(own, trier))
+
+
+def _with_fix(own: OwnCompiles | None, trier: Trier) -> OwnCompiles | None:
+    """What the file compiles itself, with what to do where a bound `forward` hides it."""
+    if own is None or "bound to another object" not in own.cause:
+        return own
+    seen = trier.see(Remedy(rebound=True))
+    if seen is None:
+        return replace(own, fix=f"{_REBOUND} (Not tried.)")
+    frames = sum(seen.compiles.values())
+    return replace(own, fix=f"{_REBOUND} Tried: {frames} frames are compiled." if frames else "")

@@ -1,0 +1,171 @@
+"""One trial, in the process that is made for it."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from tclab.explain import load, own_compiles, subject
+from tclab.explain.inputs import Call
+from tclab.explain.request import ExplainRequest
+from tclab.explain.seeds import seeded
+from tclab.explain.trials.remedy import Remedy, Seen
+
+if TYPE_CHECKING:
+    from tclab.capturing import Capture
+
+
+def attempt(request: ExplainRequest, remedy: Remedy) -> Seen:
+    """Import what the request names, and make its calls with the remedy."""
+    where, name = load.split(request.spec)
+    try:
+        with _torch_compile(remedy), load.loaded(where, remedy.lines) as module:
+            named = subject.find(module, where, name, request.inputs, grad=request.backward)
+            return _run(named, request, remedy)
+    except (Exception, SystemExit) as error:
+        return Seen(load.last_line(error) or type(error).__name__, load.place_of(error))
+
+
+def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Seen:
+    from tclab.capturing import capture
+    from tclab.capturing.backward import run_backward
+    from tclab.capturing.torch_private import compiler
+
+    fn = named.callable
+    if remedy.rebound:
+        _bind_anew(fn)
+    if remedy.called_before:
+        _call(fn, named.calls())
+    calls = [(call.args, dict(call.kwargs)) for call in _changed(fn, named.calls(), remedy)]
+    with seeded(), compiler.dynamo_settings(remedy.settings):
+        if not remedy.compiled:
+            for args, kwargs in calls:
+                result = fn(*args, **kwargs)
+                if request.backward:
+                    run_backward(result)
+            return Seen()
+        if named.own:
+            seen = capture(fn, backward=request.backward, as_it_is=True)
+        else:
+            options = {**request.options, **remedy.options}
+            if remedy.backend != "inductor":
+                options = {k: v for k, v in options.items() if k not in ("mode", "options")}
+            seen = capture(fn, backward=request.backward, backend=remedy.backend, **options)
+        return summarize(seen.capture_calls(calls, most_lines=0))
+
+
+def summarize(capture: Capture) -> Seen:
+    """What a capture says of breaks, compiles and limits."""
+    limits = [item for item in capture.breaks if item.gb_id == own_compiles.LIMIT]
+    failed = next((b.reason for b in capture.breaks if b.skipped and b not in limits), "")
+    return Seen(
+        error=failed,
+        breaks=len(capture.breaks) - len(limits),
+        compiles=count_compiles(capture),
+        limits=tuple(str(item.location) for item in limits),
+    )
+
+
+def count_compiles(capture: Capture) -> dict[str, int]:
+    """Function, as ``file:line`` where it begins → how often it was compiled."""
+    from tclab.capturing.read.frames import failed_compiles, frames_by_compile
+
+    failed = failed_compiles(capture.trace)
+    frames = frames_by_compile(capture.trace)
+    return dict(Counter(str(f.location) for ident, f in frames.items() if ident not in failed))
+
+
+# --------------------------------------------------------------------------- the changes
+
+
+@contextmanager
+def _torch_compile(remedy: Remedy) -> Iterator[None]:
+    """Let the reader's own calls of torch.compile use the remedy's backend, or do nothing."""
+    import torch
+
+    with ExitStack() as stack:
+        if not remedy.compiled:
+            stack.enter_context(mock.patch.object(torch, "compile", _uncompiled))
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        elif remedy.backend != "inductor":
+            own = functools.partial(_compiled, torch.compile, remedy)
+            stack.enter_context(mock.patch.object(torch, "compile", own))
+        yield
+
+
+def _uncompiled(model: Any = None, **_: object) -> Any:
+    return model if model is not None else lambda function: function
+
+
+def _compiled(compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any) -> Any:
+    kept = {k: v for k, v in how.items() if k not in ("mode", "options")}
+    return compile_(model, **{**kept, "backend": remedy.backend, **remedy.options})
+
+
+def _call(fn: Callable[..., object], calls: list[Call]) -> None:
+    for call in calls:
+        fn(*call.args, **call.kwargs)
+
+
+def _bind_anew(fn: Any) -> None:
+    for module in fn.modules() if subject.is_module(fn) else ():
+        if bound := own_compiles.bound_elsewhere(module):
+            module.forward = bound.__func__.__get__(module)
+
+
+def _changed(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
+    """The calls with their arguments changed as the remedy says."""
+    what, *names = remedy.arguments.split() or [""]
+    if what == "same":
+        last = dict(_bound(fn, calls[-1]))[names[0]]
+        return [_with(fn, call, names[0], copy.deepcopy(last)) for call in calls]
+    if what == "mark":
+        return [_marked(fn, call, names[0], int(names[1])) for call in calls]
+    change = {"detach": _detached, "two": _two_rows}.get(what)
+    if change is None:
+        return calls
+    return [
+        Call(tuple(map(change, call.args)), {k: change(v) for k, v in call.kwargs.items()})
+        for call in calls
+    ]
+
+
+def _detached(value: Any) -> Any:
+    import torch
+
+    return value.detach() if isinstance(value, torch.nn.Parameter) else value
+
+
+def _two_rows(value: Any) -> Any:
+    import torch
+
+    if isinstance(value, torch.Tensor) and value.dim() and value.shape[0] < 2:
+        return value.new_zeros(2, *value.shape[1:])
+    return value
+
+
+def _bound(fn: Any, call: Call) -> dict[str, Any]:
+    function = fn.forward if subject.is_module(fn) else fn
+    return inspect.signature(function).bind(*call.args, **call.kwargs).arguments
+
+
+def _with(fn: Any, call: Call, name: str, value: object) -> Call:
+    """The call with another argument of this name."""
+    arguments = _bound(fn, call)
+    at = list(arguments).index(name)
+    if name in call.kwargs:
+        return Call(call.args, {**call.kwargs, name: value})
+    return Call((*call.args[:at], value, *call.args[at + 1 :]), call.kwargs)
+
+
+def _marked(fn: Any, call: Call, name: str, dim: int) -> Call:
+    from tclab.capturing.torch_private import compiler
+
+    compiler.mark_dynamic(_bound(fn, call)[name], dim)
+    return call

@@ -1,0 +1,63 @@
+"""The hints on graph breaks, those that name a setting tried."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from tclab.compare import fixes
+from tclab.explain import own_compiles
+from tclab.explain.trials import failing
+from tclab.explain.trials.remedy import Remedy
+from tclab.explain.trials.trier import Trier
+from tclab.model import Break, Breaks
+
+# `torch._dynamo.config.capture_dynamic_output_shape_ops = True`
+# torch._dynamo.trace_autograd_ops=True
+_SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+) ?= ?True")
+#: PyTorch's number for a backend that fails, after which the frame runs in eager.
+_BACKEND = "GB0219"
+NOT_TRIED = "(Not tried.)"
+
+
+def tried(breaks: Breaks, functions: dict[str, str], trier: Trier) -> Breaks:
+    """The breaks with the hints that help, and with those that were not tried named so. At the
+    recompile limit stands what ends the recompiles of the function.
+    """
+    counted = sum(item.gb_id != own_compiles.LIMIT for item in breaks)
+    outcomes: dict[str, str] = {}
+    changed = []
+    for item in breaks:
+        if item.gb_id == own_compiles.LIMIT:
+            hints = tuple(filter(None, [functions.get(str(item.location), "")]))
+        elif item.skipped and item.gb_id in ("", _BACKEND):
+            hints = (failing.look(trier, str(item.location)).step,)
+        else:
+            hints = tuple(filter(None, (_hint(h, counted, outcomes, trier) for h in _hints(item))))
+        changed.append(replace(item, hints=hints))
+    return replace(breaks, breaks=tuple(changed))
+
+
+def _hints(item: Break) -> list[str]:
+    return [" ".join(hint.split()) for hint in fixes.usable_hints(item)]
+
+
+def _hint(hint: str, before: int, outcomes: dict[str, str], trier: Trier) -> str:
+    """A hint with what came of it; '' for one that was tried and does not help."""
+    match = _SETTING.search(hint)
+    if match is None:
+        return f"{hint} {NOT_TRIED}"
+    name = match["name"]
+    if name not in outcomes:
+        seen = trier.see(Remedy(settings={name: True}))
+        if seen is None:
+            outcomes[name] = NOT_TRIED
+        elif seen.error or seen.breaks >= before:
+            outcomes[name] = ""
+        else:
+            outcomes[name] = (
+                f"Tried: {before} graph break{'s' * (before != 1)} become {seen.breaks}."
+            )
+    outcome = outcomes[name]
+    said = hint.replace(match[0], f"torch._dynamo.config.{name} = True")
+    return f"{said} {outcome}" if outcome else ""

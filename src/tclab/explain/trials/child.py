@@ -1,0 +1,66 @@
+"""The process that trials are forked from: PyTorch is imported once, and none of the reader's code.
+
+It says that it is ready, reads pairs of a request and a remedy from its standard input, and answers
+each with what was seen. Where the platform has no fork it makes one trial and ends.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from typing import BinaryIO
+
+from tclab.explain.request import ExplainRequest
+from tclab.explain.trials.attempt import attempt
+from tclab.explain.trials.remedy import READY, Remedy, Seen
+from tclab.system.processes import request_signal_at_parent_death
+
+
+def main() -> None:
+    """Answer until the input ends."""
+    request_signal_at_parent_death(os.getppid())
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the reader's code prints is no answer
+    import tclab.explain.watch.warm  # noqa: F401
+
+    asked = sys.stdin.buffer
+    pickle.dump(READY, answers)
+    answers.flush()
+    while True:
+        try:
+            request, remedy = pickle.load(asked)
+        except EOFError:
+            return
+        pickle.dump(_in_fork(request, remedy, asked), answers)
+        answers.flush()
+        if not hasattr(os, "fork"):
+            return
+
+
+def _in_fork(request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Seen:
+    """What a trial saw in a process of its own, or how that process ended."""
+    if not hasattr(os, "fork"):
+        return attempt(request, remedy)
+    reads, writes = os.pipe()
+    own = os.getpid()
+    child = os.fork()
+    if child == 0:
+        try:
+            request_signal_at_parent_death(own)
+            asked.close()
+            os.close(reads)
+            with os.fdopen(writes, "wb") as answer:
+                pickle.dump(attempt(request, remedy), answer)
+        finally:
+            os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads, "rb") as answer:
+        said = answer.read()
+    os.waitpid(child, 0)
+    seen: Seen = pickle.loads(said) if said else Seen("the process ended")
+    return seen
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""What ends the recompiles of a function, found by trying."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tclab.compare import fixes
+from tclab.compare.identity import failed_guards, readable_source
+from tclab.explain import own_compiles, source
+from tclab.explain.trials.attempt import summarize
+from tclab.explain.trials.remedy import Remedy, Seen
+from tclab.explain.trials.trier import Trier
+
+if TYPE_CHECKING:
+    from tclab.capturing import Capture
+    from tclab.explain.subject import Subject
+    from tclab.model import SourceLine
+
+#: More compiles than a trial makes: with this limit it makes all that there are.
+_NO_LIMIT = 64
+#: So many remedies that help are said.
+_SAID = 2
+
+_SIZE = re.compile(r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)")
+_NUMBER = re.compile(r"(?P<what>[\w.\[\]']+) == -?\d")
+#   self._table is None    not bag.items    len(bag.items) == 2    ___dict_contains('a', bag.items)
+_STATE = re.compile(
+    r"(?:(?P<none>[\w.]+) is None|not (?P<empty>[\w.]+)|len\((?P<len>[\w.]+)\) == \d+"
+    r"|(?:not )?___dict_contains\(.+, (?P<dict>[\w.]+)\))$"
+)
+
+
+@dataclass(frozen=True)
+class _Function:
+    """A function that was compiled again: where it begins, the newest entry's guard that failed
+    each time, and whether it met the recompile limit.
+    """
+
+    place: SourceLine
+    guards: tuple[str, ...]
+    limited: bool
+
+    @property
+    def key(self) -> str:
+        return str(self.place)
+
+
+def find_fixes(capture: Capture, subject: Subject, trier: Trier) -> dict[str, str]:
+    """Function, as ``file:line`` where it begins → what ends its recompiles, or is not tried."""
+    before = summarize(capture)
+    symbols = {readable_source(symbol.source) for symbol in capture.symbols.symbols}
+    return {
+        function.key: _fix(
+            function, before, list(_remedies(function, subject, trier)), symbols, trier
+        )
+        for function in _functions(capture)
+    }
+
+
+def _functions(capture: Capture) -> Iterator[_Function]:
+    limits = {str(b.location) for b in capture.breaks if b.gb_id == own_compiles.LIMIT}
+    by_place: dict[str, _Function] = {}
+    for item in capture.recompiles.recompiles:
+        if item.location is not None:
+            key = str(item.location)
+            of = by_place.get(key, _Function(item.location, (), key in limits))
+            by_place[key] = replace(of, guards=(*of.guards, *failed_guards(item)[:1]))
+    yield from by_place.values()
+
+
+def _fix(function: _Function, before: Seen, remedies: list[Remedy], symbols: set[str],
+         trier: Trier) -> str:  # fmt: skip
+    if not function.limited and (number := _as_symbol(function, symbols)):
+        return number
+    helped, failed, untried = [], [], False
+    for remedy in remedies:
+        seen = trier.see(remedy)
+        if seen is None:
+            untried = True
+            break
+        if outcome := _outcome(function, before, seen):
+            helped.append(f"{remedy.said} Tried: {outcome}.")
+        else:
+            failed.append(remedy)
+        if len(helped) == _SAID:
+            break
+    if helped:
+        return " Or: ".join(helped)
+    known = " ".join(fixes.fix_guards(dict.fromkeys(function.guards)))
+    if failed and not untried:
+        tried = "; ".join(remedy.said.rstrip(".") for remedy in failed)
+        return f"{_each_value(function)}Nothing that was tried ends it ({tried})."
+    return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
+
+
+def _outcome(function: _Function, before: Seen, seen: Seen) -> str:
+    """How a remedy helped, '' where it did not."""
+    once, now = before.compiles.get(function.key, 0), seen.compiles.get(function.key, 0)
+    if seen.error or not now or function.key in seen.limits:
+        return ""
+    if function.limited and now >= once:
+        return f"it is compiled {now} times, and no call meets the limit"
+    times = "once" if now == 1 else f"{now} times"
+    return f"it is compiled {times} instead of {once} times" if now < once else ""
+
+
+def _each_value(function: _Function) -> str:
+    """What a number that stays a constant means."""
+    numbers = [match["what"] for guard in function.guards if (match := _NUMBER.match(guard))]
+    return f"Each value of {numbers[0]} is compiled once. " if numbers else ""
+
+
+def _as_symbol(function: _Function, symbols: set[str]) -> str:
+    """A number that became a symbol when it changed: nothing is to do."""
+    for guard in function.guards[:1]:
+        match = _NUMBER.match(guard)
+        if match and match["what"] in symbols and len(function.guards) == 1:
+            return (
+                f"Nothing to do: from this compile on {match['what']} is a symbol, and a third "
+                "value compiles nothing."
+            )
+    return ""
+
+
+# --------------------------------------------------------------------------- what to try
+
+
+def _remedies(function: _Function, subject: Subject, trier: Trier) -> Iterator[Remedy]:
+    dynamic = trier.request is not None and trier.request.options.get("dynamic") is True
+    arguments = _arguments(subject)
+    sizes = [match for guard in function.guards if (match := _SIZE.match(guard))]
+    if sizes:
+        if not dynamic:
+            yield _DYNAMIC
+        places = {(match["what"], match["at"]) for match in sizes}
+        if len(places) == 1 and sizes[0]["what"] in arguments:
+            what, at = sizes[0]["what"], sizes[0]["at"]
+            said = f"Mark the argument with torch._dynamo.mark_dynamic({what}, {at})."
+            yield Remedy(said, arguments=f"mark {what} {at}")
+        yield _DETACHED
+        yield _NOT_STATIC
+    states = [match for guard in function.guards if (match := _STATE.match(guard))]
+    for what in dict.fromkeys(next(filter(None, match.groups())) for match in states):
+        if line := _written_at(function.place, what):
+            said = f"The function itself writes {what} ({line}): make it before the first compiled "
+            yield Remedy(f"{said}call, in __init__.", called_before=True)
+        if (root := what.split(".")[0]) in arguments:
+            said = f"Give {what} all its keys before the first call, or return the new value and "
+            yield Remedy(f"{said}store it after the call.", arguments=f"same {root}")
+    numbers = [match for guard in function.guards if (match := _NUMBER.match(guard))]
+    if numbers and not sizes:
+        if not dynamic:
+            said = "Compile with dynamic=True: a number is then a symbol."
+            yield Remedy(said, options={"dynamic": True})
+        if any(match["what"].startswith("self.") for match in numbers):
+            yield _UNSPECIALISED
+    if function.limited:
+        said = "Raise torch._dynamo.config.recompile_limit to the number of compiles."
+        yield Remedy(said, settings={"recompile_limit": _NO_LIMIT})
+
+
+_DYNAMIC = Remedy(
+    "Compile with dynamic=True: one compile serves all sizes.", options={"dynamic": True}
+)
+_DETACHED = Remedy(
+    "The sizes of a Parameter are static: pass it as a plain tensor, with .detach(), and compile "
+    "with dynamic=True.",
+    options={"dynamic": True},
+    arguments="detach",
+)
+_NOT_STATIC = Remedy(
+    "Set torch._dynamo.config.force_parameter_static_shapes = False and compile with dynamic=True.",
+    options={"dynamic": True},
+    settings={"force_parameter_static_shapes": False},
+)
+_UNSPECIALISED = Remedy(
+    "Set torch._dynamo.config.allow_unspec_int_on_nn_module = True.",
+    settings={"allow_unspec_int_on_nn_module": True},
+)
+
+
+def _arguments(subject: Subject) -> set[str]:
+    """The names of the subject's own arguments."""
+    function = getattr(subject.callable, "forward", subject.callable)
+    try:
+        return set(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+def _written_at(place: SourceLine, what: str) -> str:
+    """Where the function's file writes an attribute, or what is in it, outside of __init__."""
+    name = what.rpartition(".")[2]
+    try:
+        tree = ast.parse("".join(linecache.getlines(source.files().get(place.file, ""))))
+    except SyntaxError:
+        return ""
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name != "__init__":
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and any(_is_of(t, name) for t in node.targets):
+                    return f"{place.file}:{node.lineno}"
+    return ""
+
+
+def _is_of(target: ast.expr, name: str) -> bool:
+    if isinstance(target, ast.Subscript):
+        target = target.value
+    return isinstance(target, ast.Attribute) and target.attr == name

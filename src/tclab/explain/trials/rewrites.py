@@ -1,0 +1,102 @@
+"""Lines of the reader's file, written another way: what a compile that fails may get round with."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from tclab.explain.trials.remedy import Remedy
+
+#: The most lines of a file that are tried.
+_MOST = 4
+
+
+def rewrites(text: str, first: int = 0) -> list[Remedy]:
+    """What to write in place of lines of a file; line `first`, if any, is tried first."""
+    lines = text.splitlines()
+    every = [remedy for node in ast.walk(_parsed(text)) for remedy in _of(node, lines)]
+    every.sort(key=lambda remedy: first not in remedy.lines)
+    return every[:_MOST]
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _of(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
+    if isinstance(node, ast.With):
+        yield from _without_inference_mode(node, lines)
+    elif isinstance(node, ast.Assign) and node.lineno == node.end_lineno:
+        target = node.targets[0]
+        if isinstance(target, ast.Subscript):
+            yield from _copied_by_index(node, target, lines)
+            yield from _out_of_place(node, target, lines)
+
+
+def _without_inference_mode(node: ast.With, lines: Sequence[str]) -> Iterator[Remedy]:
+    line = lines[node.lineno - 1]
+    if "inference_mode(" in line:
+        said = f"torch.no_grad() in place of torch.inference_mode() (line {node.lineno})"
+        yield _rewrite(said, node.lineno, line.replace("inference_mode(", "no_grad("))
+
+
+def _copied_by_index(
+    node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
+) -> Iterator[Remedy]:
+    """``keys[:, at] = new``: index_copy_ with the position as a vector of one."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    *before, at = parts
+    if not isinstance(at, ast.Name) or not all(_is_whole(each) for each in before):
+        return
+    dim, what = len(before), ast.unparse(target.value)
+    new = f"({ast.unparse(node.value)}).unsqueeze({dim})"
+    code = f"{what}.index_copy_({dim}, {at.id}.reshape(1), {new})"
+    said = (
+        f"a position of shape [1]: {code} (line {node.lineno}); a tensor of no dimension as an "
+        "index is read with .item()"
+    )
+    yield _rewrite(said, node.lineno, _indented(code, lines[node.lineno - 1]))
+
+
+def _is_whole(part: ast.expr) -> bool:
+    return isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step)
+
+
+def _out_of_place(
+    node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
+) -> Iterator[Remedy]:
+    """``mask[rows, columns] = 0``: the out-of-place form."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    if not isinstance(target.value, ast.Name) or any(isinstance(each, ast.Slice) for each in parts):
+        return
+    what, new = target.value.id, ast.unparse(node.value)
+    indices = ", ".join(map(ast.unparse, parts))
+    value = f"torch.as_tensor({new}, dtype={what}.dtype, device={what}.device)"
+    code = f"{what} = {what}.index_put(({indices},), {value})"
+    said = f"the out-of-place form (line {node.lineno}): {code}"
+    yield _rewrite(said, node.lineno, _indented(code, lines[node.lineno - 1]))
+
+
+def _rewrite(said: str, line: int, code: str) -> Remedy:
+    return Remedy(said, lines={line: code}, backend="inductor")
+
+
+def _indented(code: str, like: str) -> str:
+    return like[: len(like) - len(like.lstrip())] + code
+
+
+def moved_compiles(text: str, failing: int) -> Iterator[Remedy]:
+    """Each statement with torch.compile before line `failing`, moved behind it."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines[: failing - 1], 1):
+        if "torch.compile(" in line and _indent(line) == _indent(lines[failing - 1]):
+            said = f"move `{line.strip()}` (line {number}) behind line {failing}"
+            blank = _indented("pass", line)
+            yield Remedy(said, lines={number: blank, failing: f"{lines[failing - 1]}\n{line}"})
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())

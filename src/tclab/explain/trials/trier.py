@@ -1,0 +1,103 @@
+"""Asks for trials, within a budget of seconds for all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tclab.explain.request import ExplainRequest
+from tclab.explain.trials.remedy import READY, Remedy, Seen
+
+#: All trials of a report may take so many seconds.
+SECONDS = 90.0
+#: The import of PyTorch, which is not counted among them, takes no longer.
+_START = 90.0
+_SRC = Path(__file__).resolve().parents[3]
+
+
+@dataclass
+class Trier:
+    """Tries remedies on what `request` names. Without a request, as where a function was passed as
+    an object, nothing can be tried.
+    """
+
+    request: ExplainRequest | None
+    seconds: float = SECONDS
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    def see(self, remedy: Remedy) -> Seen | None:
+        """What the calls do with the remedy; None if it was not tried, or not to its end."""
+        if self.request is None or ":" not in self.request.spec or self.seconds <= 0:
+            return None
+        process = self._started()
+        if process is None:
+            return None
+        began = time.monotonic()
+        seen = _answer(process, (self.request, remedy), self.seconds)
+        self.seconds -= time.monotonic() - began
+        return seen if isinstance(seen, Seen) else None
+
+    def _started(self) -> subprocess.Popen[bytes] | None:
+        """The process, once it has imported PyTorch; None where that takes too long."""
+        if self.process is None or self.process.poll() is not None:
+            path = os.pathsep.join(filter(None, (str(_SRC), os.environ.get("PYTHONPATH"))))
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tclab.explain.trials.child"],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
+            )  # fmt: skip
+            if _answer(self.process, None, _START) != READY:
+                self.seconds = 0
+                return None
+        return self.process
+
+    def end(self) -> None:
+        """End the process with what it started."""
+        if self.process is not None:
+            _end(self.process)
+            self.process.communicate()
+
+
+def _answer(process: subprocess.Popen[bytes], question: object, seconds: float) -> object:
+    """What the process answers, None if it does not within these seconds: then it is ended."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    timer = threading.Timer(seconds, _end, (process,))
+    timer.start()
+    try:
+        if question is not None:
+            pickle.dump(question, process.stdin)
+            process.stdin.flush()
+        return pickle.load(process.stdout)
+    except (OSError, EOFError, pickle.PickleError):
+        return None
+    finally:
+        timer.cancel()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+@contextmanager
+def trying(request: ExplainRequest | None) -> Iterator[Trier]:
+    """A Trier for the length of the block."""
+    trier = Trier(request)
+    try:
+        yield trier
+    finally:
+        trier.end()

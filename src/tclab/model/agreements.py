@@ -1,0 +1,120 @@
+"""Whether compiled code computed what eager PyTorch computes, and where it did not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tclab.model.artifacts import SourceLine
+from tclab.model.codec import kind
+
+#: More units of the last place than this say nothing to a reader.
+_FEW = 4
+#: The verdicts of an `Agreement`.
+EQUAL, DIFFERS, RANDOM, UNKNOWN = "equal", "differs", "random", "not compared"
+
+
+@kind("difference")
+@dataclass(frozen=True)
+class Difference:
+    """One value that compiled code computed otherwise than eager.
+
+    `where` names the value, such as ``output 0 of call 2`` or ``the argument x``; `what` is the
+    property that differs: values, dtype, shape, strides, type, aliasing, requires_grad, exception.
+    `eager` and `compiled` are that property on each side. Of values, `elements` counts those that
+    differ, among `total`, in `rows` of the first dimension, among `all_rows`; `error` is the
+    largest error of the compiled result, `eager_error` that of eager, both against the same
+    function in float64 and relative to its largest value; None where there is no such result.
+    """
+
+    kind: ClassVar[str]
+    where: str
+    what: str
+    eager: str = ""
+    compiled: str = ""
+    elements: int = 0
+    total: int = 0
+    rows: int = 0
+    all_rows: int = 0
+    error: float | None = None
+    eager_error: float | None = None
+
+    def __str__(self) -> str:
+        """``output 0, 7 of 8 rows``; ``the strides of output 0: (1, 8), eager (8, 1)``."""
+        if self.what != "values":
+            return f"the {self.what} of {self.where}: {self.compiled}, eager {self.eager}"
+        if not self.total:
+            return f"{self.where}: {self.compiled}, eager {self.eager}"
+        if self.rows < self.all_rows and self.elements * self.all_rows == self.rows * self.total:
+            return f"{self.where}, {self.rows} of {self.all_rows} rows"
+        elements = f"{self.elements} of {self.total} elements" if self.total > 1 else self.compiled
+        return f"{self.where}, {elements}"
+
+
+@kind("agreement")
+@dataclass(frozen=True)
+class Agreement:
+    """What the comparison of the compiled results with eager's found: one of the verdicts above.
+
+    Where they are equal, `ulps` is the largest distance of two results, in units of the last place
+    of their type; `relative` is the largest error of the compiled results relative to the largest
+    value, and `eager_error` that of eager, both against float64 (None where that was not needed).
+    Where they differ, `stage` is the first stage of the compiler whose results differ, `operator`
+    and `line` are the first operator that does, and `way` is a change that was tried and removes
+    the difference; each is empty where it was not found. `reason` says why there is no verdict,
+    or what it is limited to.
+    """
+
+    kind: ClassVar[str]
+    verdict: str = UNKNOWN
+    ulps: int = 0
+    relative: float | None = None
+    eager_error: float | None = None
+    differences: tuple[Difference, ...] = ()
+    stage: str = ""
+    operator: str = ""
+    line: SourceLine | None = None
+    way: str = ""
+    reason: str = ""
+
+    def __str__(self) -> str:
+        """``equal to eager, to 2 ulps``; ``differs from eager: output 0, 7 of 8 rows, line 12``."""
+        limit = f" ({self.reason})" if self.reason else ""
+        if self.verdict == EQUAL:
+            return f"equal to eager, {self._distance()}{limit}"
+        if self.verdict == DIFFERS:
+            return f"differs from eager: {self._first()}{limit}"
+        if self.verdict == RANDOM:
+            return f"random, not comparable with eager{limit}"
+        return f"not compared with eager: {self.reason}"
+
+    def _distance(self) -> str:
+        if not self.ulps:
+            return "to the bit"
+        if self.relative is None or self.eager_error is None:
+            near = f"to {self.ulps} ulp{'s' * (self.ulps > 1)}"
+            return near if self.ulps <= _FEW else "within rounding of the largest value"
+        return f"to {self.relative:.1e} (eager's own error: {self.eager_error:.1e})"
+
+    def _first(self) -> str:
+        more = len(self.differences) - 1
+        pieces = [f"{self.differences[0]}" + (f", and {more} more" if more else "")]
+        if self.line is not None:
+            pieces.append(f"line {self.line.line}")
+        if self.stage:
+            pieces.append(f"first in {self.stage}")
+        return ", ".join(pieces)
+
+    @property
+    def next_step(self) -> str:
+        """What to do about a difference; '' where there is none."""
+        if self.verdict != DIFFERS:
+            return ""
+        if self.way:
+            return f"{self.way}: tried, and it is equal to eager then"
+        return f"{_STEPS.get(self.stage, 'report it to PyTorch')}; no other mode was equal to eager"
+
+
+_STEPS = {
+    "Dynamo": "leave the function out of the compile with torch.compiler.disable",
+}

@@ -1,1 +1,0 @@
-"""A page's Markdown: its fences, which snippets it uses, its bound sentences, its references."""

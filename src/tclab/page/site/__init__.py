@@ -1,1 +1,0 @@
-"""What pages need of the site around them: its search, files of their own, links, the theme."""

@@ -1,0 +1,188 @@
+"""``tclab claims``: the sentences that are bound to claims, and where each claim held."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from tclab.cli import EXIT_STATUS, terminal
+from tclab.errors import BadRequest
+from tclab.site.cli.project import open_project
+
+if TYPE_CHECKING:  # the pages need packages that the other commands do not need
+    from tclab.site.pages import book
+    from tclab.site.pages.prose import sentences
+    from tclab.site.pages.prose.statements import Statement
+
+
+#: Numbers of a page: its sentences; those that are bound, only shown, or neither; the share of
+#: bound and shown ones; its bindings, the claims that they need, and the claims that held.
+COLUMNS = ("sentences", "bound", "shown", "neither", "share", "bindings", "claims", "held here")
+
+
+@click.command(epilog=EXIT_STATUS, short_help="Sentences and the asserts that prove them.")
+@click.argument("page", required=False, metavar="[PAGE]")
+@click.option("--unbound", is_flag=True, help="List the sentences that nothing carries.")
+@click.option("--universal", is_flag=True, help="List those that say every, never, only, no …")
+@click.pass_context
+def claims(context: click.Context, page: str | None, unbound: bool, universal: bool) -> None:
+    """Show the sentences that are bound to claims, page by page, and where each claim held.
+
+    A claim is an assert with a name in a snippet (# claim: name above it); a page binds a
+    sentence to it: [The sentence.](claim:topic/snippet#name). Runs that are stale or were
+    not made do not count: tclab run makes them. What stands right before or right after the
+    output of a run is shown by it; the share is of sentences that are bound or shown.
+
+    --universal lists the sentences that say every, never, always, whatever, only, no, all, any
+    or none where no claim carries the word, though it may carry another part.
+
+    PAGE is a Markdown file of docs/, or any part of its path; all pages without it. A snippet in
+    its place, or one of its claims, lists the sentences that rest on it.
+
+    \b
+    Examples:
+      tclab claims
+      tclab claims guards
+      tclab claims pipeline/dynamo --unbound
+      tclab claims --universal
+      tclab claims guards/guards_on_a_size
+      tclab claims guards/guards_on_a_size#one-graph
+    """
+    from tclab.site.pages import book, proofs
+
+    lab = open_project(context)
+    opened = book.open_stored_book(lab.root, lab.root / "docs")
+    out = terminal.console()
+    if page and (asked := _claims_of_snippet(opened, page)):
+        rows = [s for s in opened.sentences if not asked.isdisjoint(s.claims)]
+        out.print(_sentence_table(opened, rows, asked))
+        return
+    pages = _pages(lab.root, page)
+    if unbound or universal:
+        listed = (
+            _universal_sentences(opened, pages) if universal else _unbound_sentences(opened, pages)
+        )
+        out.print("\n".join(listed), markup=False, highlight=False)
+        return
+    rows = [s for s in opened.sentences if s.page in pages]
+    if page:
+        out.print(_sentence_table(opened, rows))
+    out.print(_summary_table(opened, pages))
+    if problems := [p for p in proofs.problems(opened) if p.place.rpartition(":")[0] in pages]:
+        for problem in problems:
+            terminal.error(problem)
+        context.exit(1)
+
+
+def _claims_of_snippet(opened: book.Book, word: str) -> set[tuple[str, str]]:
+    """The claims of ``topic/snippet`` or ``topic/snippet#claim``; empty if `word` names a page."""
+    name, mark, claim = word.partition("#")
+    if name not in opened.all_snippets:
+        return set()
+    snippet = opened.all_snippets[name]
+    there = [each.name for each in snippet.claims]
+    if not there or (mark and claim not in there):
+        cause = f"{snippet.file} has no claim {claim!r}" if mark else f"{snippet.file} has no claim"
+        raise BadRequest("PAGE", cause, f"it has: {', '.join(there) or 'none'}")
+    return {(name, each) for each in there if not mark or each == claim}
+
+
+def _pages(root: Path, part: str | None) -> list[str]:
+    """The pages with `part` in their path, relative to the project. BadRequest if none has."""
+    docs = root / "docs"
+    paths = sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
+    there = [path.relative_to(root).as_posix() for path in paths]
+    pages = [name for name in there if not part or part.removesuffix(".md") in name]
+    if not pages:
+        raise BadRequest("PAGE", f"no page of docs/ has {part!r} in its path", "see docs/")
+    return pages
+
+
+def _unbound_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
+    """``page: sentence`` for each sentence that no claim proves and no output shows."""
+    for page in pages:
+        yield from (f"{page}: {s.text}" for s in _prose(opened, page) if not s.is_proven)
+
+
+def _universal_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
+    """``page: words: sentence`` for each sentence with words such as *every* outside a claim."""
+    for page in pages:
+        for sentence in _prose(opened, page):
+            if words := sentence.universal_words:
+                yield f"{page}: {', '.join(words)}: {sentence.text}"
+
+
+def _prose(opened: book.Book, page: str) -> Sequence[Statement]:
+    """The sentences of a page; empty for a lab, whose prose is between cells of code."""
+    return opened.pages[page].statements if page in opened.pages else ()
+
+
+def _summary_table(opened: book.Book, pages: Sequence[str]) -> Table:
+    """A row for each page, and one of sums if there are several."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("page", overflow="fold")
+    for name in COLUMNS:
+        table.add_column(name, justify="right")
+    counts = [_counts(opened, page) for page in pages]
+    for page, row in zip(pages, counts, strict=True):
+        table.add_row(page, *_cells(row))
+    if len(pages) > 1:
+        table.add_row("all", *_cells(list(map(sum, zip(*counts, strict=True)))))
+    return table
+
+
+def _counts(opened: book.Book, page: str) -> list[int]:
+    """The numbers of a row: those of `COLUMNS`, without the share."""
+    bindings = [s for s in opened.sentences if s.page == page]
+    needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
+    proven_claims = sum(bool(_environments(opened, *ref)) for ref in needed)
+    prose = _prose(opened, page)
+    bound = sum(s.is_bound for s in prose)
+    proven = sum(s.is_proven for s in prose)
+    kinds = [len(prose), bound, proven - bound, len(prose) - proven]
+    return [*kinds, len(bindings), len(needed), proven_claims]
+
+
+def _cells(row: Sequence[int]) -> list[str]:
+    sentences, bound, shown, neither, *rest = row
+    share = f"{1 - neither / sentences:.0%}" if sentences else "–"
+    return [str(sentences), str(bound), str(shown), str(neither), share, *map(str, rest)]
+
+
+def _sentence_table(
+    opened: book.Book,
+    rows: Sequence[sentences.Sentence],
+    asked: Collection[tuple[str, str]] | None = None,
+) -> Table:
+    """A row for each sentence and claim. With `asked`, only these claims, with the page of each."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("line" if asked is None else "place", "sentence", "claim", "held on"):
+        table.add_column(name, overflow="fold")
+    for s in rows:
+        for snippet, name in (c for c in s.claims if asked is None or c in asked):
+            sentence = escape(" ".join(s.text.split()))
+            environments = "; ".join(_environments(opened, snippet, name)) or "[red]nowhere[/]"
+            line = str(s.line) if asked is None else str(s)
+            table.add_row(line, sentence, escape(f"{snippet}#{name}"), environments)
+    return table
+
+
+def _environments(opened: book.Book, snippet: str, name: str) -> list[str]:
+    """The environments where the claim held, or for which it is not made, with the reason."""
+    from tclab.site.pages import claim_checks
+
+    claim = opened.all_snippets[snippet].claim(name)
+    if claim is None:
+        return []
+    places = [
+        claim_checks.origin(run)
+        + ("" if claim.only.holds(run.provenance.version) else f": only {claim.only}")
+        for run in opened.runs.get(snippet, ())
+        if not claim_checks.failure_reason(claim, run)
+    ]
+    return list(dict.fromkeys(places))

@@ -1,0 +1,73 @@
+"""``tclab list``: the snippets, and the status of their runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+
+import click
+
+from tclab.cli import EXIT_STATUS, terminal
+from tclab.model import Snippet
+from tclab.site import run_views
+from tclab.site.cli.project import open_project
+from tclab.site.engine.plan import Plan
+from tclab.site.store import recordings
+from tclab.site.store.status import Status
+
+
+@click.command("list", epilog=EXIT_STATUS, short_help="Snippets, and how fresh their runs are.")
+@click.argument("words", metavar="[SNIPPET]...", nargs=-1)
+@click.option("--names", is_flag=True, help="Names only, one a line, for scripts.")
+@click.pass_context
+def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
+    """List snippets: what each needs, how fresh its runs are, what it shows.
+
+    The column "here" is this machine; there is one more for each environment in records/.
+
+    \b
+    fresh         the run holds: same code, same PyTorch, same machine
+    stale         something it depends on has changed: the lines below the table name it
+    never         it has not been run
+    failed        the last run failed; tclab show says how; of a recording, below the table
+    needs cuda    it cannot run here; the site shows a recording
+    broken        a recording that is truncated or was edited
+    -             not recorded there
+
+    \b
+    Examples:
+      tclab list
+      tclab list triton inductor
+      tclab list --names | grep softmax
+    """
+    lab = open_project(context)
+    chosen = lab.select(words)
+    if names:
+        click.echo("\n".join(s.name for s in chosen))
+        context.exit(lab.status(words))
+    environments = ["here", *recordings.environments(lab.root)]
+    statuses = {s: [status(lab.plan, s, name) for name in environments] for s in chosen}
+    terminal.console().print(run_views.snippet_table(environments, statuses))
+    for line in reasons(statuses):
+        click.echo(line)
+    context.exit(lab.status(words))
+
+
+def status(plan: Plan, snippet: Snippet, environment: str) -> Status:
+    """The status of a snippet in an environment; ``here`` is this machine."""
+    return (
+        plan.local_status(snippet)
+        if environment == "here"
+        else plan.recorded_status(snippet, environment)
+    )
+
+
+def reasons(statuses: Mapping[Snippet, Sequence[Status]]) -> Iterator[str]:
+    """A line for each difference: its environment, its state, and the snippets that have it."""
+    snippets: dict[tuple[str, str, str], list[str]] = {}
+    for one in chain.from_iterable(statuses.values()):
+        for why in one.why if one.state in ("stale", "broken", "failed") else ():
+            snippets.setdefault((one.environment, one.state, why), []).append(one.snippet.name)
+    for (environment, state, why), names in snippets.items():
+        listed = names[0] if len(names) == 1 else f"{len(names)} snippets"
+        yield f"{environment}, {state}: {why} ({listed})"

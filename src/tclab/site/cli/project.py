@@ -1,0 +1,82 @@
+"""The project that a command works on, and the output of its runs. Commands share this module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+import click
+
+from tclab.cli import terminal
+from tclab.errors import SnippetError
+from tclab.model import Run, Snippet
+from tclab.site import run_views, snippets
+from tclab.site.cli import selection
+from tclab.site.engine import failures, schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.store.local_runs import Store
+from tclab.system.project import project_root
+
+
+class Project:
+    """The project that a command works on, with its plan and its snippets."""
+
+    def __init__(self, root: Path, store: Store | None = None) -> None:
+        self.root = root
+        self.plan = Plan(root, store)
+
+    @cached_property  # read on first use: some commands, such as `lab`, need no snippets
+    def _read_snippets(self) -> tuple[list[Snippet], dict[str, SnippetError]]:
+        return snippets.read_all(self.root)
+
+    @property
+    def snippets(self) -> list[Snippet]:
+        """The valid snippets."""
+        return self._read_snippets[0]
+
+    @property
+    def unreadable(self) -> dict[str, SnippetError]:
+        """The errors of the other snippets, by name."""
+        return self._read_snippets[1]
+
+    def select(self, words: Sequence[str]) -> list[Snippet]:
+        """The snippets that the words name; all for no words.
+
+        SnippetError if a named one cannot be read. Without words such errors are printed, and the
+        other snippets are returned.
+        """
+        if not words:
+            for error in dict.fromkeys(map(str, self.unreadable.values())):
+                terminal.error(error)
+        return selection.select(words, self.snippets, self.unreadable)
+
+    def status(self, words: Sequence[str], runs: Iterable[Run] = ()) -> int:
+        """The exit status of a command on these words: 1 if anything failed."""
+        return int(any(not run.ok for run in runs) or bool(self.unreadable and not words))
+
+
+def open_project(context: click.Context) -> Project:
+    """Open the project of a command."""
+    return Project(project_root(context.find_root().obj))
+
+
+@contextmanager
+def print_results_at_end() -> Iterator[dict[str, Run]]:
+    """Yield a dictionary for runs, and print its results at the end, even if saving failed."""
+    runs: dict[str, Run] = {}
+    try:
+        yield runs
+    except schedule.StoreFailed as trouble:
+        print_results(trouble.runs)
+        raise
+    print_results(runs)
+
+
+def print_results(runs: Mapping[str, Run]) -> None:
+    """Print the table of results, then every failure with place, cause and next step."""
+    terminal.console().print(run_views.result_table(runs))
+    for run in runs.values():
+        if not run.ok:
+            terminal.error(failures.make_error(run))

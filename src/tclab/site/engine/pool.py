@@ -1,0 +1,163 @@
+"""The runner's side of the supervisor: start it, send it jobs, read its messages."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import IO
+
+from tclab.site.engine import unfinished, variables
+from tclab.site.engine.worker.protocol import JobRequest, Message
+from tclab.system import machine, paths, toolchain
+
+
+class SupervisorDied(Exception):
+    """The supervisor died. `log` is the text that it wrote."""
+
+    def __init__(self, log: str) -> None:
+        super().__init__(log)
+        self.log = log
+
+
+_WARMING = 300.0  # seconds the warm-up may take; 90 are usual on a busy machine
+
+
+class Pool:
+    """One supervisor, started on first use. A context manager: at its end no process is left.
+
+    `warm`: fork snippets from a process that has already compiled once. Only Linux forks
+    such a process safely; elsewhere every snippet starts cold.
+    """
+
+    def __init__(self, cache: Path, warm: bool = True) -> None:
+        self._preferred_cache = cache
+        self.cache = cache  # the folder in use, once started
+        self.mode = "warm" if warm and sys.platform.startswith("linux") else "cold"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._base: Path | None = None
+        self._input = b""
+        self._numbers = 0
+        self.key = ""  # digest of tclab's code and the provenance at the start
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def running(self) -> bool:
+        """Whether the supervisor was started and is alive."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self, key: str = "") -> None:
+        """Start the supervisor. It sends the message ``ready`` once it can start jobs."""
+        machine.require_process_control("running a snippet")
+        self.close()
+        self.key = key
+        self._base = _make_folder()
+        self.cache = paths.choose_compile_folder(self._preferred_cache, self._base / "cache")
+        unfinished.remove(self.cache)  # a killed build may have left some
+        unfinished.remove_unless_compiled_by(toolchain.compiler(), self.cache)
+        module = "tclab.site.engine.worker.supervisor"
+        warming = str(_WARMING if self.mode == "warm" else 0)
+        command = [paths.python_for_compiles(self.cache), "-m", module, str(self._base), warming]
+        with open(self._base / "log", "wb") as log:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=variables.all_variables(self.cache),
+                cwd=self._base,
+                start_new_session=True,
+            )
+        self._input = b""
+
+    def new_folder(self) -> tuple[int, Path]:
+        """The number and the folder of a new job; the folder is not made yet."""
+        assert self._base is not None, "start the pool first"
+        self._numbers += 1
+        return self._numbers, self._base / str(self._numbers)
+
+    def send(self, request: JobRequest) -> None:
+        """Send a request. SupervisorDied if the supervisor cannot be reached."""
+        assert self._process is not None, "start the pool first"
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write((json.dumps(request) + "\n").encode())
+            self._process.stdin.flush()
+        except OSError:
+            raise SupervisorDied(self._log()) from None
+
+    def messages(self, seconds: float, wake: int | None = None) -> list[Message]:
+        """Wait up to `seconds` for messages, or until the descriptor `wake` can be read.
+
+        SupervisorDied if the supervisor has ended.
+        """
+        assert self._process is not None, "start the pool first"
+        assert self._process.stdout is not None
+        out = self._process.stdout.fileno()
+        descriptors = [out] if wake is None else [out, wake]
+        if out not in select.select(descriptors, [], [], seconds)[0]:
+            return []
+        chunk = os.read(out, 65536)
+        if not chunk:
+            raise SupervisorDied(self._log())
+        *lines, self._input = (self._input + chunk).split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def _log(self) -> str:
+        try:
+            return (self._base / "log").read_text(errors="replace") if self._base else ""
+        except OSError:
+            return ""
+
+    def close(self) -> None:
+        """End the supervisor and every snippet that still runs."""
+        if self._process is not None:
+            for stream in (self._process.stdin, self._process.stdout):
+                _close_quietly(stream)
+        try:
+            if self._process is not None:
+                _end_process(self._process)
+        finally:
+            self._process = None
+            if self._base is not None:
+                shutil.rmtree(self._base, ignore_errors=True)
+            self._base = None
+
+
+def _make_folder() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix="tclab-", dir=paths.set_temporary_folder()))
+    except OSError as error:
+        raise paths.NoTemporarySpace(str(error.strerror)) from None
+
+
+def _close_quietly(stream: IO[bytes] | None) -> None:
+    if stream is not None:
+        with contextlib.suppress(OSError):
+            stream.close()
+
+
+def _end_process(process: subprocess.Popen[bytes]) -> None:
+    """Wait for the supervisor, which leaves when its stdin ends; kill it if it is still warming, or
+    at once if an interrupt ends the wait.
+    """
+    deadline = time.monotonic() + 5
+    try:
+        while process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()

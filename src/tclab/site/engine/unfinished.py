@@ -1,0 +1,61 @@
+"""Libraries in the cache that a later run must not load: unfinished ones, which a compiler left
+when its run was killed, and all that another compiler made.
+
+g++ writes a library in place, and PyTorch loads any file with the name that it looks for. That name
+depends on the compiler's name, and not on its version.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import struct
+from pathlib import Path
+
+_ELF64 = b"\x7fELF\x02"
+#: Offsets in an ELF header: of the section table's offset (8 bytes), and of its entries' size and
+#: number (2 bytes each).
+_TABLE, _ENTRIES = 0x28, 0x3A
+
+
+def remove(cache: Path) -> None:
+    """Delete the incomplete libraries below `cache`, except those that a process has open."""
+    for path in cache.rglob("*.so"):
+        with contextlib.suppress(OSError):
+            if not is_complete(path) and not _is_open(path):
+                path.unlink()
+
+
+def remove_unless_compiled_by(compiler: str, cache: Path) -> None:
+    """Delete the objects that Inductor compiled, unless this compiler did; '' keeps them."""
+    note = cache / "compiler"
+    with contextlib.suppress(OSError):
+        if compiler and (not note.exists() or note.read_text(encoding="utf-8") != compiler):
+            shutil.rmtree(cache / "inductor", ignore_errors=True)
+            shutil.rmtree(cache / "vector_isas", ignore_errors=True)
+            note.write_text(compiler, encoding="utf-8")
+
+
+def is_complete(path: Path) -> bool:
+    """Return whether a 64-bit ELF library has all its sections, or another file is not empty."""
+    with path.open("rb") as file:
+        header = file.read(0x40)
+    if not header.startswith(_ELF64[: len(header)]) or not header:
+        return bool(header.strip(b"\0"))
+    if len(header) < 0x40:
+        return False
+    (table,) = struct.unpack_from("<Q", header, _TABLE)
+    size, number = struct.unpack_from("<HH", header, _ENTRIES)
+    end = int(table + size * number)
+    return table > 0 and end <= path.stat().st_size
+
+
+def _is_open(path: Path) -> bool:
+    """Return whether a process has the file open; False on a system without /proc."""
+    wanted = os.path.realpath(path)
+    for each in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if os.readlink(each) == wanted:
+                return True
+    return False

@@ -1,0 +1,89 @@
+"""One call that runs snippets, here or on a cluster: fresh runs, locks, and saving the results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from tclab.errors import StoreError
+from tclab.model import Run, Snippet
+from tclab.site.engine import events
+from tclab.site.engine.events import OnEvent
+from tclab.site.engine.job import Job
+from tclab.site.engine.plan import Plan
+
+#: Saves a run; raises StoreError if that is not possible.
+SaveRun = Callable[[Run], None]
+
+
+class StoreFailed(StoreError):
+    """Some runs could not be saved. `runs` has all runs, these too."""
+
+    runs: dict[str, Run]
+
+
+@dataclass
+class Work:
+    """One call that runs snippets, and the runs that are done."""
+
+    plan: Plan
+    environment: str
+    on_event: OnEvent
+    force: bool
+    keep: SaveRun
+    done: dict[str, Run] = field(default_factory=dict)
+    troubles: list[StoreError] = field(default_factory=list)
+
+    def needs_run(self, snippet: Snippet) -> bool:
+        """Return False if the snippet cannot run here, or if its fresh run was taken."""
+        status = self.plan.local_status(snippet)
+        if status.state == "lacking":
+            self.on_event(events.Skipped(snippet.name, missing=frozenset(status.why)))
+            return False
+        return self.force or not self.reuse(snippet)
+
+    def reuse(self, snippet: Snippet, *, recheck: bool = False) -> bool:
+        """Take the fresh run, if there is one; return whether there was. `recheck`: see `Plan`."""
+        run = self.plan.fresh_run(snippet, recheck=recheck)
+        if run is not None:
+            self.done[snippet.name] = run
+            self.plan.store.forget_failure(snippet.name)
+        return run is not None
+
+    def take_lock(self, job: Job) -> bool:
+        """Take the lock of a job. While another process holds it, return False, and report once."""
+        if job.take_lock():
+            return True
+        if not job.waited:
+            self.on_event(events.Waiting(job.name))
+        job.waited = True
+        return False
+
+    def take_others_run(self, job: Job) -> bool:
+        """Take the run that another build has made meanwhile; return whether there is one."""
+        if self.force or not self.reuse(job.snippet, recheck=True):
+            return False
+        job.release()
+        self.on_event(events.Reused(job.name))
+        return True
+
+    def finish(self, job: Job, run: Run, worker: str = "") -> None:
+        """Save the run of a job and release its lock; `worker` made it, '' for this machine."""
+        self.done[run.snippet] = run
+        try:
+            self.keep(run)
+        except StoreError as error:
+            self.troubles.append(error)
+            self.on_event(events.SaveFailed(run.snippet, message=str(error)))
+        job.release()
+        self.on_event(events.Finished(run.snippet, run=run, worker=worker))
+
+    def results(self, order: Iterable[str]) -> dict[str, Run]:
+        """All runs, in this order. StoreFailed if one could not be saved."""
+        runs = {name: self.done[name] for name in order if name in self.done}
+        if self.troubles:
+            first = self.troubles[0]
+            failed = StoreFailed(first.place, first.cause, first.next_step)
+            failed.runs = runs
+            raise failed
+        return runs

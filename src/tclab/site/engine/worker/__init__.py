@@ -1,0 +1,1 @@
+"""The processes that run snippets: supervisor, keeper, the snippet's own, and their limits."""

@@ -1,0 +1,104 @@
+"""Messages between the runner, the supervisor and a snippet's process. All are JSON.
+
+The runner writes `JobRequest`s to the supervisor, a line each, which answers with `Message`s. A
+snippet's process reads its `JobFile` (``job.json``) and leaves an `End` (``end.json``).
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+Limit = Literal["", "timeout", "memory", "output", "files"]
+
+
+class JobRequest(TypedDict):
+    """Run the job in `folder`, with `variables` (None: not set); `cold`: in a new Python."""
+
+    job: int
+    folder: str
+    timeout: float  # seconds, counted from the snippet's first line
+    memory: int  # bytes of all its processes together, and of their files in memory
+    output: int  # bytes of stdout, and of stderr
+    files: int  # bytes of the files in its own folders
+    number: int  # of these files
+    cold: bool
+    variables: dict[str, str | None]
+
+
+class Ready(TypedDict):
+    """The supervisor can start jobs. If it is not warm, `note` says why."""
+
+    event: Literal["ready"]
+    seconds: float
+    note: str
+
+
+class Started(TypedDict):
+    """A job's process was started."""
+
+    event: Literal["started"]
+    job: int
+
+
+class Ended(TypedDict):
+    """A job has ended, and no process that it started is alive.
+
+    `status` is the exit status, negative for a signal, None if unknown; `limit` is the limit that
+    it broke; `peak` is its peak memory in bytes.
+    """
+
+    event: Literal["ended"]
+    job: int
+    status: int | None
+    limit: Limit
+    seconds: float
+    peak: int
+
+
+Message = Ready | Started | Ended
+
+
+class JobFile(TypedDict):
+    """The snippet to run: its file name in tracebacks, the folder it imports from, its source, the
+    error it should raise, and the dotted name of its runner, or ''.
+    """
+
+    file: str
+    path: str
+    source: str
+    raises: str
+    runner: str
+
+
+class ClaimResults(TypedDict):
+    """By claim: how often it was reached, how often its test was true, and why it is broken."""
+
+    reached: dict[str, int]
+    passed: dict[str, int]
+    broken: dict[str, str]
+
+
+class Returned(ClaimResults):
+    """The file ran to its end."""
+
+    ended: Literal["returned"]
+
+
+class AsDeclared(ClaimResults):
+    """The file raised the error that its header declares."""
+
+    ended: Literal["as declared"]
+    raised: str
+
+
+class Stopped(ClaimResults):
+    """The file ended with an undeclared error. `hint` is a next step, or ''."""
+
+    ended: Literal["raised", "assertion", "exit"]
+    message: str
+    line: int | None
+    traceback: str
+    hint: str
+
+
+End = Returned | AsDeclared | Stopped

@@ -1,0 +1,69 @@
+"""Test the CPU's vector instruction sets in parallel with the imports of the warm process.
+
+Before its first C++ kernel Inductor compiles and loads a file for each instruction set of the CPU,
+one after the other: on a small machine more than half of the warm-up. Here a fork for each does the
+same, while this process imports. The files lie in Inductor's cache, under Inductor's own locks, so
+Inductor finds them; if a fork fails, Inductor makes the test itself.
+
+A timed snippet has a cache of its own. The tests are not part of its measurement, so it gets a copy
+of these files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tclab.system.processes import request_signal_at_parent_death
+
+
+@contextmanager
+def run_tests_in_forks() -> Iterator[None]:
+    """Run the tests in forks during the block; wait for the forks at its end."""
+    from tclab.capturing.torch_private import vector_isa
+
+    forks = [_fork(isa) for isa in vector_isa.cpu_isas()]
+    try:
+        yield
+    finally:
+        for pid in forks:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+
+
+def _fork(isa: Any) -> int:
+    from tclab.capturing.torch_private import vector_isa
+
+    me = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        request_signal_at_parent_death(me)
+        _keep(vector_isa.try_isa(isa))
+    finally:
+        os._exit(0)
+
+
+def _keep(files: Iterable[Path]) -> None:
+    """Link files of Inductor's cache, in their folders of two letters, for `copy_tests`."""
+    for file in files:
+        link = _tests_folder(file.parents[1]) / file.parent.name / file.name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            os.link(file, link)
+
+
+def copy_tests(shared: str, own: str) -> None:
+    """Copy the tests' files of the shared cache folder, if any, into another one."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copytree(_tests_folder(Path(shared)), own, dirs_exist_ok=True)
+
+
+def _tests_folder(shared: Path) -> Path:
+    return shared.with_name("vector_isas")

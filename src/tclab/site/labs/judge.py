@@ -1,0 +1,138 @@
+"""Execute a reader's file and judge its exercises, in the process of the file."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tclab import display
+from tclab.model import Text
+from tclab.site.engine.worker.protocol import JobFile
+from tclab.site.labs.exercise import Answer, Draw, Exercise, Step, WrongAnswer
+from tclab.site.labs.exercises import UNSOLVED
+from tclab.site.labs.verdict import State, StepResult, Verdict, encode
+from tclab.site.snippets import claims
+from tclab.system import machine
+
+#: The beginning of the comment that holds the request, at the end of the file.
+REQUEST_MARK = "# tclab-check: "
+VERDICT = "verdict"
+
+
+@dataclass(frozen=True)
+class JudgeRequest:
+    """The exercises to judge: those of `lab`, or `only` some, with inputs drawn from `seed`."""
+
+    lab: str
+    only: list[str]
+    seed: int
+
+    def as_comment(self) -> str:
+        """The request as a line to put at the end of a Python file."""
+        return REQUEST_MARK + json.dumps(self.__dict__)
+
+
+def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
+    """Execute the reader's file, then judge it and show a verdict for each exercise."""
+    request = JudgeRequest(**json.loads(job["source"].rsplit(REQUEST_MARK, 1)[1]))
+    show = display.get_sink() or display.show
+    exercises = load_exercises(request.lab, request.only)
+    display.set_sink(lambda artifact: None)  # drop the artifacts of the reader's own code
+    exec(claims.compile_tree(tree, job["file"]), main)
+    for exercise in exercises:
+        verdict = judge(exercise, tree, main, request, job)
+        show(Text(name=VERDICT, text=encode(verdict)))
+
+
+def load_exercises(lab: str, only: Iterable[str] = ()) -> list[Exercise]:
+    """Import the exercises of a lab; only those that `only` names, if it names any."""
+    module = importlib.import_module(f"tclab.site.labs.exercises.{lab}")
+    every: list[Exercise] = module.EXERCISES
+    chosen = set(only)
+    return [exercise for exercise in every if not chosen or exercise.name in chosen]
+
+
+# --------------------------------------------------------------------------- judging
+
+
+def judge(
+    exercise: Exercise, tree: ast.Module, main: dict[str, Any], request: JudgeRequest, job: JobFile
+) -> Verdict:
+    """Judge one exercise: try each of its steps, with inputs drawn anew for each."""
+    answer = main.get(exercise.name)
+    if not callable(answer):
+        return _unjudged(exercise, "absent", f"there is no {exercise.name} in the file")
+    if is_untouched(tree, exercise.name):
+        return _unjudged(exercise, "untouched", "still as it was handed out")
+    if missing := _missing_needs(exercise):
+        return _unjudged(exercise, "lacking", missing)
+    results = [
+        _judge_step(step, answer, Draw(request.seed), job["file"]) for step in exercise.steps
+    ]
+    state: State = "passed" if all(result.holds for result in results) else "failed"
+    return Verdict(exercise.name, exercise.title, state, tuple(results))
+
+
+def is_untouched(tree: ast.Module, name: str) -> bool:
+    """Return whether the file's last definition of `name` is still without a solution."""
+    last = [top for top in tree.body if getattr(top, "name", "") == name][-1:]
+    return any(
+        isinstance(node, ast.Raise) and UNSOLVED in ast.unparse(node)
+        for top in last
+        for node in ast.walk(top)
+    )
+
+
+def _unjudged(exercise: Exercise, state: State, why: str) -> Verdict:
+    return Verdict(exercise.name, exercise.title, state, (), why)
+
+
+_HAS_NEED = {"cuda": machine.has_cuda, "cxx": machine.has_cxx, "triton": machine.triton_version}
+
+
+def _missing_needs(exercise: Exercise) -> str:
+    """What this machine lacks for the exercise, in words; '' if nothing."""
+    missing = [
+        machine.describe_need(need) for need in sorted(exercise.needs) if not _HAS_NEED[need]()
+    ]
+    return f"it needs {' and '.join(missing)}" if missing else ""
+
+
+def _judge_step(step: Step, answer: Answer, draw: Draw, file: str) -> StepResult:
+    why, line = "", 0
+    try:
+        step.probe(answer, draw)
+    except WrongAnswer as error:
+        why, line = _reason_and_line(error, file)
+    except AssertionError as error:
+        why = _error_text(error) or "AssertionError"
+    except Exception as error:
+        why, line = f"{type(error).__name__}: {_error_text(error)}", _error_line(error, file)
+    return StepResult(step.name, step.says, not why, why[:500], line, step.hints)
+
+
+def _error_text(error: BaseException) -> str:
+    """The message of an error; a reader's own class may raise in ``__str__``."""
+    try:
+        return str(error)
+    except Exception as another:
+        return f"its __str__ raised {type(another).__name__}"
+
+
+def _reason_and_line(error: WrongAnswer, file: str) -> tuple[str, int]:
+    """The reason, and the line in the reader's file, or 0; the reason names a line elsewhere."""
+    place = error.location
+    if place is None or place.file == file:
+        return str(error), place.line if place else 0
+    return f"{error} ({place})", 0
+
+
+def _error_line(error: BaseException, file: str) -> int:
+    """The innermost line of `file` in the error's traceback; 0 if there is none."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
+    return frames[-1].lineno or 0 if frames else 0

@@ -1,0 +1,104 @@
+"""Choose the lines of a snippet that stay open on a page: by default, the functions it compiles.
+
+A snippet has a few lines of the kind that readers write, and more lines that compile, check and
+show them. The functions that it compiles are passed as values or decorated, or are methods of a
+``Module`` class; helpers are called instead. A page can choose other functions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from tclab.errors import PageError
+from tclab.model import Snippet
+from tclab.text import spans
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+#: Code with fewer lines is shown whole.
+SHOWN_WHOLE_BELOW = 16
+
+
+def focus_ranges(
+    snippet: Snippet, lines: tuple[int, int], selected: Sequence[str] | None, place: str
+) -> list[tuple[int, int]]:
+    """The ranges within `lines` that stay open, in order; an empty list if all of them do.
+
+    `selected` lists functions and classes of the snippet. None selects those that it compiles, an
+    empty sequence all lines. PageError at `place` for an unknown name.
+    """
+    first, last = lines
+    if selected is None and last - first < SHOWN_WHOLE_BELOW:
+        return []
+    defined = dict(_definitions(snippet.tree))
+    for name in selected or ():
+        if name not in defined:
+            cause = f"{snippet.name} defines no {name!r}"
+            raise PageError(place, cause, f"it defines: {', '.join(defined) or 'nothing'}")
+    wanted = _names_for_compiler(snippet.tree, defined) if selected is None else set(selected)
+    ranges = {spans.statement_lines(node) for name, node in defined.items() if name in wanted}
+    return sorted((a, b) for a, b in ranges if first <= a and b <= last)
+
+
+def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    """Yield (name, statement) for the functions, classes and values of a file."""
+    for node in tree.body:
+        if isinstance(node, _Definition):
+            yield node.name, node
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, node
+
+
+def _names_for_compiler(tree: ast.Module, defined: Mapping[str, ast.stmt]) -> set[str]:
+    """Names of the definitions that the snippet compiles; all of them if that is unclear."""
+    values = _names_used_as_values(tree)
+    definitions = {name: node for name, node in defined.items() if isinstance(node, _Definition)}
+    compiled = [
+        name
+        for name, node in definitions.items()
+        if node.decorator_list
+        or (_is_module(node) if isinstance(node, ast.ClassDef) else name in values)
+    ]
+    return set(_add_dependencies(compiled, defined)) or set(definitions)
+
+
+def _names_used_as_values(tree: ast.Module) -> set[str]:
+    """Names that are used as values, neither called nor assigned."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    return {name.id for name in _name_reads(tree) if id(name) not in called}
+
+
+def _name_reads(tree: ast.AST) -> Iterator[ast.Name]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node
+
+
+def _is_module(node: ast.ClassDef) -> bool:
+    return any(ast.unparse(base).endswith("Module") for base in node.bases)
+
+
+def _add_dependencies(names: Iterable[str], defined: Mapping[str, ast.stmt]) -> Iterator[str]:
+    """Yield the names, and the names of the file that their definitions use."""
+    pending, seen = list(names), set()
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        yield name
+        pending += [used for used in _free_names(defined[name]) if used in defined]
+
+
+def _free_names(node: ast.stmt) -> set[str]:
+    """Names that a statement uses but does not bind as an argument or a local."""
+    bound = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
+    bound |= {
+        each.id
+        for each in ast.walk(node)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    return {name.id for name in _name_reads(node)} - bound

@@ -1,0 +1,88 @@
+"""Open the book of one page, with only the snippets and runs that the page needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tclab.errors import PageError, SnippetError, TclabError
+from tclab.site import snippets
+from tclab.site.engine.plan import Plan
+from tclab.site.labs import source as labs
+from tclab.site.pages.book import Book, Problems, Runner, choose_runs, choose_stored_runs
+from tclab.site.pages.prose import text
+from tclab.site.pages.prose.text import PageText
+
+#: A snippet's name, and the place that needs it.
+_Need = tuple[str, str]
+
+
+def open_page(root: Path, docs: Path, page: str, run: Runner) -> Book:
+    """Open the book with the runs that `page`, such as docs/x.md, needs; run the stale ones.
+
+    Other pages are read but not run; unreadable ones are left out. If `page` shows content of other
+    pages, it comes from the store and the recordings. Raises Problems as `open_book` does.
+    """
+    book = Book(Plan(root), docs)
+    pages = {each.page: each for each in text.read_pages(docs, root)}
+    book.pages = {name: each for name, each in pages.items() if name == page or _is_readable(each)}
+    try:
+        book.uses = [use for each in book.pages.values() for use in each.uses]
+        needs = dict(_needs(book, book.pages[page]))
+    except TclabError as error:
+        raise Problems([error]) from None
+    _read_snippets(book, needs)
+    _keep_known_sentences(book)
+    choose_runs(book, run)
+    if any(call.kind.uses_other_pages for block in book.pages[page].blocks for call in block.calls):
+        others = [s for s in snippets.read_all(root)[0] if s.name not in book.snippets]
+        book.snippets |= {snippet.name: snippet for snippet in others}
+        choose_stored_runs(book, others)
+        _keep_known_sentences(book)
+    return book
+
+
+def _keep_known_sentences(book: Book) -> None:
+    """Keep only the sentences whose snippets are in the book."""
+    sentences = (s for page in book.pages.values() for s in page.sentences)
+    book.sentences = [
+        s for s in sentences if all(name in book.all_snippets for name, _ in s.claims)
+    ]
+
+
+def _is_readable(page: PageText) -> bool:
+    try:
+        return isinstance(page.uses + page.sentences, tuple)
+    except PageError:
+        return False
+
+
+def _needs(book: Book, page: PageText) -> Iterator[_Need]:
+    """Yield the snippets that the page's blocks, sentences and numbers use."""
+    yield from ((use.snippet, str(use)) for use in page.uses)
+    yield from ((name, str(s)) for s in page.sentences for name, _ in s.claims)
+    yield from ((value.snippet, str(value)) for value in page.values)
+    explorer = f"{book.docs.name}/{page.meta.get('explorer')}"
+    calls = {call.function for block in page.blocks for call in block.calls}
+    for use in book.uses:
+        shows_verdict = use.function == "verdicts" and calls & {"beliefs", "changes"}
+        if shows_verdict or (use.page == explorer and use.function == "show"):
+            yield use.snippet, str(use)
+
+
+def _read_snippets(book: Book, needs: dict[str, str]) -> None:
+    """Read the snippets and labs of these names. Problems if one does not exist."""
+    problems: list[TclabError] = []
+    if any(name.startswith("labs/") for name in needs):
+        found = labs.find(book.root)
+        book.labs = {lab.snippet.name: lab for lab in found if lab.snippet.name in needs}
+    for name, place in needs.items():
+        if name not in book.labs:
+            try:
+                book.snippets[name] = snippets.get(name, book.root)
+            except SnippetError as error:
+                is_missing = error.place == name  # no snippet has this name
+                problems.append(PageError(place, f"there is no snippet {name!r}", error.next_step)
+                                if is_missing else error)  # fmt: skip
+    if problems:
+        raise Problems(problems)

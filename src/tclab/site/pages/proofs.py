@@ -1,0 +1,228 @@
+"""Check bound sentences against the runs, and replace the bindings on a page by their HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+from tclab.errors import PageError
+from tclab.model import Claim, Run, Snippet, Source, Table, slug
+from tclab.render.escape import NOTHING, Html, esc, markup, tag
+from tclab.render.kinds.table import cell_texts
+from tclab.render.stamp import places_text
+from tclab.site.pages import binding_html, claim_checks, downloads
+from tclab.site.pages.book import Book
+from tclab.site.pages.prose.sentences import Sentence, Value
+from tclab.site.pages.prose.text import PageText
+from tclab.site.versions import claims
+
+_BOUND_WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
+          "<=": "up to PyTorch {}", "==": "PyTorch {}"}  # fmt: skip
+
+#: The note after a sentence about a PyTorch version of which the site shows no run.
+_NOT_RUN_HERE = "not run here"
+
+
+def problems(book: Book) -> list[PageError]:
+    """Return an error for each bound sentence that the runs on the site do not prove."""
+    return [problem for sentence in book.sentences for problem in _problems(book, sentence)]
+
+
+def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:
+    for name, claim_name in sentence.claims:
+        snippet = book.snippet(name, str(sentence))
+        claim = snippet.claim(claim_name)
+        if claim is None:
+            yield claim_checks.unknown_claim(sentence, snippet, claim_name)
+            continue
+        for run in book.runs.get(name, ()):
+            yield from claim_checks.check_claim(sentence, snippet, claim, run)
+
+
+# --------------------------------------------------------------------------- what is shown
+
+
+def link_proofs(text: PageText, url: str, book: Book) -> str:
+    """Replace each binding by a proof mark behind its sentence, and each value by its number."""
+    return replace_bindings(
+        text,
+        lambda sentence, words: _sentence_html(sentence, words, url, book),
+        lambda value: binding_html.protect_from_markdown(number_html(value, book)),
+    )
+
+
+def replace_bindings(
+    text: PageText, sentence: Callable[[Sentence, str], str], value: Callable[[Value], str]
+) -> str:
+    """Replace each value by `value(…)` and each bound sentence by `sentence(…, its words)`.
+
+    The words already have their values replaced. The number of lines stays the same.
+    """
+    numbers = [(each.start, each.end, value(each)) for each in text.values]
+    edits = [edit for edit in numbers if not any(_is_inside(edit, s) for s in text.sentences)]
+    for s in text.sentences:
+        inside = [edit for edit in numbers if _is_inside(edit, s)]
+        words = _apply_edits(s.text, inside, from_=s.start + len("["))
+        edits.append((s.start, s.end, sentence(s, words)))
+    return _apply_edits(text.text, edits)
+
+
+#: Start, end and replacement.
+_Edit = tuple[int, int, str]
+
+
+def _is_inside(edit: _Edit, sentence: Sentence) -> bool:
+    return sentence.start < edit[0] < sentence.end
+
+
+def _apply_edits(text: str, edits: Iterable[_Edit], from_: int = 0) -> str:
+    """Apply the edits to the text, which begins at offset `from_`."""
+    for start, end, instead in sorted(edits, reverse=True):
+        text = text[: start - from_] + instead + text[end - from_ :]
+    return text
+
+
+def _sentence_html(sentence: Sentence, words: str, url: str, book: Book) -> str:
+    marks = [_proof_mark(sentence, url, book, name, claim) for name, claim in sentence.claims]
+    snippets = ((book.snippet(name, str(sentence)), claim) for name, claim in sentence.claims)
+    clauses = [version_clause(_find_claim(sentence, snippet, claim)) for snippet, claim in snippets]
+    missing = [_NOT_RUN_HERE for mark in marks if not mark]
+    notes = dict.fromkeys(filter(None, [*clauses, *missing]))
+    note = f" ({'; '.join(notes)})" if notes else ""
+    return f'<span class="tclab-sentence">{words}{note}</span>{"".join(marks)}'
+
+
+def version_clause(claim: Claim) -> str:
+    """The claim's clause on versions in words, such as ``PyTorch 2.13 and later``."""
+    return ", ".join(_BOUND_WORDS[operator].format(v.short) for operator, v in claim.only.bounds)
+
+
+def _find_claim(sentence: Sentence, snippet: Snippet, name: str) -> Claim:
+    if claim := snippet.claim(name):
+        return claim
+    raise claim_checks.unknown_claim(sentence, snippet, name)
+
+
+def _proof_mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) -> str:
+    """The link from a sentence to the line that proves it; '' if the claim held in no run."""
+    snippet = book.snippet(name, str(sentence))
+    claim = _find_claim(sentence, snippet, claim_name)
+    runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
+    if not runs:
+        return ""
+    held = _places_where_held(book, snippet, claim, runs)
+    title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
+    href = _line_url(snippet, claim.line, url, sentence.page, book)
+    hidden = tag("span", esc("proof"), class_="tclab-sr", data_search_exclude="")
+    return binding_html.protect_from_markdown(
+        tag("a", hidden, class_="tclab-proof", href=href, title=title)
+    )
+
+
+def _places_where_held(book: Book, snippet: Snippet, claim: Claim, runs: Sequence[Run]) -> str:
+    """Each device and the PyTorch versions on which a claim held, in these runs or as recorded."""
+    if any(run.sources for run in runs):  # the rows come from other machines
+        return "; ".join(dict.fromkeys(map(claim_checks.origin, runs)))
+    machines = (
+        record.machine for record in book.versions if claims.held_under(record, snippet, claim.name)
+    )
+    recorded = (Source(machine.torch, gpu=machine.gpu) for machine in machines)
+    return places_text(chain((run.figure_sources[0] for run in runs), recorded))
+
+
+def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> str:
+    """The address of a snippet's line: on this page, on another page, or in the download."""
+    up = "../" * url.count("/")
+    if lab := book.labs.get(snippet.name):
+        cell_line = max(cell.line for cell in lab.cells if cell.line < line)
+        lab_page = f"labs/{lab.name}.html"
+        return f"{'' if url == lab_page else up + lab_page}#cell-id=c{cell_line}"
+    pages = [use.page for use in book.uses if use.snippet == snippet.name and use.lists_code]
+    anchor = f"#src-{slug(snippet.name)}-L{line}"
+    if page in pages:
+        return anchor
+    if pages:
+        return f"{up}{book.url(pages[0])}{anchor}"
+    return up + downloads.script_path(snippet)
+
+
+_MARK_CLASS = 'class="tclab-proof"'
+
+
+def proofs_switch(html: str) -> Html:
+    """A checkbox that shows all proof marks of the page; empty if the page has none."""
+    number = html.count(_MARK_CLASS)
+    if not number:
+        return NOTHING
+    words = "show the proof" if number == 1 else f"show all {number} proofs"
+    box = markup('<input type="checkbox" id="tclab-proofs" data-keep>')
+    return tag("label", box, esc(words), class_="tclab-switch", data_search_exclude="")
+
+
+# --------------------------------------------------------------------------- numbers
+
+
+def number_html(value: Value, book: Book) -> Html:
+    """The value as a number with its unit; its title says where and when it was measured."""
+    run = _find_run(value, book)
+    days = " and ".join(sorted({day for source in run.figure_sources for day in source.dates}))
+    title = f"snippets/{run.snippet}.py, {claim_checks.origin(run)}, {days}"
+    return tag("span", esc(number_text(value, book)), class_="tclab-number", title=title)
+
+
+def number_text(value: Value, book: Book) -> str:
+    """The value as a number with its unit, as plain text."""
+    table = _find_table(value, _find_run(value, book))
+    row = _find_index(value, "row", value.row, [str(row[0]) for row in table.rows])
+    column = _find_index(value, "column", value.column, list(table.columns))
+    unit = table.units[column] if column < len(table.units) else ""
+    return cell_texts(table)[row][column] + (f"\N{NO-BREAK SPACE}{unit}" if unit else "")
+
+
+def _find_run(value: Value, book: Book) -> Run:
+    runs = book.runs_of(value.snippet, str(value))
+    for run in runs:
+        if value.environment in ("", run.environment):
+            return run
+    known = ", ".join(run.environment for run in runs)
+    cause = f"{value.snippet} has no run of {value.environment!r}"
+    raise PageError(str(value), cause, f"there are: {known}")
+
+
+def _find_table(value: Value, run: Run) -> Table:
+    try:
+        table = run.artifact(value.artifact)
+    except KeyError as error:
+        raise PageError(str(value), str(error.args[0]), "name one of those") from None
+    if not isinstance(table, Table):
+        raise PageError(str(value), f"{value.artifact!r} is no table", "name a table")
+    return table
+
+
+def _find_index(value: Value, what: str, wanted: str, names: list[str]) -> int:
+    """The index of the row or column with this name; ``#4`` is the fourth row.
+
+    PageError unless exactly one matches, so that a value never comes from a wrong row.
+    """
+    if what == "row" and (position := _POSITION.fullmatch(wanted)):
+        if int(position[1]) <= len(names):
+            return int(position[1]) - 1
+    elif len(found := _positions_of(wanted, names)) == 1:
+        return found[0]
+    step = f"there are: {', '.join(names)}{'; #1 is the first' if what == 'row' else ''}"
+    raise PageError(str(value), f"{value.artifact} has not one {what} {wanted!r}", step)
+
+
+_POSITION = re.compile(r"#([1-9][0-9]*)")
+
+
+def _positions_of(wanted: str, names: list[str]) -> list[int]:
+    """Indices of the names that equal `wanted`, or else that differ in punctuation only.
+
+    A name without letters must be equal: 4 matches neither -4 nor 0.4.
+    """
+    exact = [position for position, name in enumerate(names) if name == wanted]
+    if exact or not re.search("[a-z]", wanted, re.IGNORECASE):
+        return exact
+    return [position for position, name in enumerate(names) if slug(name) == slug(wanted)]

@@ -1,0 +1,1 @@
+"""Read a page's Markdown: its fences, snippets, bound sentences and source references."""

@@ -1,0 +1,123 @@
+"""Read the Markdown links that bind sentences to claims and take numbers from runs.
+
+    [The graph is compiled at the first call.](claim:dynamo/nothing_happens#one-graph)
+    It took [](value:benchmarks/softmax#timings/compiled/median).
+
+A binding names a snippet and its claim; commas separate several. A value names a snippet (with
+``@environment`` unless its first run is meant), a table that it shows, the row by its first cell
+(or ``#4`` for the fourth) and the column by its name.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tclab.errors import PageError
+from tclab.site.pages.prose.markdown import MarkdownText
+
+_PARAGRAPH = re.compile(r"\n(?=\n)")  # the end of a paragraph
+_CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
+_REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")
+_VALUE = re.compile(r"\[\]\(value:(?P<ref>[^()]*)\)")
+_VALUE_REF = re.compile(
+    r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)(?:@(?P<environment>[\w.-]+))?"
+    r"#(?P<artifact>[\w-]+)/(?P<row>[^/()\n]+)/(?P<column>[^/()\n]+)"
+)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a page that is bound to claims; each claim is (snippet, name).
+
+    `start` and `end` are the offsets of the whole link in the page's text; `line` is the line of
+    its start.
+    """
+
+    page: str
+    line: int
+    text: str
+    claims: tuple[tuple[str, str], ...]
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number that a page takes from a run; `start` and `end` as in `Sentence`."""
+
+    page: str
+    line: int
+    snippet: str
+    environment: str
+    artifact: str
+    row: str
+    column: str
+    start: int
+    end: int
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def bound_sentences(text: MarkdownText) -> Iterator[Sentence]:
+    """Yield the bound sentences of a text in order. PageError for a malformed binding."""
+    paragraphs = [0, *(end.end() for end in _PARAGRAPH.finditer(text.text))]
+    for match in _matches_outside_fences(_CLAIMS, text):
+        first = paragraphs[bisect_right(paragraphs, match.start()) - 1]
+        start, place = (
+            _find_opening_bracket(text.text, first, match.start()),
+            text.place(match.start()),
+        )
+        if start < 0:
+            raise PageError(place, "this binding has no sentence", "write [The sentence.](claim:…)")
+        words = text.text[start + 1 : match.start()]
+        claims = _parse_claims(match["refs"], place)
+        yield Sentence(text.page, text.line_of(start), words, claims, start, match.end())
+
+
+def values_in(text: MarkdownText) -> Iterator[Value]:
+    """Yield the numbers that a text takes from runs. PageError for a malformed value."""
+    for match in _matches_outside_fences(_VALUE, text):
+        ref = _VALUE_REF.fullmatch(match["ref"])
+        if ref is None:
+            step = "write it as: [](value:topic/snippet#table/row/column)"
+            cause = f"cannot read the value {match['ref']!r}"
+            raise PageError(text.place(match.start()), cause, step)
+        parts = (ref["snippet"], ref["environment"] or "", ref["artifact"], ref["row"])
+        line = text.line_of(match.start())
+        yield Value(text.page, line, *parts, ref["column"], match.start(), match.end())
+
+
+def _matches_outside_fences(
+    pattern: re.Pattern[str], text: MarkdownText
+) -> Iterator[re.Match[str]]:
+    for match in pattern.finditer(text.text):
+        if text.line_of(match.start()) not in text.fenced_lines:
+            yield match
+
+
+def _parse_claims(refs: str, place: str) -> tuple[tuple[str, str], ...]:
+    matches = [_REF.fullmatch(ref) for ref in refs.split(",")]
+    if not all(matches):
+        step = "write it as: [The sentence.](claim:topic/snippet#claim-name)"
+        raise PageError(place, f"cannot read the binding {refs!r}", step)
+    return tuple((match["snippet"], match["claim"]) for match in matches if match)
+
+
+def _find_opening_bracket(text: str, first: int, closing: int) -> int:
+    """The offset of the ``[`` that matches the ``]`` at `closing`; -1 if none after `first`."""
+    depth, offset = 1, closing
+    while offset > first:
+        offset -= 1
+        if text[offset] == "`":  # skip brackets inside code
+            offset = max(text.rfind("`", first, offset), first)
+        depth += (text[offset] == "]") - (text[offset] == "[")
+        if depth == 0:
+            return offset
+    return -1

@@ -1,0 +1,80 @@
+"""Read and write the names of each PyTorch, stored as the changes of each version.
+
+`docs/reference/names/2.13.txt` has one line for each change against the version before it, such as
+``operators + aten.foo``; the first version's file lists all names. The files are written by
+
+    python -m tclab.site.pages.reference.write_names
+
+from the local runs; call it once with each PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tclab.model import Version
+
+#: The folder of the lists, below docs/.
+FOLDER = "reference/names"
+
+NamesByTable = Mapping[str, frozenset[str]]  # table → names
+NamesByVersion = Mapping[str, NamesByTable]  # version → its names
+
+
+@dataclass(frozen=True)
+class Change:
+    """The names of a table that were added and dropped from one version to the next."""
+
+    table: str
+    added: tuple[str, ...]
+    dropped: tuple[str, ...]
+
+
+def read_lists(folder: Path) -> dict[str, dict[str, frozenset[str]]]:
+    """Read version → table → names, the oldest version first."""
+    known: dict[str, dict[str, frozenset[str]]] = {}
+    by_table: dict[str, set[str]] = {}
+    for path in sorted(folder.glob("*.txt"), key=lambda path: Version.parse(path.stem)):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            table, sign, name = line.split(" ", 2)
+            current = by_table.setdefault(table, set())
+            (current.add if sign == "+" else current.discard)(name)
+        known[path.stem] = {table: frozenset(names) for table, names in by_table.items()}
+    return known
+
+
+def write_lists(folder: Path, known: NamesByVersion) -> None:
+    """Write the file of each version with its changes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    last: NamesByTable = {}
+    for version in sorted(known, key=Version.parse):
+        lines = []
+        for change in compare_names(last, known[version]):
+            lines += [f"{change.table} + {name}" for name in change.added]
+            lines += [f"{change.table} - {name}" for name in change.dropped]
+        text = "".join(f"{line}\n" for line in lines)
+        (folder / f"{version}.txt").write_text(text, encoding="utf-8")
+        last = known[version]
+
+
+def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
+    """The changes of all tables in `after`; a table only in `before` was not collected again."""
+    changed = []
+    for table in sorted(after):
+        old, new = before.get(table, frozenset()), after[table]
+        if old != new:
+            changed.append(Change(table, tuple(sorted(new - old)), tuple(sorted(old - new))))
+    return changed
+
+
+def version_ranges(table: str, names: frozenset[str], known: NamesByVersion) -> dict[str, str]:
+    """Name → versions that have it, such as ``2.12–2.14``; without names that all have."""
+    versions = sorted(known, key=Version.parse)
+    by_name = {name: [v for v in versions if name in known[v].get(table, ())] for name in names}
+    return {
+        name: f"{having[0]}–{having[-1]}" if len(having) > 1 else having[0]
+        for name, having in by_name.items()
+        if having and len(having) < len(versions)
+    }

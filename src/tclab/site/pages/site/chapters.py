@@ -1,0 +1,70 @@
+"""Add to a chapter what its front matter names: its place in the compiler and its explorer stage.
+
+    ---
+    flow: codegen
+    explorer: explorer/softmax.md
+    stage: kernel
+    ---
+
+The drawing comes below the first paragraph. The link to the stage of the explorer's page comes
+before the first section, with the command that shows the same for the reader's own function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mkdocs.structure.pages import Page as SitePage
+
+from tclab.errors import PageError
+from tclab.model import Chain, slug
+from tclab.render.escape import esc, markup, tag
+from tclab.render.options import Options
+from tclab.render.stages import label
+from tclab.render.viewer.panes import Panes
+from tclab.site.pages.book import Book
+from tclab.site.pages.site import flow
+
+#: The page about `tclab explain`.
+_COMMAND = "explain.html"
+
+
+def add_flow_and_links(
+    markdown: str, meta: Mapping[str, Any], book: Book, page: SitePage, title: str
+) -> str:
+    """Add the drawing and the explorer links to a chapter's Markdown, if its front matter has any.
+
+    `title` is the title of the explorer's page. PageError if that page has no such stage.
+    """
+    up = "../" * page.url.count("/")
+    place = f"docs/{page.file.src_uri}:1"
+    if drawing := flow.drawing(meta.get("flow"), up, place):
+        heading, question, rest = markdown.split("\n\n", 2)
+        markdown = f"{heading}\n\n{question}\n\n{drawing}\n\n{rest}"
+    if "explorer" not in meta:
+        return markdown
+    explorer = f"docs/{meta['explorer']}"
+    anchor, label = _find_pane(book, explorer, str(meta.get("stage")), place)
+    target = f"{up}{book.url(explorer)}#{anchor}"
+    stage = tag("a", esc(f"{label} of {title}"), href=target)
+    command = tag("a", tag("code", esc("tclab explain FILE:NAME")), href=up + _COMMAND)
+    links = markup("In the explorer: {}. Of your own function: {}.", stage, command)
+    html = tag("p", links, class_="tclab-see")
+    head, separator, rest = markdown.partition("\n## ")
+    return f"{head}\n\n{html}\n{separator}{rest}"
+
+
+def _find_pane(book: Book, path: str, stage: str, place: str) -> tuple[str, str]:
+    """The (anchor, label) of the first pane of a stage on a page of the explorer."""
+    for use in book.uses:
+        if use.page == path and use.function == "show":
+            run = book.runs_of(use.snippet, place)[0]
+            for chain in (each for each in run.artifacts if isinstance(each, Chain)):
+                prefix = slug(f"{use.snippet}-{run.environment}-{chain.name}")
+                panes = Panes(chain, Options(prefix=prefix))
+                for number, pane in enumerate(chain.panes):
+                    if pane.stage == stage:
+                        return panes.id(number), label(stage)
+    step = "name a page of docs/explorer, and a stage its chain has, such as dynamo or kernel"
+    raise PageError(place, f"{path} shows no stage {stage!r}", step)

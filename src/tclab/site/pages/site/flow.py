@@ -1,0 +1,102 @@
+"""Draw the way of a call through the compiler, with the chapter's place on it highlighted.
+
+    ---
+    flow: guards
+    ---
+
+The chapter's box has a thick border and bold letters, so it needs no colour. Each box is a link to
+its chapter. The letters are 12 px high on a phone, and larger on wider screens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tclab.errors import PageError
+from tclab.render.escape import NOTHING, Html, esc, markup, tag
+
+WIDTH, HEIGHT = 344, 162
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box of the drawing: its label, its page, its top left corner and its size."""
+
+    label: str
+    page: str
+    x: int
+    y: int
+    width: int
+    height: int = 32
+
+
+BOXES = {
+    "call": Box("Your call", "the-call", 2, 6, 82),
+    "guards": Box("Guards", "guards", 124, 6, 82),
+    "run": Box("Kernels run", "cuda-graphs", 258, 6, 84),
+    "dynamo": Box("Dynamo", "dynamo", 1, 76, 62),
+    "aotautograd": Box("AOTAutograd", "aotautograd", 73, 76, 100),
+    "inductor": Box("Inductor", "inductor", 183, 76, 66),
+    "codegen": Box("Triton, C++", "triton", 259, 76, 84),
+    "caches": Box("Caches on disk", "caches", 73, 128, 270, 28),
+}
+
+#: Paths with an arrowhead; then the dashed lines between the stages and the caches.
+_ARROWS = (
+    *("M84 22H119", "M206 22H253", "M165 38V57H32V71", "M63 92H68", "M173 92H178", "M249 92H254"),
+    "M301 76V43",
+)
+_DASHED_LINES = "M123 108V128M216 108V128M301 108V128"
+#: Labels of arrows: text, x, y.
+_ARROW_LABELS = (("all hold", 208, 40), ("none fits: compile", 40, 70))
+_ARROWHEAD = "M-5 -4L0 0L-5 4"
+
+
+def drawing(highlighted: Any, up: str, place: str) -> Html:
+    """The drawing with the boxes called `highlighted`, a name or several; nothing for none.
+
+    `up` leads from the page to the site's root. PageError at `place` for an unknown name.
+    """
+    names = [highlighted] if isinstance(highlighted, str) else [*(highlighted or ())]
+    for name in names:
+        if name not in BOXES:
+            raise PageError(place, f"the flow has no {name!r}", f"it has: {', '.join(BOXES)}")
+    if not names:
+        return NOTHING
+    here = " and ".join(BOXES[name].label for name in names)
+    svg = tag(
+        "svg",
+        *_arrows(),
+        *(_box(box, up, name in names) for name, box in BOXES.items()),
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {WIDTH} {HEIGHT}",
+        role="group",
+        aria_label=f"The way of a call through the compiler. This chapter: {here}.",
+    )
+    return tag("figure", svg, class_="tclab-way", data_search_exclude="")
+
+
+def _arrows() -> Iterator[Html]:
+    """Yield the arrows between the boxes, with their labels."""
+    head = markup('<path d="{}"/>', esc(_ARROWHEAD))
+    marker = tag("marker", head, id="tclab-way-head", viewBox="-6 -5 7 10", orient="auto",
+                 markerWidth="7", markerHeight="10", markerUnits="userSpaceOnUse")  # fmt: skip
+    yield tag("defs", marker)
+    for path in _ARROWS:
+        yield markup('<path d="{}" marker-end="url(#tclab-way-head)"/>', esc(path))
+    yield markup('<path d="{}" stroke-dasharray="3 3"/>', esc(_DASHED_LINES))
+    for text, x, y in _ARROW_LABELS:
+        yield tag("text", esc(text), x=x, y=y)
+
+
+def _box(box: Box, up: str, highlighted: bool) -> Html:
+    """A box with a link to its chapter; `highlighted` if it is the page's chapter."""
+    frame = markup(
+        '<rect x="{}" y="{}" width="{}" height="{}" rx="4"/>', box.x, box.y, box.width, box.height
+    )
+    middle, line = box.x + box.width // 2, box.y + box.height // 2 + 4
+    label = tag("text", esc(box.label), x=middle, y=line, text_anchor="middle")
+    link = f"{up}pipeline/{box.page}.html"
+    return tag("a", frame, label, href=link, class_="tclab-here" if highlighted else None)

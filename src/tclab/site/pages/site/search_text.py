@@ -1,0 +1,75 @@
+"""Prepare the text that Material's search indexes: prose without code (see `search_names`).
+
+Material's parser leaves an excluded element too early, at the end of a nested element with the same
+tag, and so indexes whole listings. Here they are removed before it parses the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+from html.parser import HTMLParser
+
+_VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "wbr"})
+
+#: Classes of elements that the search must not index: code of mkdocs-jupyter's cells, and the
+#: permanent links of headings.
+_EXCLUDED_CLASSES = ("highlight-ipynb", "headerlink")
+
+
+class _Pruner(HTMLParser):
+    """Collects a page's HTML without elements marked `data-search-exclude` and without cells."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=False)
+        self.kept: list[str] = []
+        self.depth = 0  # the number of open elements inside an excluded one
+
+    def handle_starttag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
+        excluded = self.depth > 0 or any(_is_excluded(key, value or "") for key, value in attrs)
+        if not excluded:
+            self.kept.append(self.get_starttag_text() or "")
+        elif name not in _VOID:
+            self.depth += 1
+
+    def handle_startendtag(self, name: str, attrs: list[tuple[str, str | None]]) -> None:
+        if not self.depth:
+            self.kept.append(self.get_starttag_text() or "")
+
+    def handle_endtag(self, name: str) -> None:
+        if not self.depth:
+            self.kept.append(f"</{name}>")
+        elif name not in _VOID:
+            self.depth -= 1
+
+    def handle_data(self, data: str) -> None:
+        if not self.depth:
+            self.kept.append(data)
+
+    def handle_entityref(self, name: str) -> None:
+        self.handle_data(f"&{name};")
+
+    def handle_charref(self, name: str) -> None:
+        self.handle_data(f"&#{name};")
+
+
+def _is_excluded(attribute: str, value: str) -> bool:
+    is_named = attribute == "class" and any(name in value for name in _EXCLUDED_CLASSES)
+    return attribute == "data-search-exclude" or is_named
+
+
+def add_questions(html: str, questions: Iterable[str]) -> str:
+    """Add the questions that a page answers (`asked` in its front matter) below its title.
+
+    The result is for the search only; readers do not see the questions.
+    """
+    text = ". ".join(map(str, questions))
+    return html.replace("</h1>", f"</h1><p>{escape(text)}.</p>", 1) if text else html
+
+
+def searchable_html(html: str) -> str:
+    """The page's HTML without the elements that the search must not index."""
+    pruner = _Pruner()
+    pruner.feed(html)
+    pruner.close()
+    return "".join(pruner.kept)

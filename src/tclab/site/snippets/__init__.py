@@ -1,0 +1,7 @@
+"""Snippets: files that show one thing each, and claims, which are their named asserts."""
+
+from __future__ import annotations
+
+from tclab.site.snippets.files import find, get, header, read, read_all
+
+__all__ = ["find", "get", "header", "read", "read_all"]

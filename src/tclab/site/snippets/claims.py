@@ -1,0 +1,251 @@
+"""Claims: asserts with a name, to which a page's sentences can be bound.
+
+A comment right above an assert names it; the file stays plain Python:
+
+    # claim: nothing-happens-before-the-first-call
+    assert graphs == 0
+    # claim: the-price-fell, torch >= 2.13
+    assert after < before
+
+A claim holds if its test was true each time it was reached. So the run counts how often each claim
+was reached and how often it passed. It does not pass if its test raises, even if the file catches
+the error, nor if its value is always true, such as a function. To count, the engine puts each claim
+into a ``with`` block; line numbers and the functions of the file do not change. A version clause
+says for which PyTorch a claim is made; under others it need not be reached. Claims are statements
+of the module, or of an if, for, while, with or try there: inside a function Dynamo might trace
+them, which would change the results.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import CodeType, TracebackType
+from typing import TypeVar
+
+from tclab.errors import SnippetError
+from tclab.model import Claim, Clause, Version, source_lines
+from tclab.site.snippets.tautology import constant_truth, describe_always_true
+
+Value = TypeVar("Value")
+
+#: The name of the engine's `Register` in the file's globals.
+REGISTER = "__tclab_claim__"
+
+_COMMENT = re.compile(r"^\s*#\s*claim:(?P<text>.*)$")
+_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def find(tree: ast.Module, source: str, place: str) -> tuple[Claim, ...]:
+    """Find the claims of a file, in order. SnippetError names the line of a malformed one."""
+    asserts = {node.lineno: node for node in _module_asserts(tree)}
+    claims: dict[str, Claim] = {}
+    for number, line in enumerate(source_lines(source), 1):
+        if match := _COMMENT.match(line):
+            claim = _claim(match["text"], asserts.get(number + 1), f"{place}:{number}")
+            if claim.name in claims:
+                first = claims[claim.name].line
+                cause = f"the claim {claim.name} was made before, on line {first}"
+                raise SnippetError(f"{place}:{number}", cause, "give each claim its own name")
+            claims[claim.name] = claim
+    return tuple(claims.values())
+
+
+def _claim(text: str, node: ast.Assert | None, place: str) -> Claim:
+    name, _, clause = (part.strip() for part in text.partition(","))
+    if not _NAME.fullmatch(name):
+        step = "write it as: # claim: small-words-with-hyphens"
+        raise SnippetError(place, f"{name!r} is no name for a claim", step)
+    if node is None:
+        cause = f"below the claim {name} stands no assert of the module itself"
+        raise SnippetError(place, cause, "put the comment right above an assert, in no function")
+    if constant_truth(node.test):
+        cause = f"the claim {name} cannot fail: {ast.unparse(node.test)} is true without a run"
+        raise SnippetError(place, cause, "assert what the run showed: its values, its counts")
+    try:
+        return Claim(name, node.lineno, ast.unparse(node), only=Clause.parse(clause))
+    except ValueError as error:
+        step = "write it as: # claim: name, torch >= 2.13"
+        raise SnippetError(place, str(error), step) from None
+
+
+def _module_asserts(tree: ast.AST) -> Iterator[ast.Assert]:
+    """The asserts of the module itself: at its top level or in blocks, but not in functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Assert):
+            yield node
+        elif not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            yield from _module_asserts(node)
+
+
+# --------------------------------------------------------------------------- running
+
+
+class Register:
+    """Counts by claim of being reached and passed, and the reason why a claim is broken.
+
+    In a process that the file forks the claims are plain asserts, since they prove nothing there.
+    """
+
+    def __init__(self) -> None:
+        self.reached: Counter[str] = Counter()
+        self.passed: Counter[str] = Counter()
+        self.broken: dict[str, str] = {}
+        self.process = os.getpid()
+        #: The number of items that each ``all`` of a test examined, by its place in the test.
+        self._seen_by_all: Counter[int] = Counter()
+
+    def __call__(self, name: str) -> _ClaimBlock:
+        """Count that a claim is reached; return the context manager for its assert."""
+        self.reached[name] += 1
+        self._seen_by_all.clear()
+        return _ClaimBlock(self, name)
+
+    def value(self, name: str, value: Value) -> Value:
+        """Return the value of a claim's test; a value that is always true breaks the claim."""
+        if why := describe_always_true(value):
+            self.break_claim(name, f"its test is {why}")
+        elif 0 in self._seen_by_all.values():
+            self.break_claim(name, f"its test is true of nothing: {_ALL_OF_NOTHING}")
+        return value
+
+    def count_items(self, place: int, function: object, items: Iterable[Value]) -> Iterable[Value]:
+        """Count the items of an ``all`` of a claim's test; return others' items unchanged."""
+        return self._count(place, items) if function is all else items
+
+    def _count(self, place: int, items: Iterable[Value]) -> Iterator[Value]:
+        self._seen_by_all[place] += 0
+        for item in items:
+            self._seen_by_all[place] += 1
+            yield item
+
+    def break_claim(self, name: str, why: str) -> None:
+        """Mark a claim as broken for the rest of the run. The first reason is kept."""
+        self.broken.setdefault(name, why)
+
+
+_ALL_OF_NOTHING = "all() had nothing to look at; assert that there is something, too"
+
+
+class _ClaimBlock:
+    """The block around a claim's assert. It notes a broken claim and lets the file go on, so that
+    a run reports all broken claims.
+    """
+
+    def __init__(self, register: Register, name: str) -> None:
+        self.register, self.name = register, name
+
+    def __enter__(self) -> None:
+        """Do nothing before the assert."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _: TracebackType | None,
+    ) -> bool:
+        if os.getpid() != self.register.process:
+            return False
+        if error is None:
+            self.register.passed[self.name] += 1
+            return False
+        false = isinstance(error, AssertionError)
+        self.register.break_claim(self.name, _reason(error, false=false))
+        return false
+
+
+def _reason(error: BaseException, *, false: bool) -> str:
+    """Why the claim is broken; `false`: its test was false. An error's ``__str__`` may raise."""
+    try:
+        text = str(error)
+    except Exception as another:
+        text = f"(its __str__ raised {type(another).__name__})"
+    return text if false else f"its test raised {type(error).__name__}{text and f': {text}'}"
+
+
+def register_in(tree: ast.Module, claims: tuple[Claim, ...]) -> None:
+    """Put each claim's assert into a block of the register; changes `tree` in place."""
+    _BlockInserter({claim.line: claim.name for claim in claims}).visit(tree)
+    ast.fix_missing_locations(tree)
+
+
+def compile_tree(tree: ast.Module, file: str) -> CodeType:
+    """Compile a file's syntax tree, with its asserts even under ``python -O``."""
+    return compile(tree, file, "exec", dont_inherit=True, optimize=0)
+
+
+def judge(
+    claims: Iterable[Claim],
+    reached: Mapping[str, int],
+    passed: Mapping[str, int],
+    broken: Mapping[str, str],
+) -> tuple[Claim, ...]:
+    """Add a register's counts and reasons to the claims of a file.
+
+    A claim holds if it was reached, passed as often as that, and is not broken.
+    """
+    return tuple(
+        replace(
+            claim,
+            reached=reached.get(claim.name, 0),
+            broken=broken.get(claim.name, ""),
+            held=0 < reached.get(claim.name, 0) == passed.get(claim.name, 0)
+            and claim.name not in broken,
+        )
+        for claim in claims
+    )
+
+
+def false_claims(claims: Iterable[Claim], version: Version) -> list[Claim]:
+    """The claims for this version of PyTorch that were reached and did not hold."""
+    return [c for c in claims if c.reached and not c.held and c.only.holds(version)]
+
+
+class _BlockInserter(ast.NodeTransformer):
+    """Puts the assert of each claim, given by line, into a block of the register."""
+
+    def __init__(self, names: dict[int, str]) -> None:
+        self.names = names
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        name = self.names.get(node.lineno)
+        if name is None:
+            return node
+        test = _AllCounter().visit(node.test)
+        node.test = _register_call("value", test, ast.Constant(name), test)
+        call = ast.Call(ast.Name(REGISTER, ast.Load()), [ast.Constant(name)], [])
+        block = ast.With([ast.withitem(call)], [node])
+        for new in ast.walk(block):
+            if not hasattr(new, "lineno"):
+                ast.copy_location(new, node)
+        return block
+
+
+class _AllCounter(ast.NodeTransformer):
+    """Wraps the argument of each ``all(…)`` of a test, so that its items are counted."""
+
+    places = 0
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name("all") as function, args=[items], keywords=[]):
+                self.places += 1
+                place, used = ast.Constant(self.places), ast.Name(function.id, ast.Load())
+                if not isinstance(items, ast.Starred):
+                    node.args = [_register_call("count_items", items, place, used, items)]
+        return node
+
+
+def _register_call(method: str, at: ast.expr, *arguments: ast.expr) -> ast.Call:
+    """A call of a method of the register, with the source location of `at`."""
+    function = ast.Attribute(ast.Name(REGISTER, ast.Load()), method, ast.Load())
+    call = ast.copy_location(ast.Call(function, list(arguments), []), at)
+    for new in (function, function.value, *arguments):
+        if not hasattr(new, "lineno"):
+            ast.copy_location(new, at)
+    return call

@@ -1,0 +1,127 @@
+"""Find expressions and values that are true in every run: an assert of one proves nothing."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+_COMPARES: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+}
+_SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+
+_UNPACKED = (ast.Starred, ast.FormattedValue)
+
+
+def constant_truth(node: ast.expr) -> bool | None:
+    """The truth of an expression if it is the same in every run, else None."""
+    match node:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            known = constant_truth(operand)
+            return None if known is None else not known
+        case ast.BoolOp(op=op, values=values):
+            return _combine(map(constant_truth, values), decides=isinstance(op, ast.Or))
+        case ast.IfExp(test=test, body=body, orelse=orelse):
+            known = constant_truth(test)
+            ends = (
+                {constant_truth(body), constant_truth(orelse)}
+                if known is None
+                else {constant_truth((orelse, body)[known])}
+            )
+            return ends.pop() if len(ends) == 1 else None
+        case ast.Compare(left=left, ops=ops, comparators=others):
+            sides = [left, *others]
+            pairs = (_compare(*each) for each in zip(ops, sides, others))
+            return _combine(pairs, decides=False)
+        case ast.NamedExpr(value=value):
+            return constant_truth(value)
+        case ast.Lambda() | ast.GeneratorExp():
+            return True
+    return _container_truth(node)
+
+
+def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
+    """The truth of an ``or`` (one true value decides) or an ``and`` (one false value decides)."""
+    every = set(known)
+    if decides in every:
+        return decides
+    return None if None in every else not decides
+
+
+def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
+    try:
+        return bool(_COMPARES[type(op)](_value(left), _value(right)))
+    except (ValueError, TypeError):
+        return None
+
+
+def _value(node: ast.expr) -> Any:
+    """The value of a literal, or of a sum of numbers. ValueError for any other expression."""
+    if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
+        sides = _value(node.left), _value(node.right)
+        if all(isinstance(side, (int, float)) for side in sides):
+            return _SUMS[type(node.op)](*sides)
+    return ast.literal_eval(node)
+
+
+def _container_truth(node: ast.expr) -> bool | None:
+    """The truth of a container literal; None if all its items come from unpacking."""
+    parts: list[Any]
+    match node:
+        case (
+            ast.List(elts=parts)
+            | ast.Tuple(elts=parts)
+            | ast.Set(elts=parts)
+            | ast.Dict(keys=parts)
+            | ast.JoinedStr(values=parts)
+        ):
+            unknown = [part for part in parts if part is None or isinstance(part, _UNPACKED)]
+            return True if len(parts) > len(unknown) else None if parts else False
+    return _literal_truth(node)
+
+
+def _literal_truth(node: ast.expr) -> bool | None:
+    try:
+        return bool(_value(node))
+    except (ValueError, TypeError):
+        return None
+
+
+# --------------------------------------------------------------------------- values
+
+_NEVER_FALSE = (Iterator, AsyncIterator, Awaitable, ModuleType)
+
+
+def describe_always_true(value: object) -> str:
+    """Describe the value of a test that cannot be false, such as a function or a tuple, with the
+    next step; '' for a value that can be false.
+    """
+    kind = type(value)
+    if isinstance(value, tuple) and value:
+        return f"a tuple of {len(value)}, which is true whatever stands in it: compare it"
+    can_be_false = hasattr(kind, "__bool__") or hasattr(kind, "__len__")
+    if isinstance(value, type) or (not can_be_false and _is_never_false(value)):
+        name = getattr(value, "__name__", "")
+        what = f"the {kind.__name__} {name}" if name else f"a {kind.__name__} object"
+        return f"{what}, which is true whatever it would say: call it, or compare what it gives"
+    return ""
+
+
+def _is_never_false(value: object) -> bool:
+    return callable(value) or isinstance(value, _NEVER_FALSE)

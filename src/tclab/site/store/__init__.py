@@ -1,0 +1,1 @@
+"""Stored runs: those of this machine, recordings of others, and the digests that date them."""

@@ -1,0 +1,138 @@
+"""The dependencies of a run: the files that its processes imported, and the recorded files that
+they opened, each with its digest.
+
+Names are relative to the project's root (``snippets/topic/_shared.py``); those of tclab's own code
+begin with its package (``tclab/workshop/bench/rows.py``), those of other files in a folder of
+PYTHONPATH with that word (``$PYTHONPATH/helper.py``). So they are equal on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from tclab.model import Run, Snippet
+from tclab.system.imports import is_installed
+
+#: Digests of files by their names.
+Digests = Mapping[str, str]
+
+_PACKAGE = Path(__file__).resolve().parents[2]
+_CODE, _OUTSIDE = "tclab/", "$PYTHONPATH/"  # beginnings of names
+
+#: Dependencies of every run, whether or not its list of imports names them: a killed process left
+#: no list, and the first file of a process is listed as ``__main__``. The engine, outside that
+#: process, decides which variables reach a run and which part of its output is kept.
+_ALWAYS = (
+    *("tclab/capturing/", "tclab/site/engine/worker/process.py"),
+    *("tclab/site/engine/variables.py", "tclab/site/engine/job.py"),
+)
+
+
+def package_digests() -> dict[str, str]:
+    """The digests of all Python files of tclab, as they are now."""
+    paths = sorted(_PACKAGE.rglob("*.py"))
+    return {path.relative_to(_PACKAGE.parent).as_posix(): _file_digest(path) for path in paths}
+
+
+def dependency_digests(
+    imported: Iterable[Path], snippet: Snippet, package: Digests, began: int
+) -> dict[str, str]:
+    """The digests of a run's dependencies; empty if no process left a list of its imports.
+
+    `imported` are the files that its processes imported, `package` the digests of tclab's files
+    from before the run. Of the project's hidden folders, where compilers write, only the files that
+    the snippet's header names are dependencies.
+    The digest is '' for a recorded file that was missing, and for a file that changed after the run
+    `began` (ns since the epoch), so that an edit during the run makes it stale.
+    """
+    root = _root(snippet)
+    files = {_name(path, root): path for path in imported}
+    if not files:
+        return {}
+    own = {name: path for name, path in files.items() if name and not _is_hidden(name)}
+    own |= {_name(path.resolve(), root): path for path in snippet.includes}
+    code = {name for name in package if name in own or name.startswith(_ALWAYS)}
+    digests = {
+        name: _digest_before(began, path)
+        for name, path in own.items()
+        if name and not name.startswith(_CODE)
+    }
+    return dict(sorted((digests | {name: package[name] for name in code}).items()))
+
+
+def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:
+    """The names of the run's dependencies that have changed since.
+
+    For a recording tclab's own files do not count: it comes from a machine with another tclab.
+    """
+    root, recorded = _root(snippet), run.environment != "here"
+
+    def current_digest(name: str) -> str | None:
+        return package.get(name) if name.startswith(_CODE) else _file_digest(_locate(name, root))
+
+    counted = (name for name in run.rests_on if is_project_file(name) or not recorded)
+    return [name for name in counted if current_digest(name) != run.rests_on[name]]
+
+
+def is_project_file(name: str) -> bool:
+    """Return whether a dependency is a file of the project, neither of tclab nor of PYTHONPATH."""
+    return not name.startswith((_CODE, _OUTSIDE))
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in Path(name).parts)
+
+
+def _name(path: Path, root: Path) -> str:
+    """A file's name as a dependency; '' if it is installed, or in no folder that counts."""
+    if path.is_relative_to(_PACKAGE):
+        return path.relative_to(_PACKAGE.parent).as_posix()
+    if is_installed(str(path)):
+        return ""
+    if path.is_relative_to(root):
+        return path.relative_to(root).as_posix()
+    bases = (folder for folder in _python_path() if path.is_relative_to(folder))
+    return next((f"{_OUTSIDE}{path.relative_to(base).as_posix()}" for base in bases), "")
+
+
+def _locate(name: str, root: Path) -> Path:
+    """The path of a dependency; of PYTHONPATH the first file of that name, as Python takes it."""
+    if not name.startswith(_OUTSIDE):
+        return root / name
+    inside = name.removeprefix(_OUTSIDE)
+    found = (folder / inside for folder in _python_path() if (folder / inside).is_file())
+    return next(found, root / name)
+
+
+def _python_path() -> list[Path]:
+    folders = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [Path(folder).resolve() for folder in folders if folder]
+
+
+def _root(snippet: Snippet) -> Path:
+    """The root of the project that a snippet belongs to."""
+    path = snippet.path.resolve()
+    return path.parents[len(Path(snippet.file).parts) - 1]
+
+
+def _digest_before(moment: int, path: Path) -> str:
+    """The digest of a file; '' if it changed after `moment`. Programs cannot set a ctime."""
+    return _file_digest(path) if path.exists() and path.stat().st_ctime_ns < moment else ""
+
+
+def _file_digest(path: Path) -> str:
+    """SHA-256 of a file, whose CRLF count as LF; '' if it cannot be read."""
+    try:
+        status = path.stat()
+        return _cached_digest(path, status.st_mtime_ns, status.st_size)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=4096)
+def _cached_digest(path: Path, _modified: int, _size: int) -> str:
+    return hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest()

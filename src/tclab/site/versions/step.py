@@ -1,0 +1,183 @@
+"""A step from one PyTorch version to the next: the changes between their two records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+from tclab.compare.causes import Cause, join_causes
+from tclab.compare.forms import UNNAMED
+from tclab.compare.pairs import KernelPair
+from tclab.model import Gap, Report
+from tclab.site.versions import records
+from tclab.site.versions.records import FAILED, HELD, Compile, VersionRecord
+from tclab.upgrade.captures import ExplainResult
+from tclab.upgrade.stages import Side, Upgrade
+
+#: A name, its value before, and its value after.
+Row = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One function or model for one target, compiled under both versions."""
+
+    of: Compile
+    upgrade: Upgrade
+
+    @property
+    def other_operators(self) -> bool:
+        """Whether the graphs below Dynamo differ. Dynamo's own have other names for operators."""
+        changes = self.upgrade.comparison.changes
+        return any(e.part == "graphs" and e.detail != "dynamo" for e in changes)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The step from the record `before` to the record `after`."""
+
+    before: VersionRecord
+    after: VersionRecord
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        """The compiles that both records have, in the order of `before`."""
+        news = {each.key: each for each in self.after.compiles}
+        both = ((old, news[old.key]) for old in self.before.compiles if old.key in news)
+        return tuple(Pair(old, self._upgrade(old, new)) for old, new in both)
+
+    def _upgrade(self, old: Compile, new: Compile) -> Upgrade:
+        sides = (Side(record.machine.torch, _capture(each))
+                 for record, each in ((self.before, old), (self.after, new)))  # fmt: skip
+        return Upgrade(old.name, *sides)
+
+    def of(self, corpus: str, target: str) -> Part:
+        """The pairs of one corpus for one target."""
+        pairs = (each for each in self.pairs if each.of.key[::2] == (corpus, target))
+        return Part(tuple(pairs))
+
+    @cached_property
+    def parts(self) -> dict[tuple[str, str], Part]:
+        """The pairs by corpus and target, in the order of the record."""
+        keys = dict.fromkeys((each.of.corpus, each.of.target) for each in self.pairs)
+        return {key: self.of(*key) for key in keys}
+
+    @cached_property
+    def claims(self) -> tuple[Row, ...]:
+        """The claims (``snippet#claim``) whose outcome changed, those that held before first.
+
+        A snippet that failed under one version is left out: the outcomes are unknown.
+        """
+        olds, news = (_claims(record) for record in (self.before, self.after))
+        both = ((name, olds[name], news[name]) for name in olds if name in news)
+        rows = (row for row in both if row[1] != row[2] and FAILED not in row)
+        return tuple(sorted(rows, key=lambda row: (row[1] != HELD, row)))
+
+    @property
+    def became_false(self) -> tuple[Row, ...]:
+        """Claims that held before and do not hold after."""
+        return tuple(row for row in self.claims if row[1] == HELD)
+
+    @property
+    def became_true(self) -> tuple[Row, ...]:
+        """Claims that hold after and did not hold before."""
+        return tuple(row for row in self.claims if row[2] == HELD)
+
+    @cached_property
+    def verdicts(self) -> tuple[Row, ...]:
+        """Beliefs whose verdict changed."""
+        olds, news = self.before.verdicts, self.after.verdicts
+        both = (name for name in olds if name in news and olds[name] != news[name])
+        return tuple((name, olds[name], news[name]) for name in both)
+
+
+@dataclass(frozen=True)
+class Part:
+    """The pairs of one corpus for one target."""
+
+    pairs: tuple[Pair, ...]
+
+    @cached_property
+    def kernels(self) -> tuple[KernelPair, ...]:
+        """The kernels of all pairs, matched between the two versions."""
+        return tuple(pair for each in self.pairs for pair in each.upgrade.comparison.pairs)
+
+    @cached_property
+    def causes(self) -> tuple[Cause, ...]:
+        """The causes of differing kernels; those that can change results come first."""
+        return join_causes(cause for each in self.pairs for cause in each.upgrade.causes)
+
+    def count_functions(self, cause: Cause) -> int:
+        """The number of functions with a kernel that differs for this cause."""
+        forms = ({each.form for each in pair.upgrade.causes} for pair in self.pairs)
+        return sum(cause.form in some for some in forms)
+
+    @property
+    def differing(self) -> int:
+        """The number of kernels that differ, with a known cause or not."""
+        return sum(each.upgrade.differing_kernels for each in self.pairs)
+
+    @property
+    def unnamed(self) -> int:
+        """The number of kernels that differ for a cause that no rule names."""
+        return sum(len(cause.pairs) for cause in self.causes if cause.form == UNNAMED)
+
+    @property
+    def levels(self) -> dict[str, int]:
+        """The number of kernels on both sides, by their level of agreement."""
+        return dict(Counter(pair.level for pair in self.kernels if pair.old and pair.new))
+
+    @property
+    def on_one_side(self) -> tuple[Pair, ...]:
+        """The pairs that compile under one of the two versions only."""
+        return tuple(each for each in self.pairs if each.upgrade.failed_sides == 1)
+
+    @property
+    def moving(self) -> tuple[Pair, ...]:
+        """The pairs whose results can change, or for which this is unknown."""
+        return tuple(
+            e
+            for e in self.pairs
+            if not e.upgrade.failed_sides and e.upgrade.first_numeric_difference
+        )
+
+    @property
+    def memory(self) -> tuple[tuple[str, int, int], ...]:
+        """(name, bytes before, bytes after) of the pairs whose planned bytes differ, largest growth
+        first.
+        """
+        rows = tuple(_memory(self.pairs))
+        return tuple(sorted(rows, key=lambda row: row[1] / row[2] if row[2] else 0.0))
+
+    def changed_by_stage(self) -> dict[str, int]:
+        """The number of functions that differ at each stage."""
+        found = ({change.part for change in each.upgrade.comparison.changes} for each in self.pairs)
+        return dict(Counter(part for parts in found for part in parts))
+
+
+def _memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:
+    for each in pairs:
+        old, new = (s.snapshot.planned_bytes for s in (each.upgrade.before, each.upgrade.after))
+        if not each.upgrade.failed_sides and None not in (old, new) and old != new:
+            yield each.of.name, old or 0, new or 0
+
+
+def _capture(compiled: Compile) -> ExplainResult:
+    if compiled.snapshot is None:
+        return ExplainResult(failure=Gap(compiled.name, compiled.failure, ""))
+    return ExplainResult(Report(compiled.name, "", snapshot=compiled.snapshot))
+
+
+def _claims(record: VersionRecord) -> dict[str, str]:
+    every = ((f"{name}#{claim}", outcome) for name, outcomes in record.claims.items()
+             for claim, outcome in outcomes.items())  # fmt: skip
+    return dict(every)
+
+
+def read_steps(folder: Path) -> tuple[Step, ...]:
+    """The steps between the successive records of a folder, the oldest first."""
+    return tuple(Step(old, new) for old, new in pairwise(records.read_all(folder)))

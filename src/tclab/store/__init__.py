@@ -1,1 +1,0 @@
-"""What was run and is kept: runs of this machine, recordings of others, and the keys of both."""

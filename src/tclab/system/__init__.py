@@ -1,0 +1,1 @@
+"""Facts and helpers about this machine and this process: versions, files, streams, folders."""

@@ -1,0 +1,41 @@
+"""Installed packages, and their versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+
+from tclab.system import imports
+
+#: The provenance has the versions of torch and triton; of tclab each file is a dependency.
+_LISTED_ELSEWHERE = {"torch", "triton", "torch-compile-lab"}
+
+
+def package_versions(files: Iterable[Path]) -> dict[str, str]:
+    """Return the distribution of each imported package, by its first module's file, with its
+    version. A module of no distribution is left out.
+    """
+    modules = {_top_level(file) for file in files if imports.is_installed(str(file))}
+    distributions = {name for module in modules for name in _distributions().get(module, ())}
+    return {name: version(name) for name in sorted(distributions - _LISTED_ELSEWHERE)}
+
+
+def _top_level(file: Path) -> str:
+    return file.parent.name if file.stem == "__init__" else file.name.partition(".")[0]
+
+
+@lru_cache(maxsize=1)
+def _distributions() -> dict[str, list[str]]:
+    """The distributions of each top-level module. The first call takes a second."""
+    return dict(metadata.packages_distributions())
+
+
+@lru_cache(maxsize=1024)
+def version(distribution: str) -> str:
+    """Return the version that is installed, '' without one."""
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return ""

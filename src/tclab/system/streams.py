@@ -1,0 +1,39 @@
+"""What is printed gets through, whatever the encoding of the terminal or the pipe; and what others
+print stays out of a report on stdout.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import TextIO
+
+#: The stream of `own_stdout`, once stdout is reserved.
+_RESERVED: list[TextIO] = []
+
+
+def escape_unencodable_output() -> None:
+    """Make stdout and stderr write characters that their encoding lacks as ``\\u2026``."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def reserve_stdout() -> None:
+    """From now on and to the end of this process, only what is written to `own_stdout` goes to
+    stdout. What Python, C or a child process prints there goes to stderr.
+    """
+    if sys.stdout is None or sys.stderr is None:  # closed: there is nothing to keep apart
+        return
+    shown, other = sys.stdout, sys.stderr
+    shown.flush()
+    copy = os.fdopen(os.dup(shown.fileno()), "w", encoding=shown.encoding, errors=shown.errors)
+    _RESERVED.append(copy)
+    os.dup2(other.fileno(), shown.fileno())
+    sys.stdout = other
+
+
+def own_stdout() -> TextIO:
+    """The stream to stdout of what a command itself prints."""
+    return _RESERVED[-1] if _RESERVED else sys.stdout

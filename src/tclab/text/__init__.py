@@ -1,0 +1,1 @@
+"""Clean text about code (paths, secrets), and find the user's lines in it."""

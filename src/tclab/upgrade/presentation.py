@@ -1,0 +1,143 @@
+"""Describe an upgrade in words and tables, for the terminal and the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tclab.compare.forms import LAST_BITS, NAN, UNKNOWN, YES
+from tclab.compare.words import describe_cause, tabulate_changes
+from tclab.model import UNKNOWN as NOT_COMPARED
+from tclab.model import Table
+from tclab.render import parts
+from tclab.upgrade.stages import Upgrade
+
+_NUMERIC_EFFECT_SENTENCES = {
+    YES: "other numbers",
+    UNKNOWN: "whether numbers move is not known",
+    LAST_BITS: "numbers can move in their last bits",
+    NAN: "numbers move where a row has a NaN",
+}
+#: Details of kernels that the table of causes shows.
+_SHOWN_WITH_CAUSES = ("registers", "spilled", "shared", "bytes", "configuration")
+
+
+def upgrade_title(upgrade: Upgrade) -> str:
+    """Return the title: the function, the target and the two versions."""
+    target = upgrade.before.snapshot.target or upgrade.after.snapshot.target
+    device = f" for {target}" if target else ""
+    return f"{upgrade.title}{device}: PyTorch {upgrade.before.torch} to {upgrade.after.torch}"
+
+
+def summarize_verdict(upgrade: Upgrade) -> str:
+    """Return the verdict in one or two sentences: can results change, and where."""
+    if upgrade.failed_sides == 2:
+        return "It compiles under neither."
+    if upgrade.failed_sides:
+        side = upgrade.after if upgrade.before.failure else upgrade.before
+        return f"It compiles under PyTorch {side.torch} only."
+    if not upgrade.first_difference and not upgrade.causes:
+        return (
+            "Nothing differs." if upgrade.is_complete else "Nothing of what was compared differs."
+        )
+    return f"{_numbers_sentence(upgrade)} {_first_difference_sentence(upgrade)}"
+
+
+def _numbers_sentence(upgrade: Upgrade) -> str:
+    lacking = "" if upgrade.is_complete else ", as far as it was compared"
+    if upgrade.first_numeric_difference == "kernels":
+        form = upgrade.causes[0].form
+        kernels = parts.count(len(upgrade.causes[0].pairs), "kernel")
+        return f"{kernels}: {_NUMERIC_EFFECT_SENTENCES[form.numbers]} ({form.title}){lacking}."
+    if upgrade.first_numeric_difference:
+        return (
+            f"Numbers can move: the {upgrade.first_numeric_difference} are not the same{lacking}."
+        )
+    return f"Nothing that PyTorch writes otherwise can move numbers{lacking}."
+
+
+def _first_difference_sentence(upgrade: Upgrade) -> str:
+    if not upgrade.first_difference:
+        return "What differs is the same, written in another way."
+    return f"The first stage that differs: {upgrade.first_difference}."
+
+
+def list_problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
+    """Yield failures to compile, known faults and parts that were not compared, each with the next
+    step.
+    """
+    for side in (upgrade.before, upgrade.after):
+        if gap := side.failure:
+            head = f"It does not compile under PyTorch {side.torch}."
+            yield f"{head} {gap.place}: {gap.cause}", gap.next_step
+        for advice in side.advisories:
+            yield f"A known fault of PyTorch {side.torch}: {advice}", advice.workaround
+        for gap in side.gaps:
+            head = f"Not compared under PyTorch {side.torch}."
+            yield f"{head} {gap.place}: {gap.cause}", gap.next_step
+
+
+def list_results(upgrade: Upgrade) -> list[str]:
+    """Return for each side whether its results are eager's; nothing if neither was compared."""
+    sides = (upgrade.before, upgrade.after)
+    if all(side.agreement.verdict == NOT_COMPARED for side in sides):
+        return []
+    return [f"Results under PyTorch {side.torch}: {side.agreement}." for side in sides]
+
+
+def list_tables(upgrade: Upgrade) -> list[Table]:
+    """Return the tables that have rows: causes, other changes, stages, compile seconds."""
+    every = (
+        tabulate_causes(upgrade),
+        tabulate_other_changes(upgrade),
+        tabulate_stages(upgrade),
+        tabulate_seconds(upgrade),
+    )
+    return [] if upgrade.failed_sides else [table for table in every if table.rows]
+
+
+def tabulate_causes(upgrade: Upgrade) -> Table:
+    """Return the table of causes, those that can change results first."""
+    return Table(
+        title="Why kernels differ",
+        name="causes",
+        columns=("kernels", "cause", "moves numbers", "memory", "speed", "known as"),
+        rows=tuple(tuple(describe_cause(each).values()) for each in upgrade.causes),
+    )
+
+
+def tabulate_other_changes(upgrade: Upgrade) -> Table:
+    """Return the table of changes other than the kernels' code, worse ones first."""
+    others = (e for e in upgrade.comparison.changes if e.detail not in _SHOWN_WITH_CAUSES)
+    ordered = sorted((e for e in others if not e.is_code), key=lambda each: not each.worse)
+    judged: dict[bool | None, str | None] = {True: "worse", False: "better", None: None}
+    sides = upgrade.before.torch, upgrade.after.torch
+    table = tabulate_changes(ordered, sides, lambda change: judged[change.worse])
+    return replace(table, title="What else differs", name="changes")
+
+
+def tabulate_stages(upgrade: Upgrade) -> Table:
+    """Return the table of stages: the size on either side, and the number of differences."""
+    return Table(
+        title="Stage by stage",
+        name="stages",
+        columns=("stage", upgrade.before.torch, upgrade.after.torch, "differences"),
+        rows=tuple((*row, differing or None) for *row, differing in upgrade.stage_rows),
+        formats=("", ",", ",", ","),
+        caption="CUDA graphs: the reasons why none is recorded. Memory: the most bytes of buffers "
+        "that are planned at once. Results: 1 where they differ from eager's, 0 where they do not.",
+    )
+
+
+def tabulate_seconds(upgrade: Upgrade) -> Table:
+    """Return the table of compile seconds: in each round one side compiles after the other."""
+    return Table(
+        title="Compile seconds, in turns",
+        name="compile_seconds",
+        columns=("round", upgrade.before.torch, upgrade.after.torch, "ratio"),
+        rows=tuple(upgrade.timing_rows),
+        units=("", "s", "s", "×"),
+        formats=("", ".2f", ".2f", ".2f"),
+        caption="Each compile in a process of its own, on this machine; the last ratio is that of "
+        "the medians. Neither the verdict nor the status says anything of seconds.",
+    )

@@ -1,1 +1,0 @@
-"""Targets against the device: the examples of `tclab.catalog`, compiled on both and compared."""

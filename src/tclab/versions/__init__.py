@@ -1,1 +1,0 @@
-"""What each PyTorch makes of the same code: claims and compiles, recorded version by version."""

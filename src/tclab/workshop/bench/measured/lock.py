@@ -1,0 +1,24 @@
+"""Lock a file for one process at a time; the system releases it if the process dies."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_locked: set[str] = set()
+
+
+@contextmanager
+def hold_lock(path: str) -> Iterator[None]:
+    """Hold the lock of this path; do nothing for '', or if this process holds it already."""
+    if not path or path in _locked:
+        yield
+        return
+    with open(path, "a", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        _locked.add(path)
+        try:
+            yield
+        finally:
+            _locked.discard(path)

@@ -1,0 +1,41 @@
+"""Define the task of a worker and the messages that it sends. Imports no torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypedDict
+
+from tclab.workshop.bench.case import Case
+from tclab.workshop.bench.rows import Facts
+
+#: The variable with the packages that `measured.preload` imports, separated by commas.
+IMPORTS = "TCLAB_BENCH_IMPORTS"
+
+
+@dataclass(frozen=True)
+class Task:
+    """One case in one mode, for one worker.
+
+    `cache` is an empty folder for the compiler's caches. `lock` is the path of a lock that one
+    process holds while it uses the device fully. `threads` is the number of PyTorch's CPU threads.
+    """
+
+    case: Case
+    mode: str
+    device: str
+    cache: str
+    lock: str
+    threads: int
+
+
+class Answer(TypedDict, total=False):
+    """A message from a worker.
+
+    After preparing: `status`, `reason` and `facts`. The status is ``ok``, ``memory`` (it is tried
+    again), or one of `rows.PROBLEMS`. After timing: `us`, the time of one call in µs.
+    """
+
+    status: str
+    reason: str
+    facts: Facts
+    us: float

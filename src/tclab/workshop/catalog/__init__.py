@@ -1,0 +1,46 @@
+"""List the functions and models that benchmarks time and that targets are verified on.
+
+`functions/` have one or a few kernels, `models/` are whole networks with random weights. There are
+two forms. An *example* (`example.Example`) is a function with its arguments at one size, registered
+as ``family/name``; each module is a family. A *builder* takes a device and a size and returns a
+*subject* (`subject.Subject`), which can be timed and also computes the exact result. Recorded rows
+use the names as keys. All modules but this one import torch.
+
+The catalogue is not in the wheel: measuring and verifying needs a clone.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from tclab.workshop.catalog.example import EXAMPLES, Example
+
+
+def examples(corpus: str = "functions") -> dict[str, Example]:
+    """Return name → example of a corpus, by family and definition.
+
+    The corpora are ``functions``, ``models``, which need timm and transformers to be made, and
+    ``operators``, PyTorch's operator database, which needs expecttest.
+    """
+    if corpus == "operators":
+        from tclab.workshop.catalog import operators
+
+        return operators.list_examples()
+    families = [module.__name__.rpartition(".")[2] for module in CORPORA[corpus]()]
+    return {name: each for name, each in EXAMPLES.items() if each.family in families}
+
+
+def _functions() -> tuple[ModuleType, ...]:
+    from tclab.workshop.catalog.functions import indexing, pointwise, products, reductions
+
+    return indexing, pointwise, products, reductions
+
+
+def _models() -> tuple[ModuleType, ...]:
+    from tclab.workshop.catalog.models import further, text, training, vision, ways
+
+    return text, training, vision, ways, further
+
+
+#: Corpus → the function that imports its families; the operators are listed by PyTorch.
+CORPORA = {"functions": _functions, "models": _models}

@@ -1,0 +1,5 @@
+"""Functions with one or a few kernels.
+
+Examples: `pointwise`, `reductions`, `indexing`, `products`. Builders: `kernels` with
+`triton_kernels`, and `ceilings`.
+"""

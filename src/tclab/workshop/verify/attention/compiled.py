@@ -1,0 +1,73 @@
+"""Ask PyTorch's compiled choice of attention about a GPU that this machine lacks.
+
+``_fused_sdp_choice`` of a CUDA build asks four functions about the GPU: how many there are, which
+is current, and for its properties, of which it reads the compute capability. Without a driver
+they fail. We overwrite the first bytes of each in memory with a jump to a function that answers for
+a capability. The order of kernels and all conditions stay the library's own machine code, so its
+answer is the answer of this release on such a GPU. It asks the installed cuDNN for its version.
+
+Linux on x86-64 only. The change cannot be undone: use a separate process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import platform
+import sys
+from typing import Any
+
+import torch
+
+#: Where ``cudaDeviceProp`` of CUDA 12 and 13 holds ``major`` and ``minor`` (driver_types.h).
+_MAJOR = 360
+_PROPERTIES = ctypes.create_string_buffer(8192)
+
+#: Library → mangled name → the function that replaces it.
+_REPLACEMENTS: dict[str, dict[str, Any]] = {
+    "libtorch_cuda.so": {
+        "_ZN2at4cuda26getCurrentDevicePropertiesEv": ctypes.CFUNCTYPE(ctypes.c_void_p)(
+            lambda: ctypes.addressof(_PROPERTIES)
+        ),
+        "_ZN2at4cuda19getDevicePropertiesEa": ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_int8)(
+            lambda index: ctypes.addressof(_PROPERTIES)
+        ),
+    },
+    "libc10_cuda.so": {
+        "_ZN3c104cuda12device_countEv": ctypes.CFUNCTYPE(ctypes.c_int)(lambda: 1),
+        "_ZN3c104cuda14current_deviceEv": ctypes.CFUNCTYPE(ctypes.c_int8)(lambda: 0),
+    },
+}
+
+
+def reason_unsupported() -> str:
+    """Return why this machine or PyTorch does not support this; '' if they do."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return "it is done on Linux on x86-64 only"
+    return "" if torch.version.cuda else f"torch {torch.__version__} is not built for CUDA"
+
+
+def set_capability(capability: tuple[int, int]) -> None:
+    """Make this process's PyTorch find one GPU of that capability when it chooses."""
+    numbers = b"".join(number.to_bytes(4, "little") for number in capability)
+    ctypes.memmove(ctypes.addressof(_PROPERTIES) + _MAJOR, numbers, len(numbers))
+    folder = os.path.join(os.path.dirname(torch.__file__), "lib")
+    for name, functions in _REPLACEMENTS.items():
+        library = ctypes.CDLL(os.path.join(folder, name))
+        for symbol, replacement in functions.items():
+            _redirect(getattr(library, symbol), replacement)
+
+
+def _redirect(function: Any, replacement: Any) -> None:
+    """Overwrite the beginning of a function with ``movabs rax, replacement; jmp rax``."""
+    pair = function, replacement
+    address, destination = (ctypes.cast(f, ctypes.c_void_p).value or 0 for f in pair)
+    page = address & ~(mmap.PAGESIZE - 1)
+    access = mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC
+    libc = ctypes.CDLL(None, use_errno=True)
+    length = ctypes.c_size_t(2 * mmap.PAGESIZE)
+    if libc.mprotect(ctypes.c_void_p(page), length, access):
+        raise OSError(ctypes.get_errno(), "this system does not let code be changed in memory")
+    code = b"\x48\xb8" + destination.to_bytes(8, "little") + b"\xff\xe0"
+    ctypes.memmove(address, code, len(code))

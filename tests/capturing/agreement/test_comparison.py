@@ -1,0 +1,228 @@
+"""Compiled results beside eager's: planted differences, and those of PyTorch 2.13."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from tclab.capturing import capture
+from tclab.capturing.agreement import Comparison
+from tclab.explain.seeds import seeded
+from tclab.model import DIFFERS, EQUAL, RANDOM, Agreement
+
+Calls = list[tuple[tuple[Any, ...], dict[str, Any]]]
+
+
+def compared(
+    fn: Callable[..., Any], *calls: tuple[Any, ...], backward: bool = False, backend: str = "eager"
+) -> Agreement:
+    """The verdict on a compile of `fn`, as `tclab explain` asks for it."""
+    made: Calls = [(call, {}) for call in calls]
+    comparison = Comparison.begin(fn, made, backward)
+    assert not isinstance(comparison, str)
+    with seeded():
+        asked = capture(fn, backward=backward, backend=backend)
+        asked.capture_calls(made, on_result=comparison.add_result)
+    return comparison.agreement({"backend": backend})
+
+
+def planted(fn: Callable[..., Any], other: Callable[..., Any], *args: Any) -> Agreement:
+    """The verdict on `other` in place of a compile, without where a difference comes from."""
+    comparison = Comparison.begin(fn, [(args, {})], backward=False)
+    assert not isinstance(comparison, str)
+    comparison.add_result(other(*args))
+    comparison.compiled = lambda *_, **__: comparison.seen  # type: ignore[method-assign]
+    comparison._first_operator = lambda _: None  # type: ignore[method-assign]
+    return comparison.agreement({})
+
+
+def first(agreement: Agreement) -> tuple[str, str, str, str]:
+    each = agreement.differences[0]
+    return each.where, each.what, each.eager, each.compiled
+
+
+# --------------------------------------------------------------------------- what is compared
+
+
+def test_the_same_function_is_equal_to_the_bit() -> None:
+    found = planted(torch.sin, torch.sin, torch.ones(3))
+    assert (found.verdict, found.ulps, str(found)) == (EQUAL, 0, "equal to eager, to the bit")
+
+
+@pytest.mark.parametrize(
+    ("other", "difference"),
+    [
+        (lambda x: x.double(), ("output 0", "dtype", "float32", "float64")),
+        (lambda x: x[:2].clone(), ("output 0", "shape", "(4, 4)", "(2, 4)")),
+        (lambda x: x.t().clone(), ("output 0", "strides", "(4, 1)", "(1, 4)")),
+        (lambda x: x, ("output 0", "aliasing", "storage of its own", "a view of the argument x")),
+        (lambda x: [x.clone()], ("the result", "type", "Tensor", "list")),
+        (lambda x: nn.Parameter(x.clone(), False), ("output 0", "type", "Tensor", "Parameter")),
+        (lambda x: x.clone().fill_(torch.nan), ("output 0", "values", "1", "nan")),
+    ],
+)
+def test_a_property_that_differs_is_named(
+    other: Callable[..., Any], difference: tuple[str, str, str, str]
+) -> None:
+    def same(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    found = planted(same, other, torch.ones(4, 4))
+    assert found.verdict == DIFFERS
+    assert first(found) == difference
+
+
+def test_an_argument_that_one_side_changes_is_named() -> None:
+    def keeps(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    found = planted(keeps, lambda x: x.add_(1).clone(), torch.ones(4))
+    assert [each.where for each in found.differences] == ["the argument x"]
+
+
+def test_rows_are_counted() -> None:
+    def double(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    def wrong(x: torch.Tensor) -> torch.Tensor:
+        y = x * 2
+        y[1:] = 0
+        return y
+
+    found = planted(double, wrong, torch.ones(8, 4))
+    assert str(found.differences[0]) == "output 0, 7 of 8 rows"
+
+
+# --------------------------------------------------------------------------- no false alarm
+
+
+class Net(nn.Module):
+    """State of every kind: a buffer, an attribute that a call makes, dropout, tied weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.last = nn.BatchNorm1d(8), None
+        self.one, self.two = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.two.weight = self.one.weight
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.two(torch.relu(self.one(self.norm(x))))
+        self.last = y.detach()
+        return nn.functional.dropout(y, 0.5)
+
+
+def test_a_module_with_state_and_gradients_is_equal_call_by_call() -> None:
+    calls = [(torch.randn(16, 8, requires_grad=True),) for _ in range(2)]
+    found = compared(Net(), *calls, backward=True, backend="aot_eager")
+    assert found.verdict == EQUAL, found
+
+
+def test_random_numbers_that_inductor_draws_otherwise_are_compared_with_those_of_eager() -> None:
+    def noisy(x: torch.Tensor) -> torch.Tensor:
+        return x + torch.rand_like(x)
+
+    found = compared(noisy, (torch.ones(64),), backend="inductor")
+    assert found.verdict == EQUAL
+    assert "fallback_random" in found.reason
+
+
+def test_what_two_eager_runs_do_not_agree_on_is_random() -> None:
+    def unsteady(x: torch.Tensor) -> torch.Tensor:
+        return x * random.SystemRandom().random()
+
+    assert compared(unsteady, (torch.ones(3),)).verdict == RANDOM
+
+
+def test_python_random_numbers_are_the_same_again() -> None:
+    def drawn(x: torch.Tensor) -> torch.Tensor:
+        return x * random.random()
+
+    assert planted(drawn, drawn, torch.ones(3)).verdict == EQUAL
+
+
+def test_the_tail_of_a_gelu_that_cancels_once_it_is_taken_apart_is_rounding() -> None:
+    def gelu(x: torch.Tensor) -> torch.Tensor:
+        return nn.functional.gelu(x)
+
+    x = torch.linspace(-5, 5, 4096)
+    found = compared(gelu, (x,), backend="aot_eager_decomp_partition")
+    assert found.verdict == EQUAL, found
+    assert found.ulps > 1000
+    assert found.relative is not None  # float64 was the judge
+    assert found.relative < 1e-6
+
+
+# --------------------------------------------------------------------------- true differences
+
+
+def push(history: torch.Tensor) -> torch.Tensor:
+    history[1:] = history[:-1].clone()
+    return history
+
+
+def test_rows_shifted_in_place_differ_in_inductor_at_the_copy() -> None:
+    """pytorch#197829."""
+    history = torch.arange(8.0).unsqueeze(1).repeat(1, 64).contiguous()
+    found = compared(push, (history,), backend="inductor")
+    assert (found.verdict, found.stage) == (DIFFERS, "Inductor")
+    assert found.operator == "aten.copy_.default"
+    assert found.line is not None
+    assert found.line.line == push.__code__.co_firstlineno + 1
+    assert "aot_eager" in found.way
+
+
+class RoundSTE(torch.autograd.Function):
+    """Rounds, and passes the gradient through."""
+
+    @staticmethod
+    def forward(x: torch.Tensor) -> torch.Tensor:
+        return torch.round(x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> torch.Tensor:
+        return grad
+
+
+def loss(x: torch.Tensor) -> torch.Tensor:
+    return RoundSTE.apply(x).sum()
+
+
+def gradient(x: torch.Tensor) -> torch.Tensor:
+    return torch.func.grad(loss)(x)
+
+
+def test_a_custom_backward_that_is_left_out_differs_in_dynamo() -> None:
+    """pytorch#193279."""
+    found = compared(gradient, (torch.tensor([0.2, 0.7, 1.4, -2.6]),))
+    assert (found.verdict, found.stage) == (DIFFERS, "Dynamo")
+    assert first(found) == ("output 0", "values", "1", "0")
+    assert torch.func.grad(loss)(torch.ones(1)).item() == 1.0  # no transform is left open
+
+
+@functools.cache
+def projection(width: int) -> torch.Tensor:
+    return torch.randn(width, width)
+
+
+def features(x: torch.Tensor) -> torch.Tensor:
+    return torch.cos(x @ projection(x.shape[-1]))
+
+
+def test_numbers_that_eager_draws_once_and_compiled_code_in_every_call() -> None:
+    """pytorch#146598."""
+    x = torch.ones(2, 8)
+    found = compared(features, (x,), (x,))
+    assert (found.verdict, found.stage, found.operator) == (DIFFERS, "Dynamo", "randn")
+    assert found.differences[0].where == "output 0 of call 2"
+    assert found.line is not None
+    assert found.line.function == "projection"

@@ -1,0 +1,85 @@
+"""A copy of what calls start from shares nothing with it, and stands in its place for a block."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from tclab.capturing.agreement import values
+from tclab.capturing.agreement.worlds import World
+
+SEEN = [torch.zeros(2)]
+steps = 0
+
+
+def count(x: torch.Tensor) -> torch.Tensor:
+    global steps
+    steps += 1
+    SEEN.append(x)
+    SEEN[0].add_(x)
+    return SEEN[0] * steps
+
+
+def test_tensors_that_share_a_storage_share_one_in_the_copy() -> None:
+    whole = torch.arange(12.0).view(3, 4)
+    row, column = whole[1], whole[:, 2]
+    copy, of_row, of_column = values.copied((whole, row, column))
+    of_row.fill_(7)
+    assert copy[1].tolist() == [7.0] * 4
+    assert of_column.tolist() == [2.0, 7.0, 10.0]
+    assert of_column.stride() == column.stride()
+    assert whole[1].tolist() == [4.0, 5.0, 6.0, 7.0]
+
+
+def test_a_tied_weight_stays_tied_and_keeps_its_gradient() -> None:
+    net = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+    net[1].weight = net[0].weight
+    net[0].weight.grad = torch.ones(3, 3)
+    copy = values.copied(net)
+    assert copy[0].weight is copy[1].weight
+    assert copy[0].weight.data_ptr() != net[0].weight.data_ptr()
+    assert torch.equal(copy[0].weight.grad, torch.ones(3, 3))
+
+
+def test_a_tensor_that_is_no_leaf_is_copied_and_requires_grad() -> None:
+    x = torch.ones(3, requires_grad=True) * 2
+    copy = values.copied([x])[0]
+    assert copy.requires_grad
+    assert copy.is_leaf
+    assert copy.tolist() == [2.0] * 3
+
+
+def test_a_conversion_changes_floating_point_tensors_only() -> None:
+    pair = torch.ones(2, dtype=torch.bfloat16), torch.tensor([1, 2])
+    copy = values.copied(pair, lambda tensor: tensor.double())
+    assert [each.dtype for each in copy] == [torch.float64, torch.int64]
+
+
+def test_variables_are_replaced_for_the_block_and_are_as_before_after_it() -> None:
+    world = World.of(count, [((torch.ones(2),), {})]).copy()
+    before = list(SEEN), SEEN[0].clone(), steps
+    with world.entered():
+        result = count(*world.calls[0][0])
+    assert result.tolist() == [1.0, 1.0]
+    assert (len(SEEN), steps) == (len(before[0]), before[2])
+    assert torch.equal(SEEN[0], before[1])
+    assert dict(world.state())["the variable steps"] == 1
+
+
+def test_variables_of_a_closure_are_copied() -> None:
+    kept = torch.zeros(2)
+
+    def add(x: torch.Tensor) -> torch.Tensor:
+        return kept.add_(x)
+
+    world = World.of(add, [((torch.ones(2),), {})]).copy()
+    with world.entered():
+        add(*world.calls[0][0])
+    assert kept.tolist() == [0.0, 0.0]
+    assert dict(world.state())["the variable kept"].tolist() == [1.0, 1.0]
+
+
+def test_state_is_named_as_a_reader_names_it() -> None:
+    net = nn.BatchNorm1d(2)
+    names = [name for name, _ in World.of(net, [((torch.ones(3, 2),), {})]).state()]
+    assert {"the argument input", "running_mean", "weight"} <= set(names)

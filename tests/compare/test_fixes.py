@@ -1,0 +1,223 @@
+"""What a recompile's fix says, tried: with it the same calls are compiled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+import torch
+
+from tclab.capturing import capture
+from tclab.compare import fixes
+from tclab.compare.identity import failed_guards
+
+Call = tuple[Any, ...]
+
+
+def reasons(fn: Callable[..., Any], calls: Iterable[Call], **options: Any) -> list[str]:
+    """The guards that failed, as a report says them."""
+    torch._dynamo.reset()
+    compiled = torch.compile(fn, backend="eager", **options)
+    with capture() as seen:
+        for args in calls:
+            compiled(*args)
+    return [guard for item in seen.recompiles for guard in failed_guards(item)]
+
+
+def fix(fn: Callable[..., Any], calls: Iterable[Call], **options: Any) -> str:
+    """The fix of a function that is compiled again exactly once."""
+    (guard,) = reasons(fn, calls, **options)
+    return fixes.fix_guard(guard)
+
+
+def sine(x: torch.Tensor) -> torch.Tensor:
+    return x.sin() + 1
+
+
+def zeros(*sizes: int, **more: Any) -> torch.Tensor:
+    return torch.zeros(*sizes, **more)
+
+
+def marked(x: torch.Tensor) -> torch.Tensor:
+    torch._dynamo.mark_dynamic(x, 0)
+    return x
+
+
+# --------------------------------------------------------------------------- tensors
+
+
+def test_a_size() -> None:
+    calls = [(zeros(size),) for size in (8, 12, 16)]
+    said = fix(sine, calls)
+    assert "dynamic=True" in said and "mark_dynamic(x, 0)" in said
+    assert reasons(sine, calls, dynamic=True) == []
+    assert reasons(sine, [(marked(zeros(size)),) for size in (8, 12, 16)]) == []
+
+
+def test_a_size_behind_a_break() -> None:
+    """What is marked is an argument: behind a break only dynamic=True helps."""
+
+    def broken(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    calls = [(zeros(size),) for size in (8, 12)]
+    texts = [fixes.fix_guard(guard) for guard in reasons(broken, calls)]
+    assert len(texts) == 2 and "Compile with dynamic=True" in texts[1]
+    assert reasons(broken, calls, dynamic=True) == []
+
+
+@pytest.mark.parametrize(
+    ("word", "calls", "mended"),
+    [
+        ("reshape", [zeros(8), zeros(2, 4)], [zeros(8), zeros(2, 4).reshape(8)]),
+        ("convert x", [zeros(8), zeros(8).double()], [zeros(8), zeros(8).double().float()]),
+        ("x.detach()", [zeros(8), zeros(8, requires_grad=True)],
+         [zeros(8), zeros(8, requires_grad=True).detach()]),
+        ("x.contiguous()", [zeros(4, 6), zeros(6, 4).t()],
+         [zeros(4, 6), zeros(6, 4).t().contiguous()]),
+    ],
+)  # fmt: skip
+def test_what_else_a_tensor_is(
+    word: str, calls: list[torch.Tensor], mended: list[torch.Tensor]
+) -> None:
+    assert word in fix(sine, [(x,) for x in calls])
+    assert reasons(sine, [(x,) for x in mended]) == []
+
+
+def test_sizes_that_were_equal_once() -> None:
+    def both(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return x + 1, y + 1
+
+    calls = [(zeros(8), zeros(8)), (zeros(8), zeros(9))]
+    assert "use_duck_shape = False" in fix(both, calls, dynamic=True)
+    with torch.fx.experimental._config.patch(use_duck_shape=False):
+        assert reasons(both, calls, dynamic=True) == []
+
+
+def test_a_bound_on_a_size() -> None:
+    def compared(x: torch.Tensor) -> torch.Tensor:
+        return x.sin() if x.shape[0] > 10 else x.cos()
+
+    calls = [(zeros(size),) for size in (8, 16, 9, 17)]
+    assert "outside of the compiled function" in fix(compared, calls, dynamic=True)
+    assert reasons(sine, calls, dynamic=True) == []
+
+
+# --------------------------------------------------------------------------- values
+
+
+class Layer(torch.nn.Module):
+    step: Any = 0
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.dropout(x, 0.5, self.training) * self.step
+
+
+def steps(layer: Layer, make: Callable[[int], Any]) -> Iterable[Call]:
+    for number in (2, 3, 4):
+        layer.step = make(number)
+        yield (zeros(4),)
+
+
+def test_a_number_that_a_module_has() -> None:
+    layer = Layer()
+    first, *_ = reasons(layer, steps(layer, int))
+    assert "self.step is a Python number" in fixes.fix_guard(first)
+    assert "torch.tensor(2)" in fixes.fix_guard(first)
+    assert reasons(layer, steps(layer, torch.tensor)) == []
+
+
+def test_a_number_that_is_passed() -> None:
+    def scaled(x: torch.Tensor, by: Any) -> torch.Tensor:
+        return x * by
+
+    assert "by is a Python number" in fix(scaled, [(zeros(4), 3), (zeros(4), 5)])
+    assert reasons(scaled, [(zeros(4), torch.tensor(n)) for n in (3, 5)]) == []
+
+
+def test_training_and_not() -> None:
+    layer = Layer()
+
+    def turns() -> Iterable[Call]:
+        for mode in (True, False, True, False):
+            layer.train(mode)
+            yield (zeros(4),)
+
+    assert "Nothing to do" in fix(layer, turns())
+
+
+def test_a_switch() -> None:
+    def chosen(x: torch.Tensor, how: str) -> torch.Tensor:
+        return x.sin() if how == "sin" else x.cos()
+
+    calls = [(zeros(4), how) for how in ("sin", "cos", "sin", "cos")]
+    assert "Each value of how is compiled once" in fix(chosen, calls)
+
+
+def test_the_length_of_a_list() -> None:
+    def total(xs: list[torch.Tensor]) -> torch.Tensor:
+        out = xs[0]
+        for x in xs[1:]:
+            out = out + x
+        return out
+
+    assert "Each length of xs" in fix(total, [([zeros(4)] * n,) for n in (2, 3, 2)])
+    assert reasons(total, [([zeros(4)] * 3,), ([zeros(4)] * 3,)]) == []
+
+
+def test_a_list_that_the_function_changes() -> None:
+    seen: list[int] = [0]
+
+    def counting(x: torch.Tensor) -> torch.Tensor:
+        seen.append(len(seen))
+        return x.sin()
+
+    several = reasons(counting, [(zeros(4),)] * 3)
+    assert len(several) > 1 and {
+        "after the call" in fixes.fix_guard(guard) for guard in several
+    } == {True}
+    assert reasons(sine, [(zeros(4),)] * 3) == []
+
+
+def test_a_key_that_comes_later() -> None:
+    options: dict[str, float] = {}
+
+    def shifted(x: torch.Tensor) -> torch.Tensor:
+        return x + options["bias"] if "bias" in options else x.sin()
+
+    def calls() -> Iterable[Call]:
+        yield (zeros(4),)
+        options["bias"] = 1.0
+        yield (zeros(4),)
+
+    assert "all its keys" in fix(shifted, calls())
+    assert reasons(shifted, [(zeros(4),), (zeros(4),)]) == []
+
+
+def test_modes_types_and_objects() -> None:
+    def under() -> Iterable[Call]:
+        yield (zeros(4),)
+        with torch.no_grad():
+            yield (zeros(4),)
+
+    assert "Each grad_mode is compiled once" in fix(sine, under())
+
+    def first(xs: Any) -> torch.Tensor:
+        return xs[0] + 1
+
+    assert "Each type of xs" in fix(first, [([zeros(4)],), ((zeros(4),),)])
+
+    def through(x: torch.Tensor, act: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        return act(x)
+
+    once = sine
+    for act, other in ((once, lambda x: x), (torch.relu, torch.sin), (once, torch.sin)):
+        assert "act is another object" in fix(through, [(zeros(4), act), (zeros(4), other)])
+    assert reasons(through, [(zeros(4), once), (zeros(4), once)]) == []
+
+
+def test_what_is_not_known_is_said_to_be() -> None:
+    assert fixes.fix_guard("___something_new(x)") == fixes.NO_KNOWN_FIX

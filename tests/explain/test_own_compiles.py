@@ -1,0 +1,141 @@
+"""A file that compiles its parts itself is run as it is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tclab.explain import ExplainRequest, explain_named, own_compiles, subject
+from tclab.model import Report
+from tclab.render.report import counts
+
+PARTS = """\
+import types
+
+import torch
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def forward(self, x):
+        return x * self.number
+
+
+class Net(nn.Module):
+    def __init__(self, parts=4):
+        super().__init__()
+        self.parts = nn.ModuleList(Part(n) for n in range(parts))
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def speed_up(self):
+        self.parts.compile()
+
+
+class Trainer:
+    def __init__(self):
+        self.net = Net()
+        for part in self.net.parts:
+            part.compile(backend="eager")
+
+    def fit(self, x):
+        return self.net(x)
+
+
+trainer = Trainer()
+fit = trainer.fit
+
+
+def unbound():
+    net = Net()
+    net.forward = types.MethodType(Net.forward, net)
+    copy = Net()
+    copy.__dict__.update(net.__dict__)
+    copy._modules = {"parts": nn.ModuleList(torch.compile(part) for part in net.parts)}
+    return copy
+
+
+@torch.compile(backend="eager", fullgraph=True)
+def whole(x):
+    return x.sin()
+
+
+aside = torch.compile(lambda x: x, backend="eager")
+
+
+def plain(x):
+    return x.cos()
+
+
+def when_called(x):
+    return torch.compile(plain, backend="eager")(x)
+
+
+def example_inputs():
+    return (torch.ones(3),)
+"""
+
+
+@pytest.fixture
+def explained(write):
+    def run(name: str) -> Report:
+        write("own_parts.py", PARTS)
+        return explain_named(ExplainRequest.parse(f"own_parts.py:{name}"))
+
+    return run
+
+
+def test_the_parts_of_a_trainer_and_their_limit(explained):
+    with torch._dynamo.config.patch(recompile_limit=2):
+        report = explained("fit")
+    assert (report.own.objects, report.own.frames, report.own.ok) == (4, 3, 2)
+    assert report.own.limits == ("Part.forward",)
+    said = counts.verdict(report)
+    assert said.startswith("Your file compiles 4 objects: 3 frames, 2 ok, the limit at `Part.forw")
+    assert report.counts.recompiles == 1 and report.counts.all_graphs == 2
+
+
+def test_a_forward_that_is_bound_to_another_object(explained):
+    report = explained("unbound")
+    line = PARTS.splitlines().index("    net.forward = types.MethodType(Net.forward, net)") + 1
+    assert report.own.frames == 0 and report.counts.graphs == 0
+    assert counts.verdict(report) == (
+        "0 frames were compiled of the 4 objects that your file compiles: "
+        f"`forward` is bound to another object (own_parts.py:{line})."
+    )
+
+
+def test_a_function_that_is_compiled_keeps_its_own_options(explained):
+    report = explained("whole")
+    assert (report.own.objects, report.own.frames, report.own.ok) == (1, 1, 1)
+    assert report.kernels == ()  # its backend is eager
+
+
+def test_what_is_compiled_while_it_runs(explained):
+    report = explained("when_called")
+    assert report.own.frames == report.own.ok == 1
+
+
+def test_compiled_objects_that_a_call_does_not_reach(explained):
+    """A method that would compile, too, is no compile: the subject is compiled as ever."""
+    assert explained("plain").own is None
+    net = explained("Net")
+    assert net.own is None and net.counts.graphs == 1
+
+
+def test_for_a_target_the_whole_is_compiled():
+    compiled = subject.Subject("f", "f", len, list, own=own_compiles.Found((len,)))
+    whole = compiled.compiled_whole()
+    assert not whole.own and "for a target" in whole.remarks[0]
+
+
+def test_what_is_disabled_is_not_compiled():
+    found = own_compiles.find(torch.compiler.disable(lambda x: x))
+    assert not found.objects and not found.compiles

@@ -1,0 +1,226 @@
+"""What helps is tried before it is said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tclab.errors import ExplainError
+from tclab.explain import ExplainRequest, explain, explain_named
+from tclab.explain.trials import recompiles
+from tclab.explain.trials.remedy import Remedy
+from tclab.explain.trials.rewrites import moved_compiles, rewrites
+from tclab.explain.trials.trier import Trier, trying
+from tclab.model import Report
+
+SRC = Path(recompiles.__file__).resolve().parents[3]
+
+FILE = """\
+import torch
+from torch import nn
+
+
+class Cached(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.seen = None
+
+    def forward(self, x):
+        if self.seen is None:
+            self.seen = x.shape
+        return x * 2
+
+
+cached = Cached()
+
+
+def scaled(x, weight):
+    return x * weight.sum()
+
+
+def filled(bag, x):
+    bag["new"] = x
+    return x * len(bag)
+
+
+def chosen(x):
+    return x[x > 0].sum()
+
+
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.inference_mode():
+            kept = self.part(x.view(-1, 4))
+        return self.part(x), kept
+
+
+class Keeps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.zeros(2, 8))
+
+    def forward(self, x, at):
+        self.table[:, at] = x
+        return self.table.sum() * x
+
+
+keeps = Keeps()
+
+
+def exported(x):
+    rows = torch.export.Dim("rows", min=1, max=8)
+    return torch.export.export(Cached(), (x,), dynamic_shapes={"x": {0: rows}})
+
+
+def dictionary(n):
+    return {str(k): torch.ones(1) for k in range(n)}
+"""
+
+CALLS = {
+    "cached": "[(torch.ones(2),), (torch.ones(2),)]",
+    "scaled": "[(torch.ones(2), nn.Parameter(torch.ones(n))) for n in range(2, 12)]",
+    "filled": "[(dictionary(n), torch.ones(2)) for n in range(4)]",
+    "chosen": "(torch.ones(4),)",
+    "keeps": "(torch.ones(2), torch.tensor(1))",
+    "exported": "(torch.ones(1, 2),)",
+}
+
+
+@pytest.fixture
+def explained(write):
+    def run(name: str) -> Report:
+        inputs = f"\n\ndef example_inputs():\n    return {CALLS[name]}\n"
+        write(f"tried_{name}.py", FILE + inputs)
+        return explain_named(ExplainRequest.parse(f"tried_{name}.py:{name}"))
+
+    return run
+
+
+def notes(report: Report, label: str) -> list[str]:
+    return [n.detail for s in report.sources for n in s.notes if n.label == label]
+
+
+def test_an_attribute_that_the_function_itself_writes(explained):
+    (fix,) = notes(explained("cached"), "recompile")
+    line = FILE.splitlines().index("            self.seen = x.shape") + 1
+    assert f"itself writes self.seen (tried_cached.py:{line})" in fix and "in __init__" in fix
+    assert fix.endswith("Tried: it is compiled once instead of 2 times.")
+
+
+def test_the_size_of_a_parameter_and_the_limit(explained):
+    """dynamic=True alone does not help, so it is not said; ten compiles are one note."""
+    report = explained("scaled")
+    (fix,) = notes(report, "recompile")
+    assert fix.startswith("The sizes of a Parameter are static: pass it as a plain tensor")
+    assert "Or: Set torch._dynamo.config.force_parameter_static_shapes = False" in fix
+    assert "Compile with dynamic=True: one" not in fix and "mark_dynamic" not in fix
+    assert [item.hints for item in report.breaks] == [(fix,)]
+    assert report.counts.recompiles == 7 and report.counts.all_graphs == 8
+
+
+def test_a_dictionary_that_grows(explained):
+    (fix,) = notes(explained("filled"), "recompile")
+    assert "Give bag all its keys before the first call" in fix and "compiled once" in fix
+    assert "No fix is known" not in fix
+
+
+def test_a_setting_that_ends_a_break(explained):
+    (item,) = explained("chosen").breaks
+    (hint,) = item.hints
+    assert "capture_dynamic_output_shape_ops = True" in hint
+    assert hint.endswith("Tried: 1 graph break become 0.")
+
+
+def test_a_compile_that_fails_is_got_round(write):
+    """Eager is asked in a fresh process: in this one the failed compile leaves PyTorch broken."""
+    inputs = "\n\ndef example_inputs():\n    return (torch.ones(2, 4),)\n"
+    path = write("frozen.py", FILE + inputs)
+    command = [sys.executable, "-m", "tclab", "explain", "frozen.py:Frozen"]
+    environment = {**os.environ, "PYTHONPATH": str(SRC), "COLUMNS": "2000"}
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=path.parent, env=environment, check=False
+    )
+    line = FILE.splitlines().index("            kept = self.part(x.view(-1, 4))") + 1
+    said = f"frozen.py:{line} (kept = self.part(x.view(-1, 4))): it runs, but torch.compile fails"
+    assert done.returncode == 1 and said in done.stderr
+    assert "fails on it, in AOTAutograd, at view: " in done.stderr
+    assert "next: torch.no_grad() in place of torch.inference_mode() (line " in done.stderr
+    assert "Tried: it compiles" in done.stderr
+
+
+def test_a_backend_that_fails_and_falls_back(explained):
+    report = explained("keeps")
+    (item,) = report.breaks
+    assert report.counts.graphs == report.counts.all_graphs == 0
+    assert item.location.code == "self.table[:, at] = x"
+    assert "self.table.index_copy_(1, at.reshape(1), (x).unsqueeze(1))" in item.hints[0]
+    assert item.hints[0].endswith("Tried: it compiles")
+
+
+def test_an_export_of_one_row(explained):
+    with pytest.raises(ExplainError) as raised:
+        explained("exported")
+    assert "give an example of batch 2 or more. Tried: with 2 it works" in raised.value.next_step
+
+
+# --------------------------------------------------------------------------- what is not tried
+
+
+def test_an_object_is_not_tried_and_it_is_said_so():
+    report = explain(lambda x: x * 2, [(torch.ones(2),), (torch.ones(3),)])
+    (fix,) = notes(report, "recompile")
+    assert fix.endswith("(Not tried.)")
+
+
+def test_without_seconds_nothing_is_tried():
+    trier = Trier(ExplainRequest.parse("tried.py:f"), seconds=0)
+    assert trier.see(Remedy()) is None and trier.process is None
+
+
+def test_a_trial_that_does_not_end(write):
+    write("endless.py", "while True:\n    pass\n")
+    with trying(ExplainRequest.parse("endless.py:f")) as trier:
+        trier.seconds = 1.0
+        assert trier.see(Remedy()) is None
+        assert trier.see(Remedy()) is None  # nor is another one begun
+
+
+def test_a_process_that_ends_is_said(write):
+    write("ends.py", "import os\nos._exit(3)\n")
+    with trying(ExplainRequest.parse("ends.py:f")) as trier:
+        seen = trier.see(Remedy())
+    assert seen is not None and seen.error == "the process ended"
+
+
+# --------------------------------------------------------------------------- words
+
+
+def test_lines_are_written_another_way():
+    text = "mask = one()\nmask[rows, columns] = 0\nwith torch.inference_mode():\n    pass\n"
+    (first, second) = rewrites(text, 3)
+    assert first.lines == {3: "with torch.no_grad():"}
+    assert second.lines[2].startswith("mask = mask.index_put((rows, columns,), ")
+    assert rewrites("keys[:1, at] = 0\nx = 1\nd['a'] = (\n 1)\n") == []
+
+
+def test_a_compile_is_moved_behind_the_line_that_fails():
+    text = "    o.step = torch.compile(o.step)\n    make(o)\n    o.step()\n"
+    (moved,) = moved_compiles(text, 2)
+    assert moved.lines == {1: "    pass", 2: "    make(o)\n    o.step = torch.compile(o.step)"}
+
+
+def test_a_number_that_became_a_symbol(write):
+    code = "import torch\n\n\ndef f(x, n):\n    return x * n\n\n\ndef example_inputs():\n"
+    write("numbers_.py", f"{code}    return [(torch.ones(2), n) for n in (3, 5, 7)]\n")
+    (fix,) = notes(explain_named(ExplainRequest.parse("numbers_.py:f")), "recompile")
+    assert fix.startswith("Nothing to do: from this compile on n is a symbol, and a third value")
+    assert recompiles._NUMBER.match("n == 3")

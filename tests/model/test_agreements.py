@@ -1,0 +1,36 @@
+"""The comparison with eager in one line, and in a report of an earlier tclab."""
+
+from __future__ import annotations
+
+import json
+
+from tclab.model import DIFFERS, EQUAL, RANDOM, Agreement, Difference, Report, SourceLine
+
+ROWS = Difference("output 0", "values", "1", "0", elements=448, total=512, rows=7, all_rows=8)
+
+
+def test_one_line_for_each_verdict() -> None:
+    assert str(Agreement(EQUAL, ulps=2)) == "equal to eager, to 2 ulps"
+    assert str(Agreement(EQUAL, ulps=1)) == "equal to eager, to 1 ulp"
+    measured = Agreement(EQUAL, ulps=90, relative=3e-7, eager_error=2e-7)
+    assert str(measured) == "equal to eager, to 3.0e-07 (eager's own error: 2.0e-07)"
+    place = SourceLine("model.py", 12)
+    found = Agreement(DIFFERS, differences=(ROWS, ROWS), stage="Inductor", line=place)
+    assert str(found) == (
+        "differs from eager: output 0, 7 of 8 rows, and 1 more, line 12, first in Inductor"
+    )
+    assert str(Agreement(RANDOM)) == "random, not comparable with eager"
+    assert str(Agreement(reason="--no-compare")) == "not compared with eager: --no-compare"
+
+
+def test_a_way_round_that_was_tried_is_the_next_step() -> None:
+    assert Agreement(EQUAL).next_step == ""
+    assert Agreement(DIFFERS, way="dynamic=True").next_step.startswith("dynamic=True: tried")
+
+
+def test_a_report_keeps_it_and_one_without_it_is_read() -> None:
+    report = Report("f", "report", agreement=Agreement(DIFFERS, differences=(ROWS,)))
+    assert Report.from_json(report.to_json()) == report
+    old = json.loads(report.to_json())
+    del old["agreement"], old["snapshot"]["agreement"]
+    assert Report.from_json(json.dumps(old)).agreement == Agreement()
