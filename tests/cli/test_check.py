@@ -11,7 +11,7 @@ import pytest
 from tclab.cli import check
 from tclab.cli.command import main
 from tclab.errors import ExplainError
-from tclab.model import Break, BreakIdentity, Breaks, Gap, Report, Snapshot, SourceLine
+from tclab.model import Break, BreakIdentity, Breaks, Problem, Report, Snapshot, SourceLine
 from tclab.system import machine
 from tclab.upgrade.captures import ExplainResult
 from tests.compare.test_causes import bodies, kernel
@@ -107,10 +107,12 @@ def test_an_older_pytorchs_file_is_compared_and_not_counted(checked, capsys) -> 
 
 
 def test_what_does_not_compile_is_incomplete(checked, capsys) -> None:
-    assert checked(ExplainResult(failure=Gap("model.py:3", "it cannot be compiled", "wait"))) == 3
+    assert (
+        checked(ExplainResult(failure=Problem("model.py:3", "it cannot be compiled", "wait"))) == 3
+    )
     assert "model.py:3: it cannot be compiled" in capsys.readouterr().out
     assert checked(ExplainError("model.py", "no module named einops", "install it")) == 3
-    refused = Report("f", refusal=Gap("h200", "refused", "wait"), snapshot=WAS)
+    refused = Report("f", refusal=Problem("h200", "refused", "wait"), snapshot=WAS)
     assert checked(ExplainResult(refused), "--update") == 3
     assert not Path("compiled").exists()
 

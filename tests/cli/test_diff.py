@@ -13,9 +13,9 @@ from tclab.model import (
     BreakIdentity,
     Breaks,
     Chain,
-    Gap,
     Kernel,
     KernelIdentity,
+    Problem,
     Provenance,
     Recompiles,
     Snapshot,
@@ -141,7 +141,7 @@ def test_what_is_the_same_says_so(files, capsys) -> None:
 
 
 def test_a_report_that_lacks_something_is_incomplete(files) -> None:
-    lacking = report("", "x = 1\n", left_out=(Gap("kernel k", "long", "ask"),))
+    lacking = report("", "x = 1\n", left_out=(Problem("kernel k", "long", "ask"),))
     assert main(["diff", *files(lacking, report("", "x = 1\n"))]) == 3
 
 

@@ -84,7 +84,7 @@ def test_a_recording_without_a_name_is_told_before_anything_is_installed(folder)
 PYTHON = """#!/bin/sh
 case "$*" in
   "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-  *newest) echo torch=2.99.0 ;;
+  *newer_torch) echo torch=2.99.0 ;;
 esac
 """
 

@@ -15,9 +15,9 @@ from tclab.model import (
     Advice,
     BreakIdentity,
     CompileTime,
-    Gap,
     GraphCounts,
     Phase,
+    Problem,
     Provenance,
     Report,
     Snapshot,
@@ -143,7 +143,7 @@ def test_what_only_one_compiles_is_a_result(play, capsys, lost: bool) -> None:
 
 
 def test_what_a_target_refuses_above_its_kernels_does_not_compile_either(play, capsys) -> None:
-    refused = report(BEFORE, refusal=Gap("model.py:2", "unsupported", "wait"))
+    refused = report(BEFORE, refusal=Problem("model.py:2", "unsupported", "wait"))
     assert upgraded(play, refused, report(AFTER)) == 4
     assert "It compiles under PyTorch 2.15.0 only." in capsys.readouterr().out
 
@@ -151,7 +151,7 @@ def test_what_a_target_refuses_above_its_kernels_does_not_compile_either(play, c
 def test_what_neither_compiles_and_what_is_not_known_is_incomplete(play, capsys) -> None:
     assert upgraded(play, PROBLEM, PROBLEM) == 3
     assert "It compiles under neither." in capsys.readouterr().out
-    gap = Gap("a kernel", "has 2,000 lines", "--long-kernels")
+    gap = Problem("a kernel", "has 2,000 lines", "--long-kernels")
     assert upgraded(play, report(BEFORE), report(AFTER, left_out=(gap,))) == 3
     said = capsys.readouterr().out
     assert "Nothing of what was compared differs." in said

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tclab.model import Gap, rows_of_chains
+from tclab.model import Problem, rows_of_chains
 from tclab.render.report import document
 from tests.site.viewer.chains import kernels
 
@@ -47,7 +47,7 @@ def long(report):
         breaks=replace(report.breaks, breaks=(item,)),
         chains=(),
         fault="f" * 200,
-        refusal=Gap("place" * 60, "cause" * 60, "step" * 60),
+        refusal=Problem("place" * 60, "cause" * 60, "step" * 60),
         target="NVIDIA " + "H" * 100,
         warnings=("w" * 300,),
     )

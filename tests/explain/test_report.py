@@ -18,10 +18,10 @@ from tclab.model import (
     Chain,
     Counts,
     FusedGroup,
-    Gap,
     Kernel,
     KernelFacts,
     Listing,
+    Problem,
     Report,
     Resources,
     SourceLine,
@@ -302,7 +302,7 @@ def test_notes_are_words(write):
 
 def test_a_refusal_is_shown_first(broken):
     refused = replace(
-        broken, target="NVIDIA H200", refusal=Gap("op, m.py:3", "why <not>", "do this")
+        broken, target="NVIDIA H200", refusal=Problem("op, m.py:3", "why <not>", "do this")
     )
     html = document.html(refused)
     assert html.index("op, m.py:3: why &lt;not&gt;") < html.index('id="kernels"')

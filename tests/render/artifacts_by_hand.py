@@ -23,7 +23,6 @@ from tclab.model import (
     Diff,
     FusionPair,
     FusionPairs,
-    Gap,
     Graph,
     Guard,
     Guards,
@@ -43,6 +42,7 @@ from tclab.model import (
     Partition,
     PartitionedValue,
     Phase,
+    Problem,
     Provenance,
     Recompile,
     Recompiles,
@@ -169,7 +169,7 @@ SHOWN = replace(ANNOTATED, code=SOURCE, first_line=1)
 TOOK = CompileTime((Phase("Dynamo", 1, 0.25), Phase("Inductor", 2, 1.5)), 1)
 REPORT = Report(
     "f", "report", ("f32[8]", ""), "NVIDIA H200", remarks=("Made by f().",),
-    refusal=Gap("mm, x.py:5", "not known", "use other sizes"), fault="no links",
+    refusal=Problem("mm, x.py:5", "not known", "use other sizes"), fault="no links",
     counts=Counts(recompiles=1, all_graphs=2),
     kernels=rows_of_chains([CHAIN]), candidates=CANDIDATES, sources=(SHOWN,), breaks=BREAKS,
     recompiles=RECOMPILES, symbols=SYMBOLS, guards=(GUARDS,), chains=(CHAIN, CHAIN),

@@ -15,7 +15,7 @@ from tclab.compare.config import CheckedFunction, read_config
 from tclab.compare.summary import summarize_report
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain import ExplainRequest, Step
-from tclab.model import Gap, Report
+from tclab.model import Problem, Report
 from tclab.model.snapshots import NOTHING
 from tclab.system import machine
 from tclab.targets import TargetError
@@ -84,23 +84,23 @@ def check(
     context.exit(max(ends))
 
 
-def _made(of: CheckedFunction, folder: Path, seconds: float) -> Report | Gap | None:
+def _made(of: CheckedFunction, folder: Path, seconds: float) -> Report | Problem | None:
     """The report of one function, named from `folder`, or why there is nothing to compare."""
     torch = machine.torch_facts().get("__version__", "")
     try:
         request = {"spec": of.name, "level": of.level, **of.request}
         made = explain_in_environment(sys.executable, request, torch, seconds, folder)
     except ExplainError as problem:
-        return Gap(problem.place, problem.cause, problem.next_step)
+        return Problem.from_error(problem)
     if made.report and _lacks(made.report, of.level):
         return made.report.refusal or made.report.gaps[0]
     if made.report and made.report.snapshot.is_empty:
-        return Gap(of.name, NOTHING, "call it with tensors that it computes with")
+        return Problem(of.name, NOTHING, "call it with tensors that it computes with")
     return made.failure or made.report
 
 
 def _checked(
-    made: Report | Gap | None, of: CheckedFunction, folder: Path, update: bool, strict: bool,
+    made: Report | Problem | None, of: CheckedFunction, folder: Path, update: bool, strict: bool,
     pages: Path | None,
 ) -> int:  # fmt: skip
     """Compare one function with its baseline, and say what differs; what it means for the whole."""
@@ -110,8 +110,8 @@ def _checked(
     try:
         outcome = baseline.check_baseline(folder, of.name, now, of.level, update=update)
     except BadRequest as problem:
-        gap = Gap(problem.place, problem.cause, problem.next_step)
-        return _say(of, INCOMPLETE, "not compared", _why(gap))
+        why = _why(Problem.from_error(problem))
+        return _say(of, INCOMPLETE, "not compared", why)
     if outcome.status == baseline.WRITTEN:
         return _say(of, SAME, f"written to {outcome.baseline.path}", [])
     lines, verdict, status = [*outcome.lines()], outcome.status, _STATUS.get(outcome.status, SAME)
@@ -126,7 +126,7 @@ def _checked(
     return _say(of, status, verdict, lines)
 
 
-def _why(gap: Gap) -> list[str]:
+def _why(gap: Problem) -> list[str]:
     step = [f"next: {gap.next_step}"] if gap.next_step else []
     return [f"{gap.place}: {gap.cause}", *step]
 

@@ -33,7 +33,8 @@ class Verdict:
     kernels are a consequence, and a larger graph plans more memory: these are not worse unless more
     kernels are launched. A kernel that needs more registers, spills or shared memory still is.
     Fewer graphs are better only as such a consequence; no graph of a stage, and no kernel where
-    there were some, are worse in any case.
+    there were some, are worse in any case. Where a break is new, less in graphs and guards is its
+    consequence, and not better.
     """
 
     comparison: Comparison
@@ -62,7 +63,13 @@ def judge(before: Snapshot, after: Snapshot, level: str) -> Verdict:
         return (unexplained or _is_worse(change)) and not _follows_from_breaks(follows, change)
 
     worse = tuple(filter(is_worse, changes))
-    return Verdict(comparison, worse, tuple(each for each in changes if each not in worse))
+    lost_to_breaks = ("guards", "graphs") if any(_is_new_break(each) for each in worse) else ()
+    better = (c for c in changes if c not in worse and c.part not in lost_to_breaks)
+    return Verdict(comparison, worse, tuple(better))
+
+
+def _is_new_break(change: Change) -> bool:
+    return change.part == "graph breaks" and change.before is None
 
 
 def _is_compared(change: Change, level: str) -> bool:

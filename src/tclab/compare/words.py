@@ -132,7 +132,8 @@ def list_breaks_elsewhere(summary: CompileSummary) -> list[str]:
 
 def _explain_break(item: Break) -> Iterator[str]:
     """Yield the user's line, the reason and PyTorch's first usable hint."""
-    yield f"{item.location}: {item.location.code.strip() if item.location else ''}"
+    code = item.location.code.strip() if item.location else ""
+    yield f"{item.location}: {code}" if code else f"{item.location}"
     yield f"reason: {' '.join(item.reason.split())}"
     yield from (f"fix: {' '.join(hint.split())}" for hint in fixes.usable_hints(item)[:1])
 

@@ -89,9 +89,10 @@ def _reached(value: object) -> Iterator[object]:
 
 def _next(value: Any) -> list[object]:
     if isinstance(value, dict):
-        return list(value.values())
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return list(value)
+        return list(dict.values(value))
+    for container in (list, tuple, set, frozenset):
+        if isinstance(value, container):  # a subclass of the user's may do anything when asked
+            return list(container.__iter__(value))
     if isinstance(value, types.MethodType):
         return [value.__func__, value.__self__]
     if isinstance(value, types.FunctionType):

@@ -15,7 +15,7 @@ from tclab.model import (
     Candidates,
     Chain,
     Counts,
-    Gap,
+    Problem,
     Report,
     map_texts,
     rows_of_chains,
@@ -27,7 +27,6 @@ from tclab.text.scrub import scrub
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
-    from tclab.errors import TclabError
     from tclab.explain.request import ExplainRequest
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
@@ -65,8 +64,8 @@ def build(
             *_host_remarks(capture),
         ),
         timed=capture.timed,
-        gaps=tuple(map(_gap, capture.gaps)),
-        refusal=_gap(refusal) if refusal else None,
+        gaps=tuple(map(Problem.from_error, capture.gaps)),
+        refusal=Problem.from_error(refusal) if refusal else None,
         left_out=tuple(_left_out(capture)) if refusal is None else (),
         fault=fault,
         counts=_counts(capture, len(calls)),
@@ -102,10 +101,6 @@ def _host_remarks(capture: Capture) -> Iterator[str]:
     )
 
 
-def _gap(error: TclabError) -> Gap:
-    return Gap(error.place, error.cause, error.next_step)
-
-
 def _counts(capture: Capture, calls: int) -> Counts:
     from tclab.capturing.read.frames import failed_compiles
 
@@ -126,11 +121,11 @@ def _counts(capture: Capture, calls: int) -> Counts:
     )
 
 
-def _left_out(capture: Capture) -> Iterator[Gap]:
+def _left_out(capture: Capture) -> Iterator[Problem]:
     """The kernels, too long or too many, that are not taken down to instructions."""
     step = "add --long-kernels for all instructions: that can take minutes"
     for name, cause in capture.left_out().items():
-        yield Gap(f"kernel {name}", cause, step)
+        yield Problem(f"kernel {name}", cause, step)
 
 
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:

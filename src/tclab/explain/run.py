@@ -144,7 +144,7 @@ class Compilation:
         as the compile for the target, whose GPU's numbers nobody here can know.
         """
         if not self.request.compare:
-            return Agreement(reason=_ASK.format(self.request.target))
+            return Agreement(reason=_ASK.format(self.request.target.device))
         return self._agreement(self._comparison(self._calls()), cpu=True)
 
     def _without_target(self, refusal: TclabError) -> Capture:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tclab.errors import TclabError
 from tclab.model.agreements import Agreement
 from tclab.model.artifacts import Annotated, Artifact, Chain, Table
 from tclab.model.codec import Json, decode, encode_object, kind
@@ -98,13 +99,18 @@ class CompileTime:
 
 @kind("gap")
 @dataclass(frozen=True)
-class Gap:
-    """A missing part of a report: the place, the cause and the next step for the reader."""
+class Problem:
+    """What kept a report, or a part of it, from being made: its place, its cause, the next step."""
 
     kind: ClassVar[str]
     place: str
     cause: str
     next_step: str
+
+    @classmethod
+    def from_error(cls, error: TclabError) -> Problem:
+        """The problem that an error of tclab names."""
+        return cls(error.place, error.cause, error.next_step)
 
 
 @kind("advice")
@@ -151,9 +157,9 @@ class Report(Artifact):
     backward: bool = False
     remarks: tuple[str, ...] = ()
     timed: tuple[TimedQuestion, ...] = ()
-    refusal: Gap | None = None
-    gaps: tuple[Gap, ...] = ()
-    left_out: tuple[Gap, ...] = ()
+    refusal: Problem | None = None
+    gaps: tuple[Problem, ...] = ()
+    left_out: tuple[Problem, ...] = ()
     fault: str = ""
     counts: Counts = Counts()
     kernels: tuple[KernelRow, ...] = ()

@@ -33,7 +33,8 @@ class BreakIdentity:
     skipped: bool = False
 
     def __str__(self) -> str:
-        return f"{self.what} at {self.line} in {self.file}"
+        where = f"at {self.line} in" if self.line else f"in {self.function} of"
+        return f"{self.what} {where} {self.file}"
 
 
 @kind("recompile-identity")

@@ -16,7 +16,7 @@ from typing import Any
 
 from tclab.errors import ExplainError
 from tclab.explain import Report, failures
-from tclab.model import Gap
+from tclab.model import Problem
 from tclab.text import redaction
 
 _PACKAGE_FOLDER = Path(__file__).resolve().parent.parent
@@ -27,7 +27,7 @@ class ExplainResult:
     """The report of a function, or the reason why it does not compile in that environment."""
 
     report: Report | None = None
-    failure: Gap | None = None
+    failure: Problem | None = None
 
 
 def explain_in_environment(
@@ -46,7 +46,7 @@ def explain_in_environment(
             except subprocess.TimeoutExpired:
                 cause = f"the compile did not end within {seconds:.0f} seconds"
                 return ExplainResult(
-                    failure=Gap(request["spec"], cause, "--seconds N gives it more")
+                    failure=Problem(request["spec"], cause, "--seconds N gives it more")
                 )
         if out.is_file():
             return _read_result(json.loads(out.read_text(encoding="utf-8")), torch)
@@ -54,7 +54,7 @@ def explain_in_environment(
         error = failures.of_the_process(request["spec"], process.returncode, said)
         last = next(filter(None, map(str.strip, reversed(said.splitlines()))), "")
         cause = _safe(f"{error.cause}; {last[:300]}")
-        return ExplainResult(failure=Gap(_safe(error.place), cause, error.next_step))
+        return ExplainResult(failure=Problem(_safe(error.place), cause, error.next_step))
 
 
 def _safe(text: str) -> str:
@@ -99,4 +99,4 @@ def _read_result(data: dict[str, Any], torch: str) -> ExplainResult:
     place, cause, step = map(_safe, data["problem"])
     if data["ours"]:
         raise ExplainError(f"{place}, under PyTorch {torch}", cause, step)
-    return ExplainResult(failure=Gap(place, cause, step))
+    return ExplainResult(failure=Problem(place, cause, step))

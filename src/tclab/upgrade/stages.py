@@ -16,9 +16,9 @@ from tclab.model import (
     EQUAL,
     Advice,
     Agreement,
-    Gap,
     Kernel,
     KernelIdentity,
+    Problem,
     Report,
     Snapshot,
 )
@@ -40,21 +40,21 @@ class Side:
     seconds: tuple[float, ...] = ()
 
     @property
-    def failure(self) -> Gap | None:
+    def failure(self) -> Problem | None:
         """Why it does not compile; also the refusal of a target for which it has no kernels."""
         report = self.result.report
         refused = report.refusal if report and not report.has_kernels else None
         return self.result.failure or refused
 
     @property
-    def gaps(self) -> tuple[Gap, ...]:
+    def gaps(self) -> tuple[Problem, ...]:
         """Parts of the compile that are missing, so that they cannot be compared."""
         report = self.result.report or Report("", "")
         refusal = () if self.failure or not report.refusal else (report.refusal,)
         step = "call it with tensors that it computes with"
         empty = not self.failure and self.snapshot.is_empty
-        nothing = (Gap(report.title, NOTHING, step),) if empty else ()
-        fault = (Gap("tclab", report.fault, "please report it"),) if report.fault else ()
+        nothing = (Problem(report.title, NOTHING, step),) if empty else ()
+        fault = (Problem("tclab", report.fault, "please report it"),) if report.fault else ()
         return (*report.gaps, *report.left_out, *refusal, *nothing, *fault)
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 from tclab.compare.causes import Cause, join_causes
 from tclab.compare.forms import UNNAMED
 from tclab.compare.pairs import KernelPair
-from tclab.model import Gap, Report
+from tclab.model import Problem, Report
 from tclab.site.versions import records
 from tclab.site.versions.records import FAILED, HELD, Compile, VersionRecord
 from tclab.upgrade.captures import ExplainResult
@@ -168,7 +168,7 @@ def _memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:
 
 def _capture(compiled: Compile) -> ExplainResult:
     if compiled.snapshot is None:
-        return ExplainResult(failure=Gap(compiled.name, compiled.failure, ""))
+        return ExplainResult(failure=Problem(compiled.name, compiled.failure, ""))
     return ExplainResult(Report(compiled.name, "", snapshot=compiled.snapshot))
 
 
