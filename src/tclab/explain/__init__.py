@@ -1,7 +1,7 @@
-"""Open a reader's own function: what torch.compile makes of it, as one `Report`.
+"""Explain a reader's own function: return what torch.compile makes of it as one `Report`.
 
-`explain` takes an object, `explain_named` what the command line says. Importing this imports
-no PyTorch; explaining does.
+`explain` takes an object, `explain_named` the words of a command line. Importing this package
+imports no PyTorch; explaining does.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ def explain(
     compare: bool | None = None,
     **options: Any,
 ) -> Report:
-    """Compile `fn`, make every call (a tuple of arguments each), and report.
+    """Compile `fn`, call it with each tuple of arguments in `calls`, and return the report.
 
     The options go to torch.compile.
 
-    With `backward` the results are differentiated after each call. With `target`, a GPU such
-    as ``h200``, the kernels are those that GPU would get, or `Report.refusal` and `Report.gaps` say
-    what cannot be known without it. What it would time is as measured on such a GPU or as is
-    likely, unless `assume` says otherwise: ``{"pad": "both"}``. `Report.agreement` says whether the
-    results are eager's: without a target unless `compare` is False, with one if it is True. Raises
-    TclabError with place, cause and next step.
+    With `backward` each call is followed by a backward pass. With `target`, a GPU such as ``h200``,
+    the kernels are those for that GPU; `Report.refusal` and `Report.gaps` name what cannot be known
+    without it. Choices that the GPU makes by timing are taken from measurements on such a GPU or
+    are the likely ones; `assume` overrides them: ``{"pad": "both"}``. `Report.agreement` says
+    whether the results agree with eager's: they are compared without a target unless `compare` is
+    False, and with one only if it is True. Raises TclabError with place, cause and next step.
     """
     run.require_torch()
     name = getattr(fn, "__qualname__", type(fn).__name__)
@@ -83,17 +83,18 @@ def explain_named(
     on_step: OnStep = steps.silent,
     warnings: WarningLog | None = None,
 ) -> Report:
-    """Report on what the request names. `on_step` is called with each step as it begins.
-    `Report.left_out` has the kernels that are too long to be taken down to instructions.
+    """Report on what the request names; call `on_step` when a step begins. `Report.left_out` lists
+    the kernels that are too long to be compiled to instructions.
 
-    The same errors as `explain`; BadRequest where something named is not there. Warnings of other
-    packages are not printed: `Report.warnings` has them, and `warnings`, also after an error.
+    Raises the same errors as `explain`, and BadRequest if the request names something that does not
+    exist. Warnings of other packages are not printed: `Report.warnings` has them, and so has
+    `warnings`, also after an error.
     """
     try:
         return _explain_named(request, on_step, warnings or WarningLog())
     except TclabError:
         raise
-    except Exception as error:  # what is named does something odd where it is only looked at
+    except Exception as error:  # the named object raises when an attribute is read
         if place := load.place_of(error):
             cause = f"it raised where tclab looked at it: {load.last_line(error)}"
             raise ExplainError(place, cause, "correct the line") from error

@@ -1,4 +1,4 @@
-"""Every way in which a compile of the user's function can fail, as one message."""
+"""Turn each way in which the compile of a user's function can fail into one error."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ _SPECIALISED = re.compile(r"Constraints? ?violat", re.IGNORECASE)
 
 
 class FailedForTarget(TargetError):
-    """The compile for a target raised what tclab did not expect, and refused nothing."""
+    """The compile for a target raised an unexpected error; no rule of tclab refused it."""
 
 
 def eager_error(subject: Subject, backward: bool) -> BaseException | None:
-    """What the calls raise without torch.compile; None if they do not."""
+    """Return the error that the calls raise without torch.compile; None if they raise none."""
     from tclab.capturing.backward import run_backward
 
     try:
@@ -56,7 +56,7 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
 
 
 def of_the_function(subject: Subject, alone: Seen, trier: Trier) -> ExplainError:
-    """The function raises by itself, as it was seen to where nothing is compiled."""
+    """Return the error for a function that raises without torch.compile; `alone` is that run."""
     place, cause = alone.place or subject.place, f"{subject.title} raised: {alone.error}"
     if _SPECIALISED.search(alone.error) and failing.larger_example(trier):
         step = "a size of 0 or 1 in an example is taken for a constant: give an example of batch 2"
@@ -70,7 +70,7 @@ def of_the_function(subject: Subject, alone: Seen, trier: Trier) -> ExplainError
 
 
 def of_its_own_compiles(subject: Subject, error: BaseException, trier: Trier) -> ExplainError:
-    """The function runs where its own calls of torch.compile do nothing, and fails with them."""
+    """Return the error for a function that fails only while its own torch.compile is active."""
     place = place_of(error) or subject.place
     cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
     step = failing.other_order(trier, place)
@@ -83,7 +83,7 @@ def of_its_own_compiles(subject: Subject, error: BaseException, trier: Trier) ->
 def of_the_compiler(
     subject: Subject, error: BaseException, target: Target | None, trier: Trier
 ) -> TclabError:
-    """The function runs, and the compiler fails on it."""
+    """Return the error for a function that runs in eager, but that the compiler fails on."""
     place = place_of(error) or subject.place
     for each in filter(files.is_disk_full_error, causes(error)):
         cause = f"the disk is full, where the compiler writes: {last_line(each)}"
@@ -111,35 +111,35 @@ _PRINTED = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>\d+), in ', re.MUL
 
 
 def _printed_place(text: str) -> str:
-    """The user's line in the traceback that an error of the compiler has printed in it."""
+    """Return the user's innermost line in a traceback printed inside the compiler's error."""
     for frame in reversed(
         user_lines.select_user_lines(_PRINTED.finditer(text), lambda each: each["file"])
     ):
-        return _place(frame["file"], int(frame["line"]))
+        return _code_at(frame["file"], int(frame["line"]))
     return ""
 
 
-def _place(file: str, line: int) -> str:
-    """A line with its code, named from the working folder."""
+def _code_at(file: str, line: int) -> str:
+    """Return a line and its code, with the path relative to the working folder."""
     code = linecache.getline(file, line).strip()
     return f"{near(file)}:{line}" + (f" ({code})" if code else "")
 
 
 def of_fullgraph(subject: Subject, breaks: Breaks) -> ExplainError:
-    """``fullgraph=True`` and a function that breaks: where, why, and what to do."""
+    """Return the error for a function with graph breaks and ``fullgraph=True``."""
     first, count = breaks.breaks[0], len(breaks)
     number = f" [{first.gb_id}]" if first.gb_id else ""
     more = f", and {count - 1} more after it" if count > 1 else ""
     fix = " ".join(" ".join(fixes.usable_hints(first)[:1]).split())
     return ExplainError(
-        _at(first.location) or subject.place,
+        _break_place(first.location) or subject.place,
         f"fullgraph=True allows no graph break, and here is one: {first.reason}{number}{more}",
         f"{fix} Without fullgraph=True the report shows every break".strip(),
     )
 
 
-def _at(line: SourceLine | None) -> str:
-    """A line of the user's with its code, named from the working folder."""
+def _break_place(line: SourceLine | None) -> str:
+    """Return a line of the user's and its code, with the path relative to the working folder."""
     if line is None:
         return ""
     code = f" ({line.code.strip()})" if line.code.strip() else ""
@@ -155,24 +155,26 @@ _FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTIL
 
 
 def of_the_process(place: str, status: int, stack: str = "") -> ExplainError:
-    """The process ended before the report was made, with `status` (below 0: by that signal);
-    `stack` is what faulthandler wrote.
+    """Return the error for a process that ended before it had made the report. A `status` below 0
+    is the signal that killed it; `stack` is what faulthandler wrote.
     """
     current = _CURRENT.search(stack)
     stack = current[1] if current else stack
     frames = user_lines.select_user_lines(_FRAME.finditer(stack), lambda frame: frame["file"])
-    for frame in frames[:1]:  # the innermost comes first
-        place = _place(frame["file"], int(frame["line"]))
-    return ExplainError(place, f"{_end(status)}; no report was written", _end_step(status))
+    for frame in frames[:1]:  # the innermost frame is the first
+        place = _code_at(frame["file"], int(frame["line"]))
+    return ExplainError(
+        place, f"{_describe_end(status)}; no report was written", _end_advice(status)
+    )
 
 
-def _end(status: int) -> str:
+def _describe_end(status: int) -> str:
     if status < 0:
         return f"the process was killed by {signal.Signals(-status).name}"
     return f"the process was left with os._exit({status}) or by a library's exit()"
 
 
-def _end_step(status: int) -> str:
+def _end_advice(status: int) -> str:
     if status == -signal.SIGKILL:
         return "if memory ran out (dmesg says so), make the inputs smaller"
     if status < 0:
@@ -184,7 +186,7 @@ def _end_step(status: int) -> str:
 
 
 def no_gradient(subject: Subject) -> ExplainError:
-    """``--backward`` where there is none: why."""
+    """Return the error for ``--backward`` if the results have no gradient."""
     calls = subject.calls()
     results = [subject.callable(*call.args, **call.kwargs) for call in calls]
     cause, step = _why_no_gradient(subject, calls, results)
@@ -192,7 +194,7 @@ def no_gradient(subject: Subject) -> ExplainError:
 
 
 def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object]) -> tuple[str, str]:
-    """Cause and next step, for a function whose results do not require grad."""
+    """Return cause and next step for a function whose results do not require grad."""
     import torch
 
     leaves = list(_leaves(results))
@@ -212,7 +214,9 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object])
 
 
 def _leaves(tree: object) -> Iterator[object]:
-    """What is in nested lists, tuples and dictionaries (a model's output is one of these)."""
+    """Yield the values in nested lists, tuples and dictionaries: a model's output is such a
+    tree.
+    """
     if isinstance(tree, Mapping):
         tree = list(tree.values())
     if isinstance(tree, (list, tuple)):

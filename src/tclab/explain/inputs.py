@@ -1,4 +1,4 @@
-"""The calls to make: from ``example_inputs()``, from ``--input``, or none where none are needed."""
+"""Make the arguments of the calls, from the file's ``example_inputs()`` or from ``--input``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tclab.errors import BadRequest, ExplainError
 from tclab.explain.load import last_line, place_of
 from tclab.explain.seeds import seeded
 
-#: How a data type is written, as PyTorch prints it, and its name in torch.
+#: Data type as PyTorch abbreviates it → its name in torch.
 DTYPES = {
     "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
     "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
@@ -33,21 +33,21 @@ _HOW = (
 )
 
 
-#: A longer number is no size of anything.
+#: A number with more digits cannot be a size.
 _DIGITS = 18
 _SMALLER = "make it smaller: sizes change what is compiled less than they change its time"
 
 
 @dataclass(frozen=True)
 class Call:
-    """Arguments of one call."""
+    """The arguments of one call."""
 
     args: tuple[object, ...] = ()
     kwargs: Mapping[str, object] = field(default_factory=dict)
 
 
 Calls = list[Call]
-#: Makes the calls anew, so that a second run meets the arguments as the first one did.
+#: Makes new arguments, so that a second run does not get arguments the first one changed.
 MakeCalls = Callable[[], Calls]
 
 
@@ -55,7 +55,7 @@ MakeCalls = Callable[[], Calls]
 class Spec:
     """One ``--input``: a tensor to be filled, or a literal value."""
 
-    name: str  # of a keyword argument, or ''
+    name: str  # the name of a keyword argument; '' for a positional one
     dtype: str = ""  # torch's name; '' for a literal
     sizes: tuple[int, ...] = ()
     bound: int | None = None
@@ -66,7 +66,7 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """One ``--input`` as a Spec. BadRequest says how they are written."""
+    """Parse one ``--input``. The BadRequest for a wrong one says how to write it."""
     match = _NAMED.fullmatch(text.strip())
     name, body = (match["name"], match["value"]) if match else ("", text.strip())
     if tensor := _TENSOR.fullmatch(body):
@@ -94,21 +94,21 @@ def _tensor(text: str, name: str, match: re.Match[str]) -> Spec:
 
 
 def _bound(text: str, dtype: str, digits: str | None) -> int | None:
-    """The bound of an integer tensor, all of whose values the data type must hold."""
+    """Parse the exclusive upper bound of an integer tensor; BadRequest if its type is too small."""
     if digits is None:
         return None
     if "int" not in dtype or not digits.strip("0"):
         raise BadRequest(f"--input {text}", "a bound is for integers, and at least 1", _HOW)
     bits = int(dtype.rpartition("int")[2]) - (not dtype.startswith("u"))
-    if len(digits) > 2 * _DIGITS or int(digits) > 2**bits:  # int() takes no thousands of digits
+    if len(digits) > 2 * _DIGITS or int(digits) > 2**bits:  # int() refuses thousands of digits
         cause = f"{dtype} has no integers above {2**bits - 1}"
         raise BadRequest(f"--input {text}", cause, f"a bound of at most {2**bits}, or another type")
-    return min(int(digits), 2**63 - 1)  # what torch.randint takes
+    return min(int(digits), 2**63 - 1)  # the limit of torch.randint
 
 
 def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
-    """The value a Spec describes. Floats are normal, integers below the bound (without one,
-    0 or 1); `grad` lets floating tensors require it.
+    """Make the value of a Spec. Floats are normally distributed; integers are below the bound, or 0
+    and 1 without one. With `grad` floating-point tensors require grad.
     """
     import torch
 
@@ -122,27 +122,27 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
             values = torch.randn(spec.sizes, dtype=dtype if wide else torch.float32, device=device)
             return values.to(dtype).requires_grad_(grad and wide)
         return torch.randint(0, spec.bound or 2, spec.sizes, device=device).to(dtype)
-    except (RuntimeError, MemoryError) as error:  # of a GPU, or where a process may take less
+    except (RuntimeError, MemoryError) as error:  # out of memory
         raise ExplainError(f"--input {spec}", last_line(error), _SMALLER) from error
 
 
 def _check_room(spec: Spec, itemsize: int) -> None:
-    """ExplainError for what this machine's memory cannot hold. Linux would promise it, and kill
-    the process that fills it.
+    """Raise ExplainError if the tensor is larger than this machine's memory: Linux would grant it
+    and then kill the process that fills it.
     """
-    size, memory = math.prod(spec.sizes) * itemsize, _memory()
+    size, memory = math.prod(spec.sizes) * itemsize, _total_memory()
     if size > memory:
         cause = f"it takes {size / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB"
         raise ExplainError(f"--input {spec}", cause, _SMALLER)
 
 
-def _memory() -> int:
-    """This machine's memory, in bytes."""
+def _total_memory() -> int:
+    """Return the size of this machine's memory, in bytes."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False) -> Calls:
-    """One call with these arguments, the same values each time."""
+    """Make one call with these arguments; they have the same values in each run."""
     with seeded():
         values = [(s.name, make(s, device=device, grad=grad)) for s in specs]
     args = tuple(value for name, value in values if not name)
@@ -150,7 +150,9 @@ def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False)
 
 
 def from_examples(module: ModuleType, where: str) -> Calls:
-    """What the file's ``example_inputs()`` returns: a tuple of arguments, or a list of them."""
+    """Return the calls that the file's ``example_inputs()`` describes: a tuple of arguments, or a
+    list of such tuples.
+    """
     place = f"{where}:example_inputs"
     if not callable(module.example_inputs):
         kind = type(module.example_inputs).__name__
@@ -161,21 +163,23 @@ def from_examples(module: ModuleType, where: str) -> Calls:
             examples = module.example_inputs()
     except (Exception, SystemExit) as error:
         raise ExplainError(
-            place_of(error) or place, f"example_inputs() failed: {last_line(error)}", _step(error)
+            place_of(error) or place,
+            f"example_inputs() failed: {last_line(error)}",
+            _examples_advice(error),
         ) from error
     calls = examples if isinstance(examples, list) else [examples]
     if not calls:
         raise ExplainError(place, "it returned an empty list", "return at least one tuple")
-    return [_call(value, place) for value in calls]
+    return [_parse_call(value, place) for value in calls]
 
 
-def _step(error: BaseException) -> str:
+def _examples_advice(error: BaseException) -> str:
     if "CUDA" in str(error) or "NVIDIA" in str(error):
         return "make the tensors on the CPU: with --target that gives the GPU's code"
     return "it takes no arguments, and returns a tuple of arguments or a list of such tuples"
 
 
-def _call(value: object, place: str) -> Call:
+def _parse_call(value: object, place: str) -> Call:
     import torch
 
     if isinstance(value, tuple):
@@ -192,10 +196,10 @@ def _call(value: object, place: str) -> Call:
 
 
 def check_fit(function: Callable[..., object], calls: Calls, place: str) -> None:
-    """ExplainError unless every call binds to the function's parameters."""
+    """Raise ExplainError unless the arguments of every call bind to the function's parameters."""
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # a builtin: the call itself will tell
+    except (TypeError, ValueError):  # a builtin without a signature: the call will raise
         return
     for number, call in enumerate(calls, 1):
         try:
@@ -212,13 +216,13 @@ def check_fit(function: Callable[..., object], calls: Calls, place: str) -> None
 
 
 def parameters(signature: inspect.Signature) -> str:
-    """``(x, mask=None)``: the parameters without annotations."""
+    """Return the parameters without annotations: ``(x, mask=None)``."""
     plain = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
     return str(inspect.Signature(plain))
 
 
 def missing(function: Callable[..., object], place: str, file: str) -> BadRequest:
-    """There are no inputs, and the function needs some."""
+    """Return the error for a function that needs inputs if none are given."""
     signature = inspect.signature(function)
     free = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     needed = [
@@ -235,13 +239,13 @@ def missing(function: Callable[..., object], place: str, file: str) -> BadReques
 
 
 def describe(call: Call) -> str:
-    """A call's arguments in few words: ``f32[8, 16], 3, mask=b8[8]``."""
+    """Describe a call's arguments in a few words: ``f32[8, 16], 3, mask=b8[8]``."""
     parts = [brief(a) for a in call.args]
     return ", ".join([*parts, *(f"{k}={brief(v)}" for k, v in call.kwargs.items())])
 
 
 def brief(value: object, depth: int = 2) -> str:
-    """One argument in few words."""
+    """Describe one argument in a few words; containers are opened down to `depth` levels."""
     import torch
 
     if isinstance(value, torch.Tensor):

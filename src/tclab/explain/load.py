@@ -1,4 +1,4 @@
-"""From ``FILE.py:NAME`` or ``MODULE:NAME`` to the object it names."""
+"""Import ``FILE.py:NAME`` or ``MODULE:NAME`` and return the object."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HOW = "say it as FILE.py:NAME or MODULE:NAME, for example my_model.py:forward"
 
 
 def split(spec: str) -> tuple[str, str]:
-    """The file or module, and the name in it."""
+    """Split ``FILE.py:NAME`` into the file or module, and the name in it."""
     where, colon, name = spec.rpartition(":")
     if not colon or not where or not name:
         missing = "a name" if not colon or not name else "a file or module"
@@ -34,13 +34,13 @@ def split(spec: str) -> tuple[str, str]:
 
 @contextmanager
 def loaded(where: str, lines: Mapping[int, str] | None = None) -> Iterator[ModuleType]:
-    """The file or module, imported. Within the block its neighbours can be imported, too, as if
-    Python had been started in its folder. `lines` stand in place of a file's own.
+    """Import the file or module. Within the block it can import its neighbours, as if Python had
+    been started in its folder. `lines`, by number, replace lines of the file.
     """
     is_file = where.endswith(".py") or os.sep in where or os.path.isfile(where)
     path = Path(where).resolve()
     if is_file and not path.is_file():
-        raise BadRequest(where, "no such file", _like_file(path))
+        raise BadRequest(where, "no such file", _suggest_file(path))
     if is_file and path.suffix != ".py":
         raise BadRequest(where, "it is no Python file", _HOW)
     folder, name = _as_module(path) if is_file else (Path.cwd(), where)
@@ -52,14 +52,16 @@ def loaded(where: str, lines: Mapping[int, str] | None = None) -> Iterator[Modul
         sys.path[:] = before
 
 
-def _like_file(path: Path) -> str:
+def _suggest_file(path: Path) -> str:
     there = sorted(p.name for p in path.parent.glob("*.py")) if path.parent.is_dir() else []
     near = difflib.get_close_matches(path.name, there, n=1)
     return f"did you mean {near[0]}?" if near else _HOW
 
 
 def _as_module(path: Path) -> tuple[Path, str]:
-    """The folder to import from, and the module's name: a file in a package has dots in it."""
+    """Return the folder to import from and the module's name, which has dots if the file is in a
+    package.
+    """
     parts, folder = [path.stem], path.parent
     while (folder / "__init__.py").is_file():
         parts.insert(0, folder.name)
@@ -77,8 +79,8 @@ def _import(where: str, name: str, path: Path | None, lines: Mapping[int, str]) 
         raise _import_error(where, name, path, error) from error
 
 
-class _Edited(SourceFileLoader):
-    """Loads a file with other lines in place of some of its own."""
+class _EditedFileLoader(SourceFileLoader):
+    """Load a file with some of its lines replaced."""
 
     def __init__(self, name: str, path: str, lines: Mapping[int, str]) -> None:
         super().__init__(name, path)
@@ -92,11 +94,13 @@ class _Edited(SourceFileLoader):
 
 
 def _import_file(name: str, path: Path, lines: Mapping[int, str]) -> ModuleType:
-    """The file as a module under its own name, or another where that is taken."""
+    """Import the file as a module under its own name; if another module has that name, with ``_``
+    appended.
+    """
     spec = None if name in sys.modules else importlib.util.find_spec(name)
     if spec is None or spec.origin != str(path):
-        name = f"{name}_"  # the name is another module's, as that of types.py is
-    loader = _Edited(name, str(path), lines) if lines else None
+        name = f"{name}_"  # another module has the name, as for a file types.py
+    loader = _EditedFileLoader(name, str(path), lines) if lines else None
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     assert spec.loader is not None
@@ -113,19 +117,21 @@ def _import_file(name: str, path: Path, lines: Mapping[int, str]) -> ModuleType:
 def _import_error(where: str, name: str, path: Path | None, error: BaseException) -> ExplainError:
     absent = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
     if path is None and absent and f"{name}.".startswith(f"{absent}."):
-        return BadRequest(where, f"no module {absent!r}", _like_module(absent))
+        return BadRequest(where, f"no module {absent!r}", _suggest_module(absent))
     if isinstance(error, SyntaxError):
         at = f"{near(error.filename or where)}:{error.lineno or '?'}"
         code = f": {error.text.strip()}" if error.text else ""
         return ExplainError(at, f"{type(error).__name__}: {error.msg}{code}", "correct the line")
     what = "sys.exit was called" if isinstance(error, SystemExit) else _with_cause(error)
     return ExplainError(
-        place_of(error, path) or where, f"it cannot be imported: {what}", _step(error, path, name)
+        place_of(error, path) or where,
+        f"it cannot be imported: {what}",
+        _import_advice(error, path, name),
     )
 
 
 def _with_cause(error: BaseException) -> str:
-    """The error, and the one at the bottom of what it was raised from."""
+    """Return the error's last line, and that of the first error in the chain that led to it."""
     root = error
     while root.__cause__ is not None:
         root = root.__cause__
@@ -134,13 +140,13 @@ def _with_cause(error: BaseException) -> str:
     )
 
 
-def _like_module(name: str) -> str:
+def _suggest_module(name: str) -> str:
     if Path(f"{name}.py").is_file():
         return f"for the file, say {name}.py:NAME"
     return f"is it installed, or next to the working folder? {_HOW}"
 
 
-def _step(error: BaseException, path: Path | None, name: str) -> str:
+def _import_advice(error: BaseException, path: Path | None, name: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.split('.')[0]}, or run from the folder it is in"
     if isinstance(error, SystemExit):
@@ -150,7 +156,7 @@ def _step(error: BaseException, path: Path | None, name: str) -> str:
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and what it came from."""
+    """Yield an error, and each error that led to it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -159,8 +165,9 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def last_line(error: BaseException) -> str:
-    """The error's own last line: ``ValueError: expected 8``, free of this machine. PyTorch's
-    ``BackendCompilerFailed: backend='inductor' raised:`` says what in the next one.
+    """Return the error's own last line, ``ValueError: expected 8``, without this machine's paths.
+    After a line that ends with a colon, as in ``BackendCompilerFailed: backend='inductor'
+    raised:``, the next line is appended.
     """
     text = "".join(traceback.format_exception_only(type(error), error))
     lines = [line.strip() for line in text.splitlines() if line.strip()] or [type(error).__name__]
@@ -169,9 +176,9 @@ def last_line(error: BaseException) -> str:
 
 
 def place_of(error: BaseException, path: Path | None = None) -> str:
-    """The innermost line of the user's in an error's traceback, with its code; '' if none.
+    """Return the user's innermost line in an error's traceback, with its code; '' if there is none.
 
-    Lines of `path` are preferred; those of code that is in no file never count.
+    Lines of `path` are preferred; code that is in no file is ignored.
     """
     in_files = (f for f in traceback.extract_tb(error.__traceback__) if os.path.isabs(f.filename))
     frames = user_lines.select_user_lines(in_files, lambda frame: frame.filename)
@@ -183,23 +190,25 @@ def place_of(error: BaseException, path: Path | None = None) -> str:
 
 
 def near(file: str) -> str:
-    """A file as it is called from the working folder, where it is below it."""
+    """Return a path relative to the working folder if the file is below it."""
     here = os.getcwd() + os.sep
     return file.removeprefix(here) if file.startswith(here) else scrub(file)
 
 
 def named(module: ModuleType, name: str, where: str) -> Any:
-    """The object `name` (dots allowed) of a module. BadRequest suggests the nearest name."""
+    """Return the object `name` of a module; it can have dots. BadRequest suggests the nearest
+    name.
+    """
     value: Any = module
     for part in name.split("."):
         try:
             value = getattr(value, part)
         except AttributeError:
-            raise BadRequest(where, f"there is no {name!r}", _like_name(value, part)) from None
+            raise BadRequest(where, f"there is no {name!r}", _suggest_name(value, part)) from None
     return value
 
 
-def _like_name(owner: object, part: str) -> str:
+def _suggest_name(owner: object, part: str) -> str:
     there = [n for n in vars(owner) if not n.startswith("_")] if hasattr(owner, "__dict__") else []
     if near := difflib.get_close_matches(part, there, n=2, cutoff=0.5):
         return f"did you mean {' or '.join(near)}?"

@@ -1,4 +1,4 @@
-"""What the compiler did at which line: breaks, skips, specialisations, symbols, recompiles."""
+"""Write notes on the user's lines: breaks, skips, specialisations, symbols and recompiles."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from tclab.explain.trials.remedy import Tried
     from tclab.model import Recompile
 
-#: Notes by file, named as artifacts name it.
+#: File, as artifacts name it → its notes.
 Notes = dict[str, list[LineNote]]
 
-#: Guards that fix a value, as Dynamo's guard types are named.
+#: Dynamo's types of guards that fix a value.
 _VALUES = frozenset({
     "EQUALS_MATCH", "CONSTANT_MATCH", "BOOL_MATCH", "FALSE_MATCH", "TRUE_MATCH", "NONE_MATCH",
     "LENGTH_CHECK", "DICT_LENGTH", "TUPLE_LENGTH", "LIST_LENGTH", "SEQUENCE_LENGTH",
     "RANGE_ITERATOR_MATCH", "TUPLE_ITERATOR_LEN", "FLOAT_IS_NAN", "COMPLEX_IS_NAN",
 })  # fmt: skip
-#: At most so many facts of one kind in one note; a model's line may guard a hundred weights.
+#: The most facts in one note; a line of a model can guard a hundred weights.
 _MOST = 4
 
 
 def notes(capture: Capture, tried: Tried) -> Notes:
-    """Every note, by file, in the order of lines. Each is said once, however often it holds."""
+    """Return all notes by file, in the order of lines; equal notes on a line appear once."""
     by_file: Notes = defaultdict(list)
     for location, note in [*_breaks(tried.breaks), *_recompiled(capture, tried.functions),
                            *_specialised(capture),
@@ -53,13 +53,13 @@ def _breaks(breaks: Breaks) -> Iterator[tuple[SourceLine, LineNote]]:
             hint = " Or: ".join(" ".join(text.split()) for text in fixes.usable_hints(item)[:2])
             label = "skipped" if item.skipped else "graph break"
             yield place, LineNote(place.line, label, _reason(item), hint)
-        for place in lines[:-1][:1]:  # where the compiled frame calls what breaks
+        for place in lines[:-1][:1]:  # the compiled frame's call of the function that breaks
             inner = f"in {lines[-1].function}, line {lines[-1].line}: {item.reason}"
             yield place, LineNote(place.line, "graph break", inner)
 
 
 def _users_lines(item: Break) -> list[SourceLine]:
-    """Where a break is in the user's code, outermost first: PyTorch's own lines left out."""
+    """Return the user's frames of a break, outermost first."""
     stack = item.stack or ((item.location,) if item.location else ())
     return user_lines.select_user_lines(stack, lambda line: line.file)
 
@@ -74,7 +74,9 @@ def _reason(item: Break) -> str:
 
 
 def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
-    """Values and sizes that guards fix, gathered line by line over all cache entries."""
+    """Yield a note for each line with the values and sizes that its guards fix, over all cache
+    entries.
+    """
     frames = starts(capture)
     facts: dict[tuple[str, int], dict[_Fact, None]] = defaultdict(dict)
     places = {}
@@ -90,13 +92,13 @@ def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
         several = [fact for fact in every if not any(other.covers(fact) for other in every)]
         if fixed := [fact for fact in several if not fact.leaves_open]:
             fix = fixes.KEEP_A_TENSOR if any(fact.carried for fact in fixed) else ""
-            yield places[key], LineNote(key[1], "specialised", _few(fixed), fix)
+            yield places[key], LineNote(key[1], "specialised", _join_facts(fixed), fix)
 
 
 @dataclass(frozen=True)
 class _Fact:
-    """What a guard fixes, as `text`; or the `sizes` of the tensor `text`, of which 'any' may vary.
-    `carried` is a value from before a graph break.
+    """What a guard fixes: the condition `text`, or the `sizes` of the tensor named `text`, where
+    'any' stands for a size that may vary. `carried` marks a value from before a graph break.
     """
 
     text: str
@@ -110,11 +112,11 @@ class _Fact:
 
     @property
     def leaves_open(self) -> bool:
-        """Whether it is a size of which everything may vary."""
+        """Whether all sizes may vary."""
         return self.sizes is not None and {*self.sizes} == {"any"}
 
     def covers(self, special: _Fact) -> bool:
-        """Whether a size of one cache entry leaves open what another one fixes."""
+        """Whether this cache entry leaves open all sizes in which it differs from `special`."""
         if self.sizes is None or special.sizes is None:
             return False
         if self == special or self.text != special.text:
@@ -124,7 +126,7 @@ class _Fact:
 
 
 def starts(capture: Capture) -> dict[str, SourceLine]:
-    """compile_id → where the frame that was compiled begins, for the user's own frames."""
+    """Map the compile_id to the first line of the compiled frame, for frames of the user's code."""
     from tclab.capturing.read.frames import frames_by_compile
 
     places = ((ident, frame.location) for ident, frame in frames_by_compile(capture.trace).items())
@@ -132,21 +134,21 @@ def starts(capture: Capture) -> dict[str, SourceLine]:
 
 
 def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
-    """The user's line a guard is about. An argument that is first read in PyTorch's own code is
-    fixed where the frame begins.
+    """Return the user's line that a guard is about. If PyTorch's own code reads an argument first,
+    that is the line where the frame begins.
     """
     if guard.location is None or user_lines.is_user_file(guard.location.file):
         return guard.location
     return frame if re.fullmatch(r"L\['\w+'\]", guard.source) else None
 
 
-def _few(facts: Sequence[object]) -> str:
+def _join_facts(facts: Sequence[object]) -> str:
     more = f"; and {len(facts) - _MOST} more" if len(facts) > _MOST else ""
     return "; ".join(map(str, facts[:_MOST])) + more
 
 
 def _fact(guard: Guard) -> _Fact | None:
-    """What a guard on a value or on sizes fixes; None for other guards."""
+    """Return what a guard on a value or on sizes fixes; None for other guards."""
     check = guard.checks[0] if guard.checks else ""
     if guard.type == "TENSOR_MATCH":
         sizes = re.search(r"size=\[([^\]]*)\]", check)
@@ -160,26 +162,26 @@ def _fact(guard: Guard) -> _Fact | None:
 
 
 def _value(check: str) -> _Fact | None:
-    """``n == 3``, ``SEEN is empty``; None for what is no value of the user's."""
+    """Return the fact of a check such as ``n == 3``; None if it is about no value of the user's."""
     if "__self__" in check:
-        return None  # of a method that the code left on the stack: what it belongs to has its own
+        return None  # a method on the stack: its object has its own guard
     if empty := re.fullmatch(r"not ([\w.]+)", check):
         return _Fact(f"{empty[1]} is empty")
     if length := re.fullmatch(r"len\((.+)\) == (\d+)", check):
         return _Fact(f"{length[1]} has length {length[2]}")
     left, _, right = check.partition(" == ")
     if not check or left == right:
-        return None  # a constant of a module, torch.bool
+        return None  # a constant of a module, such as torch.bool
     return _Fact(check, carried=left == STACK_VALUE and bool(right))
 
 
 # 2 <= x.size()[0] <= 2147483647
 _BOUNDS = re.compile(r"(?:(?P<least>\d+) <= )?(?P<what>[^<>=]+?)(?: <= (?P<most>\d+))?")
-_LARGEST = 2**31 - 1  # that 32 bits can count: a kernel's index
+_LARGEST = 2**31 - 1  # the largest index of a kernel with 32-bit indices
 
 
 def _bounds(check: str) -> str:
-    """``x.size()[0] is at most 10``; '' for bounds that every symbol has: 2, and no end."""
+    """Return ``x.size()[0] is at most 10``; '' for the bounds of every symbol: at least 2."""
     match = _BOUNDS.fullmatch(check)
     if not match:
         return check
@@ -190,7 +192,7 @@ def _bounds(check: str) -> str:
 
 
 def _sizes(text: str) -> tuple[str, ...]:
-    """``8``, ``any``: None stands for a size that may vary."""
+    """Return the sizes as text; ``any`` replaces None, a size that may vary."""
     sizes = (size.strip() for size in text.split(","))
     return tuple("any" if size == "None" else size for size in sizes)
 
@@ -211,7 +213,7 @@ def _symbol(symbol: Symbol) -> str:
 def _recompiled(
     capture: Capture, tried: Mapping[str, str]
 ) -> Iterator[tuple[SourceLine, LineNote]]:
-    """One note for each function that was compiled again, with what ends it."""
+    """Yield one note for each function that was compiled again, with the fix for its recompiles."""
     from tclab.capturing.read.frames import failed_compiles
 
     failed = failed_compiles(capture.trace)
@@ -228,10 +230,10 @@ def _recompiled(
             ids = f"{items[0].compile_id} to {items[-1].compile_id}"
             head = f"{items[0].function} compiled again {len(items)} times ({ids})"
         fix = tried.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        said = list(dict.fromkeys(_left(guard) for guard in guards))
-        yield place, LineNote(place.line, "recompile", f"{head}: {_few(said)}", fix)
+        said = list(dict.fromkeys(_name_stack_value(guard) for guard in guards))
+        yield place, LineNote(place.line, "recompile", f"{head}: {_join_facts(said)}", fix)
 
 
-def _left(guard: str) -> str:
-    """A guard with the name of a value that a break left as a reader knows it."""
+def _name_stack_value(guard: str) -> str:
+    """Replace Dynamo's name of a value that was computed before a break by words for a reader."""
     return re.sub(r"'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)

@@ -1,4 +1,4 @@
-"""Options of torch.compile: read from the command line, and asked for before anything compiles."""
+"""Read options of torch.compile from the command line, and check them before anything compiles."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 
 from tclab.errors import BadRequest
 
-#: What torch.compile takes itself; every other name is one of Inductor's, for its `options`.
+#: Keywords of torch.compile; other names are Inductor's, for the keyword `options`.
 _OWN = ("mode", "dynamic", "fullgraph")
-#: Lines of a kernel that is taken down to instructions unasked; PyTorch's templates have hundreds.
+#: Longer kernels are compiled to instructions only on request; templates have hundreds.
 MOST_LINES = 1_000
 _FLAGS = {"dynamic": (True, False, None), "fullgraph": (True, False)}
 
 
 class BadOption(BadRequest):
-    """A keyword that torch.compile does not take, or not with this value."""
+    """torch.compile does not take this keyword, or not with this value."""
 
 
 def parse(texts: Sequence[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` of the command line as keywords of torch.compile."""
+    """Parse ``NAME=VALUE`` of the command line into keywords of torch.compile."""
     keywords: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
@@ -34,7 +34,7 @@ def parse(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_assumed(texts: Sequence[str], target: str | None) -> dict[str, str]:
-    """``NAME=VALUE`` of --assume; which names and values there are, the target says."""
+    """Parse ``NAME=VALUE`` of --assume; the target checks names and values later."""
     for text in texts:
         if target is None:
             step = "add --target, or leave it out: this machine times what it chooses"
@@ -52,8 +52,8 @@ def _literal(text: str) -> object:
 
 
 def check(options: Mapping[str, Any]) -> None:
-    """BadOption unless torch.compile takes these keywords. It is asked, with a function that is
-    never called: so the modes and options are those of the PyTorch that is here.
+    """Raise BadOption unless torch.compile takes these keywords. It is called with them and a
+    function that never runs, so the modes and options are those of the installed PyTorch.
     """
     _check_flags(options)
     if not options:
@@ -67,7 +67,7 @@ def check(options: Mapping[str, Any]) -> None:
 
 
 def _nothing() -> None:
-    """What is never called."""
+    """Do nothing; the function that `check` passes to torch.compile."""
 
 
 def _check_flags(options: Mapping[str, object]) -> None:
@@ -78,7 +78,7 @@ def _check_flags(options: Mapping[str, object]) -> None:
             raise BadOption(f"--option {name}={value}", f"{name} is one of {known}", "choose one")
 
 
-# What PyTorch says:
+# PyTorch's messages:
 # Unrecognized mode=fast, should be one of: default, lite, reduce-overhead, max-autotune
 _MODE = re.compile(r"Unrecognized mode=.*?, should be one of: (?P<modes>.+)", re.DOTALL)
 # Unexpected optimization option shape_pading, known options are ['debug', 'shape_padding']
@@ -92,14 +92,14 @@ _TYPE = re.compile(
 
 
 def _refused(options: Mapping[str, Any], message: str) -> BadOption:
-    """PyTorch's own refusal of these options, with what there is instead."""
+    """Turn PyTorch's message about these options into an error that suggests valid ones."""
     mode, own = options.get("mode"), options.get("options") or {}
     if match := _MODE.search(message):
         modes = [name.strip() for name in match["modes"].split(",")]
-        step = f"{_like(str(mode), modes)}the modes are {', '.join(modes)}"
+        step = f"{_suggest(str(mode), modes)}the modes are {', '.join(modes)}"
         return BadOption(f"--option mode={mode}", "there is no such mode", step)
     if match := _OPTION.search(message):
-        near = _like(match["name"], re.findall(r"'([^']+)'", match["all"]))
+        near = _suggest(match["name"], re.findall(r"'([^']+)'", match["all"]))
         step = near.strip() or "torch._inductor.list_options() lists them"
         place = f"--option {match['name']}={own.get(match['name'].replace('-', '_'), '…')}"
         return BadOption(place, "neither torch.compile nor Inductor has such an option", step)
@@ -110,6 +110,6 @@ def _refused(options: Mapping[str, Any], message: str) -> BadOption:
     return BadOption(f"--option {names}", message.splitlines()[0][:200], "leave one of them out")
 
 
-def _like(name: str, there: Iterable[str]) -> str:
+def _suggest(name: str, there: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(there), n=1)
     return f"did you mean {near[0]}? " if near else ""

@@ -1,5 +1,5 @@
-"""What the reader's own code compiles: the objects that `torch.compile` made and that a call can
-reach, and what became of them in a run.
+"""Find the objects that the reader's own code compiled with `torch.compile` and that a call can
+reach, and summarize what became of them in a run.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ from tclab.text import spans, user_lines
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-#: PyTorch's number of the graph break at the recompile limit.
+#: PyTorch's number for the graph break at the recompile limit.
 LIMIT = "GB0039"
-#: Why there is no frame where nothing is wrong with the compiled objects.
+#: The reason for no compiled frame if nothing is wrong with the compiled objects.
 NONE_REACHED = "a call reaches none of the compiled objects"
-#: A call of a large model can reach so many objects; more are not looked at.
+#: The most objects to visit; a call of a large model can reach as many.
 _MOST = 50_000
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
 
 
 @dataclass(frozen=True)
 class Found:
-    """The compiled objects that a call can reach; `compiles` says that its code compiles more."""
+    """The compiled objects that a call can reach; `compiles` is set if the code itself calls
+    torch.compile.
+    """
 
     objects: tuple[Any, ...] = ()
     compiles: bool = False
@@ -42,8 +44,8 @@ NOTHING = Found()
 
 
 def find(value: object) -> Found:
-    """Look through what a call of `value` can reach: attributes, elements, what its functions
-    close over, and the globals that they name.
+    """Visit what a call of `value` can reach, attributes, elements, closures and named globals, and
+    return its compiled objects.
     """
     objects: list[object] = []
     compiles = False
@@ -56,7 +58,7 @@ def find(value: object) -> Found:
 
 
 def is_compiled(value: object) -> bool:
-    """Whether torch.compile returned this, or `Module.compile` was called on it."""
+    """Return whether torch.compile made this object, or `Module.compile` was called on it."""
     inside = getattr(value, "__dict__", None)
     if not isinstance(inside, dict) or inside.get("_torchdynamo_disable"):
         return False
@@ -67,7 +69,7 @@ def is_compiled(value: object) -> bool:
 
 
 def _calls_compile(function: types.FunctionType) -> bool:
-    """Whether the reader's own code calls a name ``compile``; re.compile does not count."""
+    """Return whether code of the user's calls some ``compile`` other than re.compile."""
     code = function.__code__
     if user_lines.is_installed(code.co_filename):
         return False
@@ -75,7 +77,7 @@ def _calls_compile(function: types.FunctionType) -> bool:
 
 
 def _reached(value: object) -> Iterator[object]:
-    """Each object that a call of `value` can reach, once."""
+    """Yield each object that a call of `value` can reach, once."""
     seen: set[int] = set()
     waiting = [value]
     while waiting and len(seen) < _MOST:
@@ -84,10 +86,10 @@ def _reached(value: object) -> Iterator[object]:
             continue
         seen.add(id(each))
         yield each
-        waiting += _next(each)
+        waiting += _parts_of(each)
 
 
-def _next(value: Any) -> list[object]:
+def _parts_of(value: Any) -> list[object]:
     if isinstance(value, dict):
         return list(dict.values(value))
     for container in (list, tuple, set, frozenset):
@@ -100,14 +102,16 @@ def _next(value: Any) -> list[object]:
     inside = getattr(value, "__dict__", None)
     if not isinstance(inside, dict):
         return []
-    if is_compiled(value):  # what it was made from may hold compiled parts, too
+    if is_compiled(value):  # the original may contain compiled parts, too
         inner = inside.get("_torchdynamo_orig_callable")
         return [inner, *inside.get("_modules", {}).values()]
     return [*inside.values(), *_methods(type(value))]
 
 
 def _of_function(function: types.FunctionType) -> list[object]:
-    """What a function of the user's names or closes over."""
+    """Return the objects that a function's closure contains and, in the user's code, the globals it
+    names.
+    """
     if inner := function.__dict__.get("_torchdynamo_orig_callable"):
         return [inner]
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
@@ -125,7 +129,7 @@ def _is_filled(cell: types.CellType) -> bool:
 
 
 def _methods(kind: type) -> Iterator[object]:
-    """The functions of the user's own classes among the bases."""
+    """Yield the methods that classes of the user's code among the bases define."""
     for base in kind.__mro__:
         functions = (v for v in vars(base).values() if isinstance(v, types.FunctionType))
         yield from (f for f in functions if user_lines.is_user_file(f.__code__.co_filename))
@@ -135,7 +139,7 @@ def _methods(kind: type) -> Iterator[object]:
 
 
 def summarize(capture: Capture, subject: Callable[..., object], found: Found) -> OwnCompiles:
-    """What became of the objects; those that the run itself compiled are among them."""
+    """Summarize the run of the compiled objects, including those that the run itself compiled."""
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.trace import names
 
@@ -152,7 +156,9 @@ def summarize(capture: Capture, subject: Callable[..., object], found: Found) ->
 
 
 def name_around(place: SourceLine | None) -> str:
-    """The function at a line with its class, ``Layer.forward``; the bare name if there is none."""
+    """Return the qualified name of the function around a line, ``Layer.forward``; without source,
+    its bare name.
+    """
     from tclab.explain import source
 
     if place is None:
@@ -165,7 +171,7 @@ def name_around(place: SourceLine | None) -> str:
 
 
 def _why_none(subject: Callable[..., object]) -> str:
-    """Why no frame of the user's own compiled objects was compiled."""
+    """Return why no frame of the user's own compiled objects was compiled."""
     import torch
 
     from tclab.capturing.torch_private import compiler
@@ -179,7 +185,7 @@ def _why_none(subject: Callable[..., object]) -> str:
 
 
 def bound_elsewhere(module: Any) -> types.MethodType | None:
-    """A `forward` that was put on this module and is bound to another one."""
+    """Return the module's `forward` attribute if it is bound to another object, else None."""
     forward = vars(module).get("forward")
     if isinstance(forward, types.MethodType) and forward.__self__ is not module:
         return forward
@@ -187,7 +193,9 @@ def bound_elsewhere(module: Any) -> types.MethodType | None:
 
 
 def _place(forward: types.MethodType) -> str:
-    """Where a file puts a `forward` on an object; else where that function is."""
+    """Return the line where the file assigns to a `forward` attribute; if none does, that of the
+    function.
+    """
     code = forward.__func__.__code__
     try:
         tree = ast.parse("".join(linecache.getlines(code.co_filename)))

@@ -1,8 +1,9 @@
-"""Work that PyTorch does once in a process or on a machine, done while something else is awaited.
+"""Do work that PyTorch does once per process or machine while the user's own imports run.
 
 Before its first C++ kernel Inductor compiles and loads a small file for each set of vector
-instructions that the CPU has, one after the other. Here they are tried side by side while the rest
-of PyTorch is imported and before the capture begins, so that a report's times are the function's.
+instructions that the CPU has, one after the other. Here these are compiled side by side while the
+rest of PyTorch is imported and before the capture begins, so a report's times belong to the
+function.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from tclab.system import machine
 
 
 def import_compiler(*, cpu: bool) -> None:
-    """Import what a compile needs; with `cpu`, try the CPU's vector instructions meanwhile.
+    """Import what a compile needs; with `cpu`, test the CPU's vector instructions meanwhile.
 
-    What PyTorch reads of the environment at its imports is read now, so the user's own file comes
-    first. PyTorch keeps each answer; one that fails here Inductor asks for again.
+    PyTorch reads environment variables when it is imported, so the user's own file must be imported
+    first. PyTorch caches each test's answer; Inductor repeats a test that fails here.
     """
     with ThreadPoolExecutor() as beside:
         importlib.import_module("torch._inductor.codecache")
@@ -36,8 +37,8 @@ def import_compiler(*, cpu: bool) -> None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Imports and compiles make hundreds of thousands of objects and little garbage: looking for
-    it costs a tenth of their time.
+    """Run the garbage collector rarely within the block: imports and compiles make hundreds of
+    thousands of objects and little garbage, and the search takes a tenth of their time.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)
@@ -48,8 +49,6 @@ def collecting_rarely() -> Iterator[None]:
 
 
 def exit_quickly() -> None:
-    """When the process ends, let its memory go as it is: freeing PyTorch object by object takes
-    a second.
-    """
+    """Make the process exit without freeing PyTorch object by object, which takes a second."""
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)

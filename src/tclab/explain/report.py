@@ -1,4 +1,4 @@
-"""A `Report` of one capture."""
+"""Build the `Report` of one capture."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tclab.explain.trials.remedy import Tried
 
 
-#: The most lines that the remark on the CPU's operators names.
+#: The most lines to name in the remark on operators that run on the CPU.
 _MOST_PLACES = 3
 
 
@@ -41,7 +41,7 @@ def build(
     subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...],
     tried: Tried,
 ) -> Report:  # fmt: skip
-    """The report of one capture; files below the working folder are named from there."""
+    """Build the report of one capture; files below the working folder get relative paths."""
     from tclab.explain import source
 
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
@@ -84,11 +84,11 @@ def build(
         advisories=advisories.find(snapshot),
         own=tried.own,
     )
-    return _near(report)
+    return _shareable(report)
 
 
 def _host_remarks(capture: Capture) -> Iterator[str]:
-    """One remark on all operators that run on the CPU beside a target; none if there are none."""
+    """Yield a remark on all operators that run on the CPU beside a target, if there are any."""
     places = list(dict.fromkeys(place for _, place in capture.on_host))
     if not places:
         return
@@ -122,14 +122,18 @@ def _counts(capture: Capture, calls: int) -> Counts:
 
 
 def _left_out(capture: Capture) -> Iterator[Problem]:
-    """The kernels, too long or too many, that are not taken down to instructions."""
+    """Yield a gap for each kernel that is not compiled to instructions: too long, or one of too
+    many.
+    """
     step = "add --long-kernels for all instructions: that can take minutes"
     for name, cause in capture.left_out().items():
         yield Problem(f"kernel {name}", cause, step)
 
 
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:
-    """The chains, or none and why: a fault there must not cost the rest of the report."""
+    """Return the chains; if linking fails, none and the reason: a fault there must not cost the
+    rest of the report.
+    """
     try:
         return capture.chains(machine_code=machine_code), ""
     except Exception as error:
@@ -137,9 +141,9 @@ def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...],
         return (), f"The stages could not be linked, which is a fault of tclab ({what})."
 
 
-def _near(report: Report) -> Report:
-    """The report with the working folder left out of every path, and without what may be a token:
-    who made it passes it on.
+def _shareable(report: Report) -> Report:
+    """Return the report with paths relative to the working folder and without possible tokens: its
+    author passes it on.
     """
     folder = scrub(str(Path.cwd() / "x"))[:-1]
     place = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
@@ -154,4 +158,4 @@ def _near(report: Report) -> Report:
         return redaction.redact_tokens(near, tokens, own)
 
     safe: Report = map_texts(report, change)
-    return replace(safe, provenance=report.provenance)  # a version is no token
+    return replace(safe, provenance=report.provenance)  # versions are never redacted

@@ -1,4 +1,4 @@
-"""What is asked of `tclab explain`: one value, from the command line to the compile."""
+"""Describe what `tclab explain` is asked for as one value, from the command line to the compile."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tclab.targets import Target, get
 class ExplainRequest:
     """What to compile, and how.
 
-    `spec` is ``FILE.py:NAME`` or ``MODULE:NAME``; `target` a GPU, None for this machine; `inputs`
-    the arguments of one call, none where the file has them; `options` keywords of torch.compile;
-    `assume` says what the GPU would find by timing. Kernels of more lines than `most_lines` are
-    not taken down to instructions; None: all are. With `show_values` the values of
-    environment variables are shown. At the `level` ``dynamo`` nothing is compiled after Dynamo.
-    `compare` says whether the results are compared with eager's; None: on this machine, and not
-    with a target.
+    `spec` is ``FILE.py:NAME`` or ``MODULE:NAME``. `target` is a GPU, or None for this machine.
+    `inputs` are the arguments of one call; empty if the file provides them. `options` are keywords
+    of torch.compile. `assume` states what the GPU would choose by timing. Kernels of more than
+    `most_lines` lines are not compiled to instructions; None sets no limit. With `show_values` the
+    report contains the values of environment variables. At the `level` ``dynamo`` the compile ends
+    after Dynamo. `compare` decides whether the results are compared with eager's; None means on
+    this machine, but not with a target.
     """
 
     spec: str
@@ -55,10 +55,11 @@ class ExplainRequest:
         level: str = "machine",
         compare: bool | None = None,
     ) -> ExplainRequest:
-        """From the words of a command line: `inputs` such as ``f32[8,1024]``, `options` such as
-        ``mode=max-autotune``, `assume` such as ``pad=no``; `long_kernels` lifts the limit.
+        """Make a request from the words of a command line: `inputs` such as ``f32[8,1024]``,
+        `options` such as ``mode=max-autotune``, `assume` such as ``pad=no``. `long_kernels` removes
+        the limit on lines.
 
-        BadRequest, TargetError or UnsupportedTorch for what cannot be; needs no PyTorch.
+        Raises BadRequest, TargetError or UnsupportedTorch for impossible ones; needs no PyTorch.
         """
         load.split(spec)
         specs = tuple(map(_inputs.parse, inputs))
@@ -80,7 +81,9 @@ class ExplainRequest:
 
 
 def target_named(name: str | None) -> Target | None:
-    """The target of this name. TargetError suggests the nearest; UnsupportedTorch: no Triton."""
+    """Return the target of this name. TargetError suggests the nearest name; UnsupportedTorch means
+    that Triton is missing.
+    """
     if name is None:
         return None
     target = get(name)

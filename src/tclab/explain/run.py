@@ -1,4 +1,4 @@
-"""Compile and call what is explained, for this machine or for a target."""
+"""Compile and call the subject of an explanation, for this machine or for a target."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _AS_IT_IS = "the file compiles its parts itself"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A capture, and what was refused, if something was: then the capture has graphs only, or
-    all but machine code. `agreement` says whether the results are eager's. `own` is there if the
-    subject ran as it is.
+    """A capture and the `refusal`, if the target or Triton refused something: then the capture has
+    graphs only, or everything but machine code. `agreement` is the comparison of the results with
+    eager's. `own` describes the subject's own compiles if it ran unchanged.
     """
 
     capture: Capture
@@ -50,13 +50,13 @@ class Outcome:
 
 
 def require_torch() -> None:
-    """UnsupportedTorch where there is no PyTorch."""
+    """Raise UnsupportedTorch if PyTorch is not installed."""
     if importlib.util.find_spec("torch") is None:
         raise UnsupportedTorch("tclab explain", "PyTorch is not installed", "pip install torch")
 
 
 def import_torch() -> None:
-    """Import PyTorch: its loggers are there from now on. UnsupportedTorch where that fails."""
+    """Import PyTorch, which also creates its loggers. UnsupportedTorch if the import fails."""
     try:
         importlib.import_module("torch")
     except (Exception, SystemExit) as error:
@@ -67,7 +67,7 @@ def import_torch() -> None:
 
 @dataclass(frozen=True)
 class Compilation:
-    """Every call of one subject, compiled as the request says; `on_step` is called with what
+    """Compiles every call of one subject as the request says; calls `on_step` when a step
     begins.
     """
 
@@ -76,8 +76,9 @@ class Compilation:
     on_step: OnStep
 
     def run(self) -> Outcome:
-        """The capture of every call, for this machine or for a target. Where the target refuses,
-        the graphs, breaks and guards are those of a compile here that stops after Dynamo.
+        """Return the capture of every call, for this machine or for a target. If the target
+        refuses, the graphs, breaks and guards come from a compile on this machine that stops after
+        Dynamo.
         """
         if self.request.level == "dynamo":
             return Outcome(self._dynamo_only())
@@ -96,7 +97,7 @@ class Compilation:
         return replace(self._with_machine_code(capture), agreement=agreement)
 
     def _comparison(self, calls: list[_Call]) -> Comparison | str:
-        """What holds the results against eager's; why they are not, where they cannot be."""
+        """Begin a comparison with eager; return the reason if the results cannot be compared."""
         from tclab.capturing.agreement import Comparison
 
         if self.request.compare is False:
@@ -104,18 +105,20 @@ class Compilation:
         return Comparison.begin(self.subject.callable, calls, self.request.backward)
 
     def _agreement(self, comparison: Comparison | str, *, cpu: bool = False) -> Agreement:
-        """The verdict; with `cpu` on a compile for this machine, which is made for it."""
+        """Return the verdict on the results; with `cpu` the verdict on an extra compile for this
+        machine.
+        """
         if isinstance(comparison, str):
             return Agreement(reason=comparison)
         self.on_step(Step(f"calling {self.subject.title} without the compiler"))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the capture had them already
+            warnings.simplefilter("ignore")  # the capture has issued the same warnings
             if cpu:
                 return comparison.of_a_compile(self.request.options)
             return comparison.agreement(self.request.options)
 
     def _as_it_is(self, calls: list[_Call]) -> Outcome | None:
-        """What the subject compiles itself; None where its calls reach nothing of that."""
+        """Capture what the subject compiles itself; return None if its calls reach none of it."""
         capture = self._captured(calls, as_it_is=True)
         subject = self.subject.callable
         own = own_compiles.summarize(capture, subject, self.subject.own)
@@ -140,16 +143,17 @@ class Compilation:
         return Outcome(self._without_target(refusal), refusal, agreement)
 
     def _agreement_of_the_cpu(self) -> Agreement:
-        """Return the verdict on a compile for this machine, if it was asked for: that takes as long
-        as the compile for the target, whose GPU's numbers nobody here can know.
+        """Return the verdict on a compile for this machine, if the request asks for it. That takes
+        as long as the compile for the target; the GPU's own numbers cannot be known here.
         """
         if not self.request.compare:
             return Agreement(reason=_ASK.format(self.request.target.device))
         return self._agreement(self._comparison(self._calls()), cpu=True)
 
     def _without_target(self, refusal: TclabError) -> Capture:
-        """Dynamo's part alone, which no GPU changes. If this machine cannot, its error, where the
-        compile failed in the same way for the target; else the refusal.
+        """Capture Dynamo's part alone, which is the same for every GPU. If that fails on this
+        machine, too, raise its error if the compile for the target failed unexpectedly, else the
+        refusal.
         """
         try:
             return self._dynamo_only()
@@ -159,7 +163,7 @@ class Compilation:
             raise refusal from None
 
     def _dynamo_only(self, **changed: Any) -> Capture:
-        """Graphs, breaks and guards: a compile that ends before any backend."""
+        """Capture graphs, breaks and guards by a compile that ends before any backend."""
         options = {
             name: value
             for name, value in self.request.options.items()
@@ -168,8 +172,8 @@ class Compilation:
         return self._captured(self._calls(), backend="eager", **(options | changed))
 
     def _with_machine_code(self, capture: Capture) -> Outcome:
-        """The capture with its kernels compiled. One that Triton cannot compile leaves the chains
-        without machine code, and its error is the refusal.
+        """Compile the capture's kernels. If Triton cannot compile one, the chains have no machine
+        code, and its error is the refusal.
         """
         self.on_step(Step("taking the kernels down to instructions"))
         try:
@@ -187,11 +191,11 @@ class Compilation:
         from tclab.capturing import capture
 
         subject, request = self.subject, self.request
-        told = {} if isinstance(comparison, str) else {"on_result": comparison.add_result}
+        callback = {} if isinstance(comparison, str) else {"on_result": comparison.add_result}
         try:
             with _quiet(), seeded(), steps.reported(self.on_step, subject.title):
                 compiled = capture(subject.callable, backward=request.backward, **options)
-                return compiled.capture_calls(calls, most_lines=request.most_lines, **told)
+                return compiled.capture_calls(calls, most_lines=request.most_lines, **callback)
         except NoGradient:
             raise failures.no_gradient(subject) from None
         except TclabError:
@@ -200,13 +204,13 @@ class Compilation:
             raise self._failure(error, options) from error
 
     def _failure(self, error: BaseException, options: dict[str, Any]) -> TclabError:
-        """What to say of an error: the function's own, if it raises without torch.compile too; a
-        graph break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
+        """Return the error to raise: the function's own, if it raises without torch.compile too;
+        the graph break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
         """
         subject, request = self.subject, self.request
         self.on_step(Step(f"calling {subject.title} without the compiler"))
         with trying(request) as trier:
-            alone = failing.without_compile(trier) or self._seen_here(error)
+            alone = failing.without_compile(trier) or self._eager_error_here(error)
             if alone.error:
                 return failures.of_the_function(subject, alone, trier)
             if options.get("fullgraph") and (broken := self._broken_graph()):
@@ -216,9 +220,9 @@ class Compilation:
             self.on_step(Step("trying what may help"))
             return failures.of_the_compiler(subject, error, options.get("target"), trier)
 
-    def _seen_here(self, error: BaseException) -> Seen:
-        """What comes where the function is called once more here, uncompiled, if that is the same
-        error: objects that the compile left changed may raise another.
+    def _eager_error_here(self, error: BaseException) -> Seen:
+        """Call the function once more in this process, uncompiled, and return its error if it is
+        the same one: objects that the compile left changed can raise another.
         """
         if self.subject.own:
             return Seen()
@@ -229,7 +233,9 @@ class Compilation:
         return Seen(last_line(own), place_of(own))
 
     def _broken_graph(self) -> ExplainError | None:
-        """The first graph break, found by a compile without ``fullgraph``; None: none."""
+        """Return the error for the first graph break of a compile without ``fullgraph``; None
+        without a break.
+        """
         with contextlib.suppress(TclabError):
             breaks = self._dynamo_only(fullgraph=False).breaks
             return failures.of_fullgraph(self.subject, breaks) if breaks else None
@@ -238,6 +244,6 @@ class Compilation:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """What the user's code prints goes to stderr: stdout is for the report."""
+    """Redirect what the user's code prints to stderr: stdout is for the report."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

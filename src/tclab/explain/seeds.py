@@ -1,4 +1,4 @@
-"""Random numbers: the same in each run, and the process's own left alone."""
+"""Seed random numbers for a block, and restore the process's own afterwards."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def seeded() -> Iterator[None]:
-    """Seed 0 for the length of the block; afterwards PyTorch's random numbers go on as before."""
+    """Seed PyTorch with 0 during the block; afterwards its random numbers continue as before."""
     import torch
 
     with torch.random.fork_rng(devices=[]):

@@ -1,4 +1,4 @@
-"""The user's functions that took part, annotated."""
+"""Annotate the user's functions that took part in a compile."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tclab.capturing import Capture
     from tclab.explain.trials.remedy import Tried
 
-#: file as artifacts name it → line → the graphs that hold the line.
+#: File, as artifacts name it → line → the graphs that contain the line.
 Compiled = dict[str, dict[int, list[str]]]
 
 
 def compiled_lines(chains: Sequence[Chain]) -> Compiled:
-    """The user's lines that became part of each graph: those that Dynamo's nodes came from."""
+    """Return for each graph the user's lines that Dynamo's nodes came from."""
     graphs: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
         keys = (key for pane in chain.panes if pane.stage == "dynamo" for key in _origins(pane))
@@ -37,7 +37,9 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
 
 
 def _origins(dynamo: Listing) -> Iterator[str]:
-    """What the nodes of a Dynamo graph came from; its output stands where the graph ends."""
+    """Yield the link keys of a Dynamo graph's nodes. Its output is left out: its line is where the
+    graph ends.
+    """
     code = source_lines(dynamo.code)
     for line, keys in dynamo.links.items():
         if not code[line - 1].lstrip().startswith("return "):
@@ -47,7 +49,9 @@ def _origins(dynamo: Listing) -> Iterator[str]:
 def annotated(
     capture: Capture, chains: Sequence[Chain], subject: Callable[..., object], tried: Tried
 ) -> tuple[Annotated, ...]:
-    """Each function that took part, with its notes: the subject's own first."""
+    """Return each function that took part, with its notes; the subject's own function comes
+    first.
+    """
     notes, compiled = lines_of.notes(capture, tried), compiled_lines(chains)
     lines_by_file: dict[str, set[int]] = defaultdict(set)
     start = _start(subject)
@@ -60,17 +64,19 @@ def annotated(
         if (path := paths.get(file)) and user_lines.is_user_file(file):
             functions += _functions(file, path, lines, notes.get(file, []), compiled.get(file, {}))
     return tuple(
-        sorted(functions, key=lambda each: not any(_holds(each, place) for place in start))
+        sorted(functions, key=lambda each: not any(_contains(each, place) for place in start))
     )
 
 
-def _holds(source: Annotated, place: SourceLine) -> bool:
+def _contains(source: Annotated, place: SourceLine) -> bool:
     last = source.first_line + source.code.count("\n")
     return source.filename == place.file and source.first_line <= place.line < last
 
 
 def _places(capture: Capture) -> Iterator[SourceLine]:
-    """Every line of the user's that something is said of."""
+    """Yield every line of the user's that a break, recompile, symbol or guard names, or where a
+    frame begins.
+    """
     for item in capture.breaks:
         yield from (*item.stack, *((item.location,) if item.location else ()))
     others = (*capture.recompiles, *capture.symbols, *(g for of in capture.guards for g in of))
@@ -79,7 +85,7 @@ def _places(capture: Capture) -> Iterator[SourceLine]:
 
 
 def _start(subject: Callable[..., object]) -> tuple[SourceLine, ...]:
-    """The first line of the function that runs when the subject is called."""
+    """Return the first line of the function that runs when the subject is called."""
     function = getattr(subject, "forward", subject)
     function = inspect.unwrap(getattr(function, "__func__", function))
     code = getattr(function, "__code__", None)
@@ -87,7 +93,7 @@ def _start(subject: Callable[..., object]) -> tuple[SourceLine, ...]:
 
 
 def files() -> dict[str, str]:
-    """A file as artifacts name it → where it is, for every imported module."""
+    """Map each imported module's file, as artifacts name it, to its path."""
     paths = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return {scrub(path): path for path in paths if isinstance(path, str) and path.endswith(".py")}
 

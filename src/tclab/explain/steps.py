@@ -1,4 +1,4 @@
-"""What goes on while a function is explained, reported as it begins."""
+"""Report each step of an explanation when it begins."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-#: Parts of a compile, as PyTorch names them in its structured trace, that take long enough to say.
+#: Phases that take long enough to report, as PyTorch's structured trace names them.
 _PHASES = {
     "dynamo": "Dynamo",
     "backend_compile": "AOTAutograd",
@@ -23,14 +23,14 @@ _PHASES = {
 
 @dataclass(frozen=True)
 class Step:
-    """What begins now, in a few words; of a compile also its number, from 1, and its phase."""
+    """A step that begins: its description and, for a compile, its number from 1 and its phase."""
 
     work: str
     compile: int = 1
     phase: str = ""
 
     def __str__(self) -> str:
-        """``compiling f, compile 2: Inductor``."""
+        """Return a text such as ``compiling f, compile 2: Inductor``."""
         which = f", compile {self.compile}" if self.compile > 1 else ""
         return f"{self.work}{which}" + (f": {self.phase}" if self.phase else "")
 
@@ -39,12 +39,12 @@ OnStep = Callable[[Step], None]
 
 
 def silent(step: Step) -> None:
-    """Report to nobody."""
+    """Ignore the step."""
 
 
 @contextmanager
 def reported(on_step: OnStep, title: str) -> Iterator[None]:
-    """Within the block, call `on_step` when a phase of a compile begins."""
+    """Call `on_step` when a phase of a compile begins, within the block."""
     from tclab.capturing.torch_private import compiler
 
     work = f"compiling {title}"
@@ -54,7 +54,7 @@ def reported(on_step: OnStep, title: str) -> Iterator[None]:
 
 
 class _PhaseHandler(logging.Handler):
-    """Reports phases from the records of the structured trace."""
+    """Reports phases from the records of PyTorch's structured trace."""
 
     def __init__(self, on_step: OnStep, work: str) -> None:
         super().__init__(logging.DEBUG)

@@ -1,4 +1,4 @@
-"""What is explained: a function, a module, a class of modules, or what makes a module."""
+"""Find the function, module, class of modules or factory of modules to explain."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _GENERATOR = (
 
 @dataclass(frozen=True)
 class Subject:
-    """What to compile and call. `remarks` say what was done to get at it."""
+    """What to compile and call. `remarks` tell the reader how tclab obtained it."""
 
-    title: str  # as the user named it
-    place: str  # what errors name: FILE.py:NAME
+    title: str  # the name that the user gave
+    place: str  # the place in errors: FILE.py:NAME
     callable: Callable[..., object]
     calls: MakeCalls
     remarks: tuple[str, ...] = ()
-    own: own_compiles.Found = own_compiles.NOTHING  # what it compiles itself
+    own: own_compiles.Found = own_compiles.NOTHING  # the compiled objects that a call reaches
 
     def compiled_whole(self) -> Subject:
-        """The subject without the torch.compile that was applied to it, and with none that is
-        inside kept: a compile around it takes them in.
+        """Return the subject without its own torch.compile, to be compiled as a whole. Compiled
+        parts inside are compiled with it.
         """
         if not self.own:
             return self
@@ -49,7 +49,7 @@ class Subject:
 
     @property
     def parameters(self) -> list[Any]:
-        """The module's parameters; none for a function."""
+        """The module's parameters; empty for a function."""
         return list(getattr(self.callable, "parameters", list)()) if self.is_module else []
 
     @property
@@ -60,7 +60,7 @@ class Subject:
 def find(
     module: ModuleType, where: str, name: str, specs: Sequence[Spec], *, grad: bool
 ) -> Subject:
-    """The object `name` of a file or module as something to call, and the calls to make."""
+    """Return the object `name` of a file or module as something to call, with the calls to make."""
     place = f"{where}:{name}"
     given = named(module, name, where)
     value, remarks = _callable(given, place, own_inputs=bool(specs) or has_examples(module))
@@ -73,7 +73,7 @@ def find(
 
 
 def _never_iterated(function: Callable[..., object]) -> tuple[str, ...]:
-    """A remark where a call runs none of the function's code."""
+    """Return a remark if the function is a generator: a call runs none of its code."""
     function = inspect.unwrap(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         return (_GENERATOR,)
@@ -85,7 +85,7 @@ def has_examples(module: ModuleType) -> bool:
 
 
 def is_module(value: object) -> bool:
-    """Whether it is an nn.Module."""
+    """Return whether the value is an nn.Module."""
     import torch
 
     return isinstance(value, torch.nn.Module)
@@ -95,8 +95,8 @@ def is_module(value: object) -> bool:
 
 
 def uncompiled(value: Any, place: str) -> Any:
-    """What torch.compile was applied to; the value itself if it was not. ExplainError for what
-    torch.compiler.disable was applied to.
+    """Return the object that torch.compile was applied to; the value itself if it was not compiled.
+    ExplainError if torch.compiler.disable was applied to it.
     """
     from tclab.capturing.torch_private import switches
 
@@ -130,11 +130,11 @@ def _construct(cls: type, place: str) -> object:
             place, f"{cls.__name__}() cannot be made without arguments: {error}",
             f"write a function that makes one, def make(): return {cls.__name__}(…), and name that",
         ) from None  # fmt: skip
-    return _called(cls, place)
+    return _call_maker(cls, place)
 
 
-def _called(maker: Callable[[], object], place: str) -> object:
-    """What `maker` returns, always with the same weights."""
+def _call_maker(maker: Callable[[], object], place: str) -> object:
+    """Return the result of `maker`, called with seed 0 so that weights are always the same."""
     try:
         with seeded():
             return maker()
@@ -145,8 +145,8 @@ def _called(maker: Callable[[], object], place: str) -> object:
 
 
 def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
-    """Whether the function may return a module: it has no required parameters, and it takes none
-    at all, or inputs are given for what it returns.
+    """Return whether the function may return a module: it has no required parameters, and it takes
+    none at all or the given inputs are for what it returns.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -159,12 +159,12 @@ def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
 
 
 def _from_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
-    """The module a function returns; the function itself where it returns none."""
+    """Return the module that a function returns; the function itself if it returns none."""
     parameters = inspect.signature(function).parameters
     try:
-        module = _called(function, place)
+        module = _call_maker(function, place)
     except ExplainError:
-        if parameters:  # it wants the inputs
+        if parameters:  # the inputs are for the function itself
             return function, ()
         raise
     if not is_module(module):
@@ -192,7 +192,7 @@ def _calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec], pl
 
 
 def _needs_inputs(function: Callable[..., object]) -> bool:
-    """Whether it takes anything: what has only defaults is given the examples too."""
+    """Return whether the function has parameters; those with defaults get the examples, too."""
     try:
         return bool(inspect.signature(function).parameters)
     except (TypeError, ValueError):

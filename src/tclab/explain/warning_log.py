@@ -1,4 +1,4 @@
-"""Warnings of other packages, collected and not printed until the report is there."""
+"""Collect warnings of other packages until the report is printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from tclab.text import redaction
 from tclab.text.scrub import scrub
 
-#: Whose log lines are collected; what the user's own code logs is printed as it comes.
+#: The packages whose log lines are collected; those of the user's code are printed at once.
 _LOGGERS = ("torch", "triton")
 
 
@@ -22,13 +22,13 @@ _LOGGED = re.compile(r"^[A-Z]\d{4} [\d:.]+ \d+ (\S+:\d+)\] (?:\[[^]\n]*\] )?", r
 
 
 def _message(text: str) -> str:
-    """A log record as a warning is: its place once, and no time, thread or level on each line."""
+    """Return a log record as one message: its location once, without time, thread or level."""
     place = _LOGGED.match(text)
     return f"{place[1]}: {_LOGGED.sub('', text)}" if place else text
 
 
 class WarningLog(io.TextIOBase):
-    """Messages, once each, in order. A stream, so that a log handler can write to it."""
+    """A list of messages without repetitions. It is a stream, so a log handler can write to it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -44,13 +44,15 @@ class WarningLog(io.TextIOBase):
 
     def showwarning(self, message: Warning | str, category: type[Warning], filename: str,
                     lineno: int, file: object = None, line: str | None = None) -> None:  # fmt: skip
-        """In place of `warnings.showwarning`."""
+        """Replace `warnings.showwarning`."""
         self.write(f"{filename}:{lineno}: {category.__name__}: {message}")
 
 
 @contextmanager
 def collecting(log: WarningLog) -> Iterator[None]:
-    """Within the block warnings, and what PyTorch logs, go to `log` and are not printed."""
+    """Collect warnings and PyTorch's log lines in `log` within the block, instead of printing
+    them.
+    """
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         warnings.showwarning = log.showwarning
@@ -61,7 +63,7 @@ def collecting(log: WarningLog) -> Iterator[None]:
 
 
 def _handlers() -> Iterator[logging.StreamHandler[io.TextIOBase]]:
-    """The handlers of PyTorch's loggers that write to the terminal."""
+    """Yield the handlers of PyTorch's loggers that write to the terminal."""
     terminals = (sys.stderr, sys.__stderr__)
     for name in list(logging.root.manager.loggerDict):
         if name.split(".")[0] in _LOGGERS:

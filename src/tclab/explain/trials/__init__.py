@@ -1,5 +1,5 @@
-"""A remedy is tried before it is stated: the reader's calls, made once more with it, in a process
-of their own that imports the file anew. So no trial sees what a compile or a call left behind.
+"""Try remedies before the report states them: make the reader's calls again with each one, in a
+fresh process that imports the file anew, so no trial sees state of a compile or a call.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REBOUND = (
 def try_fixes(
     subject: Subject, request: ExplainRequest, outcome: Outcome, on_step: OnStep
 ) -> Tried:
-    """Try what may end the breaks and recompiles of a capture."""
+    """Try remedies for the breaks and recompiles of a capture, and return those that help."""
     from tclab.explain.trials import breaks, recompiles
 
     capture, own = outcome.capture, outcome.own
@@ -40,7 +40,9 @@ def try_fixes(
 
 
 def _with_fix(own: OwnCompiles | None, trier: Trier) -> OwnCompiles | None:
-    """What the file compiles itself, with what to do where a bound `forward` hides it."""
+    """Add the fix for a `forward` that is bound to another object to what the file compiles
+    itself.
+    """
     if own is None or "bound to another object" not in own.cause:
         return own
     seen = trier.see(Remedy(rebound=True))

@@ -1,4 +1,4 @@
-"""One trial, in the process that is made for it."""
+"""Make one trial, in the process that was started for it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> See
         _bind_anew(fn)
     if remedy.called_before:
         _call(fn, named.calls())
-    calls = [(call.args, dict(call.kwargs)) for call in _changed(fn, named.calls(), remedy)]
+    calls = [
+        (call.args, dict(call.kwargs)) for call in _change_arguments(fn, named.calls(), remedy)
+    ]
     with seeded(), compiler.dynamo_settings(remedy.settings):
         if not remedy.compiled:
             for args, kwargs in calls:
@@ -61,7 +63,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> See
 
 
 def summarize(capture: Capture) -> Seen:
-    """What a capture says of breaks, compiles and limits."""
+    """Count the breaks and compiles of a capture, and list the functions at the recompile limit."""
     limits = [item for item in capture.breaks if item.gb_id == own_compiles.LIMIT]
     failed = next((b.reason for b in capture.breaks if b.skipped and b not in limits), "")
     return Seen(
@@ -73,7 +75,7 @@ def summarize(capture: Capture) -> Seen:
 
 
 def count_compiles(capture: Capture) -> dict[str, int]:
-    """Function, as ``file:line`` where it begins → how often it was compiled."""
+    """Map each function, as ``file:line`` of its first line, to the number of its compiles."""
     from tclab.capturing.read.frames import failed_compiles, frames_by_compile
 
     failed = failed_compiles(capture.trace)
@@ -86,7 +88,7 @@ def count_compiles(capture: Capture) -> dict[str, int]:
 
 @contextmanager
 def _torch_compile(remedy: Remedy) -> Iterator[None]:
-    """Let the reader's own calls of torch.compile use the remedy's backend, or do nothing."""
+    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing."""
     import torch
 
     with ExitStack() as stack:
@@ -119,14 +121,14 @@ def _bind_anew(fn: Any) -> None:
             module.forward = bound.__func__.__get__(module)
 
 
-def _changed(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
-    """The calls with their arguments changed as the remedy says."""
+def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
+    """Return the calls with their arguments changed as the remedy says."""
     what, *names = remedy.arguments.split() or [""]
     if what == "same":
-        last = dict(_bound(fn, calls[-1]))[names[0]]
-        return [_with(fn, call, names[0], copy.deepcopy(last)) for call in calls]
+        last = dict(_bind(fn, calls[-1]))[names[0]]
+        return [_replace_argument(fn, call, names[0], copy.deepcopy(last)) for call in calls]
     if what == "mark":
-        return [_marked(fn, call, names[0], int(names[1])) for call in calls]
+        return [_mark_dynamic(fn, call, names[0], int(names[1])) for call in calls]
     change = {"detach": _detached, "two": _two_rows}.get(what)
     if change is None:
         return calls
@@ -150,22 +152,22 @@ def _two_rows(value: Any) -> Any:
     return value
 
 
-def _bound(fn: Any, call: Call) -> dict[str, Any]:
+def _bind(fn: Any, call: Call) -> dict[str, Any]:
     function = fn.forward if subject.is_module(fn) else fn
     return inspect.signature(function).bind(*call.args, **call.kwargs).arguments
 
 
-def _with(fn: Any, call: Call, name: str, value: object) -> Call:
-    """The call with another argument of this name."""
-    arguments = _bound(fn, call)
+def _replace_argument(fn: Any, call: Call, name: str, value: object) -> Call:
+    """Return the call with another value for the argument `name`."""
+    arguments = _bind(fn, call)
     at = list(arguments).index(name)
     if name in call.kwargs:
         return Call(call.args, {**call.kwargs, name: value})
     return Call((*call.args[:at], value, *call.args[at + 1 :]), call.kwargs)
 
 
-def _marked(fn: Any, call: Call, name: str, dim: int) -> Call:
+def _mark_dynamic(fn: Any, call: Call, name: str, dim: int) -> Call:
     from tclab.capturing.torch_private import compiler
 
-    compiler.mark_dynamic(_bound(fn, call)[name], dim)
+    compiler.mark_dynamic(_bind(fn, call)[name], dim)
     return call

@@ -1,4 +1,4 @@
-"""The hints on graph breaks, those that name a setting tried."""
+"""Try those hints on graph breaks that name a setting."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tclab.model import Break, Breaks
 # `torch._dynamo.config.capture_dynamic_output_shape_ops = True`
 # torch._dynamo.trace_autograd_ops=True
 _SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+) ?= ?True")
-#: PyTorch's number for a backend that fails, after which the frame runs in eager.
+#: PyTorch's number for a break because the backend failed; the frame then runs in eager.
 _BACKEND = "GB0219"
 NOT_TRIED = "(Not tried.)"
 
 
 def tried(breaks: Breaks, functions: dict[str, str], trier: Trier) -> Breaks:
-    """The breaks with the hints that help, and with those that were not tried named so. At the
-    recompile limit stands what ends the recompiles of the function.
+    """Return the breaks with the hints that help; untried ones are marked. The break at the
+    recompile limit gets the remedy for the function's recompiles as its hint.
     """
     counted = sum(item.gb_id != own_compiles.LIMIT for item in breaks)
     outcomes: dict[str, str] = {}
@@ -43,7 +43,7 @@ def _hints(item: Break) -> list[str]:
 
 
 def _hint(hint: str, before: int, outcomes: dict[str, str], trier: Trier) -> str:
-    """A hint with what came of it; '' for one that was tried and does not help."""
+    """Return a hint with the outcome of its trial; '' if it does not help."""
     match = _SETTING.search(hint)
     if match is None:
         return f"{hint} {NOT_TRIED}"

@@ -1,7 +1,8 @@
-"""The process that trials are forked from: PyTorch is imported once, and none of the reader's code.
+"""Run as the process that trials are forked from: it imports PyTorch once, and none of the reader's
+code.
 
-It says that it is ready, reads pairs of a request and a remedy from its standard input, and answers
-each with what was seen. Where the platform has no fork it makes one trial and ends.
+It writes READY, reads pairs of a request and a remedy from its standard input, and answers each
+with a `Seen`. On a platform without fork it makes one trial and exits.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from tclab.system.processes import request_signal_at_parent_death
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     request_signal_at_parent_death(os.getppid())
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what the reader's code prints is no answer
+    os.dup2(2, 1)  # the reader's code must not print into the answers
     import tclab.explain.watch.warm  # noqa: F401
 
     asked = sys.stdin.buffer
@@ -39,7 +40,7 @@ def main() -> None:
 
 
 def _in_fork(request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Seen:
-    """What a trial saw in a process of its own, or how that process ended."""
+    """Make a trial in a forked process, and return what it saw or how it ended."""
     if not hasattr(os, "fork"):
         return attempt(request, remedy)
     reads, writes = os.pipe()

@@ -1,4 +1,4 @@
-"""A compile that fails: at which stage, and a way round, found by trying."""
+"""Find the stage at which a compile fails, and a workaround, by trials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tclab.explain.trials import rewrites
 from tclab.explain.trials.remedy import Remedy, Seen
 from tclab.explain.trials.trier import Trier
 
-#: Each stage with the backend that ends with it.
+#: A stage, and the backend that stops after it.
 _STAGES = (("Dynamo", "eager"), ("AOTAutograd", "aot_eager"))
 _NO_FUSION = Remedy(
     "compile without fusion, options={'max_fusion_size': 1}: Inductor's fusion is at fault, and "
@@ -27,20 +27,20 @@ _LINE = re.compile(r":(\d+)(?: \(|$)")
 
 @dataclass(frozen=True)
 class Failing:
-    """Where a compile fails: the stage, '' if it is not known; and a way round, '' if none helped.
-    `tried` names what did not help; `ended` says that the time for trials did not end before.
+    """Where a compile fails: the stage, '' if unknown, and a workaround, '' if none helped. `tried`
+    names what did not help; `ended` is False if the time for trials ran out.
     """
 
     stage: str = ""
-    way: str = ""
+    workaround: str = ""
     tried: tuple[str, ...] = ()
     ended: bool = True
 
     @property
     def step(self) -> str:
-        """What to do next."""
-        if self.way:
-            return self.way
+        """The next step for the reader."""
+        if self.workaround:
+            return self.workaround
         if not self.stage:
             return "a way round was not tried; TORCHDYNAMO_VERBOSE=1 says more"
         tried = f" (tried: {'; '.join(self.tried)})" if self.tried else ""
@@ -50,8 +50,8 @@ class Failing:
 
 
 def look(trier: Trier, place: str = "") -> Failing:
-    """Find the stage at which the reader's calls fail, and what they compile with. `place` is the
-    line that the error names, if any.
+    """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
+    the error names, if any.
     """
     stage = _stage(trier)
     if not stage:
@@ -59,26 +59,26 @@ def look(trier: Trier, place: str = "") -> Failing:
     remedies = rewrites.rewrites(_text(trier), line_of(place))
     if stage == "Inductor":
         remedies.append(_NO_FUSION)
-    way = "backend='aot_eager' compiles it, without kernels" if stage == "Inductor" else ""
+    workaround = "backend='aot_eager' compiles it, without kernels" if stage == "Inductor" else ""
     tried: list[str] = []
     for remedy in remedies:
         seen = trier.see(remedy)
         if seen and not seen.error and seen.compiles:
             return Failing(stage, f"{remedy.said}. Tried: it compiles", tuple(tried))
         if seen is None:
-            return Failing(stage, way, tuple(tried), ended=False)
+            return Failing(stage, workaround, tuple(tried), ended=False)
         tried.append(remedy.said)
-    return Failing(stage, way, tuple(tried))
+    return Failing(stage, workaround, tuple(tried))
 
 
 def operator(message: str) -> str:
-    """The operator that an error of the compiler names, '' if none."""
+    """Return the operator that the compiler's error names, '' if none."""
     match = _OPERATOR.search(message)
     return (match["name"] or match["other"]) if match else ""
 
 
 def _stage(trier: Trier) -> str:
-    """The first stage that fails; '' where that was not tried."""
+    """Return the first stage that fails; '' if it was not tried."""
     for stage, backend in _STAGES:
         seen = trier.see(Remedy(backend=backend))
         if seen is None:
@@ -89,18 +89,22 @@ def _stage(trier: Trier) -> str:
 
 
 def without_compile(trier: Trier) -> Seen | None:
-    """What the calls do in a fresh process where nothing is compiled; None: not tried."""
+    """Make the calls in a fresh process without torch.compile; return None if that was not
+    tried.
+    """
     return trier.see(Remedy(compiled=False))
 
 
 def larger_example(trier: Trier) -> bool:
-    """Whether the calls end well with two rows in place of one or none."""
+    """Return whether the calls succeed if a first dimension of 0 or 1 becomes 2."""
     seen = trier.see(Remedy(compiled=False, arguments="two rows"))
     return seen is not None and not seen.error
 
 
 def other_order(trier: Trier, place: str) -> str:
-    """The order of the reader's lines with which their own torch.compile does no harm."""
+    """Return the order of the reader's lines with which their own torch.compile succeeds, '' if
+    none.
+    """
     for remedy in rewrites.moved_compiles(_text(trier), line_of(place)):
         seen = trier.see(remedy)
         if seen and not seen.error:
@@ -109,13 +113,13 @@ def other_order(trier: Trier, place: str) -> str:
 
 
 def line_of(place: str) -> int:
-    """The line that a place names, 0 for none."""
+    """Return the line number in a place, 0 if there is none."""
     match = _LINE.search(place)
     return int(match[1]) if match else 0
 
 
 def _text(trier: Trier) -> str:
-    """The reader's file; '' for a module of a package, whose lines are not replaced."""
+    """Return the reader's file; '' for a module of a package, whose lines cannot be replaced."""
     where, _ = load.split(trier.request.spec) if trier.request else ("", "")
     path = Path(where)
     return path.read_text(encoding="utf-8") if where.endswith(".py") and path.is_file() else ""

@@ -1,4 +1,4 @@
-"""What ends the recompiles of a function, found by trying."""
+"""Find what ends the recompiles of a function, by trials."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from tclab.explain.subject import Subject
     from tclab.model import SourceLine
 
-#: More compiles than a trial makes: with this limit it makes all that there are.
+#: A recompile limit that no trial reaches.
 _NO_LIMIT = 64
-#: So many remedies that help are said.
-_SAID = 2
+#: The most remedies that help to report.
+_MOST_REMEDIES = 2
 
 _SIZE = re.compile(r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)")
 _NUMBER = re.compile(r"(?P<what>[\w.\[\]']+) == -?\d")
@@ -38,8 +38,8 @@ _STATE = re.compile(
 
 @dataclass(frozen=True)
 class _Function:
-    """A function that was compiled again: where it begins, the newest entry's guard that failed
-    each time, and whether it met the recompile limit.
+    """A function that was compiled again: where it begins, the guard of the newest entry that
+    failed each time, and whether it reached the recompile limit.
     """
 
     place: SourceLine
@@ -52,7 +52,9 @@ class _Function:
 
 
 def find_fixes(capture: Capture, subject: Subject, trier: Trier) -> dict[str, str]:
-    """Function, as ``file:line`` where it begins → what ends its recompiles, or is not tried."""
+    """Map each function, as ``file:line`` of its first line, to what ends its recompiles, or to an
+    untried suggestion.
+    """
     before = summarize(capture)
     symbols = {readable_source(symbol.source) for symbol in capture.symbols.symbols}
     return {
@@ -76,7 +78,7 @@ def _functions(capture: Capture) -> Iterator[_Function]:
 
 def _fix(function: _Function, before: Seen, remedies: list[Remedy], symbols: set[str],
          trier: Trier) -> str:  # fmt: skip
-    if not function.limited and (number := _as_symbol(function, symbols)):
+    if not function.limited and (number := _explain_symbol(function, symbols)):
         return number
     helped, failed, untried = [], [], False
     for remedy in remedies:
@@ -88,19 +90,19 @@ def _fix(function: _Function, before: Seen, remedies: list[Remedy], symbols: set
             helped.append(f"{remedy.said} Tried: {outcome}.")
         else:
             failed.append(remedy)
-        if len(helped) == _SAID:
+        if len(helped) == _MOST_REMEDIES:
             break
     if helped:
         return " Or: ".join(helped)
     known = " ".join(fixes.fix_guards(dict.fromkeys(function.guards)))
     if failed and not untried:
         tried = "; ".join(remedy.said.rstrip(".") for remedy in failed)
-        return f"{_each_value(function)}Nothing that was tried ends it ({tried})."
+        return f"{_explain_constant(function)}Nothing that was tried ends it ({tried})."
     return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
 
 
 def _outcome(function: _Function, before: Seen, seen: Seen) -> str:
-    """How a remedy helped, '' where it did not."""
+    """Describe how a remedy helped, '' if it did not."""
     once, now = before.compiles.get(function.key, 0), seen.compiles.get(function.key, 0)
     if seen.error or not now or function.key in seen.limits:
         return ""
@@ -110,14 +112,14 @@ def _outcome(function: _Function, before: Seen, seen: Seen) -> str:
     return f"it is compiled {times} instead of {once} times" if now < once else ""
 
 
-def _each_value(function: _Function) -> str:
-    """What a number that stays a constant means."""
+def _explain_constant(function: _Function) -> str:
+    """Explain a number that stays a constant; '' if the guards are on no number."""
     numbers = [match["what"] for guard in function.guards if (match := _NUMBER.match(guard))]
     return f"Each value of {numbers[0]} is compiled once. " if numbers else ""
 
 
-def _as_symbol(function: _Function, symbols: set[str]) -> str:
-    """A number that became a symbol when it changed: nothing is to do."""
+def _explain_symbol(function: _Function, symbols: set[str]) -> str:
+    """Say that nothing is to do if the number became a symbol when it changed; else ''."""
     for guard in function.guards[:1]:
         match = _NUMBER.match(guard)
         if match and match["what"] in symbols and len(function.guards) == 1:
@@ -186,7 +188,7 @@ _UNSPECIALISED = Remedy(
 
 
 def _arguments(subject: Subject) -> set[str]:
-    """The names of the subject's own arguments."""
+    """Return the names of the subject's own arguments."""
     function = getattr(subject.callable, "forward", subject.callable)
     try:
         return set(inspect.signature(function).parameters)
@@ -195,7 +197,9 @@ def _arguments(subject: Subject) -> set[str]:
 
 
 def _written_at(place: SourceLine, what: str) -> str:
-    """Where the function's file writes an attribute, or what is in it, outside of __init__."""
+    """Return the line of the function's file that assigns to an attribute or its elements outside
+    of __init__, '' if none.
+    """
     name = what.rpartition(".")[2]
     try:
         tree = ast.parse("".join(linecache.getlines(source.files().get(place.file, ""))))
@@ -204,12 +208,12 @@ def _written_at(place: SourceLine, what: str) -> str:
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef) and function.name != "__init__":
             for node in ast.walk(function):
-                if isinstance(node, ast.Assign) and any(_is_of(t, name) for t in node.targets):
+                if isinstance(node, ast.Assign) and any(_assigns_to(t, name) for t in node.targets):
                     return f"{place.file}:{node.lineno}"
     return ""
 
 
-def _is_of(target: ast.expr, name: str) -> bool:
+def _assigns_to(target: ast.expr, name: str) -> bool:
     if isinstance(target, ast.Subscript):
         target = target.value
     return isinstance(target, ast.Attribute) and target.attr == name

@@ -1,4 +1,6 @@
-"""What a trial changes, as data that goes to its process; what it saw; and what they found."""
+"""Define what a trial changes, what it saw, and what all trials found; they travel between
+processes.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +10,20 @@ from typing import Any
 
 from tclab.model import Breaks, OwnCompiles
 
-#: What the process of the trials says once it has PyTorch.
+#: The message of the trials' process once it has imported PyTorch.
 READY = "ready"
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """One thing to do, and how a trial does it.
+    """One change to try.
 
-    `said` tells the reader. `options` are keywords of torch.compile; `settings` are names of
-    torch._dynamo.config. `arguments` changes those of each call: ``detach``, ``two rows``, ``mark x
-    0`` or ``same bag``. `lines` replaces lines of the reader's file. With `called_before` the calls
-    are made once without a compile; with `rebound` each `forward` that is bound to another module
-    is bound to its own. `backend` is torch.compile's; without `compiled` nothing is compiled.
+    `said` describes it to the reader. `options` are keywords of torch.compile; `settings` are names
+    in torch._dynamo.config. `arguments` changes the arguments of each call: ``detach``, ``two
+    rows``, ``mark x 0`` or ``same bag``. `lines` replaces lines of the reader's file. With
+    `called_before` the calls are made once without a compile first; with `rebound` each `forward`
+    that is bound to another module is bound to its own. `backend` is torch.compile's; without
+    `compiled` nothing is compiled.
     """
 
     said: str = ""
@@ -36,12 +39,12 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a trial saw. `error` is what it raised, else ''; `compiles` counts those of each
-    function, ``file:line``, that succeeded; `limits` are the functions at the recompile limit.
+    """The outcome of a trial. `error` is what it raised, else ''; `compiles` counts the successful
+    ones of each function, ``file:line``; `limits` are the functions at the recompile limit.
     """
 
     error: str = ""
-    place: str = ""  # of the error
+    place: str = ""  # where the error was raised
     breaks: int = 0
     compiles: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
@@ -49,8 +52,8 @@ class Seen:
 
 @dataclass(frozen=True)
 class Tried:
-    """The breaks with hints that were tried, what ends the recompiles of each function
-    (``file:line``), and what the file compiles itself.
+    """The breaks with tried hints, the fix for the recompiles of each function (``file:line``), and
+    the file's own compiles.
     """
 
     breaks: Breaks = field(default_factory=Breaks)

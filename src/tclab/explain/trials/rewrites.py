@@ -1,4 +1,4 @@
-"""Lines of the reader's file, written another way: what a compile that fails may get round with."""
+"""Rewrite lines of the reader's file in ways that may make a failing compile succeed."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Iterator, Sequence
 
 from tclab.explain.trials.remedy import Remedy
 
-#: The most lines of a file that are tried.
+#: The most lines of a file to try.
 _MOST = 4
 
 
 def rewrites(text: str, first: int = 0) -> list[Remedy]:
-    """What to write in place of lines of a file; line `first`, if any, is tried first."""
+    """Return replacements for lines of a file, each as a remedy; that of line `first`, if any,
+    comes first.
+    """
     lines = text.splitlines()
-    every = [remedy for node in ast.walk(_parsed(text)) for remedy in _of(node, lines)]
+    every = [remedy for node in ast.walk(_parsed(text)) for remedy in _rewrites_of(node, lines)]
     every.sort(key=lambda remedy: first not in remedy.lines)
     return every[:_MOST]
 
@@ -26,7 +28,7 @@ def _parsed(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
-def _of(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
+def _rewrites_of(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
     if isinstance(node, ast.With):
         yield from _without_inference_mode(node, lines)
     elif isinstance(node, ast.Assign) and node.lineno == node.end_lineno:
@@ -46,7 +48,7 @@ def _without_inference_mode(node: ast.With, lines: Sequence[str]) -> Iterator[Re
 def _copied_by_index(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
-    """``keys[:, at] = new``: index_copy_ with the position as a vector of one."""
+    """Rewrite ``keys[:, at] = new`` as index_copy_ with a position of shape [1]."""
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     *before, at = parts
     if not isinstance(at, ast.Name) or not all(_is_whole(each) for each in before):
@@ -68,7 +70,7 @@ def _is_whole(part: ast.expr) -> bool:
 def _out_of_place(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
-    """``mask[rows, columns] = 0``: the out-of-place form."""
+    """Rewrite ``mask[rows, columns] = 0`` out of place."""
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     if not isinstance(target.value, ast.Name) or any(isinstance(each, ast.Slice) for each in parts):
         return
@@ -89,7 +91,9 @@ def _indented(code: str, like: str) -> str:
 
 
 def moved_compiles(text: str, failing: int) -> Iterator[Remedy]:
-    """Each statement with torch.compile before line `failing`, moved behind it."""
+    """Yield remedies that each move a statement with torch.compile from before line `failing` to
+    after it.
+    """
     lines = text.splitlines()
     for number, line in enumerate(lines[: failing - 1], 1):
         if "torch.compile(" in line and _indent(line) == _indent(lines[failing - 1]):

@@ -1,4 +1,4 @@
-"""Asks for trials, within a budget of seconds for all of them."""
+"""Request trials from a child process, within a budget of seconds for all of them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from pathlib import Path
 from tclab.explain.request import ExplainRequest
 from tclab.explain.trials.remedy import READY, Remedy, Seen
 
-#: All trials of a report may take so many seconds.
+#: The seconds that all trials of a report may take together.
 SECONDS = 90.0
-#: The import of PyTorch, which is not counted among them, takes no longer.
+#: The most seconds to wait for the import of PyTorch, which do not count as a trial's.
 _START = 90.0
 _SRC = Path(__file__).resolve().parents[3]
 
 
 @dataclass
 class Trier:
-    """Tries remedies on what `request` names. Without a request, as where a function was passed as
-    an object, nothing can be tried.
+    """Tries remedies on what `request` names. Without a request, as for a function passed as an
+    object, it tries nothing.
     """
 
     request: ExplainRequest | None
@@ -36,7 +36,7 @@ class Trier:
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def see(self, remedy: Remedy) -> Seen | None:
-        """What the calls do with the remedy; None if it was not tried, or not to its end."""
+        """Make the calls with the remedy; return None if the trial was not made or did not end."""
         if self.request is None or ":" not in self.request.spec or self.seconds <= 0:
             return None
         process = self._started()
@@ -48,7 +48,7 @@ class Trier:
         return seen if isinstance(seen, Seen) else None
 
     def _started(self) -> subprocess.Popen[bytes] | None:
-        """The process, once it has imported PyTorch; None where that takes too long."""
+        """Return the process once it has imported PyTorch; None if that takes too long."""
         if self.process is None or self.process.poll() is not None:
             path = os.pathsep.join(filter(None, (str(_SRC), os.environ.get("PYTHONPATH"))))
             self.process = subprocess.Popen(
@@ -62,14 +62,16 @@ class Trier:
         return self.process
 
     def end(self) -> None:
-        """End the process with what it started."""
+        """Kill the process and all processes that it started."""
         if self.process is not None:
             _end(self.process)
             self.process.communicate()
 
 
 def _answer(process: subprocess.Popen[bytes], question: object, seconds: float) -> object:
-    """What the process answers, None if it does not within these seconds: then it is ended."""
+    """Return the process's answer; if none comes within `seconds`, kill the process and return
+    None.
+    """
     assert process.stdin is not None
     assert process.stdout is not None
     timer = threading.Timer(seconds, _end, (process,))
@@ -95,7 +97,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextmanager
 def trying(request: ExplainRequest | None) -> Iterator[Trier]:
-    """A Trier for the length of the block."""
+    """Yield a Trier, and end its process after the block."""
     trier = Trier(request)
     try:
         yield trier

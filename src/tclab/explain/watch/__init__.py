@@ -1,1 +1,1 @@
-"""Explain again whenever a file is saved, and show the report in a browser. Imports no PyTorch."""
+"""Explain again whenever a file is saved. Importing this package imports no PyTorch."""

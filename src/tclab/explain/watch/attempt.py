@@ -1,8 +1,8 @@
-"""One explanation in a process of its own: the user's file is imported anew, and whatever it does,
-the watch goes on.
+"""Make one explanation in a fresh process: the user's file is imported anew, and the watch survives
+whatever it does.
 
-The process is forked from one that has PyTorch imported already (Python's forkserver), where the
-platform has such a thing; else it starts from nothing.
+Where Python's forkserver works, the process is forked from one that has already imported PyTorch;
+elsewhere it starts from nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tclab.explain.watch import files
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-    #: What starts processes.
+    #: The context of multiprocessing that starts processes.
     Processes = ForkServerContext | SpawnContext
 
 _WARM = "tclab.explain.watch.warm"
@@ -40,15 +40,15 @@ class Files:
 
 @dataclass(frozen=True)
 class Done:
-    """The report."""
+    """The explanation succeeded."""
 
     report: Report
 
 
 @dataclass(frozen=True)
 class Failed:
-    """There is no report: the error, or what is known of one that tclab does not raise, and
-    warnings of other packages.
+    """The explanation failed: the error, the traceback if tclab did not raise it, and warnings of
+    other packages.
     """
 
     error: TclabError | str
@@ -59,7 +59,9 @@ Message = Step | Files | Done | Failed
 
 
 def context() -> Processes:
-    """How processes are started; the first of them waits for PyTorch's import."""
+    """Return the context that starts processes; the first process waits until PyTorch is
+    imported.
+    """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     forkserver = multiprocessing.get_context("forkserver")
@@ -68,7 +70,7 @@ def context() -> Processes:
 
 
 class Attempt:
-    """An explanation under way. Its last message is Done or Failed."""
+    """A running explanation. Its last message is Done or Failed."""
 
     def __init__(self, processes: Processes, request: ExplainRequest) -> None:
         self.since, self.place = time.time(), request.spec
@@ -78,19 +80,19 @@ class Attempt:
         theirs.close()
 
     def messages(self, seconds: float) -> Iterator[Message]:
-        """The messages that have come; if none has, the first that comes within `seconds`."""
+        """Yield the messages that have arrived; if none has, wait for one up to `seconds`."""
         while self.messages_in.poll(seconds):
             try:
                 yield self.messages_in.recv()
-            except EOFError:  # it ended without a last word
+            except EOFError:  # the process ended without Done or Failed
                 self.process.join()
                 yield Failed(failures.of_the_process(self.place, self.process.exitcode or 0))
                 return
             seconds = 0.0
 
     def end(self) -> None:
-        """End it with all it has started."""
-        assert self.process.pid is not None  # it was started
+        """Kill the process and all processes that it started."""
+        assert self.process.pid is not None  # __init__ started it
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.kill()
@@ -102,7 +104,7 @@ class Attempt:
 
 
 def _explain(request: ExplainRequest, parent: Connection) -> None:
-    os.setsid()  # Ctrl-C is the watch's; and all that this starts can be ended together
+    os.setsid()  # no Ctrl-C from the terminal; one group for `end`
     warnings, read = WarningLog(), set[str]()
     last: Message
     try:

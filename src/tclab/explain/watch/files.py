@@ -1,4 +1,4 @@
-"""Which files an explanation rests on, and whether one was saved since."""
+"""Find the files that an explanation depends on, and notice when one is saved."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from tclab.explain.load import causes
 from tclab.text.scrub import scrub
 
-#: Seconds between two looks, and how long a file must stay as it is before it counts as saved:
-#: an editor may write it in two steps.
+#: Seconds between two checks, and for which a file must stay unchanged to count as saved:
+#: an editor can write it in two steps.
 PAUSE, QUIET = 0.25, 0.15
 
 Stamp = tuple[object, ...]
 
 
 def stamp(path: str) -> Stamp:
-    """What changes when a file is saved; of a folder (which ends in a slash) the names of its
-    Python files; empty for what is not there.
+    """Return a file's time, size and inode; for a folder, a path that ends in a slash, the names of
+    its Python files; empty if the path does not exist.
     """
     try:
         if path.endswith(os.sep):
@@ -35,13 +35,13 @@ def stamp(path: str) -> Stamp:
 
 @dataclass
 class Watched:
-    """Files and how they were when an attempt began."""
+    """Files with their stamps from the beginning of an attempt."""
 
     stamps: dict[str, Stamp] = field(default_factory=dict)
 
     def add(self, paths: Iterable[str], since: float) -> None:
-        """Watch these, too. One that was saved after `since` (seconds of the clock), when the
-        attempt that read it had begun, counts as changed.
+        """Watch these files, too. A file saved after `since`, the time at which the attempt that
+        read it began, counts as changed.
         """
         for path in paths:
             if path not in self.stamps:
@@ -49,11 +49,11 @@ class Watched:
                 self.stamps[path] = () if late else stamp(path)
 
     def keep(self, paths: Iterable[str]) -> None:
-        """Watch no others."""
+        """Watch these files only."""
         self.stamps = {path: self.stamps[path] for path in paths}
 
     def changed(self) -> list[str]:
-        """Those that are not as they were; from now on they count as they are."""
+        """Return the files that changed, and make their present stamps the new reference."""
         different = self._different()
         while different:
             time.sleep(QUIET)
@@ -64,12 +64,12 @@ class Watched:
         return list(different)
 
     def _different(self) -> dict[str, Stamp]:
-        """Path → stamp of each file that is not as it was."""
+        """Map each file with another stamp to that stamp."""
         now = ((path, stamp(path)) for path in self.stamps)
         return {path: new for path, new in now if new != self.stamps[path]}
 
     def wait(self) -> list[str]:
-        """Block until something has changed."""
+        """Block until a file has changed, and return the changed ones."""
         while not (changed := self.changed()):
             time.sleep(PAUSE)
         return changed
@@ -86,13 +86,15 @@ def _saved(path: str) -> float:
 
 
 def imported() -> set[str]:
-    """The files of this process's modules that are the user's to edit."""
+    """Return the files of this process's modules that belong to the user."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return {file for file in files if isinstance(file, str) and _is_own(file)}
 
 
 def _is_own(file: str) -> bool:
-    """Neither Python's own, nor installed, nor tclab's, nor what the compiler wrote."""
+    """Return whether a Python file is the user's: not Python's, installed, tclab's or written by
+    the compiler.
+    """
     library = sysconfig.get_paths()
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     others = (library["stdlib"], library["purelib"], library["platlib"], own)
@@ -102,13 +104,13 @@ def _is_own(file: str) -> bool:
 
 
 def in_error(error: BaseException) -> set[str]:
-    """The user's files in the tracebacks of an error and of what it came from. A module that
-    cannot be imported is nowhere else.
+    """Return the user's files in the tracebacks of an error and of its causes: a module whose
+    import failed appears nowhere else.
     """
-    return {file for each in causes(error) for file in _of(each) if _is_own(file)}
+    return {file for each in causes(error) for file in _traceback_files(each) if _is_own(file)}
 
 
-def _of(error: BaseException) -> Iterator[str]:
+def _traceback_files(error: BaseException) -> Iterator[str]:
     yield from (frame.filename for frame in traceback.extract_tb(error.__traceback__))
     if isinstance(error, SyntaxError) and error.filename:
         yield os.path.abspath(error.filename)

@@ -1,4 +1,4 @@
-"""Explain, wait until a file is saved, explain again."""
+"""Explain, wait until a file is saved, and explain again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tclab.explain.watch.files import PAUSE, Watched
 
 @dataclass(frozen=True)
 class Changed:
-    """Files were saved; the attempt under way was ended."""
+    """Files were saved, and the running attempt was ended."""
 
     paths: tuple[str, ...]
 
@@ -25,7 +25,7 @@ OnEvent = Callable[[Event], None]
 
 
 def forever(request: ExplainRequest, on_event: OnEvent) -> None:
-    """Tell `on_event` all that happens, until it raises or the user interrupts."""
+    """Call `on_event` with all events until it raises or the user interrupts."""
     processes, watched = attempt.context(), Watched()
     watched.add(_first(request.spec), since=float("inf"))
     while True:
@@ -38,15 +38,15 @@ def forever(request: ExplainRequest, on_event: OnEvent) -> None:
 
 
 def _first(spec: str) -> Iterable[str]:
-    """The file that is named, if one is."""
+    """Return the path of the file that the request names; empty for a module."""
     where, _ = load.split(spec)
     return [str(Path(where).resolve())] if where.endswith(".py") else []
 
 
 def _follow(under_way: Attempt, watched: Watched, on_event: OnEvent) -> list[str]:
-    """Follow an attempt to its end. If files are saved before that, stop and return them.
+    """Follow an attempt to its end. If files are saved before that, return them.
 
-    After an attempt that failed, new files beside the watched ones count as saved, too.
+    After a failed attempt, new files beside the watched ones count as saved, too.
     """
     read: frozenset[str] = frozenset()
     while not (changed := watched.changed()):

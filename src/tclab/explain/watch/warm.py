@@ -1,7 +1,8 @@
-"""Imported by the process that attempts are forked from: what a compile needs, read once.
+"""Import, once, what a compile needs; the process that attempts are forked from imports this
+module.
 
-An attempt then takes its own compile only. The price is said in the docs: what PyTorch reads of
-the environment when it is imported is read before the user's file.
+An attempt then takes only its own compile. The cost, which the docs mention: what PyTorch reads of
+the environment at its import is read before the user's file runs.
 """
 
 from __future__ import annotations
@@ -11,6 +12,6 @@ from contextlib import suppress
 from tclab.explain import preload
 from tclab.system import threads
 
-with suppress(Exception):  # where PyTorch cannot be imported the attempt says so
+with suppress(Exception):  # if the import fails, the attempt reports it
     preload.import_compiler(cpu=True)
     threads.recreate_thread_pool_in_forks()
