@@ -117,7 +117,7 @@ def _operators(infos: list[Any], *, fullgraph: bool = False) -> dict[str, Any]:
     started = Comparison.begin(together, [(arguments, {})], False)
     if isinstance(started, str):
         return {"verdict": "not compared", "words": started}
-    return _row(started.of_a_compile({"fullgraph": fullgraph})) | {
+    return _row(started.judge_new_compile({"fullgraph": fullgraph})) | {
         "seconds": time.perf_counter() - since
     }
 

@@ -77,7 +77,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         return (yield)
     from tclab.fixture.limits import Limits
 
-    limits = Limits.of_marker(marker.args, marker.kwargs)
+    limits = Limits.parse_marker(marker.args, marker.kwargs)
     if limits is None:
         return (yield)
     from tclab.compare.summary import summarize_capture
@@ -89,7 +89,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
             result = yield
     except NothingCompiled as problem:
         pytest.fail(str(problem), pytrace=False)
-    if excess := limits.list_passed(summarize_capture(capture, limits.within)):
+    if excess := limits.list_violations(summarize_capture(capture, limits.within)):
         pytest.fail(excess, pytrace=False)
     return result
 

@@ -1,4 +1,6 @@
-"""The command ``tclab``: a module a command, and what they print. Needs click and rich."""
+"""Define the command ``tclab``: a module for each subcommand, and what they print. Needs click and
+rich.
+"""
 
 EXIT_STATUS = """\b
 Exit status:

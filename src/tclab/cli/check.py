@@ -1,4 +1,4 @@
-"""``tclab check``: functions of one's own held to what their compiles were."""
+"""Define ``tclab check``: compare functions of the user's with their baselines."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tclab.system import machine
 from tclab.targets import TargetError
 from tclab.upgrade.captures import explain_in_environment
 
-#: What the command ends with.
-SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4  # the largest of all functions
+#: The exit statuses.
+SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4  # the command exits with the largest one
 _STATUS = {baseline.WORSE: WORSE, baseline.NO_FILE: INCOMPLETE}
 
 
@@ -72,48 +72,50 @@ def check(
         functions = read_config(path)
         for each in functions:
             ExplainRequest.parse(each.name, **each.request)
-        with steps.displayed() as on_step:
-            ends, folder = [], against or path.parent / "compiled"
+        with steps.display_steps() as on_step:
+            statuses, folder = [], against or path.parent / "compiled"
             for each in functions:
                 on_step(Step(f"compiling {each.name}"))
-                made = _made(each, path.parent, seconds)
-                ends.append(_checked(made, each, folder, update, strict, report))
+                made = _explain_function(each, path.parent, seconds)
+                statuses.append(_check_function(made, each, folder, update, strict, report))
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(WRONG_USE)
-    context.exit(max(ends))
+    context.exit(max(statuses))
 
 
-def _made(of: CheckedFunction, folder: Path, seconds: float) -> Report | Problem | None:
-    """The report of one function, named from `folder`, or why there is nothing to compare."""
+def _explain_function(of: CheckedFunction, folder: Path, seconds: float) -> Report | Problem | None:
+    """Return the report of one function with paths relative to `folder`, or why there is nothing to
+    compare.
+    """
     torch = machine.torch_facts().get("__version__", "")
     try:
         request = {"spec": of.name, "level": of.level, **of.request}
         made = explain_in_environment(sys.executable, request, torch, seconds, folder)
     except ExplainError as problem:
         return Problem.from_error(problem)
-    if made.report and _lacks(made.report, of.level):
+    if made.report and _is_incomplete(made.report, of.level):
         return made.report.refusal or made.report.gaps[0]
     if made.report and made.report.snapshot.is_empty:
         return Problem(of.name, NOTHING, "call it with tensors that it computes with")
     return made.failure or made.report
 
 
-def _checked(
+def _check_function(
     made: Report | Problem | None, of: CheckedFunction, folder: Path, update: bool, strict: bool,
     pages: Path | None,
 ) -> int:  # fmt: skip
-    """Compare one function with its baseline, and say what differs; what it means for the whole."""
+    """Compare one function with its baseline, print the differences, and return the exit status."""
     if not isinstance(made, Report):
-        return _say(of, INCOMPLETE, "not compared", _why(made) if made else [])
+        return _print_result(of, INCOMPLETE, "not compared", _describe_problem(made) if made else [])
     now = summarize_report(made)
     try:
         outcome = baseline.check_baseline(folder, of.name, now, of.level, update=update)
     except BadRequest as problem:
-        why = _why(Problem.from_error(problem))
-        return _say(of, INCOMPLETE, "not compared", why)
+        described = _describe_problem(Problem.from_error(problem))
+        return _print_result(of, INCOMPLETE, "not compared", described)
     if outcome.status == baseline.WRITTEN:
-        return _say(of, SAME, f"written to {outcome.baseline.path}", [])
+        return _print_result(of, SAME, f"written to {outcome.baseline.path}", [])
     lines, verdict, status = [*outcome.lines()], outcome.status, _STATUS.get(outcome.status, SAME)
     if outcome.status == baseline.NO_FILE:
         verdict = f"there is no {outcome.baseline.path}"
@@ -123,15 +125,15 @@ def _checked(
         lines.append(f"report: {page.write_outcome(pages, outcome)}")
     if step := outcome.next_step("--update"):
         lines.append(f"next: {step}")
-    return _say(of, status, verdict, lines)
+    return _print_result(of, status, verdict, lines)
 
 
-def _why(gap: Problem) -> list[str]:
+def _describe_problem(gap: Problem) -> list[str]:
     step = [f"next: {gap.next_step}"] if gap.next_step else []
     return [f"{gap.place}: {gap.cause}", *step]
 
 
-def _say(of: CheckedFunction, status: int, verdict: str, lines: list[str]) -> int:
+def _print_result(of: CheckedFunction, status: int, verdict: str, lines: list[str]) -> int:
     out = terminal.console()
     out.print(f"[bold]{escape(of.name)}[/]: {escape(verdict)}", soft_wrap=True)
     for line in lines:
@@ -139,6 +141,6 @@ def _say(of: CheckedFunction, status: int, verdict: str, lines: list[str]) -> in
     return status
 
 
-def _lacks(report: Report, level: str) -> bool:
-    """Whether what the level compares is not all there."""
+def _is_incomplete(report: Report, level: str) -> bool:
+    """Return whether something is missing that the level compares."""
     return bool(report.refusal or report.gaps) and level in ("kernels", "machine")

@@ -1,7 +1,7 @@
-"""The command ``tclab``. Needs click and rich; never imports torch.
+"""Define the command ``tclab``. Needs click and rich; never imports torch.
 
-Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is
-wrong; 130 interrupted.
+Exit status: 0 done; 1 a snippet failed or something is missing; 2 the command line is wrong; 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from tclab.cli import EXIT_STATUS, terminal
 from tclab.errors import TclabError
 from tclab.system import files, paths, streams
 
-#: Command → where it is, ``module:function``; imported when it is asked for.
+#: Command → its ``module:function``, which is imported when the command is called.
 COMMANDS = {
     "check": "tclab.cli.check:check",
     "diff": "tclab.cli.diff:diff",
     "explain": "tclab.cli.explaining.command:explain",
     "upgrade": "tclab.cli.upgrade:upgrade",
 }
-#: The other houses, each with such a table. An installed tclab has no workshop, and may lack both.
+#: The commands of the site and the workshop. An installed tclab has no workshop, and may lack both.
 HOUSES = ("tclab.site.cli", "tclab.workshop.cli")
-#: What the workshop offers, for who asks for it where it is not.
+#: The workshop's commands, for the error message of an installation without it.
 OF_A_CLONE = frozenset({"bench", "record-choices", "verify-target"})
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 92}
 
 
 def table() -> Mapping[str, str]:
-    """Every command of the houses that are installed, as `COMMANDS` has it."""
+    """Return every command of the houses that are installed, in the form of `COMMANDS`."""
     commands = dict(COMMANDS)
     for house in HOUSES:
         try:
@@ -46,14 +46,14 @@ def table() -> Mapping[str, str]:
 
 
 class LazyGroup(click.Group):
-    """A group that imports a command's module when that command is asked for."""
+    """A group that imports a command's module when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands, sorted."""
+        """Return the names of all commands, sorted."""
         return sorted(table())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command; None where there is none. TclabError for one that needs a clone."""
+        """Return the command, None if there is none. TclabError for one that needs a clone."""
         if place := table().get(cmd_name):
             module, _, name = place.partition(":")
             command: click.Command = getattr(importlib.import_module(module), name)
@@ -111,9 +111,10 @@ def tclab(context: click.Context, root: Path | None) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; the exit status. Every known problem is one message, no traceback.
+    """Run the command and return the exit status. A TclabError is printed as one message, without a
+    traceback.
 
-    Without `arguments`, those of the process: then the user's code has a process of its own.
+    Without `arguments` the command takes the process's own, and the user's code runs in a child.
     """
     streams.escape_unencodable_output()
     if arguments is not None:
@@ -139,7 +140,7 @@ def _main(arguments: Sequence[str]) -> int:
     except TclabError as problem:
         terminal.error(problem)
         return problem.exit_status
-    except BrokenPipeError:  # `| head`: what was wanted was read
+    except BrokenPipeError:  # `| head` closes the pipe once it has read enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), streams.own_stdout().fileno())
         return 0
     except OSError as problem:

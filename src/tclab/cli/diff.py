@@ -1,4 +1,4 @@
-"""``tclab diff``: two reports of ``tclab explain``, stage beside stage."""
+"""Define ``tclab diff``: compare two reports of ``tclab explain`` stage by stage."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
     try:
         if open_ and output is None:
             raise BadRequest("--open", "there is no file to show", "say --output PATH.html, too")
-        reports = read(left), read(right)
+        reports = read_report(left), read_report(right)
     except BadRequest as problem:
         terminal.error(problem)
         context.exit(2)
     for path, report in zip((left, right), reports):
         if report.snapshot.torch and report.snapshot.is_empty:
             terminal.note(f"{path}: {NOTHING}")
-    names = labels((left, right), reports)
+    names = side_labels((left, right), reports)
     comparison = compare_snapshots(*(report.snapshot for report in reports))
-    compared: list[Artifact] = list(diffs(reports, names))
+    compared: list[Artifact] = list(pair_chains(reports, names))
     if _have_snapshots(reports):
-        compared.insert(0, differences(comparison))
+        compared.insert(0, tabulate_differences(comparison))
     if output is None:
         sys.stdout.write("\n\n".join(map(render.text, compared)) + "\n")
     else:
@@ -74,28 +74,28 @@ def diff(context: click.Context, left: Path, right: Path, output: Path | None, o
 
 
 def status(reports: tuple[Report, Report], comparison: Comparison) -> int:
-    """What the command ends with."""
+    """Return the exit status: 3 incomplete, 0 the same, 4 something differs."""
     if not _have_snapshots(reports) or not all(report.complete for report in reports):
         return 3
     return 0 if comparison.same else 4
 
 
 def _have_snapshots(reports: tuple[Report, Report]) -> bool:
-    """Whether both can be compared: an earlier tclab's reports have stages alone, and a report of
-    nothing is like each other one.
+    """Return whether both reports have identities to compare: reports of an earlier tclab have
+    stages alone, and an empty one equals every other.
     """
     return all(r.snapshot.torch and not r.snapshot.is_empty for r in reports)
 
 
-def differences(comparison: Comparison) -> Table:
-    """What differs, in the order of a compile."""
+def tabulate_differences(comparison: Comparison) -> Table:
+    """Return a table of the differences, in the order of a compile."""
     levels = ", ".join(f"{number} {level}" for level, number in comparison.levels.items())
     caption = f"Kernels beside each other: {levels}." if levels else ""
     return replace(tabulate_changes(comparison.changes, ("first", "second")), caption=caption)
 
 
-def read(path: Path) -> Report:
-    """The report in a file. BadRequest where there is none."""
+def read_report(path: Path) -> Report:
+    """Read the report in a file. BadRequest if the file contains none."""
     try:
         report = Report.from_json(path.read_text(encoding="utf-8"))
         return replace(report, snapshot=clean_guards(report.snapshot))
@@ -107,17 +107,21 @@ def read(path: Path) -> Report:
         ) from error
 
 
-def labels(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> tuple[str, str]:
-    """What tells the two apart: target, PyTorch, or else the names of the files."""
-    left, right = map(_made_of, reports)
+def side_labels(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> tuple[str, str]:
+    """Return a label for each report: its title, target and PyTorch; if these are equal, the file's
+    name.
+    """
+    left, right = map(_describe_side, reports)
     if left == right:
         return str(paths[0]), str(paths[1])
     return ", ".join(left), ", ".join(right)
 
 
 def title(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> str:
-    """What both are of, then what tells them apart: ``model.py:f: NVIDIA H200 and Tesla T4``."""
-    left, right = map(_made_of, reports)
+    """Return the page's title, such as ``model.py:f: NVIDIA H200 and Tesla T4``: what both reports
+    share, then what differs.
+    """
+    left, right = map(_describe_side, reports)
     differing = [(one, two) for one, two in zip(left, right) if one != two]
     if not differing:
         return " and ".join(path.name for path in paths)
@@ -125,14 +129,16 @@ def title(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> str:
     return f"{left[0]}: {sides}" if left[0] == right[0] else sides
 
 
-def _made_of(report: Report) -> tuple[str, str, str]:
-    """Of what, for which device and by which PyTorch a report is."""
+def _describe_side(report: Report) -> tuple[str, str, str]:
+    """Return a report's function, its device and its PyTorch."""
     torch = report.provenance.torch if report.provenance else "unknown"
     return report.title, report.target or "this machine", f"PyTorch {torch}"
 
 
-def diffs(reports: tuple[Report, Report], names: tuple[str, str]) -> list[Diff]:
-    """The chains of both reports in order, the first with the first."""
+def pair_chains(reports: tuple[Report, Report], names: tuple[str, str]) -> list[Diff]:
+    """Return a Diff for each pair of chains; the first chain of one report is paired with the first
+    of the other.
+    """
     chains = zip_longest(*(report.chains for report in reports), fillvalue=Chain())
     return [
         Diff(left.title or right.title, f"graph-{number}", names, left.panes, right.panes)

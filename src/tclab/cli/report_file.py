@@ -1,4 +1,4 @@
-"""Where a report goes, and writing it there whole or not at all."""
+"""Choose the file of a report, and write it whole or not at all."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ from tclab.model import Report
 from tclab.render.report import document
 from tclab.system import files, streams
 
-MAKE: dict[str, Callable[[Report], str]] = {
+FORMATS: dict[str, Callable[[Report], str]] = {
     "html": document.html,
     "json": Report.to_json,
     "text": lambda report: render.text(report) + "\n",
 }
 
 
-def where_to(request: ExplainRequest, output: Path | None, format_: str) -> Path | None:
-    """Where the report goes, None for stdout; known to be writable before anything is compiled."""
+def choose_path(request: ExplainRequest, output: Path | None, format_: str) -> Path | None:
+    """Return the path of the report, None for stdout. BadRequest, before anything compiles, if it
+    cannot be written.
+    """
     if output is None and format_ != "html":
         return None
-    return writable(output or Path(default_name(request)))
+    return require_writable(output or Path(default_name(request)))
 
 
-def writable(output: Path) -> Path:
-    """The path, where a report can be written there. BadRequest where it cannot."""
+def require_writable(output: Path) -> Path:
+    """Return the path; BadRequest if a report cannot be written there."""
     folder = Path(os.path.realpath(output)).parent
     if not folder.is_dir():
         step = f"mkdir -p {shlex.quote(str(output.parent if not output.is_symlink() else folder))}"
@@ -42,19 +44,19 @@ def writable(output: Path) -> Path:
 
 
 def default_name(request: ExplainRequest) -> str:
-    """``model-Block.html``, ``model-Block-h200.html``: one file for each target."""
+    """Return a name for each target: ``model-Block.html``, ``model-Block-h200.html``."""
     where, name = load.split(request.spec)
     device = f"-{request.target.name}" if request.target else ""
     return f"{Path(where).name.removesuffix('.py')}-{name}{device}.html"
 
 
 def write(report: Report, path: Path | None, format_: str) -> None:
-    """The report to a file or stdout."""
-    put(MAKE[format_](report), path)
+    """Write the report to a file or stdout."""
+    write_text(FORMATS[format_](report), path)
 
 
-def put(content: str, path: Path | None) -> None:
-    """What `MAKE` gave, to a file or stdout."""
+def write_text(content: str, path: Path | None) -> None:
+    """Write text, such as from `FORMATS`, to a file or stdout."""
     if path is None:
         _print(content)
     else:
@@ -62,7 +64,7 @@ def put(content: str, path: Path | None) -> None:
 
 
 def _print(content: str) -> None:
-    """To stdout. ExplainError where it takes no more, such as a file on a full disk."""
+    """Print to stdout. ExplainError if that fails, as on a full disk."""
     out = streams.own_stdout()
     try:
         out.write(content)
@@ -77,7 +79,7 @@ def _print(content: str) -> None:
 def replace_file(
     path: Path, content: str, place: str = "", step: str = "choose another with --output"
 ) -> None:
-    """Write a file whole. ExplainError at `place` (default: --output) where that fails."""
+    """Replace a file as a whole. ExplainError at `place` (default: --output) if that fails."""
     try:
         files.replace(path, content)
     except OSError as error:

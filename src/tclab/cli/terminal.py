@@ -1,6 +1,6 @@
-"""Text of the commands in a terminal: consoles, tables, errors. Needs rich.
+"""Print the commands' text in a terminal: consoles, tables, errors. Needs rich.
 
-Colours go where there is a terminal that has them and NO_COLOR is not set.
+Text is coloured if the terminal has colours and NO_COLOR is not set.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from rich.table import Table
 
 from tclab.system import streams
 
-_NO_END = 10_000  # columns of a pipe
+_NO_END = 10_000  # columns of a pipe, which has no width
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console that breaks no lines in a pipe, and prints ``:name:`` as it is."""
+    """Return a console that wraps no lines in a pipe, and prints ``:name:`` unchanged."""
     stream = sys.stderr if stderr else streams.own_stdout()
     return Console(file=stream, highlight=False, soft_wrap=False, width=_width(stream), emoji=False)
 
 
 def _width(stream: TextIO) -> int | None:
-    """Columns of a console; None: what COLUMNS or the terminal says."""
+    """Return the columns of a console; None means that rich reads COLUMNS or asks the terminal."""
     columns = os.environ.get("COLUMNS")
     if columns is None:
         return None if stream.isatty() else _NO_END
@@ -35,7 +35,7 @@ def _width(stream: TextIO) -> int | None:
 
 
 def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
-    """A table without frames, so that grep and cut work on it."""
+    """Return a table without frames, so that grep and cut can process it."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", no_wrap=True)
@@ -43,12 +43,12 @@ def plain_table(*columns: str, right: Sequence[str] = ()) -> Table:
 
 
 def plural(count: int, noun: str) -> str:
-    """``1 artifact``, ``2 artifacts``."""
+    """Return a count with its noun: ``1 artifact``, ``2 artifacts``."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def error(problem: object) -> None:
-    """An error on stderr: its first line marked, the rest as it is."""
+    """Print an error on stderr; its first line is marked."""
     head, _, rest = str(problem).partition("\n")
     out = console(stderr=True)
     out.print(f"[bold red]error:[/] {escape(head)}", soft_wrap=True)
@@ -57,5 +57,5 @@ def error(problem: object) -> None:
 
 
 def note(text: str) -> None:
-    """A remark on stderr."""
+    """Print a remark on stderr."""
     console(stderr=True).print(escape(text), soft_wrap=True)

@@ -1,4 +1,4 @@
-"""``tclab upgrade``: what another PyTorch makes of the same function."""
+"""Define ``tclab upgrade``: compare the compiles of a function under two PyTorches."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tclab.upgrade.captures import ExplainResult, explain_in_environment
 from tclab.upgrade.environments import EnvironmentMaker
 from tclab.upgrade.stages import Side, Upgrade, exit_status
 
-#: A terminal shows so many rows of each table; the report has them all.
+#: The most rows of a table to print; the report has them all.
 _MOST = 12
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -122,42 +122,42 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
       tclab upgrade --names names.txt --to 2.15.0 --report-only-worse --format json
     """
     try:
-        context.exit(exit_status(_upgrades(**asked)))
+        context.exit(exit_status(_compare_all(**asked)))
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(2)
 
 
-#: What makes the request is said as to tclab explain.
+#: The options of tclab explain that upgrade has, too.
 _REQUEST = ("target", "backward", "inputs", "options", "assume", "long_kernels")
 upgrade.params += [each for each in explain.params if each.name in _REQUEST]
 
 
-def _upgrades(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,
+def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,
               from_: str | None, pythons: tuple[str, ...], packages: tuple[str, ...], index: str,
               seconds: float, rounds: int, only_worse: bool, format_: str, output: Path | None,
               **request: Any) -> list[Upgrade]:  # fmt: skip
-    """Every name under both, written and printed."""
+    """Compare every function under both PyTorches; write the report, and print the summary."""
     lines = (line.partition("#")[0].strip() for line in listed or ())
     every = list(dict.fromkeys([*specs, *filter(None, lines)]))
     _check(every, request["target"])
-    there = {environments.find_torch_version(python): python for python in pythons}
-    torches = _versions(from_, to, there)
+    named = {environments.find_torch_version(python): python for python in pythons}
+    torches = _versions(from_, to, named)
     if output is None and format_ == "html":
         output = Path(f"upgrade-{torches[1]}.html")
-    path = report_file.writable(output) if output else None
+    path = report_file.require_writable(output) if output else None
     maker = EnvironmentMaker(packages, index)
-    with steps.displayed() as on_step:
-        sides = [(torch, _python(torch, there, maker, on_step)) for torch in torches]
-        found = [_one(spec, sides, request, seconds, rounds, on_step) for spec in every]
+    with steps.display_steps() as on_step:
+        sides = [(torch, _find_python(torch, named, maker, on_step)) for torch in torches]
+        found = [_compare_one(spec, sides, request, seconds, rounds, on_step) for spec in every]
     shown = [each for each in found if each.is_worse or not only_worse]
-    report_file.put((page.render_page if format_ == "html" else page.to_json)(shown), path)
+    report_file.write_text((page.render_page if format_ == "html" else page.to_json)(shown), path)
     _print(shown, path)
     return shown
 
 
 def _check(specs: list[str], target: str | None) -> None:
-    """BadRequest or TargetError for what cannot be, before anything is made."""
+    """Raise BadRequest or TargetError for a wrong request, before any environment is made."""
     if not specs:
         raise BadRequest("upgrade", "no function is named", "name one: tclab upgrade FILE.py:NAME")
     for spec in specs:
@@ -166,14 +166,16 @@ def _check(specs: list[str], target: str | None) -> None:
         get(target)
 
 
-def _here() -> str:
+def _own_torch() -> str:
     return Version.parse(machine.torch_facts().get("__version__", "")).public
 
 
-def _versions(from_: str | None, to: str | None, there: dict[str, str]) -> tuple[str, str]:
-    """From which to which: what is not said is the one here, and the one that --python has."""
-    before = environments.parse_release("--from", from_) if from_ else _here()
-    others = [torch for torch in there if torch != before]
+def _versions(from_: str | None, to: str | None, named: dict[str, str]) -> tuple[str, str]:
+    """Return the earlier and the later release. The default of --from is this Python's PyTorch,
+    that of --to the PyTorch of --python.
+    """
+    before = environments.parse_release("--from", from_) if from_ else _own_torch()
+    others = [torch for torch in named if torch != before]
     if not before:
         raise BadRequest("--from", "this Python has no PyTorch", "say which: --from 2.13.0")
     if not to and len(others) != 1:
@@ -184,10 +186,14 @@ def _versions(from_: str | None, to: str | None, there: dict[str, str]) -> tuple
     return before, after
 
 
-def _python(torch: str, there: dict[str, str], maker: EnvironmentMaker, on_step: OnStep) -> str:
-    """The Python of this PyTorch: one that is named, this one, or one that is made."""
-    if torch in there or torch == _here():
-        return there.get(torch, sys.executable)
+def _find_python(
+    torch: str, named: dict[str, str], maker: EnvironmentMaker, on_step: OnStep
+) -> str:
+    """Return a Python with this PyTorch: one given by --python, this one, or one of a new
+    environment.
+    """
+    if torch in named or torch == _own_torch():
+        return named.get(torch, sys.executable)
     if not maker.is_complete(torch):
         folder = maker.folder(torch)
         size = "" if maker.index else f" ({environments.DOWNLOAD_SIZE})"
@@ -195,9 +201,11 @@ def _python(torch: str, there: dict[str, str], maker: EnvironmentMaker, on_step:
     return maker.provide_python(torch, on_step)
 
 
-def _one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], seconds: float,
+def _compare_one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], seconds: float,
          rounds: int, on_step: OnStep) -> Upgrade:  # fmt: skip
-    """Both sides of the first round; of further ones the seconds, until a side does not compile."""
+    """Compile a function on both sides, and several times for their seconds if `rounds` is above 1;
+    stop when a side does not compile.
+    """
     words = {"spec": spec, **request}
 
     def both() -> list[ExplainResult]:
@@ -219,7 +227,7 @@ def _one(spec: str, sides: list[tuple[str, str]], request: dict[str, Any], secon
 
 
 def _print(upgrades: list[Upgrade], path: Path | None) -> None:
-    """What to look at first; on stderr where stdout has the report."""
+    """Print verdict, problems and tables, on stderr if stdout gets the report."""
     out = terminal.console(stderr=path is None)
     for each in upgrades:
         for line in (presentation.upgrade_title(each), presentation.summarize_verdict(each)):
@@ -229,14 +237,14 @@ def _print(upgrades: list[Upgrade], path: Path | None) -> None:
         for said, step in presentation.list_problems(each):
             out.print(f"[yellow]{escape(said)}[/]\n  next: {escape(step)}", soft_wrap=True)
         for table in presentation.list_tables(each):
-            out.print("", _drawn(table), sep="\n")
+            out.print("", _draw_table(table), sep="\n")
             if len(table.rows) > _MOST:
                 out.print(f"… and {len(table.rows) - _MOST} more in the report")
     if path is not None:
         out.print(f"[green]wrote[/] {escape(str(path))}", soft_wrap=True)
 
 
-def _drawn(table: Table) -> Drawn:
+def _draw_table(table: Table) -> Drawn:
     drawn = terminal.plain_table()
     drawn.title, drawn.title_justify, drawn.title_style = table.title, "left", "bold"
     for name, right in zip(table.columns, numeric_columns(table)):

@@ -114,7 +114,7 @@ class Compilation:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the capture has issued the same warnings
             if cpu:
-                return comparison.of_a_compile(self.request.options)
+                return comparison.judge_new_compile(self.request.options)
             return comparison.agreement(self.request.options)
 
     def _as_it_is(self, calls: list[_Call]) -> Outcome | None:

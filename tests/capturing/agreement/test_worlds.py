@@ -23,7 +23,7 @@ def count(x: torch.Tensor) -> torch.Tensor:
 def test_tensors_that_share_a_storage_share_one_in_the_copy() -> None:
     whole = torch.arange(12.0).view(3, 4)
     row, column = whole[1], whole[:, 2]
-    copy, of_row, of_column = values.copied((whole, row, column))
+    copy, of_row, of_column = values.deep_copy((whole, row, column))
     of_row.fill_(7)
     assert copy[1].tolist() == [7.0] * 4
     assert of_column.tolist() == [2.0, 7.0, 10.0]
@@ -35,7 +35,7 @@ def test_a_tied_weight_stays_tied_and_keeps_its_gradient() -> None:
     net = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
     net[1].weight = net[0].weight
     net[0].weight.grad = torch.ones(3, 3)
-    copy = values.copied(net)
+    copy = values.deep_copy(net)
     assert copy[0].weight is copy[1].weight
     assert copy[0].weight.data_ptr() != net[0].weight.data_ptr()
     assert torch.equal(copy[0].weight.grad, torch.ones(3, 3))
@@ -43,7 +43,7 @@ def test_a_tied_weight_stays_tied_and_keeps_its_gradient() -> None:
 
 def test_a_tensor_that_is_no_leaf_is_copied_and_requires_grad() -> None:
     x = torch.ones(3, requires_grad=True) * 2
-    copy = values.copied([x])[0]
+    copy = values.deep_copy([x])[0]
     assert copy.requires_grad
     assert copy.is_leaf
     assert copy.tolist() == [2.0] * 3
@@ -51,7 +51,7 @@ def test_a_tensor_that_is_no_leaf_is_copied_and_requires_grad() -> None:
 
 def test_a_conversion_changes_floating_point_tensors_only() -> None:
     pair = torch.ones(2, dtype=torch.bfloat16), torch.tensor([1, 2])
-    copy = values.copied(pair, lambda tensor: tensor.double())
+    copy = values.deep_copy(pair, lambda tensor: tensor.double())
     assert [each.dtype for each in copy] == [torch.float64, torch.int64]
 
 

@@ -1,7 +1,7 @@
-"""Hold compiled results against eager's: results, arguments, state and gradients.
+"""Compare compiled results with eager's: results, arguments, state and gradients.
 
-`Comparison` is begun before a capture, told each result, and asked for its `Agreement` at the end.
-Importing this package imports torch.
+Begin a `Comparison` before a capture, add each result to it, and ask for its `agreement` at the
+end. Importing this package imports torch.
 """
 
 from __future__ import annotations

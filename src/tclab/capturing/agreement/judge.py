@@ -1,4 +1,4 @@
-"""Hold what compiled calls did against what eager calls did, value by value."""
+"""Compare what compiled calls did with what eager calls did, value by value."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import torch
 
 from tclab.capturing.agreement import numbers
 from tclab.capturing.agreement.numbers import Distance, Samples
-from tclab.capturing.agreement.observed import Observation, Observed
+from tclab.capturing.agreement.observed import Observation, ObservedValue
 from tclab.model import Difference
 from tclab.text.scrub import scrub
 
-#: Properties of a tensor, in the order in which they are said; one that differs hides the rest.
+#: Properties of a tensor in the order of their report; only the first that differs is reported.
 _FACTS = ("type", "dtype", "shape")
 _MORE = ("strides", "aliasing", "requires_grad")
 
 
 @dataclass
-class Held:
-    """What differs, and how far apart the values are that do not."""
+class Findings:
+    """The differences, and the largest distances among the values that count as equal."""
 
     differences: list[Difference] = field(default_factory=list)
     ulps: int = 0
@@ -30,7 +30,7 @@ class Held:
     eager_error: float | None = None
 
     def add(self, distance: Distance) -> None:
-        """Note how far apart two equal values are."""
+        """Note the distance of two values that count as equal."""
         self.ulps = max(self.ulps, distance.ulps)
         if distance.error is not None and distance.eager_error is not None:
             self.error = max(self.error or 0.0, distance.error)
@@ -39,14 +39,14 @@ class Held:
 
 @dataclass(frozen=True)
 class Reference:
-    """The calls in float64: exact, and with the noise of rounding, of the precision `eps`."""
+    """The calls in float64: exact ones, and ones with rounding noise of the precision `eps`."""
 
     exact: Observation
     noisy: tuple[Observation, ...]
     eps: float
 
     def samples(self, name: str) -> Samples | None:
-        """Those of one value; None where one of the runs has no such tensor."""
+        """Return the float64 versions of one value; None if one of the runs has no such tensor."""
         every = [self.exact, *self.noisy]
         found = [{**each.results, **each.state}.get(name) for each in every]
         tensors = [each.data for each in found if each and isinstance(each.data, torch.Tensor)]
@@ -56,21 +56,23 @@ class Reference:
         return Samples(exact, noisy, self.eps)
 
 
-#: In place of the calls in float64: more units of the last place of the largest value are rounding.
-NOTHING_KNOWN = Reference(Observation(), (), 0.0)
+#: No calls in float64: a larger distance, relative to the largest value, then counts as rounding.
+NO_REFERENCE = Reference(Observation(), (), 0.0)
 
 
-def hold(eager: Observation, compiled: Observation, reference: Reference | None = None) -> Held:
+def compare_observations(
+    eager: Observation, compiled: Observation, reference: Reference | None = None
+) -> Findings:
     """Compare every result and the state. Without a reference two values are equal only if they are
-    a few units of the last place apart.
+    at most a few units in the last place apart.
     """
-    held = Held()
-    if eager.error or compiled.error:  # what the calls before it did says nothing more
+    held = Findings()
+    if eager.error or compiled.error:  # the results of earlier calls are not compared
         held.differences += _errors(eager, compiled)
         return held
     for left, right in ((eager.results, compiled.results), (eager.state, compiled.state)):
         for name in left.keys() & right.keys():
-            _hold_one(held, name, left[name], right[name], reference)
+            _compare_value(held, name, left[name], right[name], reference)
     held.differences += _missing(eager.results, compiled.results)
     held.differences += _missing(eager.state, compiled.state)
     order = {name: at for at, name in enumerate([*eager.results, *eager.state])}
@@ -80,7 +82,9 @@ def hold(eager: Observation, compiled: Observation, reference: Reference | None 
 
 
 def _errors(eager: Observation, compiled: Observation) -> Iterator[Difference]:
-    """A difference where one side raised and the other did not, or another kind of error."""
+    """Yield a difference if only one side raised, if the types of the errors differ, or if another
+    call raised.
+    """
     kinds = [type(side.error).__name__ if side.error else "nothing" for side in (eager, compiled)]
     if kinds[0] != kinds[1] or eager.calls != compiled.calls:
         texts = [f"{kind}: {scrub(str(side.error))[:200]}" if side.error else kind
@@ -89,31 +93,39 @@ def _errors(eager: Observation, compiled: Observation) -> Iterator[Difference]:
         yield Difference(f"call {at}", "exception", texts[0], texts[1])
 
 
-def _missing(left: Mapping[str, Observed], right: Mapping[str, Observed]) -> Iterator[Difference]:
+def _missing(
+    left: Mapping[str, ObservedValue], right: Mapping[str, ObservedValue]
+) -> Iterator[Difference]:
     for name in left.keys() ^ right.keys():
         there = {True: "there", False: "not there"}
         yield Difference(name, "existence", there[name in left], there[name in right])
 
 
-def _hold_one(
-    held: Held, name: str, eager: Observed, compiled: Observed, reference: Reference | None
+def _compare_value(
+    held: Findings,
+    name: str,
+    eager: ObservedValue,
+    compiled: ObservedValue,
+    reference: Reference | None,
 ) -> None:
     facts = [each for each in _FACTS if eager.facts.get(each) != compiled.facts.get(each)]
     if facts:
-        held.differences.append(_of_facts(name, facts[0], eager, compiled))
+        held.differences.append(_fact_difference(name, facts[0], eager, compiled))
         return
     if isinstance(eager.data, torch.Tensor) and isinstance(compiled.data, torch.Tensor):
-        _hold_tensors(held, name, eager.data, compiled.data, reference)
+        _compare_tensors(held, name, eager.data, compiled.data, reference)
     elif not _equal(eager.data, compiled.data):
         held.differences.append(
-            Difference(name, "values", _shown(eager.data), _shown(compiled.data))
+            Difference(name, "values", _format_value(eager.data), _format_value(compiled.data))
         )
     for each in _MORE:
         if eager.facts.get(each) != compiled.facts.get(each):
-            held.differences.append(_of_facts(name, each, eager, compiled))
+            held.differences.append(_fact_difference(name, each, eager, compiled))
 
 
-def _of_facts(name: str, what: str, eager: Observed, compiled: Observed) -> Difference:
+def _fact_difference(
+    name: str, what: str, eager: ObservedValue, compiled: ObservedValue
+) -> Difference:
     return Difference(name, what, eager.facts.get(what, ""), compiled.facts.get(what, ""))
 
 
@@ -123,31 +135,35 @@ def _equal(left: Any, right: Any) -> bool:
     return type(left) is type(right) and bool(left == right)
 
 
-def _hold_tensors(
-    held: Held, name: str, eager: torch.Tensor, compiled: torch.Tensor, reference: Reference | None
+def _compare_tensors(
+    held: Findings,
+    name: str,
+    eager: torch.Tensor,
+    compiled: torch.Tensor,
+    reference: Reference | None,
 ) -> None:
     found = numbers.distance(eager, compiled)
     if reference is not None and bool(found.wrong.any()):
-        found = numbers.judged(eager, compiled, reference.samples(name))
+        found = numbers.distance_by_reference(eager, compiled, reference.samples(name))
     if bool(found.wrong.any()):
-        held.differences.append(_of_values(name, eager, compiled, found))
+        held.differences.append(_value_difference(name, eager, compiled, found))
     else:
         held.add(found)
 
 
-def _of_values(
+def _value_difference(
     name: str, eager: torch.Tensor, compiled: torch.Tensor, found: Distance
 ) -> Difference:
     wrong = found.wrong.any(-1) if eager.is_complex() else found.wrong
     by_row = wrong.flatten(1).any(1) if wrong.dim() > 1 else wrong
     first = wrong.flatten().nonzero()[0] if wrong.dim() else slice(None)
     return Difference(
-        name, "values", _shown(eager.flatten()[first].flatten()[0].item()),
-        _shown(compiled.flatten()[first].flatten()[0].item()),
+        name, "values", _format_value(eager.flatten()[first].flatten()[0].item()),
+        _format_value(compiled.flatten()[first].flatten()[0].item()),
         int(wrong.sum()), wrong.numel(), int(by_row.sum()) if wrong.dim() > 1 else 0,
         len(by_row) if wrong.dim() > 1 else 0, found.error, found.eager_error,
     )  # fmt: skip
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else f"{value!r:.60}"

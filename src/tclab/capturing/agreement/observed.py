@@ -1,4 +1,4 @@
-"""What calls did, taken down: what each returned or raised, and the state that they left."""
+"""Record what calls did: what each returned or raised, and the state that they left."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tclab.capturing.torch_private import compiler
 
 
 @dataclass(frozen=True)
-class Observed:
-    """One value. Of a tensor `data` is a copy and `facts` are its properties, by name; of a plain
-    value `data` is itself; of another object None.
+class ObservedValue:
+    """One value. For a tensor `data` is a copy and `facts` maps its properties to text; for a plain
+    value `data` is the value; for another object it is None.
     """
 
     data: Any
@@ -25,15 +25,15 @@ class Observed:
 
 @dataclass
 class Observation:
-    """The results of calls, by name, and of the state after them; `error` is what a call raised."""
+    """The results of calls and the state after them, by name; `error` is what a call raised."""
 
-    results: dict[str, Observed] = field(default_factory=dict)
-    state: dict[str, Observed] = field(default_factory=dict)
+    results: dict[str, ObservedValue] = field(default_factory=dict)
+    state: dict[str, ObservedValue] = field(default_factory=dict)
     error: BaseException | None = None
     calls: int = 0
 
     def add_result(self, result: object, world: World) -> None:
-        """Take down what a call returned, before another call changes it."""
+        """Record what a call returned, before another call changes it."""
         self.calls += 1
         of_call = f" of call {self.calls}" if len(world.calls) > 1 else ""
         owners = _storages(world)
@@ -43,22 +43,22 @@ class Observation:
             if _storage(leaf):
                 owners.setdefault(_storage(leaf), name)
         kinds = type(result).__name__
-        self.results[f"the result{of_call}"] = Observed(None, {"type": kinds})
+        self.results[f"the result{of_call}"] = ObservedValue(None, {"type": kinds})
 
     def add_state(self, world: World) -> None:
-        """Take down the state that the calls left, gradients with it."""
+        """Record the state that the calls left, including gradients."""
         for name, leaf in world.state():
             self.state[name] = observe(leaf)
             if isinstance(leaf, torch.Tensor) and leaf.is_leaf and leaf.grad is not None:
                 self.state[f"the gradient of {name.removeprefix('the ')}"] = observe(leaf.grad)
 
 
-def observe(leaf: Any, owner: str = "") -> Observed:
-    """One value; `owner` is whose storage it shares."""
+def observe(leaf: Any, owner: str = "") -> ObservedValue:
+    """Record one value; `owner` names the value whose storage it shares."""
     if isinstance(leaf, torch.Tensor):
-        return Observed(_data(leaf), _facts(leaf, owner))
+        return ObservedValue(_data(leaf), _facts(leaf, owner))
     plain = isinstance(leaf, values.SIMPLE)
-    return Observed(leaf if plain else None, {"type": type(leaf).__name__})
+    return ObservedValue(leaf if plain else None, {"type": type(leaf).__name__})
 
 
 def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
@@ -75,13 +75,13 @@ def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
 
 
 def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    """The strides that say where an element is: one of a dimension of size 1 says nothing."""
+    """Return the strides that locate elements: that of a dimension of size 1 is left out."""
     sized = zip(tensor.shape, tensor.stride())
     return tuple(stride if size > 1 else 0 for size, stride in sized) if tensor.numel() else ()
 
 
 def _data(tensor: torch.Tensor) -> torch.Tensor | None:
-    """A copy of the values; None for a tensor that has none that can be read."""
+    """Return a copy of the values; None for a tensor whose values cannot be read."""
     try:
         with torch.no_grad():
             data = tensor.detach()
@@ -93,7 +93,7 @@ def _data(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _storage(leaf: Any) -> int:
-    """Where the storage of a tensor begins; 0 for what has none."""
+    """Return the address of a tensor's storage; 0 for an object without one."""
     if isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided and leaf.numel():
         try:
             return int(leaf.untyped_storage().data_ptr())
@@ -103,7 +103,7 @@ def _storage(leaf: Any) -> int:
 
 
 def _storages(world: World) -> dict[int, str]:
-    """Where a storage begins → the first name of the state that has it."""
+    """Map the address of a storage to the first name in the state that has it."""
     pairs: Iterator[tuple[int, str]] = ((_storage(leaf), name) for name, leaf in world.state())
     found: dict[int, str] = {}
     for at, name in pairs:

@@ -1,4 +1,4 @@
-"""The first operator whose result differs, by a replay of the graphs node by node."""
+"""Find the first operator whose result differs, by running the graphs node by node."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from tclab.model import SourceLine
 from tclab.text import user_lines
 from tclab.text.scrub import scrub
 
-#: Makes the calls compiled by a backend.
+#: Makes the calls, compiled with these options of torch.compile.
 RunWith = Callable[[Mapping[str, Any]], Observation]
-#: A result is another one if it is off by more units of the last place of its largest value.
+#: Results further apart differ, in units in the last place of the largest value.
 _FAR = 1024
 
 
 @dataclass(frozen=True)
 class Operator:
-    """An operator as the graph names it, and the user's line that it comes from, if known."""
+    """An operator by its name in the graph, and the user's line that it comes from, if known."""
 
     name: str
     line: SourceLine | None
 
 
-def not_among(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool) -> Operator | None:
-    """The first operator of the graphs, Dynamo's or those of ATen, with a result that is not among
-    those that eager `found`.
+def first_unmatched(
+    run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool
+) -> Operator | None:
+    """Return the first operator of Dynamo's or ATen's graphs with a result that is not among the
+    results that eager `found`.
     """
     calls: list[GraphCall] = []
     run({"backend": (replaying.of_dynamo if dynamo else replaying.of_inductor)(calls)})
@@ -45,9 +47,9 @@ def not_among(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool) -> O
     return None
 
 
-def wrong_in_inductor(run: RunWith) -> Operator | None:
-    """The operator with which Inductor's result of a graph is first another than that of the graph
-    run node by node: the graph is compiled up to a node, which is found by halving.
+def first_wrong_in_inductor(run: RunWith) -> Operator | None:
+    """Return the first operator after which Inductor's result differs from that of the graph run
+    node by node. Bisection finds it: each step compiles the graph up to a node.
     """
     calls: list[GraphCall] = []
     run({"backend": replaying.of_inductor(calls)})
@@ -59,7 +61,7 @@ def wrong_in_inductor(run: RunWith) -> Operator | None:
 
 
 def _first(call: GraphCall, nodes: list[fx.Node]) -> fx.Node:
-    """The first node up to which the compiled graph is wrong; up to the last one it is."""
+    """Return the first node up to which the compiled graph is wrong; up to the last node it is."""
     right, wrong = -1, len(nodes) - 1
     while wrong - right > 1:
         middle = (right + wrong) // 2
@@ -68,7 +70,9 @@ def _first(call: GraphCall, nodes: list[fx.Node]) -> fx.Node:
 
 
 def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
-    """Whether the graph up to a node, compiled, returns or leaves other values."""
+    """Return whether the graph up to a node, compiled, returns other values or changes its inputs
+    otherwise.
+    """
     module = call.up_to(node)
     sides = []
     for each in (module, torch.compile(module)):
@@ -101,7 +105,9 @@ def _name(target: Any) -> str:
 
 
 def _line(node: fx.Node) -> SourceLine | None:
-    """The innermost line of the user's; of a node without one that of the nearest node before."""
+    """Return the innermost line of the user's; a node without one gets that of the nearest node
+    before.
+    """
     at: fx.Node = node
     while not at.stack_trace and at.prev.op != "root":
         at = at.prev

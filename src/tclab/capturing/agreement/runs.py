@@ -1,4 +1,4 @@
-"""Make the calls of a world: by eager PyTorch, in float64, or compiled."""
+"""Make the calls of a world: in eager PyTorch, in float64, or compiled."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler, precision
 
-#: What is in force while calls are made.
+#: A context in which calls are made.
 Mode = AbstractContextManager[Any]
 
 
-class Draws:
-    """The state of Python's and NumPy's random numbers, to be had again. PyTorch's are seeded."""
+class RandomState:
+    """The state of Python's and NumPy's random numbers. PyTorch's are seeded instead."""
 
     def __init__(self) -> None:
         self.python = random.getstate()
@@ -35,11 +35,11 @@ class Draws:
         self.numpy_state = self.numpy.random.get_state() if self.numpy else None
 
     @contextmanager
-    def again(self) -> Iterator[None]:
-        """Draw the same numbers during the block as after this object was made; afterwards all go
-        on as before.
+    def restored(self) -> Iterator[None]:
+        """Restore the state, seed PyTorch, and run the block; afterwards all continue as
+        before it.
         """
-        before = Draws()
+        before = RandomState()
         try:
             self._restore()
             with torch.random.fork_rng(devices=[]):
@@ -55,11 +55,11 @@ class Draws:
 
 
 def run(
-    world: World, draws: Draws, backward: bool, fn: Callable[..., Any], mode: Mode
+    world: World, random_state: RandomState, backward: bool, fn: Callable[..., Any], mode: Mode
 ) -> Observation:
-    """Make the calls of `world` by `fn`, and take down what they return, raise and leave."""
+    """Make the calls of `world` with `fn`, and record what they return, raise and leave."""
     seen = Observation()
-    with redirect_stdout(sys.stderr), draws.again(), world.entered(), mode:
+    with redirect_stdout(sys.stderr), random_state.restored(), world.entered(), mode:
         try:
             for args, kwargs in world.calls:
                 result = fn(*args, **kwargs)
@@ -72,31 +72,37 @@ def run(
     return seen
 
 
-def run_eager(world: World, draws: Draws, backward: bool, mode: Mode | None = None) -> Observation:
-    """Make the calls without the compiler, also where the function itself compiles something."""
+def run_eager(
+    world: World, random_state: RandomState, backward: bool, mode: Mode | None = None
+) -> Observation:
+    """Make the calls without the compiler, even if the function itself uses torch.compile."""
     with torch.compiler.set_stance("force_eager"):
-        return run(world, draws, backward, world.fn, mode or nullcontext())
+        return run(world, random_state, backward, world.fn, mode or nullcontext())
 
 
-def run_wide(
-    world: World, draws: Draws, backward: bool, noise: float = 0.0, seed: int = 0
+def run_in_float64(
+    world: World, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
 ) -> tuple[Observation, float]:
-    """Make the calls in float64, as `precision.Widened` says; also return the precision of the
+    """Make the calls in float64, as `precision.Widened` does; also return the precision of the
     coarsest type that the function uses.
     """
     mode = precision.Widened(noise, seed)
-    return run_eager(world, draws, backward, mode), mode.eps
+    return run_eager(world, random_state, backward, mode), mode.eps
 
 
 def run_compiled(
-    world: World, draws: Draws, backward: bool, options: Mapping[str, Any], same_draws: bool = False
+    world: World,
+    random_state: RandomState,
+    backward: bool,
+    options: Mapping[str, Any],
+    eager_random: bool = False,
 ) -> Observation:
-    """Compile the function anew and make the calls. With `same_draws` its random numbers are those
-    that eager draws.
+    """Compile the function anew and make the calls. With `eager_random` the compiled function draws
+    the same random numbers as eager.
     """
     with ExitStack() as stack:
         stack.enter_context(hide_earlier_compiles(world.fn))
-        if same_draws:
+        if eager_random:
             stack.enter_context(compiler.draw_as_eager())
         compiled = torch.compile(world.fn, **options)
-        return run(world, draws, backward, compiled, nullcontext())
+        return run(world, random_state, backward, compiled, nullcontext())

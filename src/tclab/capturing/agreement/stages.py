@@ -1,4 +1,4 @@
-"""Where a difference comes from: the first stage whose results differ, and what removes it."""
+"""Find where a difference comes from: the first stage whose results differ, and what removes it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 from tclab.capturing.agreement.operators import Operator
 from tclab.model import DIFFERS, Agreement, Difference
 
-#: Whether a compile with these options of torch.compile differs from eager.
+#: Returns whether a compile with these options of torch.compile differs from eager.
 Differs = Callable[[Mapping[str, Any]], bool]
-#: The first operator whose result differs at a stage, which its backend names.
+#: Returns the first operator whose result differs at the stage of this backend.
 FirstOperator = Callable[[str], Operator | None]
 
-#: Backends that stop after a stage, and the stage that comes with each.
+#: Backend → the stage that it adds; each one stops after its stage.
 STAGES = {
     "eager": "Dynamo",
     "aot_eager": "AOTAutograd",
     "aot_eager_decomp_partition": "the decompositions or the partitioner",
     "inductor": "Inductor",
 }
-#: Ways round a difference that Inductor makes, in words, and the options of torch.compile for each.
-WAYS: dict[str, dict[str, Any]] = {
+#: Workaround for a difference that Inductor makes, in words → options of torch.compile.
+WORKAROUNDS: dict[str, dict[str, Any]] = {
     "options={'max_fusion_size': 1}, which fuses nothing": {"options": {"max_fusion_size": 1}},
     "options={'pattern_matcher': False}": {"options": {"pattern_matcher": False}},
     "options={'inplace_buffers': False}": {"options": {"inplace_buffers": False}},
@@ -33,14 +33,18 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
-def explained(differences: list[Difference], differs: Differs, first: FirstOperator) -> Agreement:
-    """The verdict on a difference: the stage and the operator it comes from, and the first way
-    round that was tried and removes it.
+def explain_difference(
+    differences: list[Difference], differs: Differs, first: FirstOperator
+) -> Agreement:
+    """Return the verdict on a difference: its stage, its operator, and the first workaround that
+    removes it.
     """
     backend = next((each for each in STAGES if differs({"backend": each})), "inductor")
-    way = ""
+    workaround = ""
     if backend != "eager":
-        way = next((words for words, changed in WAYS.items() if not differs(changed)), "")
+        workaround = next(
+            (words for words, changed in WORKAROUNDS.items() if not differs(changed)), ""
+        )
     operator = first(backend)
     return Agreement(
         DIFFERS,
@@ -48,5 +52,5 @@ def explained(differences: list[Difference], differs: Differs, first: FirstOpera
         stage=STAGES[backend],
         operator=operator.name if operator else "",
         line=operator.line if operator else None,
-        way=way,
+        way=workaround,
     )

@@ -16,7 +16,7 @@ import torch
 
 from tclab.text import user_lines
 
-#: Attributes that every module has; PyTorch's own, but for those that hold tensors and modules.
+#: PyTorch's own attributes of every module, except those that contain tensors and modules.
 _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module())) | {
     "_is_torch_compile",
     "_torchdynamo_wrapper_id",
@@ -24,9 +24,9 @@ _OF_EVERY_MODULE = frozenset(vars(torch.nn.Module())) | {
 _TABLES = ("_parameters", "_buffers", "_modules")
 SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, torch.Size)
 
-#: Place, bytes and type of a storage → its copy, as a tensor of one dimension.
+#: Address, bytes and type of a storage → its copy, as a tensor of one dimension.
 Storages = dict[tuple[int, int, torch.dtype], torch.Tensor]
-#: Makes another tensor of the values of a tensor with one dimension, such as its double.
+#: Converts a tensor with one dimension, for example to float64.
 Convert = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -49,7 +49,7 @@ def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """What an object holds, each with what is appended to the object's name."""
+    """Yield what an object contains, with the text to append to the object's name for each."""
     if isinstance(value, torch.nn.Module):
         yield from _parts_of_module(value)
     elif isinstance(value, torch.optim.Optimizer):
@@ -60,7 +60,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
             yield f"[{shown}]", inner
     elif isinstance(value, (list, tuple)):
         yield from ((f"[{place}]", inner) for place, inner in enumerate(value))
-    elif is_plain(value):
+    elif is_users_object(value):
         yield from ((f".{name}", inner) for name, inner in list(vars(value).items()))
 
 
@@ -73,15 +73,15 @@ def _parts_of_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
             yield f".{name}", inner
 
 
-def is_plain(value: Any) -> bool:
-    """Whether it is an object of a class in the user's code that has attributes."""
+def is_users_object(value: Any) -> bool:
+    """Return whether the value is an object with attributes, of a class in the user's code."""
     if isinstance(value, (type, FunctionType, MethodType)) or not hasattr(value, "__dict__"):
         return False
     return is_users_class(type(value))
 
 
 def is_users_class(cls: type) -> bool:
-    """Whether a class is defined in the user's code."""
+    """Return whether a class is defined in the user's code."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     return file is not None and user_lines.is_user_file(file)
@@ -90,51 +90,55 @@ def is_users_class(cls: type) -> bool:
 # --------------------------------------------------------------------------- copies
 
 
-def copied(value: Any, convert: Convert | None = None) -> Any:
+def deep_copy(value: Any, convert: Convert | None = None) -> Any:
     """Return a deep copy. With `convert`, the storage of each floating-point tensor is converted,
-    and the copies of the tensors that share it are of the new type. What raises for a value
-    that cannot be copied is passed on.
+    and the copies of the tensors that share it have the new type. An error of a value that cannot
+    be copied is raised.
     """
     memo: dict[int, Any] = {}
     storages: Storages = {}
     keep = []  # memo works with id(): the tensors must live until the copy is made
     for _, leaf in walk(value, ""):
         if isinstance(leaf, torch.Tensor) and id(leaf) not in memo and _is_strided(leaf):
-            memo[id(leaf)] = _copied_tensor(leaf, storages, convert, memo)
+            memo[id(leaf)] = _copy_tensor(leaf, storages, convert, memo)
             keep.append(leaf)
     return copy.deepcopy(value, memo)
 
 
 def _is_strided(tensor: torch.Tensor) -> bool:
-    """Whether a tensor is a plain view of its storage: no subclass, not sparse, not quantized."""
+    """Return whether a tensor is a plain view of its storage: no subclass, not sparse, not
+    quantized.
+    """
     plain = type(tensor) in (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
     return plain and tensor.layout == torch.strided and not tensor.is_quantized and (
         tensor.device.type != "meta" and not tensor.is_neg() and not tensor.is_conj()
     )  # fmt: skip
 
 
-def _copied_tensor(
+def _copy_tensor(
     tensor: torch.Tensor,
     storages: Storages,
     convert: Convert | None,
     memo: dict[int, Any],
 ) -> torch.Tensor:
-    whole = _copied_storage(tensor, storages, convert)
+    whole = _copy_storage(tensor, storages, convert)
     new = whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
     if isinstance(tensor, torch.nn.Parameter):
         new = torch.nn.Parameter(new, tensor.requires_grad)
     elif tensor.requires_grad and (new.is_floating_point() or new.is_complex()):
         new.requires_grad_()
     if tensor.is_leaf and tensor.grad is not None:
-        new.grad = _copied_tensor(tensor.grad, storages, convert, memo)
+        new.grad = _copy_tensor(tensor.grad, storages, convert, memo)
     new.__dict__.update(copy.deepcopy(vars(tensor), memo))
     return new
 
 
-def _copied_storage(
+def _copy_storage(
     tensor: torch.Tensor, storages: Storages, convert: Convert | None
 ) -> torch.Tensor:
-    """A copy of the whole storage, as a tensor of one dimension; one for all views of a type."""
+    """Return a copy of the whole storage as a tensor of one dimension; one for all views of a
+    type.
+    """
     storage = tensor.untyped_storage()
     key = (storage.data_ptr() or id(tensor), storage.nbytes(), tensor.dtype)
     if key not in storages:

@@ -1,8 +1,9 @@
-"""A *world*: a function, the arguments of its calls, and the variables that it reaches outside.
+"""Define a *world*: a function, the arguments of its calls, and the outside variables that it
+reaches.
 
-A world is copied, so that the same calls can be made again from the same state. The variables are
-global ones and those of closures, of the user's functions; while a copy is at work they hold the
-copied values, and afterwards their own again.
+A copy of a world lets the same calls start from the same state again. The variables are globals and
+closure variables of the user's functions; while calls use a copy, the variables have the copied
+values, and afterwards their own again.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class Variable:
 
 @dataclass
 class World:
-    """`contents` are the values of `variables`, in their order."""
+    """A function and what its calls start from; `contents` are the values of `variables`, in their
+    order.
+    """
 
     fn: Callable[..., Any]
     calls: Sequence[Call]
@@ -57,23 +60,23 @@ class World:
 
     @classmethod
     def of(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
-        """The world of a function: its variables are those that its code names, and the code of
-        the user's functions that it names.
+        """Return the world of a function: its variables are those named by its code and by the code
+        of the user's functions that it names.
         """
         variables = tuple(_variables(fn))
         return cls(fn, calls, variables, [each.get() for each in variables])
 
     def copy(self, convert: Convert | None = None) -> World:
-        """Return a copy; with `convert` in another floating-point type. The error for a value that
-        cannot be copied is passed on.
+        """Return a copy; `convert` changes the floating-point type. The error of a value that
+        cannot be copied is raised.
         """
-        fn, calls, contents = values.copied((self.fn, self.calls, self.contents), convert)
+        fn, calls, contents = values.deep_copy((self.fn, self.calls, self.contents), convert)
         return World(fn, calls, self.variables, contents)
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Give the variables this world's contents during the block, and keep what they are at
-        its end; afterwards they are as before.
+        """Give the variables this world's contents during the block and store their values at its
+        end; afterwards the variables have their earlier values.
         """
         before = [each.get() for each in self.variables]
         try:
@@ -88,7 +91,7 @@ class World:
             variable.set(value)
 
     def eps(self) -> float:
-        """The relative precision of the coarsest floating-point type of the state."""
+        """Return the relative precision of the coarsest floating-point type of the state."""
         types = {leaf.dtype for _, leaf in self.state() if isinstance(leaf, torch.Tensor)}
         floats = [torch.float64, *(each for each in types if each.is_floating_point)]
         return float(max(torch.finfo(each).eps for each in floats))
@@ -111,7 +114,7 @@ class World:
 
 
 def _owner(fn: Callable[..., Any]) -> Any:
-    """The module or the object whose method is called; () for a function."""
+    """Return the module or the object whose method is called; () for a function."""
     if isinstance(fn, functools.partial):
         return [_owner(fn.func), fn.args, fn.keywords]
     if isinstance(fn, MethodType):
@@ -120,7 +123,7 @@ def _owner(fn: Callable[..., Any]) -> Any:
 
 
 def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
-    """Names for `count` positional arguments."""
+    """Return names for `count` positional arguments."""
     try:
         function = fn.forward if isinstance(fn, torch.nn.Module) else fn
         names = [p.name for p in inspect.signature(function).parameters.values()
@@ -134,14 +137,14 @@ def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
 
 
 def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
-    """Each variable once, through all functions of the user's that are reached by name."""
+    """Yield each variable once, from all functions of the user's that are reached by name."""
     waiting, seen, found = [*_functions(fn)], set[int](), set[tuple[str, int]]()
     while waiting:
         function = waiting.pop()
         if id(function) in seen or not user_lines.is_user_file(function.__code__.co_filename):
             continue
         seen.add(id(function))
-        for variable, value in _named_by(function):
+        for variable, value in _variables_of(function):
             key = variable.name, id(variable.holder)
             waiting += _functions(value)
             if key not in found and not _is_code(value):
@@ -149,8 +152,8 @@ def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
                 yield variable
 
 
-def _named_by(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
-    """The variables outside of a function that its code names, with their values."""
+def _variables_of(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
+    """Yield the variables outside of a function that its code names, with their values."""
     space = function.__globals__
     for name in _names(function.__code__):
         if name in space:
@@ -158,7 +161,7 @@ def _named_by(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         try:
             yield Variable(name, cell), cell.cell_contents
-        except ValueError:  # it is not filled yet
+        except ValueError:  # the cell is still empty
             continue
 
 
@@ -168,7 +171,7 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _functions(value: Any) -> Iterator[FunctionType]:
-    """The functions with Python code that a call of `value` can run, as far as it shows them."""
+    """Yield the functions with Python code that a call of `value` can run, if they can be found."""
     if isinstance(value, functools.partial):
         yield from _functions(value.func)
     elif isinstance(value, torch.nn.Module):
@@ -194,7 +197,9 @@ def _methods(cls: type) -> Iterator[FunctionType]:
 
 
 def _is_code(value: Any) -> bool:
-    """Whether it is code and holds no value that a call changes."""
+    """Return whether the value is code, which no call changes."""
     return isinstance(value, (ModuleType, type)) or (
-        callable(value) and not isinstance(value, torch.nn.Module) and not values.is_plain(value)
+        callable(value)
+        and not isinstance(value, torch.nn.Module)
+        and not values.is_users_object(value)
     )

@@ -1,1 +1,1 @@
-"""``tclab explain``: the command, what it prints while it works and when it has ended."""
+"""Define ``tclab explain``: the command, its progress display and its summary."""

@@ -1,4 +1,4 @@
-"""``tclab explain``: a reader's own function, opened."""
+"""Define ``tclab explain``."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def explain(
     format_: str,
     watch_: bool,
     port: int,
-    **words: Any,  # what makes the request
+    **words: Any,  # the arguments of ExplainRequest.parse
 ) -> None:
     """Compile a function of your own and report what torch.compile made of it.
 
@@ -148,15 +148,15 @@ def explain(
       tclab explain train.py:step --format json -o step.json
     """
     warnings = WarningLog()
-    with _ending(context, warnings) as interrupted:
+    with _report_errors(context, warnings) as interrupted:
         _check(open_=open_, format_=format_, watch_=watch_, port=port)
         request = ExplainRequest.parse(spec, **words)
-        path = report_file.where_to(request, output, format_)
+        path = report_file.choose_path(request, output, format_)
         if watch_ and path is not None:
             watch(request, path, port=port, open_=open_)
             return
-        report, content = _explained(request, warnings, format_, interrupted)
-        report_file.put(content, path)
+        report, content = _make_report(request, warnings, format_, interrupted)
+        report_file.write_text(content, path)
     if format_ == "json" or path is not None:
         print_summary(report, path)
     if open_ and path is not None:
@@ -166,12 +166,12 @@ def explain(
 
 
 @contextmanager
-def _ending(context: click.Context, warnings: WarningLog) -> Iterator[list[int]]:
-    """Say what went wrong in the block, then what others warned of; end with the status for it.
+def _report_errors(context: click.Context, warnings: WarningLog) -> Iterator[list[int]]:
+    """Print an error of the block, then the collected warnings, and exit with the error's status.
 
-    The block is given the signals of Ctrl-C as they come.
+    Yields the list of SIGINT signals, which grows as they arrive.
     """
-    with interrupts.remembered() as interrupted:
+    with interrupts.record_interrupts() as interrupted:
         try:
             yield interrupted
         except (KeyboardInterrupt, Exception) as problem:
@@ -186,7 +186,7 @@ def _ending(context: click.Context, warnings: WarningLog) -> Iterator[list[int]]
 
 
 def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
-    """BadRequest for options that do not go together."""
+    """Raise BadRequest for options that exclude each other."""
     for option, given in (("--open", open_), ("--watch", watch_)):
         if given and format_ != "html":
             raise BadRequest(option, f"it shows HTML, not {format_}", "leave --format out")
@@ -194,13 +194,13 @@ def _check(*, open_: bool, format_: str, watch_: bool, port: int) -> None:
         raise BadRequest(f"--port {port}", "nothing is served without --watch", "add --watch")
 
 
-def _explained(
+def _make_report(
     request: ExplainRequest, warnings: WarningLog, format_: str, interrupted: list[int]
 ) -> tuple[Report, str]:
-    """The report, also as text of the format; what goes on meanwhile is shown."""
+    """Return the report, and its text in the chosen format; display the steps meanwhile."""
     preload.exit_quickly()
-    with steps.displayed() as display:
-        on_step = interrupts.ending(interrupted, display)
+    with steps.display_steps() as display:
+        on_step = interrupts.stop_after_interrupt(interrupted, display)
         report = explain_named(request, on_step=on_step, warnings=warnings)
         on_step(Step("rendering the report"))
-        return report, report_file.MAKE[format_](report)
+        return report, report_file.FORMATS[format_](report)

@@ -1,4 +1,6 @@
-"""Ctrl-C, remembered: who is called meanwhile may turn it into an error of its own."""
+"""Remember Ctrl-C: code that is running when it comes can turn KeyboardInterrupt into another
+error.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from tclab.explain import OnStep, Step
 
 
 @contextmanager
-def remembered() -> Iterator[list[int]]:
-    """The signals of Ctrl-C that came in the block. Each raises KeyboardInterrupt, as ever.
+def record_interrupts() -> Iterator[list[int]]:
+    """Yield a list that receives each SIGINT of the block; each raises KeyboardInterrupt as usual.
 
-    A compiler's callback that is interrupted may end as an error of the compiler's, which would
-    then look like a fault of the reader's function. Where Ctrl-C is ignored, as in a background
-    job, it stays ignored.
+    An interrupted callback of the compiler can raise an error of the compiler's, which would look
+    like a fault of the reader's function. If Ctrl-C is ignored, as in a background job, it stays
+    ignored.
     """
     came: list[int] = []
 
@@ -35,9 +37,9 @@ def remembered() -> Iterator[list[int]]:
         signal.signal(signal.SIGINT, before)
 
 
-def ending(came: list[int], on_step: OnStep) -> OnStep:
-    """`on_step`, but no step begins after Ctrl-C, whatever was made of it, nor in a process that
-    the user's code forked and that returns from it: one report is enough.
+def stop_after_interrupt(came: list[int], on_step: OnStep) -> OnStep:
+    """Return a callback that starts no step after Ctrl-C, even if the KeyboardInterrupt was caught.
+    In a process that the user's code forked it exits, so only one report is written.
     """
     own = os.getpid()
 

@@ -1,4 +1,6 @@
-"""The watched page: the report, and above it what goes on. It asks its own host, and no other."""
+"""Render the watched page: the report below the current status. The page requests data from its own
+host only.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,8 @@ _STYLE = Path(__file__).with_name("watch.css")
 
 @dataclass(frozen=True)
 class Status:
-    """What goes on: `state` is working, done, failed or ended; `version` grows with
-    each report, and no other watch begins where this one does.
+    """The current status: `state` is working, done, failed or ended. `version` grows with each
+    report; it starts at another number in each watch.
     """
 
     state: str
@@ -26,13 +28,13 @@ class Status:
     version: int = 0
 
     def data(self, seconds: float) -> dict[str, object]:
-        """For the page's script: it has held for so many seconds."""
+        """Return the status for the page's script; it has lasted for `seconds`."""
         return asdict(self) | {"seconds": round(seconds, 1)}
 
 
 def html(report: Report | None, status: Status, spec: str) -> str:
-    """The page of a report, or of none yet. Without the script it says what was when it was asked
-    for, and a reload says what is.
+    """Return the page of a report, or of none yet. Without JavaScript the page shows the status at
+    the time of the request, and a reload updates it.
     """
     bar = tag("pre", esc(status.text))
     head = tag(

@@ -1,4 +1,4 @@
-"""What goes on, and since when, while the reader waits. Needs rich."""
+"""Display the running step and its seconds while the reader waits. Needs rich."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tclab.cli import terminal
 from tclab.explain import OnStep, Step, steps
 
 
-class _Seconds(ProgressColumn):
-    """How long a step has taken, or took."""
+class _SecondsColumn(ProgressColumn):
+    """A column with the seconds that a step has taken."""
 
     def render(self, task: Task) -> Text:
         seconds = task.finished_time if task.finished else task.elapsed
@@ -22,9 +22,9 @@ class _Seconds(ProgressColumn):
 
 
 @contextmanager
-def displayed() -> Iterator[OnStep]:
-    """A callback for the steps. On a terminal those done, the one that goes on and the seconds of
-    each stand there until the block ends; a dumb terminal gets a line a step, a pipe nothing.
+def display_steps() -> Iterator[OnStep]:
+    """Yield a callback for steps. A terminal shows the finished steps and the running one, with
+    seconds, until the block ends; a dumb terminal prints a line for each step, a pipe nothing.
     """
     out = terminal.console(stderr=True)
     if out.is_dumb_terminal and out.is_terminal:
@@ -35,14 +35,16 @@ def displayed() -> Iterator[OnStep]:
         columns = (
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description}", markup=False),
-            _Seconds(),
+            _SecondsColumn(),
         )
         with Progress(*columns, console=out, transient=True) as live:
-            yield _Live(live)
+            yield _StepLines(live)
 
 
-class _Live:
-    """A line for each step. Phases of one step (``compiling f: Inductor``) share its line."""
+class _StepLines:
+    """Shows a line for each step. The phases of a step (``compiling f: Inductor``) share its
+    line.
+    """
 
     def __init__(self, live: Progress) -> None:
         self.live = live

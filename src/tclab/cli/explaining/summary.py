@@ -1,4 +1,4 @@
-"""What ``tclab explain`` prints of a report: a screen of text."""
+"""Print the summary of a report: one screen of text."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tclab.render.kinds.table import cell_texts, numeric_columns
 from tclab.render.report import counts, kernels, words
 from tclab.text import user_lines
 
-#: A terminal shows so many kernels, breaks and recompiles; the report has them all.
+#: The most kernels, breaks and recompiles to print; the report has them all.
 _MOST = 20
-#: What a kernel's name says, too, or who reads the instructions sees: room for the rest.
-_NOT_HERE = ("kind", "instructions")
+#: Columns without news in a terminal: the kernel's name or its instructions show the same.
+_LEFT_OUT = ("kind", "instructions")
 
 
 def print_summary(report: Report, path: Path | None) -> None:
-    """Counts, kernels, breaks with their fix, recompiles, refusals; on stderr where stdout has the
-    report. Warnings of other packages come last, on stderr.
+    """Print counts, kernels, breaks with their fixes, recompiles and refusals, on stderr if stdout
+    gets the report. Warnings of other packages come last, on stderr.
     """
     out = terminal.console(stderr=path is None)
     _print_head(out, report)
@@ -37,64 +37,66 @@ def print_summary(report: Report, path: Path | None) -> None:
     _print_more(out, len(report.breaks), "breaks")
     _print_recompiles(out, report)
     for gap, step in words.gaps(report):
-        _line(out, f"[bold yellow]incomplete:[/] {escape(gap)}")
-        _hanging(out, "  next: ", step)
+        _print_line(out, f"[bold yellow]incomplete:[/] {escape(gap)}")
+        _print_indented(out, "  next: ", step)
     if path is not None:
         size = path.stat().st_size / 1e6
-        _line(out, f"[green]wrote[/] {escape(str(path))}, {size:.1f} MB")
+        _print_line(out, f"[green]wrote[/] {escape(str(path))}, {size:.1f} MB")
     print_warnings(report.warnings)
 
 
 def print_warnings(texts: Iterable[str]) -> None:
-    """What other packages warned of, on stderr."""
+    """Print the warnings of other packages on stderr."""
     out = terminal.console(stderr=True)
     for text in texts:
-        _line(out, f"[dim]warning from {escape(text)}[/]")
+        _print_line(out, f"[dim]warning from {escape(text)}[/]")
 
 
-def _line(out: Console, markup: str) -> None:
-    """One line, which a narrow terminal wraps and a pipe does not."""
+def _print_line(out: Console, markup: str) -> None:
+    """Print one line, which is wrapped in a narrow terminal but not in a pipe."""
     out.print(markup, soft_wrap=True)
 
 
-def _hanging(out: Console, head: str, text: str) -> None:
-    """Text behind its head, the lines of a terminal one under the other; one line in a pipe."""
+def _print_indented(out: Console, head: str, text: str) -> None:
+    """Print text after `head`; in a terminal its further lines are indented, in a pipe it is one
+    line.
+    """
     wraps = out.is_terminal or "COLUMNS" in os.environ
     lines = textwrap.wrap(text, max(20, out.width - len(head))) if wraps else [text]
     for lead, line in zip([head, *[" " * len(head)] * len(lines)], lines):
-        _line(out, f"[green]{escape(lead)}[/]{escape(line)}")
+        _print_line(out, f"[green]{escape(lead)}[/]{escape(line)}")
 
 
 def _print_head(out: Console, report: Report) -> None:
     device = f"for {report.target}" if report.target else "on this machine"
-    _line(out, f"[bold]{escape(report.title)}[/] {escape(device)}")
-    _hanging(out, "  ", " · ".join(words.provenance_texts(report)))
+    _print_line(out, f"[bold]{escape(report.title)}[/] {escape(device)}")
+    _print_indented(out, "  ", " · ".join(words.provenance_texts(report)))
     for number, call in enumerate(report.calls, 1):
-        _line(out, f"  call {number}: {escape(call or 'no arguments')}")
+        _print_line(out, f"  call {number}: {escape(call or 'no arguments')}")
     for remark in words.remarks(report):
-        _line(out, f"  [dim]{escape(remark)}[/]")
-    _line(out, f"[bold]{escape(counts.verdict(report))}[/]")
+        _print_line(out, f"  [dim]{escape(remark)}[/]")
+    _print_line(out, f"[bold]{escape(counts.verdict(report))}[/]")
     if report.own and report.own.fix:
-        _hanging(out, "  fix: ", report.own.fix)
-    _line(out, escape(", ".join(counts.costs(report)) + "."))
+        _print_indented(out, "  fix: ", report.own.fix)
+    _print_line(out, escape(", ".join(counts.costs(report)) + "."))
     _print_agreement(out, report.agreement)
     for advice in report.advisories:
-        _line(out, f"[bold yellow]{words.KNOWN_FAULT}:[/] {escape(str(advice))}")
-        _hanging(out, "  next: ", advice.workaround)
+        _print_line(out, f"[bold yellow]{words.KNOWN_FAULT}:[/] {escape(str(advice))}")
+        _print_indented(out, "  next: ", advice.workaround)
 
 
 def _print_agreement(out: Console, agreement: Agreement) -> None:
-    """Whether the results are eager's; of a difference the first values, and what to do."""
+    """Print whether the results are eager's; if not, the first difference and the next step."""
     if agreement.verdict != DIFFERS:
-        _line(out, escape(words.agreement(agreement)))
+        _print_line(out, escape(words.agreement(agreement)))
         return
-    _line(out, f"[bold red]{escape(words.agreement(agreement))}[/]")
-    _hanging(out, "  next: ", agreement.next_step)
+    _print_line(out, f"[bold red]{escape(words.agreement(agreement))}[/]")
+    _print_indented(out, "  next: ", agreement.next_step)
 
 
 def _print_kernels(out: Console, report: Report) -> None:
     is_open = any(row.open for row in report.kernels)
-    compact = kernels.compact_table(report.kernels, _NOT_HERE[is_open:])
+    compact = kernels.compact_table(report.kernels, _LEFT_OUT[is_open:])
     if not compact.rows:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -108,32 +110,32 @@ def _print_kernels(out: Console, report: Report) -> None:
 
 
 def _print_break(out: Console, item: Break) -> None:
-    """Where it is, why, and what to do."""
+    """Print the user's line, the reason and the fixes."""
     label = "skipped" if item.skipped else "graph break"
     place = next(
         reversed(user_lines.select_user_lines(item.stack, lambda line: line.file)), item.location
     )
     code = place.code.strip() if place else ""
-    _line(
+    _print_line(
         out,
         f"[yellow]{label}[/] {escape(str(place or 'at an unknown line'))}  {escape(code)}".rstrip(),
     )
     number = f" [{item.gb_id}]" if item.gb_id else ""
     inner = f", in {item.location}" if item.location and place != item.location else ""
-    _line(out, f"  {escape(item.reason + number + inner)}")
+    _print_line(out, f"  {escape(item.reason + number + inner)}")
     for word, hint in zip(("fix", "or"), fixes.usable_hints(item)):
-        _hanging(out, f"  {word}: ", " ".join(hint.split()))
+        _print_indented(out, f"  {word}: ", " ".join(hint.split()))
 
 
 def _print_recompiles(out: Console, report: Report) -> None:
     again = [(s.filename, n) for s in report.sources for n in s.notes if n.label == "recompile"]
     for file, note in again[:_MOST]:
-        _line(out, f"[yellow]recompile[/] {escape(f'{file}:{note.line}')}")
-        _hanging(out, "  ", note.text)
-        _hanging(out, "  fix: ", note.detail)
+        _print_line(out, f"[yellow]recompile[/] {escape(f'{file}:{note.line}')}")
+        _print_indented(out, "  ", note.text)
+        _print_indented(out, "  fix: ", note.detail)
     _print_more(out, len(again), "recompiles")
 
 
 def _print_more(out: Console, count: int, what: str) -> None:
     if count > _MOST:
-        _line(out, f"… and {count - _MOST} more {what} in the report")
+        _print_line(out, f"… and {count - _MOST} more {what} in the report")

@@ -1,4 +1,6 @@
-"""``tclab explain --watch``: the report in a browser, made anew when a file is saved."""
+"""Implement ``tclab explain --watch``: show the report in a browser, and renew it when a file is
+saved.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ from tclab.system import machine
 
 
 def watch(request: ExplainRequest, path: Path, *, port: int, open_: bool) -> None:
-    """Serve and explain until Ctrl-C. BadRequest where the command line is wrong."""
+    """Serve and explain until Ctrl-C. BadRequest if the command line is wrong."""
     machine.require_process_control("tclab explain --watch")
     live, out = Live(request.spec), terminal.console()
     server = Server(live, port)
@@ -42,14 +44,14 @@ def watch(request: ExplainRequest, path: Path, *, port: int, open_: bool) -> Non
 
 @dataclass
 class _Events:
-    """Prints what happens, and shows it on the page."""
+    """Prints each event, and updates the page."""
 
     live: Live
     path: Path
     out: Console
 
     def __call__(self, event: Event) -> None:
-        """One thing that happened."""
+        """Handle one event."""
         if isinstance(event, Step):
             self.live.update("working", str(event))
         elif isinstance(event, Done):
@@ -66,7 +68,7 @@ class _Events:
 
     def _failed(self, event: Failed) -> None:
         if isinstance(event.error, BadOption) and self.live.report is None:
-            raise event.error  # no file that is saved makes it right
+            raise event.error  # no edit can fix the command line
         self.live.update("failed", str(event.error))
         terminal.error(event.error)
         print_warnings(event.warnings)
