@@ -16,7 +16,7 @@ from tclab.model import Break, SourceLine
 from tclab.site.engine.plan import Plan
 from tclab.site.labs import check as checking
 from tclab.site.labs import handout, judge, source
-from tclab.site.labs.exercise import Draw, Exercise, Step
+from tclab.site.labs.exercise import Exercise, RandomInputs, Step
 from tclab.site.labs.exercises import compiled
 from tclab.site.labs.verdict import StepResult, Verdict
 from tclab.system.project import project_root
@@ -74,7 +74,12 @@ def test_a_line_of_a_notebook_is_told_by_its_cell():
 def test_each_check_has_inputs_of_its_own_and_each_step_those_of_the_check():
     """So a step's inputs do not depend on what the steps before it drew."""
     drawn = []
-    step = Step("draws", "draws", (), lambda answer, draw: drawn.append(draw.integer(0, 2**30)))
+    step = Step(
+        "draws",
+        "draws",
+        (),
+        lambda answer, random_inputs: drawn.append(random_inputs.integer(0, 2**30)),
+    )
     exercise = Exercise("f", "F", steps=[step, step])
     tree = ast.parse("def f(): pass")
     for seed in (1, 2, 1):
@@ -94,8 +99,12 @@ def test_a_break_has_its_line(monkeypatch):
     place = SourceLine("mine.py", 3, "print(x)")
     capture = SimpleNamespace(breaks=[Break("a print", location=place)], graphs=[None, None])
     monkeypatch.setattr(compiled, "capture_calls", lambda answer, calls: capture)
-    step = Step("break", "is one graph", (), lambda answer, draw: compiled.assert_whole(answer, []))
-    mine, other = (judge._judge_step(step, None, Draw(0), file) for file in ("mine.py", "other.py"))
+    step = Step(
+        "break", "is one graph", (), lambda answer, random_inputs: compiled.assert_whole(answer, [])
+    )
+    mine, other = (
+        judge._judge_step(step, None, RandomInputs(0), file) for file in ("mine.py", "other.py")
+    )
     assert (mine.why, mine.line) == ("1 graph break(s): a print", 3)
     assert (other.why, other.line) == ("1 graph break(s): a print (mine.py:3)", 0)
 

@@ -229,7 +229,8 @@ class Chain(Artifact):
 @kind("diff")
 @dataclass(frozen=True)
 class Diff(Artifact):
-    """The same code twice: for two targets, from two PyTorch versions, before and after an edit.
+    """Two versions of the same code side by side: for two targets, from two PyTorch versions, or
+    before and after an edit.
 
     `left` and `right` are listings in order, such as the panes of two chains. Within each stage,
     the nth listing of one side is compared with the nth of the other. `labels` name the sides.

@@ -21,8 +21,9 @@ NOTHING = "nothing was compiled: there is no graph, and no break says why"
 @kind("break-identity")
 @dataclass(frozen=True)
 class BreakIdentity:
-    """A graph break by what broke where: PyTorch's registry id (or its reason), and the user's line
-    by its text, not by its number. `skipped`: the whole function was given up.
+    """The identity of a graph break: `what` is PyTorch's registry id, or the reason if it has none;
+    `line` is the text of the user's line, not its number. `skipped` means that the whole function
+    runs without compiling.
     """
 
     kind: ClassVar[str]

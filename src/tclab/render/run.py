@@ -1,4 +1,4 @@
-"""A whole run: its artifacts, its stamp, its output, and its failure if it failed."""
+"""Render a whole run: its artifacts, stamp and output, and its failure if it failed."""
 
 from __future__ import annotations
 

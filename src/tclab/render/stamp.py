@@ -25,7 +25,7 @@ def device_text(provenance: Provenance) -> str:
 
 
 def origin_text(run: Run) -> str:
-    """Return whether this build made the run, or the recording that holds it."""
+    """Return the run's origin in words: this build, or the name of a recording."""
     return "run by this build" if run.environment == "here" else f"recorded as {run.environment}"
 
 

@@ -105,7 +105,7 @@ class _BarUpdater:
 
     def __init__(self, bar: Progress, task: TaskID, verb: str) -> None:
         self.bar, self.task, self.verb = bar, task, verb
-        self.running: dict[str, str] = {}  # by snippet; '' is the engine itself
+        self.running: dict[str, str] = {}  # snippet → the text of its progress; '' is the engine
 
     def __call__(self, event: events.Event) -> None:
         """Print results, and describe the runs in progress beside the bar."""

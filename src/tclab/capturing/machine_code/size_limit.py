@@ -12,7 +12,8 @@ from itertools import islice
 
 from tclab.capturing.read.units import Unit
 
-MOST_CPP_KERNELS = 40  # of a graph
+#: The most C++ kernels of one graph to compile to instructions.
+MOST_CPP_KERNELS = 40
 
 
 def count_lines(source: str) -> int:
@@ -30,7 +31,9 @@ def sources_within_limit(sources: Mapping[str, str], most_lines: int | None) -> 
 
 
 def sources_to_assemble(sources: Mapping[str, str], most_lines: int | None) -> dict[str, str]:
-    """The first `MOST_CPP_KERNELS` of a graph's C++ kernels within the limit; all without one."""
+    """Return the C++ kernels of a graph to compile to instructions: the first `MOST_CPP_KERNELS` of
+    those within the limit; all of them if there is no limit.
+    """
     short_sources = sources_within_limit(sources, most_lines)
     if most_lines is None:
         return short_sources

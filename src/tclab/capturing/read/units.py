@@ -128,7 +128,7 @@ class _CompileEvents:
     graph: Graph | None
     pre_fusion: str = ""
     post_fusion: str = ""
-    decisions: list[Event[Any]] = field(default_factory=list)  # the scheduler's
+    decisions: list[Event[Any]] = field(default_factory=list)  # the scheduler's decisions on fusion
     code: str = ""
     kernel_nodes: KernelNodes = field(default_factory=dict)
     loop_bodies: LoopBodiesNote | None = None

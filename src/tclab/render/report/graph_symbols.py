@@ -31,7 +31,7 @@ def html(report: Report, options: Options) -> Html:
 
 def graphs_of_symbols(names: Sequence[str], chains: Sequence[Chain]) -> list[str]:
     """Return for each of `names`, in order of creation, the numbers of the graphs that use it."""
-    graphs_by_name = {name: _mentioning_graphs(name, chains) for name in names}
+    graphs_by_name = {name: _graphs_that_mention(name, chains) for name in names}
     seen: dict[str, int] = defaultdict(int)
     graph_texts = []
     for name in names:
@@ -42,7 +42,7 @@ def graphs_of_symbols(names: Sequence[str], chains: Sequence[Chain]) -> list[str
     return graph_texts
 
 
-def _mentioning_graphs(name: str, chains: Sequence[Chain]) -> list[str]:
+def _graphs_that_mention(name: str, chains: Sequence[Chain]) -> list[str]:
     word = re.compile(rf"\b{re.escape(name)}\b")
     codes = [[pane.code for pane in chain.panes if pane.stage == "dynamo"] for chain in chains]
     return [

@@ -1,4 +1,6 @@
-"""``tclab claims``: the sentences that are bound to claims, and where each claim held."""
+"""Define ``tclab claims``: list the sentences that are bound to claims, and where each claim
+held.
+"""
 
 from __future__ import annotations
 

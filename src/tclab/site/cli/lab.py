@@ -1,4 +1,4 @@
-"""``tclab lab``: hand out exercises, and check the answers."""
+"""Define ``tclab lab``: hand out exercises, and check the answers."""
 
 from __future__ import annotations
 

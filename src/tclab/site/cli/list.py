@@ -1,4 +1,4 @@
-"""``tclab list``: the snippets, and the status of their runs."""
+"""Define ``tclab list``: list the snippets and the status of their runs."""
 
 from __future__ import annotations
 

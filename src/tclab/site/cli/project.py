@@ -1,4 +1,6 @@
-"""The project that a command works on, and the output of its runs. Commands share this module."""
+"""Find the project that a command works on, and print the output of its runs. Commands share this
+module.
+"""
 
 from __future__ import annotations
 

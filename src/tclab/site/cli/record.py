@@ -1,4 +1,4 @@
-"""``tclab record``: record runs made on this machine, on a cluster, or from a bundle."""
+"""Define ``tclab record``: record runs made on this machine, on a cluster, or from a bundle."""
 
 from __future__ import annotations
 

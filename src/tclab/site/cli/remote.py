@@ -1,4 +1,6 @@
-"""Options and messages for other machines in `run` and `record`, and the command `worker`."""
+"""Define the options and messages for other machines in `run` and `record`, and the command
+`worker`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tclab run``: run the stale snippets."""
+"""Define ``tclab run``: run the stale snippets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tclab show``: print a stored run as text."""
+"""Define ``tclab show``: print a stored run as text."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     close_enough = Exercise("close_enough", "Equal, as far as floats allow")
 
     @close_enough.step("rounding", "accepts what rounding does", "a first hint", "a plainer one")
-    def accepts_rounding(answer, draw):
-        x = draw.tensor(64, 64)
+    def accepts_rounding(answer, random_inputs):
+        x = random_inputs.tensor(64, 64)
         assert answer(x.softmax(-1), x.exp() / x.exp().sum(-1, keepdim=True))
 
 A step calls the reader's function with new random inputs at every check, and asserts about its
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: The reader's function.
 Answer = Callable[..., Any]
 #: Calls the reader's function with random inputs, and asserts what its results must be.
-Probe = Callable[[Answer, "Draw"], None]
+Probe = Callable[[Answer, "RandomInputs"], None]
 
 
 class WrongAnswer(AssertionError):
@@ -42,7 +42,7 @@ class WrongAnswer(AssertionError):
         self.location = location
 
 
-class Draw:
+class RandomInputs:
     """Random inputs for an answer; the same for the same seed."""
 
     def __init__(self, seed: int) -> None:

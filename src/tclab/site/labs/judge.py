@@ -13,7 +13,7 @@ from typing import Any
 from tclab import display
 from tclab.model import Text
 from tclab.site.engine.worker.protocol import JobFile
-from tclab.site.labs.exercise import Answer, Draw, Exercise, Step, WrongAnswer
+from tclab.site.labs.exercise import Answer, Exercise, RandomInputs, Step, WrongAnswer
 from tclab.site.labs.exercises import UNSOLVED
 from tclab.site.labs.verdict import State, StepResult, Verdict, encode
 from tclab.site.snippets import claims
@@ -72,7 +72,8 @@ def judge(
     if missing := _missing_needs(exercise):
         return _unjudged(exercise, "lacking", missing)
     results = [
-        _judge_step(step, answer, Draw(request.seed), job["file"]) for step in exercise.steps
+        _judge_step(step, answer, RandomInputs(request.seed), job["file"])
+        for step in exercise.steps
     ]
     state: State = "passed" if all(result.holds for result in results) else "failed"
     return Verdict(exercise.name, exercise.title, state, tuple(results))
@@ -103,10 +104,10 @@ def _missing_needs(exercise: Exercise) -> str:
     return f"it needs {' and '.join(missing)}" if missing else ""
 
 
-def _judge_step(step: Step, answer: Answer, draw: Draw, file: str) -> StepResult:
+def _judge_step(step: Step, answer: Answer, random_inputs: RandomInputs, file: str) -> StepResult:
     why, line = "", 0
     try:
-        step.probe(answer, draw)
+        step.probe(answer, random_inputs)
     except WrongAnswer as error:
         why, line = _reason_and_line(error, file)
     except AssertionError as error:

@@ -1,4 +1,4 @@
-"""The book: all snippets of one build, the pages that use them, and their runs.
+"""Open the book: all snippets of one build, the pages that use them, and their runs.
 
 `open_book` runs before a page is rendered: it finds the snippets that the pages use, runs the stale
 ones and chooses the runs. It raises `Problems` with every problem at once.

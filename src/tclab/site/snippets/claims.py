@@ -114,7 +114,7 @@ class Register:
         return value
 
     def count_items(self, place: int, function: object, items: Iterable[Value]) -> Iterable[Value]:
-        """Count the items of an ``all`` of a claim's test; return others' items unchanged."""
+        """Count the items of an ``all`` in a claim's test; return those of others unchanged."""
         return self._count(place, items) if function is all else items
 
     def _count(self, place: int, items: Iterable[Value]) -> Iterator[Value]:

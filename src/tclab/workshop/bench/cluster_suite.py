@@ -32,7 +32,7 @@ from tclab.workshop.bench.session import BenchOptions
 _SOURCE = """\
 from tclab.workshop.bench import cluster_suite
 
-cluster_suite.run_part({given!r})
+cluster_suite.run_part({request!r})
 """
 _MEMORY = 2048  # MiB for each process of a batch
 _LONGEST = 3600.0  # seconds that a job may take without a budget
@@ -114,7 +114,7 @@ def _write_jobs(
     for steps in session.split_into_batches(todo, options.wave):
         plain = [(asdict(case), modes) for case, modes in steps]
         data = {"steps": plain, "options": asdict(options), "seconds": seconds - 10}
-        source = _SOURCE.format(given=json.dumps(data))
+        source = _SOURCE.format(request=json.dumps(data))
         path = folder / f"{hashlib.sha256(source.encode()).hexdigest()[:12]}.py"
         path.write_text(source, "utf-8")
         yield Snippet(
@@ -127,10 +127,12 @@ def _write_jobs(
         )  # fmt: skip
 
 
-def run_part(given: str) -> None:
-    """Measure the steps in `given` on a worker, and show the text of the file of rows."""
+def run_part(request: str) -> None:
+    """Measure the steps that `request`, JSON, lists on a worker, and show the text of the file of
+    rows.
+    """
     del sys.modules["__main__"].__file__  # else each process of the suite would run this job first
-    data = json.loads(given)
+    data = json.loads(request)
     steps = [(decode_fields(Case, case), tuple(modes)) for case, modes in data["steps"]]
     options = decode_fields(BenchOptions, data["options"])
     with tempfile.TemporaryDirectory(prefix="tclab-bench-") as folder:

@@ -44,7 +44,7 @@ class Facts(TypedDict, total=False):
     cache_bytes: int  # size of the device's last-level cache
     build_s: float  # seconds to make weights and inputs
     first_s: float  # seconds of the first call
-    recording_s: float  # seconds that later calls took longer than warm ones
+    recording_s: float  # seconds that the second and later calls took beyond warm ones
     warm_calls: int  # calls until it was warm
     call_us: float  # time of a warm call
     error: float | None  # relative, compared with float64; None if not finite
@@ -57,7 +57,7 @@ class Facts(TypedDict, total=False):
     breaks: int
     graphs_skipped: int  # CUDA graphs that Inductor skipped
     kernels: int
-    ir_bytes: int  # Inductor's own count over its kernels
+    ir_bytes: int  # bytes that Inductor counts for its kernels
 
 
 @dataclass(frozen=True)

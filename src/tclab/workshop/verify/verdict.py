@@ -19,14 +19,14 @@ def compare_function(name: str, gpu: Result, target: Result) -> FunctionRow:
     row = _empty_row(name, gpu, target)
     if gpu["status"] != "done":
         return row | {"verdict": f"gpu {gpu['status']}", "reason": gpu["reason"]}
-    real = extract_kernels(gpu["wrappers"])
-    row["kernels"] = len(real)
+    on_gpu = extract_kernels(gpu["wrappers"])
+    row["kernels"] = len(on_gpu)
     if target["status"] == "done":
         one_answer = not target.get("variants")
         if one_answer:
-            return _compare_exact(row, real, gpu, target)
-        return _compare_variants(row, real, target)
-    row["refused" if target["status"] == "refused" else "different"] = len(real)
+            return _compare_exact(row, on_gpu, gpu, target)
+        return _compare_variants(row, on_gpu, target)
+    row["refused" if target["status"] == "refused" else "different"] = len(on_gpu)
     return row | {"verdict": target["status"], "reason": target["reason"]}
 
 
@@ -41,17 +41,17 @@ def _empty_row(name: str, gpu: Result, target: Result) -> FunctionRow:
 
 
 def _compare_exact(
-    row: FunctionRow, real: list[Kernel], gpu: Result, target: Result
+    row: FunctionRow, on_gpu: list[Kernel], gpu: Result, target: Result
 ) -> FunctionRow:
     """Compare with a target that gave one answer: each character counts.
 
     The order of the graphs' files does not count: a target compiles a backward together with its
     forward, a GPU when it first runs.
     """
-    there, ours = Counter(real), Counter(extract_kernels(target["wrappers"]))
+    there, ours = Counter(on_gpu), Counter(extract_kernels(target["wrappers"]))
     if target.get("gaps"):  # a refused kernel takes no number, so the numbers of the others differ
         there, ours = (
-            Counter(map(_strip_number, real)),
+            Counter(map(_strip_number, on_gpu)),
             Counter(map(_strip_number, ours.elements())),
         )
     same = there & ours
@@ -63,7 +63,7 @@ def _compare_exact(
         "reason": diff,
     }
     row = _count_unmatched(row, (there - ours).total(), (ours - there).total(), target)
-    return row | {"verdict": row["verdict"] or _name_agreement(len(real), same_calls)}
+    return row | {"verdict": row["verdict"] or _name_agreement(len(on_gpu), same_calls)}
 
 
 def _count_unmatched(row: FunctionRow, unknown: int, missing: int, target: Result) -> FunctionRow:
@@ -147,12 +147,12 @@ class ShownKernels:
         return "second" if len(self.others) == 1 else "another"
 
 
-def _compare_variants(row: FunctionRow, real: list[Kernel], target: Result) -> FunctionRow:
+def _compare_variants(row: FunctionRow, on_gpu: list[Kernel], target: Result) -> FunctionRow:
     """Compare with a target that shows several variants, because the GPU times something.
 
     The GPU must have all exact kernels, and each further one must be in a variant.
     """
-    shown, there = ShownKernels.of_target(target), Counter(map(_strip_number, real))
+    shown, there = ShownKernels.of_target(target), Counter(map(_strip_number, on_gpu))
     same, rest = there & shown.exact, there - shown.exact
     unknown = {kernel: count for kernel, count in rest.items() if kernel not in shown.possible}
     names = f"in none: {', '.join(name for name, _ in unknown)}" if unknown else ""

@@ -20,7 +20,7 @@ def prepare() -> None:
 
 
 def _prepare_child() -> None:
-    faulthandler.disable()  # its file is for the snippet's own process
+    faulthandler.disable()  # only the snippet's own process may write to the file
     threads.recreate_thread_pool()
 
 

@@ -45,12 +45,12 @@ def _fork(isa: Any) -> int:
         return pid
     try:
         request_signal_at_parent_death(me)
-        _keep(vector_isa.try_isa(isa))
+        _link_tests(vector_isa.try_isa(isa))
     finally:
         os._exit(0)
 
 
-def _keep(files: Iterable[Path]) -> None:
+def _link_tests(files: Iterable[Path]) -> None:
     """Link files of Inductor's cache, in their folders of two letters, for `copy_tests`."""
     for file in files:
         link = _tests_folder(file.parents[1]) / file.parent.name / file.name

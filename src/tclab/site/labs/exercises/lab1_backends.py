@@ -6,7 +6,7 @@ import statistics
 from typing import Any
 
 from tclab.model import Table
-from tclab.site.labs.exercise import Answer, Draw, Exercise
+from tclab.site.labs.exercise import Answer, Exercise, RandomInputs
 from tclab.site.labs.exercises.sleeping_call import SleepingCall
 
 # --------------------------------------------------------------------------- close_enough
@@ -20,8 +20,8 @@ close_enough = Exercise("close_enough", "Equal, as far as floats allow")
     "What does your function return for two equal tensors? It must be True or False.",
     "It must return a plain bool: `bool(...)` of a tensor with one element, or torch.allclose.",
 )
-def accepts_a_copy(answer: Answer, draw: Draw) -> None:
-    x = draw.tensor(32, 32)
+def accepts_a_copy(answer: Answer, random_inputs: RandomInputs) -> None:
+    x = random_inputs.tensor(32, 32)
     result = answer(x, x.clone())
     assert bool(result) is True, f"it said {result!r} of a tensor and its copy"
 
@@ -32,8 +32,8 @@ def accepts_a_copy(answer: Answer, draw: Draw) -> None:
     "Does your function allow any difference at all? Adding in another order rounds elsewhere.",
     "float32 keeps 24 bits: a relative difference of 1e-6 is rounding. Compare with a tolerance.",
 )
-def accepts_another_order(answer: Answer, draw: Draw) -> None:
-    x = draw.tensor(64, 512)
+def accepts_another_order(answer: Answer, random_inputs: RandomInputs) -> None:
+    x = random_inputs.tensor(64, 512)
     same, other = x.double().softmax(-1).float(), x.softmax(-1)
     assert not same.equal(other)
     assert answer(other, same), "it refused a softmax that differs in the last bits"
@@ -46,12 +46,12 @@ def accepts_another_order(answer: Answer, draw: Draw) -> None:
     "Relative to a value near zero nothing is small. Allow an absolute difference, too, of the "
     "size that rounding has at the tensor's own scale (atol).",
 )
-def accepts_rounding_near_zero(answer: Answer, draw: Draw) -> None:
+def accepts_rounding_near_zero(answer: Answer, random_inputs: RandomInputs) -> None:
     import torch
 
-    x = draw.tensor(128, 256)
+    x = random_inputs.tensor(128, 256)
     exact = (x.double() - x.double().mean(-1, keepdim=True)).float()
-    rounded = exact + 2e-7 * draw.tensor(128, 256).clamp(-2, 2)
+    rounded = exact + 2e-7 * random_inputs.tensor(128, 256).clamp(-2, 2)
     exact[:, 0] = 0.0  # the hardest case: a relative tolerance allows nothing at zero
     result = torch.where(exact == 0, 3e-7, rounded)
     text = "it refused a difference of 3e-7 beside values of about 1"
@@ -64,8 +64,8 @@ def accepts_rounding_near_zero(answer: Answer, draw: Draw) -> None:
     "Multiply both tensors by 10,000: does the answer change? Should it?",
     "An absolute tolerance alone is for one scale. Make it grow with the values (rtol).",
 )
-def accepts_another_scale(answer: Answer, draw: Draw) -> None:
-    x = draw.tensor(64, 512)
+def accepts_another_scale(answer: Answer, random_inputs: RandomInputs) -> None:
+    x = random_inputs.tensor(64, 512)
     same, other = x.double().softmax(-1).float() * 1e6, x.softmax(-1) * 1e6
     assert answer(other, same), "it refused, times 1,000,000, what it took before"
 
@@ -77,10 +77,10 @@ def accepts_another_scale(answer: Answer, draw: Draw) -> None:
     "bfloat16 keeps 8 bits: neighbours differ by 0.4 to 0.8 %. Choose the tolerance by the dtype, "
     "from torch.finfo(dtype).eps or as torch.testing.assert_close does.",
 )
-def accepts_bfloat16_neighbours(answer: Answer, draw: Draw) -> None:
+def accepts_bfloat16_neighbours(answer: Answer, random_inputs: RandomInputs) -> None:
     import torch
 
-    x = draw.tensor(64, 64, dtype=torch.bfloat16)
+    x = random_inputs.tensor(64, 64, dtype=torch.bfloat16)
     step = (x.float() * (1 + 2**-8)).to(torch.bfloat16)
     assert answer(step, x), "it refused bfloat16 numbers that are neighbours"
 
@@ -91,9 +91,9 @@ def accepts_bfloat16_neighbours(answer: Answer, draw: Draw) -> None:
     "One element too large, another too small: what is the mean of the differences?",
     "Look at the largest absolute difference, or at each element; never at a signed mean or sum.",
 )
-def refuses_errors_that_cancel(answer: Answer, draw: Draw) -> None:
-    x = draw.tensor(64, 64)
-    shift = 0.1 * draw.tensor(64, 32)
+def refuses_errors_that_cancel(answer: Answer, random_inputs: RandomInputs) -> None:
+    x = random_inputs.tensor(64, 64)
+    shift = 0.1 * random_inputs.tensor(64, 32)
     import torch
 
     wrong = x + torch.cat([shift, -shift], 1)
@@ -107,11 +107,11 @@ def refuses_errors_that_cancel(answer: Answer, draw: Draw) -> None:
     "A float32 result that is 3 % off is wrong: tolerances of 1e-3 and more hide mistakes. In "
     "bfloat16 3 % are four steps: allow two.",
 )
-def refuses_one_wrong_element(answer: Answer, draw: Draw) -> None:
+def refuses_one_wrong_element(answer: Answer, random_inputs: RandomInputs) -> None:
     import torch
 
     for dtype in (torch.float32, torch.bfloat16):
-        x = draw.tensor(64, 64, dtype=dtype)
+        x = random_inputs.tensor(64, 64, dtype=dtype)
         text = f"it accepted a tensor of {dtype} with one element 3 % off"
         assert not answer(_with_one_wrong_element(x), x), text
 
@@ -130,8 +130,8 @@ def _with_one_wrong_element(x: Any) -> Any:
     "A fixed atol accepts anything that is smaller than itself. Let it grow with the tensor's own "
     "scale: a small part of expected.abs().max().",
 )
-def refuses_a_wrong_small_element(answer: Answer, draw: Draw) -> None:
-    x = draw.tensor(64, 64) * 1e-6
+def refuses_a_wrong_small_element(answer: Answer, random_inputs: RandomInputs) -> None:
+    x = random_inputs.tensor(64, 64) * 1e-6
     text = "among values of about 1e-6 it accepted an element that is 3 % off"
     assert answer(x.clone(), x), "it refused a copy"
     assert not answer(_with_one_wrong_element(x), x), text
@@ -144,10 +144,10 @@ def refuses_a_wrong_small_element(answer: Answer, draw: Draw) -> None:
     "Shapes broadcast, and comparisons with NaN are False. Compare the shapes first, and ask "
     "whether all differences are small, not whether any is large.",
 )
-def refuses_another_shape_and_nan(answer: Answer, draw: Draw) -> None:
+def refuses_another_shape_and_nan(answer: Answer, random_inputs: RandomInputs) -> None:
     import torch
 
-    row = draw.tensor(16)
+    row = random_inputs.tensor(16)
     x = row.expand(16, 16).contiguous()
     assert not answer(row, x), "it took a tensor of shape (16,) for one of shape (16, 16)"
     assert not answer(x + torch.nan, x), "it accepted a tensor of NaN"
@@ -172,7 +172,7 @@ def _time_calls(answer: Answer, *seconds: float) -> tuple[float, float, Sleeping
     "What does your function return? `first, later`, both in seconds.",
     "Take time.perf_counter() before and after a call; return (first, later) as floats.",
 )
-def returns_two_numbers(answer: Answer, draw: Draw) -> None:
+def returns_two_numbers(answer: Answer, random_inputs: RandomInputs) -> None:
     first, later, _ = _time_calls(answer, 0.03, 0.01)
     assert all(0 < seconds < 5 for seconds in (first, later)), (
         f"it returned {first:g} and {later:g} s"
@@ -185,7 +185,7 @@ def returns_two_numbers(answer: Answer, draw: Draw) -> None:
     "Was the call that you timed first really the first one?",
     "A call before the clock starts takes the compile with it. Time the first call of all.",
 )
-def times_the_first_call(answer: Answer, draw: Draw) -> None:
+def times_the_first_call(answer: Answer, random_inputs: RandomInputs) -> None:
     first, _, calls = _time_calls(answer, 0.08, 0.005)
     text = f"the first call took {calls.took[0]:.3f} s, and it said {first:.3f} s"
     assert 0.9 * calls.took[0] <= first <= 1.5 * calls.took[0] + 0.02, text
@@ -197,7 +197,7 @@ def times_the_first_call(answer: Answer, draw: Draw) -> None:
     "How many calls does your number of later seconds come from?",
     "One call tells nothing of the spread. Make three or more, and take what is typical.",
 )
-def makes_several_calls(answer: Answer, draw: Draw) -> None:
+def makes_several_calls(answer: Answer, random_inputs: RandomInputs) -> None:
     _, _, calls = _time_calls(answer, 0.01, 0.002)
     assert len(calls.took) >= 4, f"it made {len(calls.took)} calls in all"
 
@@ -208,7 +208,7 @@ def makes_several_calls(answer: Answer, draw: Draw) -> None:
     "Is the first call's time in the list that the second number is made from?",
     "Start the list of later times after the first call.",
 )
-def leaves_the_first_call_out(answer: Answer, draw: Draw) -> None:
+def leaves_the_first_call_out(answer: Answer, random_inputs: RandomInputs) -> None:
     _, later, calls = _time_calls(answer, 0.3, 0.004)
     text = f"later calls took {statistics.median(calls.took[1:]):.4f} s, and it said {later:.4f} s"
     slowest = max(calls.took[1:])
@@ -221,7 +221,7 @@ def leaves_the_first_call_out(answer: Answer, draw: Draw) -> None:
     "One of the later calls was interrupted by something else: what does that do to your number?",
     "A mean follows a single outlier. Take the median (statistics.median).",
 )
-def gives_a_typical_call(answer: Answer, draw: Draw) -> None:
+def gives_a_typical_call(answer: Answer, random_inputs: RandomInputs) -> None:
     _, later, calls = _time_calls(answer, 0.02, 0.004, 0.25, 0.004)
     typical = statistics.median(calls.took[1:])
     text = (
@@ -236,7 +236,7 @@ def gives_a_typical_call(answer: Answer, draw: Draw) -> None:
     "One of the later calls had much less to do than the others: is your number the least of them?",
     "The least is as far from typical as the largest. Take the median (statistics.median).",
 )
-def is_not_the_fastest_call(answer: Answer, draw: Draw) -> None:
+def is_not_the_fastest_call(answer: Answer, random_inputs: RandomInputs) -> None:
     _, later, calls = _time_calls(answer, 0.06, 0.03, 0.001, 0.03)
     typical = statistics.median(calls.took[1:])
     text = f"most later calls took {typical:.3f} s, one far less; it said {later:.3f} s"
@@ -264,12 +264,15 @@ def _phase_table(seconds: dict[str, float], counts: dict[str, int]) -> Table:
     return Table("Compile time by phase", "times", ("phase", "times", "seconds"), tuple(rows))
 
 
-def _draw_table(draw: Draw) -> tuple[Table, str]:
+def _draw_table(random_inputs: RandomInputs) -> tuple[Table, str]:
     """A table in which neither the first row nor the highest count is the slowest phase."""
-    phases = draw.random.sample(_PHASES, 5)
-    seconds = {phase: draw.random.uniform(0.1, 1.0) for phase in phases}
-    seconds[phases[2]] = 4.0 + draw.random.random()
-    counts = {phase: draw.integer(1, 5) for phase in phases} | {phases[4]: 400, phases[2]: 2}
+    phases = random_inputs.random.sample(_PHASES, 5)
+    seconds = {phase: random_inputs.random.uniform(0.1, 1.0) for phase in phases}
+    seconds[phases[2]] = 4.0 + random_inputs.random.random()
+    counts = {phase: random_inputs.integer(1, 5) for phase in phases} | {
+        phases[4]: 400,
+        phases[2]: 2,
+    }
     return _phase_table(seconds, counts), phases[2]
 
 
@@ -279,8 +282,8 @@ def _draw_table(draw: Draw) -> tuple[Table, str]:
     "Which row of the table is the sum of the others?",
     "Leave out the row whose phase is Total.",
 )
-def leaves_the_total_out(answer: Answer, draw: Draw) -> None:
-    result = answer(_draw_table(draw)[0])
+def leaves_the_total_out(answer: Answer, random_inputs: RandomInputs) -> None:
+    result = answer(_draw_table(random_inputs)[0])
     assert isinstance(result, str), f"it returned {result!r}, not the name of a phase"
     assert result != "Total", "it answered Total"
 
@@ -291,8 +294,8 @@ def leaves_the_total_out(answer: Answer, draw: Draw) -> None:
     "Which of the three columns did you compare?",
     "A row is (phase, times, seconds): compare row[2].",
 )
-def goes_by_seconds(answer: Answer, draw: Draw) -> None:
-    table, slowest = _draw_table(draw)
+def goes_by_seconds(answer: Answer, random_inputs: RandomInputs) -> None:
+    table, slowest = _draw_table(random_inputs)
     result = answer(table)
     text = f"it answered {result!r}, the one that ran most often; slowest is {slowest!r}"
     assert result != table.rows[-2][0], text
@@ -304,9 +307,9 @@ def goes_by_seconds(answer: Answer, draw: Draw) -> None:
     "Your answer holds for the table of the lab. Does it look at the table that it is given?",
     "Compute the answer from times.rows; the slowest phase is another on another machine.",
 )
-def is_right_for_other_tables(answer: Answer, draw: Draw) -> None:
+def is_right_for_other_tables(answer: Answer, random_inputs: RandomInputs) -> None:
     for _ in range(8):
-        table, slowest = _draw_table(draw)
+        table, slowest = _draw_table(random_inputs)
         result = answer(table)
         assert result == slowest, f"it answered {result!r}; slowest is {slowest!r}"
 
@@ -342,8 +345,8 @@ def _check(answer: Answer, fn: Any, x: Any, backend: Any, true: set[str], what: 
     "After which stage does the backend `eager` take over?",
     "Dynamo's graph is there (capture.graphs); AOTAutograd and Inductor never ran.",
 )
-def names_graph_for_eager(answer: Answer, draw: Draw) -> None:
-    _check(answer, _gate, draw.tensor(8, 16), "eager", {"graph"})
+def names_graph_for_eager(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check(answer, _gate, random_inputs.tensor(8, 16), "eager", {"graph"})
 
 
 @stages.step(
@@ -352,8 +355,8 @@ def names_graph_for_eager(answer: Answer, draw: Draw) -> None:
     "Which artifact of a capture is there after AOTAutograd when nothing needs a gradient?",
     "capture.joint and .backward need gradients; capture.forward is there in both cases.",
 )
-def names_aten_for_aot_eager(answer: Answer, draw: Draw) -> None:
-    _check(answer, _gate, draw.tensor(8, 16), "aot_eager", {"graph", "aten"})
+def names_aten_for_aot_eager(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check(answer, _gate, random_inputs.tensor(8, 16), "aot_eager", {"graph", "aten"})
 
 
 @stages.step(
@@ -362,8 +365,8 @@ def names_aten_for_aot_eager(answer: Answer, draw: Draw) -> None:
     "What does only Inductor write?",
     "Look at capture.kernels.",
 )
-def names_kernels_for_inductor(answer: Answer, draw: Draw) -> None:
-    _check(answer, _gate, draw.tensor(8, 16), "inductor", {"graph", "aten", "kernels"})
+def names_kernels_for_inductor(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check(answer, _gate, random_inputs.tensor(8, 16), "inductor", {"graph", "aten", "kernels"})
 
 
 @stages.step(
@@ -372,9 +375,9 @@ def names_kernels_for_inductor(answer: Answer, draw: Draw) -> None:
     "A backend may be any callable. Does your function look at what happened, or at the name?",
     "Capture the compile, and look at what the capture holds; a table of names knows three.",
 )
-def looks_at_what_happened(answer: Answer, draw: Draw) -> None:
+def looks_at_what_happened(answer: Answer, random_inputs: RandomInputs) -> None:
     what = "a callable that runs the graph"
-    _check(answer, _gate, draw.tensor(8, 16), _run_graph, {"graph"}, what)
+    _check(answer, _gate, random_inputs.tensor(8, 16), _run_graph, {"graph"}, what)
 
 
 @stages.step(
@@ -384,8 +387,8 @@ def looks_at_what_happened(answer: Answer, draw: Draw) -> None:
     "capture.kernels lists library calls, too, with the category 'extern'. They were not "
     "generated.",
 )
-def leaves_library_calls_out(answer: Answer, draw: Draw) -> None:
-    x, true = draw.tensor(64, 64), {"graph", "aten"}
+def leaves_library_calls_out(answer: Answer, random_inputs: RandomInputs) -> None:
+    x, true = random_inputs.tensor(64, 64), {"graph", "aten"}
     _check(answer, _square, x, "inductor", true, "a product alone")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tclab.site.labs.exercise import Answer, Draw, Exercise, compile_function
+from tclab.site.labs.exercise import Answer, Exercise, RandomInputs, compile_function
 
 # --------------------------------------------------------------------------- predict_ops
 
@@ -48,7 +48,7 @@ def _check_number(answer: Answer, depth: int, *, gated: bool, residual: bool) ->
     "What runs even if the network has no layer at all?",
     "With depth 0 the graph still has the mean: one operation.",
 )
-def counts_operations_after_the_loop(answer: Answer, draw: Draw) -> None:
+def counts_operations_after_the_loop(answer: Answer, random_inputs: RandomInputs) -> None:
     _check_number(answer, 0, gated=False, residual=False)
 
 
@@ -58,7 +58,7 @@ def counts_operations_after_the_loop(answer: Answer, draw: Draw) -> None:
     "How many operations does `torch.relu(x @ weight)` ask for?",
     "A line may hold several: a product and a relu are two nodes.",
 )
-def counts_two_in_a_line(answer: Answer, draw: Draw) -> None:
+def counts_two_in_a_line(answer: Answer, random_inputs: RandomInputs) -> None:
     _check_number(answer, 1, gated=False, residual=False)
 
 
@@ -68,8 +68,8 @@ def counts_two_in_a_line(answer: Answer, draw: Draw) -> None:
     "Does the graph have loops?",
     "A graph is a straight list: Dynamo ran the loop while it traced, and noted each turn.",
 )
-def counts_each_turn(answer: Answer, draw: Draw) -> None:
-    _check_number(answer, draw.integer(3, 6), gated=False, residual=False)
+def counts_each_turn(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_number(answer, random_inputs.integer(3, 6), gated=False, residual=False)
 
 
 @predict_ops.step(
@@ -79,8 +79,8 @@ def counts_each_turn(answer: Answer, draw: Draw) -> None:
     "`gated` and `residual` are Python values. Only what the taken branch computes becomes nodes: "
     "two for the gate, one for the residual.",
 )
-def counts_the_branch_taken(answer: Answer, draw: Draw) -> None:
-    depth = draw.integer(1, 3)
+def counts_the_branch_taken(answer: Answer, random_inputs: RandomInputs) -> None:
+    depth = random_inputs.integer(1, 3)
     _check_number(answer, depth, gated=True, residual=False)
     _check_number(answer, depth, gated=False, residual=True)
 
@@ -91,8 +91,8 @@ def counts_the_branch_taken(answer: Answer, draw: Draw) -> None:
     "Does your answer hold only for the networks of the lab?",
     "Give a formula in depth, gated and residual; Python's True counts as 1.",
 )
-def is_right_for_other_networks(answer: Answer, draw: Draw) -> None:
-    _check_number(answer, draw.integer(7, 9), gated=True, residual=True)
+def is_right_for_other_networks(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_number(answer, random_inputs.integer(7, 9), gated=True, residual=True)
 
 
 @predict_ops.step(
@@ -101,11 +101,11 @@ def is_right_for_other_networks(answer: Answer, draw: Draw) -> None:
     "How would you know the number if the network did not fit on your machine?",
     "Work it out from depth, gated and residual: no torch.compile, no tclab.capture.",
 )
-def compiles_nothing(answer: Answer, draw: Draw) -> None:
+def compiles_nothing(answer: Answer, random_inputs: RandomInputs) -> None:
     import tclab
 
     with tclab.capture() as compiled:
-        answer(draw.integer(2, 3), True, True)
+        answer(random_inputs.integer(2, 3), True, True)
     assert not compiled.graphs, "it compiled the network and counted"
 
 
@@ -114,8 +114,10 @@ def compiles_nothing(answer: Answer, draw: Draw) -> None:
 count_ops = Exercise("count_ops", "All operations that Dynamo captured")
 
 
-def _check_count(answer: Answer, fn: Callable[..., Any], draw: Draw, true: int) -> None:
-    result = answer(fn, draw.tensor(4, 4))
+def _check_count(
+    answer: Answer, fn: Callable[..., Any], random_inputs: RandomInputs, true: int
+) -> None:
+    result = answer(fn, random_inputs.tensor(4, 4))
     assert result == true, f"it counted {result!r} operations where there are {true}"
 
 
@@ -125,8 +127,10 @@ def _check_count(answer: Answer, fn: Callable[..., Any], draw: Draw, true: int) 
     "Which nodes of a graph compute something?",
     "placeholder and output nodes are the graph's ends. An operation's op begins with `call_`.",
 )
-def leaves_inputs_out(answer: Answer, draw: Draw) -> None:
-    _check_count(answer, compile_function("def f(x):\n    return torch.sin(x)", "f"), draw, 1)
+def leaves_inputs_out(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_count(
+        answer, compile_function("def f(x):\n    return torch.sin(x)", "f"), random_inputs, 1
+    )
 
 
 @count_ops.step(
@@ -135,9 +139,9 @@ def leaves_inputs_out(answer: Answer, draw: Draw) -> None:
     "x.sin() and torch.sin(x): are both nodes of the same kind?",
     "A method of a tensor is a `call_method` node, a function a `call_function` node.",
 )
-def counts_methods(answer: Answer, draw: Draw) -> None:
+def counts_methods(answer: Answer, random_inputs: RandomInputs) -> None:
     code = "def f(x):\n    return torch.relu(x.sin()).cos() + 1"
-    _check_count(answer, compile_function(code, "f"), draw, 4)
+    _check_count(answer, compile_function(code, "f"), random_inputs, 4)
 
 
 @count_ops.step(
@@ -146,11 +150,11 @@ def counts_methods(answer: Answer, draw: Draw) -> None:
     "A function with a print in its midst: how many graphs does the capture have?",
     "Sum over all of capture.graphs; the first is not the only one.",
 )
-def counts_all_graphs(answer: Answer, draw: Draw) -> None:
+def counts_all_graphs(answer: Answer, random_inputs: RandomInputs) -> None:
     code = (
         "def f(x):\n    y = x.sin().cos()\n    torch._dynamo.graph_break()\n    return y.relu() + y"
     )
-    _check_count(answer, compile_function(code, "f"), draw, 4)
+    _check_count(answer, compile_function(code, "f"), random_inputs, 4)
 
 
 @count_ops.step(
@@ -159,10 +163,10 @@ def counts_all_graphs(answer: Answer, draw: Draw) -> None:
     "Does your function look at the function that it is given?",
     "Capture fn(x), then count.",
 )
-def counts_any_number(answer: Answer, draw: Draw) -> None:
-    number = draw.integer(6, 12)
+def counts_any_number(answer: Answer, random_inputs: RandomInputs) -> None:
+    number = random_inputs.integer(6, 12)
     code = f"def f(x):\n    for _ in range({number}):\n        x = x * 2\n    return x"
-    _check_count(answer, compile_function(code, "f"), draw, number)
+    _check_count(answer, compile_function(code, "f"), random_inputs, number)
 
 
 # --------------------------------------------------------------------------- nodes_of
@@ -205,9 +209,11 @@ def _nodes_of_line(function: Callable[..., Any], x: Any, line: str) -> set[str]:
     return {node.name for node in calls if node.source and node.source.code.strip() == line}
 
 
-def _check_line(answer: Answer, draw: Draw, code: str, line: str, number: int) -> None:
+def _check_line(
+    answer: Answer, random_inputs: RandomInputs, code: str, line: str, number: int
+) -> None:
     """Assert that the answer names the nodes of a line, of which there are `number`."""
-    function, x = compile_function(code, "f"), draw.tensor(4, 16)
+    function, x = compile_function(code, "f"), random_inputs.tensor(4, 16)
     result, true = _names(answer(function, x, line)), _nodes_of_line(function, x, line)
     assert len(true) == number
     assert result == true, f"of `{line}` it said {sorted(result)}; it made {sorted(true)}"
@@ -219,8 +225,8 @@ def _check_line(answer: Answer, draw: Draw, code: str, line: str, number: int) -
     "Does your function find any node? How many can one line make?",
     "Go through all nodes of the graph, and keep each whose line it is.",
 )
-def gives_every_node_of_a_line(answer: Answer, draw: Draw) -> None:
-    _check_line(answer, draw, _ONCE, "scaled = (x / 4).exp().cos()", 3)
+def gives_every_node_of_a_line(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_line(answer, random_inputs, _ONCE, "scaled = (x / 4).exp().cos()", 3)
 
 
 @nodes_of.step(
@@ -229,9 +235,9 @@ def gives_every_node_of_a_line(answer: Answer, draw: Draw) -> None:
     "Two lines call relu. Does the name of the operation say which line it was?",
     "Each node has its source: node.source.code is the line's text, node.source.line its number.",
 )
-def tells_two_lines_apart(answer: Answer, draw: Draw) -> None:
+def tells_two_lines_apart(answer: Answer, random_inputs: RandomInputs) -> None:
     line = "total = torch.relu(scaled).sum(-1)"
-    _check_line(answer, draw, _TWO_LINES, line, 2)
+    _check_line(answer, random_inputs, _TWO_LINES, line, 2)
 
 
 @nodes_of.step(
@@ -240,8 +246,8 @@ def tells_two_lines_apart(answer: Answer, draw: Draw) -> None:
     "What did Dynamo do with `size = x.shape[-1]`?",
     "It computed the size while it traced: no node. Inputs are not made by a line either.",
 )
-def gives_none_for_a_size(answer: Answer, draw: Draw) -> None:
-    _check_line(answer, draw, _TWO_LINES, "size = x.shape[-1]", 0)
+def gives_none_for_a_size(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_line(answer, random_inputs, _TWO_LINES, "size = x.shape[-1]", 0)
 
 
 @nodes_of.step(
@@ -250,8 +256,8 @@ def gives_none_for_a_size(answer: Answer, draw: Draw) -> None:
     "The line may stand in a function that yours calls. Is it in the same graph?",
     "Dynamo inlines calls: compare the line's text, not the function it stands in.",
 )
-def finds_lines_of_a_helper(answer: Answer, draw: Draw) -> None:
-    _check_line(answer, draw, _HELPER, "return y * y.sigmoid()", 2)
+def finds_lines_of_a_helper(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_line(answer, random_inputs, _HELPER, "return y * y.sigmoid()", 2)
 
 
 @nodes_of.step(
@@ -260,8 +266,8 @@ def finds_lines_of_a_helper(answer: Answer, draw: Draw) -> None:
     "A node of a function that is called: which line is it written on?",
     "Of the frames of a node's stack, the last is the line that made it; node.source is that one.",
 )
-def leaves_out_nodes_of_a_call(answer: Answer, draw: Draw) -> None:
-    _check_line(answer, draw, _HELPER, "return gate(x.sin()).cos()", 2)
+def leaves_out_nodes_of_a_call(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_line(answer, random_inputs, _HELPER, "return gate(x.sin()).cos()", 2)
 
 
 EXERCISES = [predict_ops, count_ops, nodes_of]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tclab.site.labs.exercise import Answer, Draw, Exercise
+from tclab.site.labs.exercise import Answer, Exercise, RandomInputs
 from tclab.site.labs.exercises.compiled import assert_compiled_once, assert_same, assert_whole
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ def _clip(x: Any, limit: float) -> Any:
     "Take x of norm 5 and limit 1: what is the norm of the result?",
     "Where the norm is above the limit, multiply by limit / norm.",
 )
-def scales_long_vectors(answer: Answer, draw: Draw) -> None:
-    x = draw.tensor(8, 8) * 10
+def scales_long_vectors(answer: Answer, random_inputs: RandomInputs) -> None:
+    x = random_inputs.tensor(8, 8) * 10
     assert_same(answer(x, 1.5), _clip(x, 1.5), "for a norm above the limit")
 
 
@@ -42,8 +42,8 @@ def scales_long_vectors(answer: Answer, draw: Draw) -> None:
     "What does the original do with an x that is short enough?",
     "Both outcomes must be in the graph: torch.where(condition, a, b), or a factor clamped at 1.",
 )
-def keeps_short_vectors(answer: Answer, draw: Draw) -> None:
-    x = draw.tensor(8, 8) * 0.01
+def keeps_short_vectors(answer: Answer, random_inputs: RandomInputs) -> None:
+    x = random_inputs.tensor(8, 8) * 0.01
     assert_same(answer(x, 1.5), x, "for a norm below the limit")
 
 
@@ -55,8 +55,10 @@ def keeps_short_vectors(answer: Answer, draw: Draw) -> None:
     "`.item()`, bool() and `if tensor:` stop the trace, and so does torch.compiler.disable. Keep "
     "the norm a tensor, and choose with torch.where, or clamp the factor.",
 )
-def clips_in_one_graph(answer: Answer, draw: Draw) -> None:
-    assert_whole(answer, [(draw.tensor(8, 8) * 10, 1.5), (draw.tensor(8, 8) * 0.01, 1.5)])
+def clips_in_one_graph(answer: Answer, random_inputs: RandomInputs) -> None:
+    assert_whole(
+        answer, [(random_inputs.tensor(8, 8) * 10, 1.5), (random_inputs.tensor(8, 8) * 0.01, 1.5)]
+    )
 
 
 @clip_norm.step(
@@ -65,9 +67,9 @@ def clips_in_one_graph(answer: Answer, draw: Draw) -> None:
     "Which guard fails from one x to the next?",
     "No Python number may come out of x: what is a tensor is never guarded by value.",
 )
-def clips_many_values_in_one_compile(answer: Answer, draw: Draw) -> None:
+def clips_many_values_in_one_compile(answer: Answer, random_inputs: RandomInputs) -> None:
     assert_compiled_once(
-        answer, [(draw.tensor(8, 8) * scale, 1.5) for scale in (0.01, 0.1, 1.0, 10.0)]
+        answer, [(random_inputs.tensor(8, 8) * scale, 1.5) for scale in (0.01, 0.1, 1.0, 10.0)]
     )
 
 
@@ -78,18 +80,18 @@ warm_up = Exercise("WarmUp", "A counter in a module")
 _CALLS = 12
 
 
-def _linear(draw: Draw) -> Any:
+def _linear(random_inputs: RandomInputs) -> Any:
     import torch
 
     linear = torch.nn.Linear(8, 8)
     with torch.no_grad():
-        linear.weight.copy_(draw.tensor(8, 8))
-        linear.bias.copy_(draw.tensor(8))
+        linear.weight.copy_(random_inputs.tensor(8, 8))
+        linear.bias.copy_(random_inputs.tensor(8))
     return linear
 
 
-def _check_results(answer: Answer, draw: Draw, calls: int) -> None:
-    linear, x = _linear(draw), draw.tensor(4, 8)
+def _check_results(answer: Answer, random_inputs: RandomInputs, calls: int) -> None:
+    linear, x = _linear(random_inputs), random_inputs.tensor(4, 8)
     module = answer(linear)
     for call in range(1, calls + 1):
         true = linear(x).detach() * min(1.0, call / 10)
@@ -102,8 +104,8 @@ def _check_results(answer: Answer, draw: Draw, calls: int) -> None:
     "What is `steps` when the factor is computed for the first time?",
     "The counter goes up first: at the first call the factor is 1/10.",
 )
-def begins_with_a_tenth(answer: Answer, draw: Draw) -> None:
-    _check_results(answer, draw, 1)
+def begins_with_a_tenth(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_results(answer, random_inputs, 1)
 
 
 @warm_up.step(
@@ -112,8 +114,8 @@ def begins_with_a_tenth(answer: Answer, draw: Draw) -> None:
     "What does the third call return, what the twelfth?",
     "The factor is steps / 10, and 1 from the tenth call on.",
 )
-def counts_to_one(answer: Answer, draw: Draw) -> None:
-    _check_results(answer, draw, _CALLS)
+def counts_to_one(answer: Answer, random_inputs: RandomInputs) -> None:
+    _check_results(answer, random_inputs, _CALLS)
 
 
 @warm_up.step(
@@ -123,8 +125,8 @@ def counts_to_one(answer: Answer, draw: Draw) -> None:
     "the method out? (tclab.show(capture.breaks))",
     "No .item(), no float(tensor), no torch.compiler.disable: (steps / 10).clamp(max=1).",
 )
-def warms_up_in_one_graph(answer: Answer, draw: Draw) -> None:
-    assert_whole(answer(_linear(draw)), [(draw.tensor(4, 8),)] * 3)
+def warms_up_in_one_graph(answer: Answer, random_inputs: RandomInputs) -> None:
+    assert_whole(answer(_linear(random_inputs)), [(random_inputs.tensor(4, 8),)] * 3)
 
 
 @warm_up.step(
@@ -134,8 +136,8 @@ def warms_up_in_one_graph(answer: Answer, draw: Draw) -> None:
     "An int or float of a module is guarded by its value. Count in a tensor: "
     "self.register_buffer('steps', torch.zeros(())) and self.steps += 1.",
 )
-def warms_up_in_one_compile(answer: Answer, draw: Draw) -> None:
-    assert_compiled_once(answer(_linear(draw)), [(draw.tensor(4, 8),)] * _CALLS)
+def warms_up_in_one_compile(answer: Answer, random_inputs: RandomInputs) -> None:
+    assert_compiled_once(answer(_linear(random_inputs)), [(random_inputs.tensor(4, 8),)] * _CALLS)
 
 
 @warm_up.step(
@@ -145,8 +147,8 @@ def warms_up_in_one_compile(answer: Answer, draw: Draw) -> None:
     "A tensor that is a plain attribute is in no state_dict, and .to(device) leaves it behind: "
     "self.register_buffer('steps', torch.zeros(())).",
 )
-def goes_on_from_a_checkpoint(answer: Answer, draw: Draw) -> None:
-    linear, x = _linear(draw), draw.tensor(4, 8)
+def goes_on_from_a_checkpoint(answer: Answer, random_inputs: RandomInputs) -> None:
+    linear, x = _linear(random_inputs), random_inputs.tensor(4, 8)
     module, loaded = answer(linear), answer(linear)
     for _ in range(3):
         module(x)
@@ -166,10 +168,10 @@ def _means(x: Any, lengths: Any) -> Any:
     return torch.stack([row[:n].mean(0) for row, n in zip(x, lengths.tolist())])
 
 
-def _batch(draw: Draw, *lengths: int) -> tuple[Any, Any]:
+def _batch(random_inputs: RandomInputs, *lengths: int) -> tuple[Any, Any]:
     import torch
 
-    return draw.tensor(len(lengths), 7, 3), torch.tensor(lengths)
+    return random_inputs.tensor(len(lengths), 7, 3), torch.tensor(lengths)
 
 
 @mean_of_first.step(
@@ -178,8 +180,8 @@ def _batch(draw: Draw, *lengths: int) -> tuple[Any, Any]:
     "What is the result where all lengths are the longest?",
     "[batch, time, features] in, [batch, features] out: reduce dimension 1.",
 )
-def takes_the_mean_of_full_rows(answer: Answer, draw: Draw) -> None:
-    x, lengths = _batch(draw, 7, 7, 7)
+def takes_the_mean_of_full_rows(answer: Answer, random_inputs: RandomInputs) -> None:
+    x, lengths = _batch(random_inputs, 7, 7, 7)
     assert_same(answer(x, lengths), _means(x, lengths), "for full rows")
 
 
@@ -189,8 +191,8 @@ def takes_the_mean_of_full_rows(answer: Answer, draw: Draw) -> None:
     "A row of length 3: which of its 7 entries may count?",
     "Make a mask: torch.arange(time) < lengths[:, None]. At length 3 the indices 0, 1 and 2 count.",
 )
-def leaves_padding_out(answer: Answer, draw: Draw) -> None:
-    x, lengths = _batch(draw, 7, 7, 7)
+def leaves_padding_out(answer: Answer, random_inputs: RandomInputs) -> None:
+    x, lengths = _batch(random_inputs, 7, 7, 7)
     padded = x.clone()
     lengths[1] = 3
     padded[1, 3:] = 1000.0
@@ -206,8 +208,8 @@ def leaves_padding_out(answer: Answer, draw: Draw) -> None:
     "You sum 3 entries: what do you divide by?",
     "Divide by lengths[:, None], not by the number of columns.",
 )
-def divides_by_each_length(answer: Answer, draw: Draw) -> None:
-    x, lengths = _batch(draw, 3, draw.integer(1, 2), 7, 5)
+def divides_by_each_length(answer: Answer, random_inputs: RandomInputs) -> None:
+    x, lengths = _batch(random_inputs, 3, random_inputs.integer(1, 2), 7, 5)
     assert_same(answer(x, lengths), _means(x, lengths), "for rows of several lengths")
 
 
@@ -218,8 +220,8 @@ def divides_by_each_length(answer: Answer, draw: Draw) -> None:
     "Padding that is multiplied by 0 is still there where it is inf or NaN. Choose instead: "
     "torch.where(mask, x, 0), or x.masked_fill(~mask, 0).",
 )
-def leaves_any_padding_out(answer: Answer, draw: Draw) -> None:
-    x, lengths = _batch(draw, 3, 7, 5)
+def leaves_any_padding_out(answer: Answer, random_inputs: RandomInputs) -> None:
+    x, lengths = _batch(random_inputs, 3, 7, 5)
     x[0, 3:], x[2, 5:] = math.inf, math.nan
     assert_same(answer(x, lengths), _means(x, lengths), "where padding is inf or NaN")
 
@@ -232,8 +234,8 @@ def leaves_any_padding_out(answer: Answer, draw: Draw) -> None:
     "tolist() and int(n) need the values, and torch.compiler.disable ends the graph. A mask needs "
     "neither.",
 )
-def takes_means_in_one_graph(answer: Answer, draw: Draw) -> None:
-    assert_whole(answer, [_batch(draw, 3, 7, 5)])
+def takes_means_in_one_graph(answer: Answer, random_inputs: RandomInputs) -> None:
+    assert_whole(answer, [_batch(random_inputs, 3, 7, 5)])
 
 
 @mean_of_first.step(
@@ -242,9 +244,14 @@ def takes_means_in_one_graph(answer: Answer, draw: Draw) -> None:
     "What changes from batch to batch, and is it a tensor in your function?",
     "As long as lengths stay a tensor no guard looks at them.",
 )
-def takes_all_lengths_in_one_compile(answer: Answer, draw: Draw) -> None:
+def takes_all_lengths_in_one_compile(answer: Answer, random_inputs: RandomInputs) -> None:
     assert_compiled_once(
-        answer, [_batch(draw, 3, 7, 5), _batch(draw, 1, 2, 6), _batch(draw, 4, 4, 4)]
+        answer,
+        [
+            _batch(random_inputs, 3, 7, 5),
+            _batch(random_inputs, 1, 2, 6),
+            _batch(random_inputs, 4, 4, 4),
+        ],
     )
 
 
@@ -256,7 +263,9 @@ for_any_batch = Exercise("for_any_batch", "One compile for every batch size")
 Result = tuple["Tensor", "Tensor", str]
 
 
-def _serve(answer: Answer, sizes: Sequence[int], draw: Draw) -> tuple[Capture, list[Result]]:
+def _serve(
+    answer: Answer, sizes: Sequence[int], random_inputs: RandomInputs
+) -> tuple[Capture, list[Result]]:
     """Serve batches of these sizes: the capture, and (result, true result, call) of each."""
     import torch
 
@@ -270,7 +279,7 @@ def _serve(answer: Answer, sizes: Sequence[int], draw: Draw) -> tuple[Capture, l
     with tclab.capture() as capture:
         serve = answer(model)
         for size in sizes:
-            x = draw.tensor(size, 6)
+            x = random_inputs.tensor(size, 6)
             results.append((serve(x), model(x), f"for {size} rows"))
     return capture, results
 
@@ -281,8 +290,8 @@ def _serve(answer: Answer, sizes: Sequence[int], draw: Draw) -> tuple[Capture, l
     "What does your function return, and what does that return when it is called?",
     "Return a callable that takes x and gives what model(x) gives.",
 )
-def gives_the_models_results(answer: Answer, draw: Draw) -> None:
-    for result, true, call in _serve(answer, [5, 9], draw)[1]:
+def gives_the_models_results(answer: Answer, random_inputs: RandomInputs) -> None:
+    for result, true, call in _serve(answer, [5, 9], random_inputs)[1]:
         assert_same(result, true, call)
 
 
@@ -292,8 +301,8 @@ def gives_the_models_results(answer: Answer, draw: Draw) -> None:
     "Is there a graph at all?",
     "Use torch.compile; backend='eager' is enough here.",
 )
-def compiles_at_all(answer: Answer, draw: Draw) -> None:
-    assert len(_serve(answer, [5, 9], draw)[0].graphs) > 0, "nothing was compiled"
+def compiles_at_all(answer: Answer, random_inputs: RandomInputs) -> None:
+    assert len(_serve(answer, [5, 9], random_inputs)[0].graphs) > 0, "nothing was compiled"
 
 
 @for_any_batch.step(
@@ -302,8 +311,8 @@ def compiles_at_all(answer: Answer, draw: Draw) -> None:
     "How many graphs do the sizes 5, 9, 12 and 30 make? And with dynamic=False?",
     "With dynamic=False every size is a constant, and each new one recompiles.",
 )
-def does_not_compile_each_size(answer: Answer, draw: Draw) -> None:
-    graphs = len(_serve(answer, [5, 9, 12, 30], draw)[0].graphs)
+def does_not_compile_each_size(answer: Answer, random_inputs: RandomInputs) -> None:
+    graphs = len(_serve(answer, [5, 9, 12, 30], random_inputs)[0].graphs)
     assert graphs <= 2, f"four sizes made {graphs} graphs"
 
 
@@ -314,9 +323,9 @@ def does_not_compile_each_size(answer: Answer, draw: Draw) -> None:
     "torch.compile(model, dynamic=True), or torch._dynamo.mark_dynamic(x, 0) before the first "
     "call.",
 )
-def does_not_compile_again(answer: Answer, draw: Draw) -> None:
-    sizes = draw.random.sample(range(3, 90), 4)
-    graphs = len(_serve(answer, sizes, draw)[0].graphs)
+def does_not_compile_again(answer: Answer, random_inputs: RandomInputs) -> None:
+    sizes = random_inputs.random.sample(range(3, 90), 4)
+    graphs = len(_serve(answer, sizes, random_inputs)[0].graphs)
     assert graphs == 1, f"the sizes {sizes} made {graphs} graphs"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from tclab.site.labs.exercise import Answer, Draw, Exercise, compile_function
+from tclab.site.labs.exercise import Answer, Exercise, RandomInputs, compile_function
 
 if TYPE_CHECKING:
     from tclab import Capture
@@ -37,8 +37,8 @@ def _product(shape: tuple[str, ...] | None) -> int:
     return functools.reduce(lambda a, b: a * int(b), shape or (), 1)
 
 
-def _draw_sizes(draw: Draw) -> tuple[int, int]:
-    return draw.integer(20, 60), draw.integer(70, 99)
+def _draw_sizes(random_inputs: RandomInputs) -> tuple[int, int]:
+    return random_inputs.integer(20, 60), random_inputs.integer(70, 99)
 
 
 @bytes_moved.step(
@@ -47,8 +47,8 @@ def _draw_sizes(draw: Draw) -> tuple[int, int]:
     "How many bytes does an element of float32 have, how many of bfloat16?",
     "Multiply the number of elements by itemsize.",
 )
-def counts_bytes(answer: Answer, draw: Draw) -> None:
-    rows, columns = _draw_sizes(draw)
+def counts_bytes(answer: Answer, random_inputs: RandomInputs) -> None:
+    rows, columns = _draw_sizes(random_inputs)
     one, four = (answer(rows, columns, size, True) for size in (1, 4))
     assert four == 4 * one > 0, f"itemsize 1: {one}, itemsize 4: {four}"
 
@@ -59,8 +59,8 @@ def counts_bytes(answer: Answer, draw: Draw) -> None:
     "The kernel reads x and bias. What else goes to memory?",
     "The result has as many elements as x, and is written once.",
 )
-def counts_the_result(answer: Answer, draw: Draw) -> None:
-    rows, columns = _draw_sizes(draw)
+def counts_the_result(answer: Answer, random_inputs: RandomInputs) -> None:
+    rows, columns = _draw_sizes(random_inputs)
     fused = _elements(rows, columns)[0]
     result = answer(rows, columns, 1, True)
     assert result > fused - rows * columns, f"it said {result}: the result is not in it"
@@ -72,8 +72,8 @@ def counts_the_result(answer: Answer, draw: Draw) -> None:
     "The fused kernel uses x in two places. How often does it load it?",
     "What was loaded stays in a register: look for tl.load in the kernel.",
 )
-def counts_x_once(answer: Answer, draw: Draw) -> None:
-    rows, columns = _draw_sizes(draw)
+def counts_x_once(answer: Answer, random_inputs: RandomInputs) -> None:
+    rows, columns = _draw_sizes(random_inputs)
     fused = _elements(rows, columns)[0]
     result = answer(rows, columns, 1, True)
     assert result < fused + rows * columns - columns, (
@@ -87,8 +87,8 @@ def counts_x_once(answer: Answer, draw: Draw) -> None:
     "How many elements does bias have?",
     "bias has one element a column; all rows read the same, which stays in the cache.",
 )
-def counts_the_bias(answer: Answer, draw: Draw) -> None:
-    rows, columns = _draw_sizes(draw)
+def counts_the_bias(answer: Answer, random_inputs: RandomInputs) -> None:
+    rows, columns = _draw_sizes(random_inputs)
     fused = _elements(rows, columns)[0]
     result = answer(rows, columns, 1, True)
     assert result == fused, f"it said {result}; x, bias and the result have {fused} elements"
@@ -101,8 +101,8 @@ def counts_the_bias(answer: Answer, draw: Draw) -> None:
     "Each of the three operations reads its inputs and writes its result: 3 + 2 + 2 times, and "
     "bias.",
 )
-def counts_three_kernels(answer: Answer, draw: Draw) -> None:
-    rows, columns = _draw_sizes(draw)
+def counts_three_kernels(answer: Answer, random_inputs: RandomInputs) -> None:
+    rows, columns = _draw_sizes(random_inputs)
     apart = _elements(rows, columns)[1]
     result = answer(rows, columns, 4, False)
     assert result == 4 * apart, f"three kernels move {4 * apart} bytes, and it said {result}"
@@ -119,10 +119,14 @@ def _scaled(x: Any, scale: Any, bias: Any) -> Any:
     return torch.relu(x @ torch.diag(scale) + bias)
 
 
-def _is_close(answer: Answer, draw: Draw, rows: int, columns: int) -> bool:
+def _is_close(answer: Answer, random_inputs: RandomInputs, rows: int, columns: int) -> bool:
     import torch
 
-    inputs = draw.tensor(rows, columns), draw.tensor(columns), draw.tensor(columns)
+    inputs = (
+        random_inputs.tensor(rows, columns),
+        random_inputs.tensor(columns),
+        random_inputs.tensor(columns),
+    )
     result, true = answer(*inputs), _scaled(*inputs)
     return bool(result.shape == true.shape and torch.allclose(result, true, rtol=1e-4, atol=1e-5))
 
@@ -133,10 +137,10 @@ def _is_close(answer: Answer, draw: Draw, rows: int, columns: int) -> bool:
     "`x @ diag(scale)`: which entries of x does scale[0] multiply?",
     "Column j is multiplied by scale[j]; a (columns,) tensor broadcasts along the rows by itself.",
 )
-def scales_the_columns(answer: Answer, draw: Draw) -> None:
+def scales_the_columns(answer: Answer, random_inputs: RandomInputs) -> None:
     import torch
 
-    x, scale = draw.tensor(6, 6).abs(), draw.tensor(6).abs()
+    x, scale = random_inputs.tensor(6, 6).abs(), random_inputs.tensor(6).abs()
     result = answer(x, scale, torch.zeros(6))
     close = result.shape == x.shape and torch.allclose(result, x * scale, rtol=1e-4, atol=1e-5)
     assert close, "another result for a square x, no bias and nothing negative"
@@ -148,9 +152,9 @@ def scales_the_columns(answer: Answer, draw: Draw) -> None:
     "Is every operation of the original still there?",
     "Product, bias, relu: only the product may change its form.",
 )
-def keeps_the_operations(answer: Answer, draw: Draw) -> None:
+def keeps_the_operations(answer: Answer, random_inputs: RandomInputs) -> None:
     for shape in ((6, 6), (5, 9)):
-        assert _is_close(answer, draw, *shape), "another result"
+        assert _is_close(answer, random_inputs, *shape), "another result"
 
 
 @functools.lru_cache(maxsize=2)
@@ -168,7 +172,7 @@ def _capture_for_h200(answer: Answer) -> Capture:
     "A product with a diagonal matrix: how many of its multiplications are not by zero?",
     "A matrix product goes to a library, and nothing fuses with it. Multiply element by element.",
 )
-def calls_no_library(answer: Answer, draw: Draw) -> None:
+def calls_no_library(answer: Answer, random_inputs: RandomInputs) -> None:
     called = [k.kernel_name for k in _capture_for_h200(answer).kernels if k.category == "extern"]
     assert not called, f"for an H200 it calls {', '.join(called)}"
 
@@ -179,7 +183,7 @@ def calls_no_library(answer: Answer, draw: Draw) -> None:
     "What stands between the operations, that they are not fused?",
     "One graph, element by element, no copies in between: then the scheduler has nothing to split.",
 )
-def is_one_kernel(answer: Answer, draw: Draw) -> None:
+def is_one_kernel(answer: Answer, random_inputs: RandomInputs) -> None:
     names = [kernel.kernel_name for kernel in _capture_for_h200(answer).kernels]
     assert len(names) == 1, f"for an H200 it has {len(names)} kernels: {', '.join(names)}"
 
@@ -221,7 +225,7 @@ def _opcodes(answer: Answer, line: str) -> set[str]:
     "Go through the lines of the pane whose stage is 'sass', and keep those whose python_lines "
     "hold the line's number.",
 )
-def finds_exp(answer: Answer, draw: Draw) -> None:
+def finds_exp(answer: Answer, random_inputs: RandomInputs) -> None:
     result = _opcodes(answer, "grown = torch.exp(shifted)")
     assert "MUFU" in result, f"exp becomes MUFU.EX2, and it said {sorted(result)}"
 
@@ -233,7 +237,7 @@ def finds_exp(answer: Answer, draw: Draw) -> None:
     "Keep an instruction only if it came from this line: MUFU is of exp and rsqrt, not of the "
     "addition.",
 )
-def leaves_other_lines_out(answer: Answer, draw: Draw) -> None:
+def leaves_other_lines_out(answer: Answer, random_inputs: RandomInputs) -> None:
     result = _opcodes(answer, "shifted = x + bias * factor")
     assert "MUFU" not in result, "MUFU is not from the addition"
     assert result & {"FADD", "FFMA"}, f"the addition is missing in {sorted(result)}"
@@ -246,7 +250,7 @@ def leaves_other_lines_out(answer: Answer, draw: Draw) -> None:
     "A Python number is folded into the operations that use it. No instruction came from that "
     "line.",
 )
-def finds_none_for_a_number(answer: Answer, draw: Draw) -> None:
+def finds_none_for_a_number(answer: Answer, random_inputs: RandomInputs) -> None:
     result = _opcodes(answer, "factor = 0.5")
     assert not result, f"no instruction came from factor = 0.5, and it said {sorted(result)}"
 
@@ -257,7 +261,7 @@ def finds_none_for_a_number(answer: Answer, draw: Draw) -> None:
     "Which line is the result stored by?",
     "Compare whole lines of the python pane, each stripped; several lines may call one function.",
 )
-def finds_the_store(answer: Answer, draw: Draw) -> None:
+def finds_the_store(answer: Answer, random_inputs: RandomInputs) -> None:
     result = _opcodes(answer, "return torch.rsqrt(grown + 2.0)")
     assert "MUFU" in result, f"rsqrt becomes MUFU.RSQ, and it said {sorted(result)}"
     assert "LDG" not in result, "the loads are not from the last line"

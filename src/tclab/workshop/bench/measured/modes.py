@@ -1,4 +1,4 @@
-"""Make the callable of a subject in a mode."""
+"""Compile the callable of a benchmark's subject in each mode."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def _unbatched(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tens
     return _contiguous((1, *shape[1:]), offset, options)[0]
 
 
-def _five(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
+def _five_dimensional(shape: Shape, offset: int, options: dict[str, Any]) -> torch.Tensor:
     return _contiguous(shape, offset, options)[None]
 
 
@@ -202,7 +202,7 @@ LAYOUTS: dict[str, Layout] = {
     "sliced": _sliced,
     "expanded": _expanded,
     "3d": _unbatched,
-    "5d": _five,
+    "5d": _five_dimensional,
 }
 
 # ------------------------------------------------------------------------------ all cases
