@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 from collections.abc import Callable
@@ -10,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from tclab.cli import upgrade
 from tclab.cli.command import main
+from tclab.cli.explaining import command
+from tclab.compare.config import REQUEST_OPTIONS
+from tclab.explain import ExplainRequest
 from tclab.model import (
     Advice,
     BreakIdentity,
@@ -239,3 +244,11 @@ def test_wrong_words_end_it_before_anything_is_made(words, place, capsys, tmp_pa
     said = capsys.readouterr().err
     assert place in said and "next:" in said
     assert not (tmp_path / "cache").exists()
+
+
+def test_what_a_compile_depends_on_is_an_option_of_explain_and_of_upgrade() -> None:
+    commands = (command.explain, upgrade.upgrade)
+    explained, offered = ({each.name for each in of.params} for of in commands)
+    parsed = set(inspect.signature(ExplainRequest.parse).parameters)
+    assert "inputs" in REQUEST_OPTIONS
+    assert REQUEST_OPTIONS.keys() <= explained & offered & parsed

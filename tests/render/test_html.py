@@ -48,7 +48,7 @@ def test_every_artifact_kind_has_both_renderers():
     assert wanted == set(kinds.RENDERERS)
     for module in kinds.RENDERERS.values():
         assert callable(module.html) and callable(module.text)
-    assert {a.kind for a in ARTIFACTS} == wanted
+    assert {a.kind for a in ARTIFACTS} == wanted, "each kind has one in artifacts_by_hand.py"
 
 
 def test_what_is_no_artifact_is_named():

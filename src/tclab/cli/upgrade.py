@@ -14,6 +14,7 @@ from rich.table import Table as Drawn
 from tclab.cli import report_file, terminal
 from tclab.cli.explaining import steps
 from tclab.cli.explaining.command import explain
+from tclab.compare.config import REQUEST_OPTIONS
 from tclab.errors import BadRequest
 from tclab.explain import OnStep, Step, load
 from tclab.model import Table, Version
@@ -128,9 +129,8 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
         context.exit(2)
 
 
-#: The options of tclab explain that upgrade has, too.
-_REQUEST = ("target", "backward", "inputs", "options", "assume", "long_kernels")
-upgrade.params += [each for each in explain.params if each.name in _REQUEST]
+# The options that a compile depends on are those of tclab explain.
+upgrade.params += [each for each in explain.params if each.name in REQUEST_OPTIONS]
 
 
 def _compare_all(*, specs: tuple[str, ...], listed: Sequence[str] | None, to: str | None,

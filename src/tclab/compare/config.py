@@ -18,13 +18,14 @@ from tclab.compare.verdict import LEVELS
 from tclab.errors import BadRequest
 from tclab.model.codec import UNREADABLE
 
-#: Options of `tclab explain` that an entry can set → their types.
-_REQUEST_OPTIONS: Mapping[str, type] = {
+#: Options of `tclab explain` that an entry can set → their types; `tclab upgrade` has the same.
+REQUEST_OPTIONS: Mapping[str, type] = {
     "target": str,
     "backward": bool,
     "inputs": list,
     "options": list,
     "assume": list,
+    "long_kernels": bool,
 }
 _TYPES = {str: "a text", bool: "true or false", list: "a list of texts"}
 
@@ -62,10 +63,10 @@ def _read_entry(entry: Mapping[str, Any], place: str) -> CheckedFunction:
         raise BadRequest(place, f"a function without a name: {entry}", 'name = "model.py:Block"')
     request = {word: value for word, value in entry.items() if word not in ("name", "level")}
     for word, value in request.items():
-        if word not in _REQUEST_OPTIONS:
-            step = f"one of level, {', '.join(_REQUEST_OPTIONS)}"
+        if word not in REQUEST_OPTIONS:
+            step = f"one of level, {', '.join(REQUEST_OPTIONS)}"
             raise BadRequest(f"{place}, {name}", f"unknown: {word}", step)
-        kind, texts = _REQUEST_OPTIONS[word], value if isinstance(value, list) else []
+        kind, texts = REQUEST_OPTIONS[word], value if isinstance(value, list) else []
         if not isinstance(value, kind) or not all(isinstance(each, str) for each in texts):
             step = f"give it {_TYPES[kind]}"
             raise BadRequest(f"{place}, {name}", f"{word} = {value!r}", step)
