@@ -122,8 +122,8 @@ def _counts(capture: Capture, calls: int) -> Counts:
 
 
 def _left_out(capture: Capture) -> Iterator[Problem]:
-    """Yield a gap for each kernel that is not compiled to instructions: too long, or one of too
-    many.
+    """Yield a gap for each kernel that is not compiled to instructions because it is too long or
+    because there are too many.
     """
     step = "add --long-kernels for all instructions: that can take minutes"
     for name, cause in capture.left_out().items():

@@ -152,7 +152,7 @@ _SCALARS: dict[Any, tuple[set[type], str]] = {
 }
 
 
-@cache  # one entry a class
+@cache  # one entry for each class
 def _field_readers(cls: Any) -> dict[str, Reader]:
     """Return the reader of each field of a dataclass or a TypedDict, by field name."""
     hints = get_type_hints(cls)

@@ -14,7 +14,7 @@ from typing import ClassVar
 from tclab.model.codec import Json, decode, encode_object, kind
 
 SNAPSHOT_FORMAT = "tclab snapshot 1"
-#: What is said of a snapshot that `is_empty`: two of them would be the same.
+#: The cause of an error for an empty snapshot, which would equal every other empty one.
 NOTHING = "nothing was compiled: there is no graph, and no break says why"
 
 

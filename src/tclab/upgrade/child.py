@@ -38,4 +38,4 @@ def _find_missing_package(error: BaseException) -> str:
 if __name__ == "__main__":
     main()
     sys.stdout.flush()
-    os._exit(0)  # whatever thread of the user's goes on
+    os._exit(0)  # even if a thread of the user's still runs

@@ -23,7 +23,7 @@ _LEAF = re.compile(r"^(?P<type>[A-Z][A-Z0-9_]+)(?:: (?P<check>.*))?$")
 # utils_device.CURRENT_DEVICE == None    # _dynamo/output_graph.py:1122 in init_ambient_guards
 _LOCATION = re.compile(
     r"^(?P<check>.*?)\s+# (?:(?P<code>.*?)\s+# )?"
-    r"(?P<file>[^#]+?):(?P<line>\d+) in (?P<function>\S+)(?: \(.*)?$"  # then maybe a remark
+    r"(?P<file>[^#]+?):(?P<line>\d+) in (?P<function>\S+)(?: \(.*)?$"  # an optional remark
 )
 # # _dynamo/output_graph.py:1122 in init_ambient_guards
 _COMMENT = re.compile(r"# (?P<file>[^#\s]+\.py):(?P<line>\d+) in ", re.MULTILINE)

@@ -111,7 +111,7 @@ def tap_log(name: str, handler: logging.Handler) -> Iterator[None]:
     logger = logging.getLogger(LOGS[name])
     level, propagate, disabled = logger.level, logger.propagate, logger.disabled
     if not logger.isEnabledFor(logging.DEBUG):
-        logger.propagate = False  # nobody asked for this artifact, and it has debug records only
+        logger.propagate = False  # the user did not enable this artifact's debug records
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)
     logger.disabled = False

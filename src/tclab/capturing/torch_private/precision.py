@@ -66,7 +66,7 @@ class Widened(TorchDispatchMode):
         if taken_apart := self.decompositions.get(func):
             with self:
                 result = taken_apart(*args, **kwargs)
-            if result is not NotImplemented:  # as it is for arguments that it does not take apart
+            if result is not NotImplemented:  # NotImplemented: no decomposition for these arguments
                 return result
         writes = any(
             each.alias_info and each.alias_info.is_write for each in func._schema.arguments

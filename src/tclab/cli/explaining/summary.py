@@ -21,7 +21,7 @@ from tclab.text import user_lines
 
 #: The most kernels, breaks and recompiles to print; the report has them all.
 _MOST = 20
-#: Columns without news in a terminal: the kernel's name or its instructions show the same.
+#: Columns that a terminal leaves out: the kernel's name or its instructions show the same.
 _LEFT_OUT = ("kind", "instructions")
 
 

@@ -194,7 +194,7 @@ def _draw(fill: Callable[[Any], None], size: tuple[float, float], salt: str) -> 
     from matplotlib.figure import Figure
 
     settings: Any = {"svg.hashsalt": salt, "svg.fonttype": "none", "font.size": 11}
-    settings["text.parse_math"] = False  # a dollar sign is a dollar sign
+    settings["text.parse_math"] = False  # a dollar sign begins no formula
     out = io.StringIO()
     with mpl.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a missing glyph does no harm: the page's font is used

@@ -63,7 +63,7 @@ def _breaks_sentence(breaks: Breaks) -> str:
     count = sum(not item.skipped for item in breaks)
     number = parts.count(count, "graph break") if count else "No graph break"
     graphs = "one graph" if breaks.graphs == 1 else parts.count(breaks.graphs, "graph")
-    # only one side of the break was compiled, or not what was skipped
+    # Dynamo compiled only one side of the break, or skipped a function
     is_partial = (count and breaks.graphs == 1) or len(breaks) > count
     return f"{number}: {'what was compiled is' if is_partial else 'the code is in'} {graphs}."
 

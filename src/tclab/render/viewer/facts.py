@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tclab.model import FusedGroup, Kernel, KernelFacts, NotFused, Resources, TimedAnswer
     from tclab.render.options import Options
 
-#: The names of the facts that are the scheduler's reasons.
+#: Names of the facts that state a reason of the scheduler.
 _REASONS = ("fused", "not fused")
 
 

@@ -64,7 +64,7 @@ def leftover_bindings(page: str, file: str, text: PageText | None) -> Iterator[P
     """
     if not _BINDING.search(_browser_address(page)):
         return
-    for binding in dict.fromkeys(_BindingFinder.of(page)):
+    for binding in dict.fromkeys(_BindingFinder.find_bindings(page)):
         cause = f"the binding {binding!r} is not written as one, and would be published as it is"
         yield PageError(_binding_line(binding, file, text), cause, _STEP)
 
@@ -89,7 +89,7 @@ class _BindingFinder(HTMLParser):
         self.code = 0
 
     @classmethod
-    def of(cls, page: str) -> list[str]:
+    def find_bindings(cls, page: str) -> list[str]:
         parser = cls()
         parser.feed(page)
         parser.close()

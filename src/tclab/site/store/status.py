@@ -59,9 +59,9 @@ def differences(run: Run, snippet: Snippet, here: Provenance, package: Digests) 
 
 def package_differences(run: Run) -> Iterator[str]:
     """The changes of the installed packages that the run's processes imported, in words."""
-    for name, then in run.packages.items():
-        if (now := installed.version(name)) != then:
-            yield f"{name} {then} → {now or 'none'}"
+    for name, stored in run.packages.items():
+        if (now := installed.version(name)) != stored:
+            yield f"{name} {stored} → {now or 'none'}"
 
 
 def still_fails(failed: Run, snippet: Snippet, here: Provenance, package: Digests) -> bool:
@@ -117,24 +117,24 @@ _NAMES = {"triton": "Triton", "python": "Python", "cuda": "CUDA", "gpu": "GPU", 
 _NAMES |= {"compiler": "C++ compiler"}
 
 
-def provenance_differences(then: Provenance, now: Provenance) -> Iterator[str]:
+def provenance_differences(stored: Provenance, now: Provenance) -> Iterator[str]:
     for field in keys.PROVENANCE:
-        before, after = getattr(then, field), getattr(now, field)
-        if before == after or (field == "torch_git" and then.torch != now.torch):
+        before, after = getattr(stored, field), getattr(now, field)
+        if before == after or (field == "torch_git" and stored.torch != now.torch):
             continue
         if field == "torch_git":
             yield f"torch's commit {before[:7] or 'none'} → {after[:7] or 'none'}"
         elif field == "variables":
-            yield from _variable_differences(then.variables, now.variables)
+            yield from _variable_differences(stored.variables, now.variables)
         else:
             yield f"{_NAMES.get(field, field)} {before or 'none'} → {after or 'none'}"
 
 
-def _variable_differences(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
-    for name in sorted(then.keys() | now.keys()):
+def _variable_differences(stored: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    for name in sorted(stored.keys() | now.keys()):
         if name not in now:
             yield f"variable {name} no longer set"
-        elif name not in then:
+        elif name not in stored:
             yield f"variable {name} set to {now[name] or 'nothing'}"
-        elif then[name] != now[name]:
-            yield f"variable {name} {then[name] or 'empty'} → {now[name] or 'empty'}"
+        elif stored[name] != now[name]:
+            yield f"variable {name} {stored[name] or 'empty'} → {now[name] or 'empty'}"

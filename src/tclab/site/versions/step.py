@@ -132,7 +132,7 @@ class Part:
         return dict(Counter(pair.level for pair in self.kernels if pair.old and pair.new))
 
     @property
-    def one_sided_pairs(self) -> tuple[Pair, ...]:
+    def on_one_side(self) -> tuple[Pair, ...]:
         """The pairs that compile under one of the two versions only."""
         return tuple(each for each in self.pairs if each.upgrade.failed_sides == 1)
 

@@ -30,7 +30,7 @@ def first(step: Step) -> Table:
 
 def _failed_compiles(step: Step) -> Iterator[SummaryRow]:
     for part in step.parts.values():
-        for each in part.one_sided_pairs:
+        for each in part.on_one_side:
             release = (step.after if each.upgrade.before.failure else step.before).release
             yield f"compiles under {release} only", f"{each.of.name} for {each.of.target}", None
 

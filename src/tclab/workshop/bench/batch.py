@@ -72,14 +72,14 @@ def measure_batch(
 
 def _make_rows(workers: Sequence[Worker], rounds: Rounds, end: float) -> list[Row]:
     """Return a row for each worker: its times, or the reason why there are none."""
-    times = take_turns([w for w in workers if w.ready], rounds, end)
+    times = take_turns([w for w in workers if w.is_ready], rounds, end)
     eager = times.get(EAGER, [])
     return [_make_row(w, times.get(w.mode, []), eager) for w in workers]
 
 
 def _make_row(worker: Worker, own: Sequence[float], eager: Sequence[float]) -> Row:
     case = worker.case
-    if not worker.ready:
+    if not worker.is_ready:
         status = "skipped" if worker.status == "memory" else worker.status
         reason = worker.reason
         return Row(case.name, worker.mode, case.phase, status, reason=reason, facts=worker.facts)
@@ -108,7 +108,7 @@ def take_turns(
     for worker in workers:  # the first times were taken while other workers ran
         worker.facts["call_us"] = worker.time_calls(3, rounds.limit) or worker.facts["call_us"]
     for number in range(rounds.maximum):
-        alive = [worker for worker in workers if worker.ready]
+        alive = [worker for worker in workers if worker.is_ready]
         needed = 3 if time.monotonic() > end else rounds.minimum
         if not alive or (number >= needed and (needed == 3 or _are_stable(times, alive))):
             break

@@ -57,7 +57,7 @@ class Worker:
     facts: Facts = field(default_factory=Facts)
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         """Whether it is warm, its result is right, and it waits to be timed."""
         return self.status == "ok"
 
@@ -89,7 +89,7 @@ class Worker:
 
     def free_memory(self) -> None:
         """Tell the worker to free the memory that it does not need until it is timed again."""
-        if self.ready:
+        if self.is_ready:
             with contextlib.suppress(OSError):
                 self.pipe.send(0)
 

@@ -85,7 +85,7 @@ class Session:
         def report_worker(worker: Worker) -> None:
             nonlocal prepared
             prepared = time.monotonic()
-            if not worker.ready:
+            if not worker.is_ready:
                 reason = worker.reason.partition("\n")[0][:150]
                 report.say(f"  {worker.case.name} {worker.mode}: {worker.status}: {reason}")
 

@@ -20,7 +20,7 @@ class JobRequest(TypedDict):
     memory: int  # bytes of all its processes together, and of their files in memory
     output: int  # bytes of stdout, and of stderr
     files: int  # bytes of the files in its own folders
-    number: int  # of these files
+    number: int  # the most files in these folders
     cold: bool
     variables: dict[str, str | None]
 

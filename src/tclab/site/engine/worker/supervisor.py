@@ -37,9 +37,9 @@ from tclab.system import processes
 _TICK = 0.05  # seconds between two checks of the limits
 _START = 60.0  # seconds that a process may take to reach the snippet's first line
 _LAST_WORDS = 2.0  # seconds that a snippet gets to write its line before it is killed
-_FEW_WORDS = 0.2  # the same, once faulthandler has output_bytes the stack
+_FEW_WORDS = 0.2  # the same, after faulthandler has written the stack
 _REST = 4  # after a slow check, pause this many times as long as it took
-_FAR_OVER = 1.5  # times its memory limit: kill it without asking for its line
+_FAR_OVER = 1.5  # a process above this multiple of its memory limit is killed at once
 _LEAVING = 4.0  # seconds for the keepers to end their snippets after the runner has left
 _MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes
 
@@ -314,7 +314,7 @@ def _warm_up(seconds: float) -> tuple[Fork | None, str]:
         note = warm.warm_up()
         faulthandler.cancel_dump_traceback_later()
         note = note or warm.fork_problem()
-    except Exception as error:  # any error: cold processes show it, or do not meet it
+    except Exception as error:  # cold processes then show the error, or avoid it
         faulthandler.cancel_dump_traceback_later()
         return None, f"snippets run in cold processes: {type(error).__name__}: {error}"
     return (None, f"snippets run in cold processes: {note}") if note else (process.run_forked, "")

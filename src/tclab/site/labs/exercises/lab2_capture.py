@@ -212,7 +212,7 @@ def _nodes_of_line(function: Callable[..., Any], x: Any, line: str) -> set[str]:
 def _check_line(
     answer: Answer, random_inputs: RandomInputs, code: str, line: str, number: int
 ) -> None:
-    """Assert that the answer names the nodes of a line, of which there are `number`."""
+    """Assert that the answer names the nodes of a line; the graph has `number` of them."""
     function, x = compile_function(code, "f"), random_inputs.tensor(4, 16)
     result, true = _names(answer(function, x, line)), _nodes_of_line(function, x, line)
     assert len(true) == number
