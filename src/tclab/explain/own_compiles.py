@@ -129,7 +129,7 @@ def _is_filled(cell: types.CellType) -> bool:
 
 
 def _methods(kind: type) -> Iterator[object]:
-    """Yield the methods that classes of the user's code among the bases define."""
+    """Yield the methods of those base classes that are defined in the user's code."""
     for base in kind.__mro__:
         functions = (v for v in vars(base).values() if isinstance(v, types.FunctionType))
         yield from (f for f in functions if user_lines.is_user_file(f.__code__.co_filename))

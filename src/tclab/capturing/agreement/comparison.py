@@ -97,7 +97,7 @@ class Comparison:
         cannot be run alone.
         """
         try:
-            with warnings.catch_warnings(), replaying.leaving_no_transform():
+            with warnings.catch_warnings(), replaying.closing_transforms():
                 warnings.simplefilter("ignore")
                 if backend == "inductor":
                     return operators.first_wrong_in_inductor(self.compiled)
@@ -106,7 +106,7 @@ class Comparison:
                     self.start.copy(),
                     self.random_state,
                     self.backward,
-                    replaying.noting_values(found),
+                    replaying.recording_values(found),
                 )
                 return operators.first_unmatched(self.compiled, found, dynamo=backend == "eager")
         except Exception:  # the verdict then names no operator

@@ -39,7 +39,13 @@ def first_unmatched(
     results that eager `found`.
     """
     calls: list[GraphCall] = []
-    run({"backend": (replaying.of_dynamo if dynamo else replaying.of_inductor)(calls)})
+    run(
+        {
+            "backend": (
+                replaying.record_dynamo_graphs if dynamo else replaying.record_inductor_graphs
+            )(calls)
+        }
+    )
     for call in calls:
         for node, results in call.values():
             if not all(any(_is_near(each, other) for other in found) for each in results):
@@ -52,7 +58,7 @@ def first_wrong_in_inductor(run: RunWith) -> Operator | None:
     node by node. Bisection finds it: each step compiles the graph up to a node.
     """
     calls: list[GraphCall] = []
-    run({"backend": replaying.of_inductor(calls)})
+    run({"backend": replaying.record_inductor_graphs(calls)})
     for call in calls:
         nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
         if nodes and _is_wrong(call, nodes[-1]):
@@ -76,10 +82,10 @@ def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
     module = call.up_to(node)
     sides = []
     for each in (module, torch.compile(module)):
-        inputs = [*map(replaying.copied, call.inputs)]
+        inputs = [*map(replaying.copy_value, call.inputs)]
         with torch.no_grad():
-            sides.append([*replaying.copied_tensors(each(*inputs)),
-                          *replaying.copied_tensors(inputs)])  # fmt: skip
+            sides.append([*replaying.copy_tensors(each(*inputs)),
+                          *replaying.copy_tensors(inputs)])  # fmt: skip
     return not all(map(_is_near, *sides))
 
 

@@ -83,10 +83,10 @@ def run_eager(
 def run_in_float64(
     world: World, random_state: RandomState, backward: bool, noise: float = 0.0, seed: int = 0
 ) -> tuple[Observation, float]:
-    """Make the calls in float64, as `precision.Widened` does; also return the precision of the
+    """Make the calls in float64, as `precision.Float64Mode` does; also return the precision of the
     coarsest type that the function uses.
     """
-    mode = precision.Widened(noise, seed)
+    mode = precision.Float64Mode(noise, seed)
     return run_eager(world, random_state, backward, mode), mode.eps
 
 

@@ -1,11 +1,11 @@
-"""Run eager code in float64, and find out how far rounding can carry its results.
+"""Run eager code in float64, and find how far rounding can change its results.
 
-Below a `Widened` mode every operator computes in float64, also where the code asks for a smaller
-type. With `noise` each operator that rounds gets its arguments off by up to a unit of the last
-place of the type that the code uses, at random: two such runs differ by what rounding may do
-(Parker, *Monte Carlo arithmetic*, 1997). Such a run takes an operator apart as Inductor does: the
-parts can cancel where the whole does not, as in the tail of gelu. Random numbers are drawn in
-float32 and then widened, so that they are those of the code itself.
+In a `Float64Mode` every operator computes in float64, even if the code asks for a smaller type.
+With `noise` the arguments of each operator that rounds are changed at random by up to a unit in the
+last place of the code's type: the difference of two such runs shows what rounding can do (Parker,
+*Monte Carlo arithmetic*, 1997). Such a run decomposes operators as Inductor does: the parts can
+cancel where the whole does not, as in the tail of gelu. Random numbers are drawn in float32 and
+then converted, so they equal those of the code itself.
 """
 
 from __future__ import annotations
@@ -46,15 +46,16 @@ _EXACT_NAMES = (
 _EXACT = frozenset(_EXACT_NAMES.split())
 
 
-class Widened(TorchDispatchMode):
+class Float64Mode(TorchDispatchMode):
     """Computes in float64 during the block. `eps` is the relative precision of the coarsest type
-    that the code used; with `noise` (such a precision, 0 for none) results are off by as much.
+    that the code used. `noise`, such a precision, is the relative change of the arguments; 0 means
+    none.
     """
 
     def __init__(self, noise: float = 0.0, seed: int = 0) -> None:
         super().__init__()
         self.noise, self.eps = noise, torch.finfo(torch.float64).eps
-        self.draws = torch.Generator().manual_seed(seed)
+        self.generator = torch.Generator().manual_seed(seed)
         self.decompositions = _decompositions() if noise else {}
 
     def __torch_dispatch__(
@@ -62,10 +63,12 @@ class Widened(TorchDispatchMode):
     ) -> Any:
         kwargs = dict(kwargs or {})
         if torch.Tag.nondeterministic_seeded in func.tags:
-            return tree_map(self._wide, func(*tree_map(_single, args), **tree_map(_single, kwargs)))
-        if taken_apart := self.decompositions.get(func):
+            return tree_map(
+                self._widen, func(*tree_map(_to_float32, args), **tree_map(_to_float32, kwargs))
+            )
+        if decomposition := self.decompositions.get(func):
             with self:
-                result = taken_apart(*args, **kwargs)
+                result = decomposition(*args, **kwargs)
             if result is not NotImplemented:  # NotImplemented: no decomposition for these arguments
                 return result
         writes = any(
@@ -74,19 +77,19 @@ class Widened(TorchDispatchMode):
         views = any(each.alias_info for each in func._schema.returns) and not writes
         name = func._schema.name.partition("::")[2].rstrip("_")
         rounds = bool(self.noise) and not views and name not in _EXACT
-        args, kwargs = self._widened(func, args, kwargs, rounds)
+        args, kwargs = self._widen_arguments(func, args, kwargs, rounds)
         out = func(*args, **kwargs)
         if views or writes:
             return out
-        return tree_map(self._wide, out)
+        return tree_map(self._widen, out)
 
-    def _widened(
+    def _widen_arguments(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rounds: bool
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments in float64, off by the noise where the operator rounds; what the operator
-        writes to stays the tensor that it is.
+        """Return the arguments in float64, with noise if the operator rounds. A tensor that the
+        operator writes to is passed unchanged.
         """
-        changed: Callable[[Any], Any] = self._off_and_wide if rounds else self._wide
+        changed: Callable[[Any], Any] = self._widen_with_noise if rounds else self._widen
         of = {each.name: each for each in func._schema.arguments}
         kept = {name for name, each in of.items() if each.alias_info and each.alias_info.is_write}
         names = [*of]
@@ -97,7 +100,7 @@ class Widened(TorchDispatchMode):
              for name, value in kwargs.items()},
         )  # fmt: skip
 
-    def _wide(self, value: Any) -> Any:
+    def _widen(self, value: Any) -> Any:
         if isinstance(value, torch.dtype) and value in _WIDE:
             self.eps = max(self.eps, torch.finfo(value).eps)
             return _WIDE[value]
@@ -106,19 +109,21 @@ class Widened(TorchDispatchMode):
             return value.to(_WIDE[value.dtype])
         return value
 
-    def _off(self, value: Any) -> Any:
-        """A floating-point tensor off by half the noise to all of it, element by element up or
-        down. No two elements are off by the same, which a subtraction would undo.
+    def _add_noise(self, value: Any) -> Any:
+        """Return a floating-point tensor with each element changed, up or down, by half the noise
+        to all of it. No two elements are changed equally, because a subtraction would cancel that.
         """
         if not isinstance(value, torch.Tensor) or not (
             value.is_floating_point() or value.is_complex()
         ):
             return value
-        draw = torch.rand(value.shape, generator=self.draws, dtype=torch.float64).to(value.device)
+        draw = torch.rand(value.shape, generator=self.generator, dtype=torch.float64).to(
+            value.device
+        )
         return value * (1 + self.noise * (draw - 0.5 + (draw - 0.5).sign() * 0.5))
 
-    def _off_and_wide(self, value: Any) -> Any:
-        return self._off(self._wide(value))
+    def _widen_with_noise(self, value: Any) -> Any:
+        return self._add_noise(self._widen(value))
 
 
 def _decompositions() -> Mapping[Any, Callable[..., Any]]:
@@ -128,7 +133,7 @@ def _decompositions() -> Mapping[Any, Callable[..., Any]]:
     return table
 
 
-def _single(value: Any) -> Any:
+def _to_float32(value: Any) -> Any:
     if isinstance(value, torch.Tensor) and value.dtype is torch.float64:
         return value.float()
     return value

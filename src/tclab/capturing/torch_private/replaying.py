@@ -1,4 +1,4 @@
-"""Keep the graphs that a compile makes, with the values that they are called with."""
+"""Record the graphs of a compile with the inputs of their calls, so that they can be run again."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class GraphCall:
             def run_node(self, node: fx.Node) -> Any:
                 result = super().run_node(node)
                 if node.op.startswith("call"):
-                    noted.append((node, copied_tensors(result)))
+                    noted.append((node, copy_tensors(result)))
                 return result
 
-        Noting(self.graph).run(*map(copied, self.inputs))
+        Noting(self.graph).run(*map(copy_value, self.inputs))
         yield from noted
 
     def up_to(self, node: fx.Node) -> fx.GraphModule:
-        """The graph up to one of its nodes, which is what it returns."""
+        """Return the graph up to one of its nodes, which becomes its output."""
         graph, new = fx.Graph(), dict[fx.Node, fx.Node]()
         for each in self.graph.graph.nodes:
             if each.op != "output":
@@ -61,18 +61,20 @@ class GraphCall:
         return fx.GraphModule(self.graph, graph)
 
 
-def of_dynamo(calls: list[GraphCall]) -> Backend:
-    """A backend that adds each call of Dynamo's graphs to `calls`, and runs it by eager."""
-    return lambda graph, _: _noting(graph, calls)
+def record_dynamo_graphs(calls: list[GraphCall]) -> Backend:
+    """Return a backend that appends each call of Dynamo's graphs to `calls`, and runs it in
+    eager.
+    """
+    return lambda graph, _: _record_calls(graph, calls)
 
 
-def of_inductor(calls: list[GraphCall]) -> Backend:
-    """The same of the graphs that Inductor is given, backward graphs among them."""
+def record_inductor_graphs(calls: list[GraphCall]) -> Backend:
+    """Return such a backend for the graphs that Inductor receives, including backward graphs."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._inductor.decomposition import select_decomp_table
 
     def keep(graph: fx.GraphModule, _: list[Any]) -> Callable[..., Any]:
-        return _boxed(_noting(graph, calls))
+        return _box_arguments(_record_calls(graph, calls))
 
     backend: Backend = aot_autograd(
         fw_compiler=keep,
@@ -82,17 +84,17 @@ def of_inductor(calls: list[GraphCall]) -> Backend:
     return backend
 
 
-def _noting(graph: fx.GraphModule, calls: list[GraphCall]) -> Callable[..., Any]:
+def _record_calls(graph: fx.GraphModule, calls: list[GraphCall]) -> Callable[..., Any]:
     kept = copy.deepcopy(graph)
 
     def run(*inputs: Any) -> Any:
-        calls.append(GraphCall(kept, tuple(map(copied, inputs))))
+        calls.append(GraphCall(kept, tuple(map(copy_value, inputs))))
         return graph(*inputs)
 
     return run
 
 
-def _boxed(run: Callable[..., Any]) -> Callable[..., Any]:
+def _box_arguments(run: Callable[..., Any]) -> Callable[..., Any]:
     def call(inputs: list[Any]) -> Any:
         return run(*inputs)
 
@@ -101,15 +103,15 @@ def _boxed(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def noting_values(found: list[torch.Tensor]) -> Iterator[None]:
-    """Add a copy of what each function and each operator of eager returns to `found`."""
+def recording_values(found: list[torch.Tensor]) -> Iterator[None]:
+    """Append a copy of what each function and each operator of eager returns to `found`."""
 
     class Functions(TorchFunctionMode):
         def __torch_function__(
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             result = func(*args, **(kwargs or {}))
-            found.extend(copied_tensors(result))
+            found.extend(copy_tensors(result))
             return result
 
     class Operators(TorchDispatchMode):
@@ -117,7 +119,7 @@ def noting_values(found: list[torch.Tensor]) -> Iterator[None]:
             self, func: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             result = func(*args, **(kwargs or {}))
-            found.extend(copied_tensors(result))
+            found.extend(copy_tensors(result))
             return result
 
     with Functions(), Operators():
@@ -125,9 +127,9 @@ def noting_values(found: list[torch.Tensor]) -> Iterator[None]:
 
 
 @contextmanager
-def leaving_no_transform() -> Iterator[None]:
-    """Undo the transforms of torch.func that are open at the end of the block and were not before:
-    a replay that an error ends has opened some.
+def closing_transforms() -> Iterator[None]:
+    """Close the transforms of torch.func that the block opened and left open, as a replay does that
+    raises.
     """
     from torch._C import _functorch
 
@@ -139,15 +141,15 @@ def leaving_no_transform() -> Iterator[None]:
             _functorch.pop_dynamic_layer_stack()
 
 
-def copied_tensors(result: Any) -> list[torch.Tensor]:
-    """Copies of the tensors in a result, as far as they can be read, without gradients."""
+def copy_tensors(result: Any) -> list[torch.Tensor]:
+    """Return copies of the readable tensors in a result, without gradients."""
     leaves = compiler.nested_leaves(result)
     plain = (each for each in leaves if type(each) in (torch.Tensor, torch.nn.Parameter))
-    return [_unwrapped(each).detach().clone() for each in plain]
+    return [_unwrap(each).detach().clone() for each in plain]
 
 
-def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor that the transforms of torch.func work on."""
+def _unwrap(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor inside the wrappers of torch.func's transforms."""
     from torch._C import _functorch
 
     while _functorch.is_functorch_wrapped_tensor(tensor):
@@ -155,8 +157,8 @@ def _unwrapped(tensor: torch.Tensor) -> torch.Tensor:
     return tensor
 
 
-def copied(value: Any) -> Any:
-    """A copy of a tensor, with its strides; other values as they are."""
+def copy_value(value: Any) -> Any:
+    """Return a copy of a tensor with its strides; other values unchanged."""
     if not isinstance(value, torch.Tensor):
         return value
     with torch.no_grad():

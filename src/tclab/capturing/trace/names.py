@@ -24,7 +24,7 @@ from tclab.capturing.trace.notes import (
 
 
 class _FrameLocation(TypedDict):
-    name: str  # the function's
+    name: str  # the function's name
     filename: int  # an interned number: see torch_private.compiler.interned_file
     line: int
 

@@ -24,7 +24,7 @@ class StoreFailed(StoreError):
 
 @dataclass
 class Work:
-    """One call that runs snippets, and the runs that are done."""
+    """The state of one call that runs snippets, with the runs that are done."""
 
     plan: Plan
     environment: str

@@ -54,10 +54,10 @@ class AcceptedJob:
 class Agent(LocalWork):
     """This machine's work loop, with jobs from stdin instead of a list of snippets."""
 
-    accepted: dict[str, AcceptedJob] = field(default_factory=dict)  # by snippet
+    accepted: dict[str, AcceptedJob] = field(default_factory=dict)  # snippet's name → its job
     deferred: list[tuple[int, JobData, Path]] = field(
         default_factory=list
-    )  # their snippet runs already
+    )  # jobs that wait for an earlier job of their snippet
     _input: bytes = b""
 
     def serve(self, pool: Pool) -> None:

@@ -176,7 +176,7 @@ class Requirements:
 def match_environment(
     announcement: Mapping[str, object], requirements: Requirements
 ) -> tuple[int, str]:
-    """Return the index of the first environment that meets the requirements, and ''.
+    """Return the index of the first environment that meets the requirements, with '' as the reason.
 
     If none does, return -1 and the reasons.
     """
