@@ -107,7 +107,9 @@ def _check_function(
 ) -> int:  # fmt: skip
     """Compare one function with its baseline, print the differences, and return the exit status."""
     if not isinstance(made, Report):
-        return _print_result(of, INCOMPLETE, "not compared", _describe_problem(made) if made else [])
+        return _print_result(
+            of, INCOMPLETE, "not compared", _describe_problem(made) if made else []
+        )
     now = summarize_report(made)
     try:
         outcome = baseline.check_baseline(folder, of.name, now, of.level, update=update)
@@ -128,9 +130,9 @@ def _check_function(
     return _print_result(of, status, verdict, lines)
 
 
-def _describe_problem(gap: Problem) -> list[str]:
-    step = [f"next: {gap.next_step}"] if gap.next_step else []
-    return [f"{gap.place}: {gap.cause}", *step]
+def _describe_problem(problem: Problem) -> list[str]:
+    step = [f"next: {problem.next_step}"] if problem.next_step else []
+    return [f"{problem.place}: {problem.cause}", *step]
 
 
 def _print_result(of: CheckedFunction, status: int, verdict: str, lines: list[str]) -> int:

@@ -25,6 +25,7 @@ NONE_REACHED = "a call reaches none of the compiled objects"
 #: The most objects to visit; a call of a large model can reach as many.
 _MOST = 50_000
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
+_CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def _reached(value: object) -> Iterator[object]:
 def _parts_of(value: Any) -> list[object]:
     if isinstance(value, dict):
         return list(dict.values(value))
-    for container in (list, tuple, set, frozenset):
+    for container in _CONTAINERS:
         if isinstance(value, container):  # a subclass of the user's may do anything when asked
             return list(container.__iter__(value))
     if isinstance(value, types.MethodType):

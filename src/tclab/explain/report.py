@@ -122,7 +122,7 @@ def _counts(capture: Capture, calls: int) -> Counts:
 
 
 def _left_out(capture: Capture) -> Iterator[Problem]:
-    """Yield a gap for each kernel that is not compiled to instructions because it is too long or
+    """Yield a problem for each kernel without instructions, because it is too long or
     because there are too many.
     """
     step = "add --long-kernels for all instructions: that can take minutes"

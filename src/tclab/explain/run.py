@@ -147,6 +147,7 @@ class Compilation:
         as long as the compile for the target; the GPU's own numbers cannot be known here.
         """
         if not self.request.compare:
+            assert self.request.target is not None
             return Agreement(reason=_ASK.format(self.request.target.device))
         return self._agreement(self._comparison(self._calls()), cpu=True)
 
