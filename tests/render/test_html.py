@@ -151,6 +151,19 @@ def test_guards_are_sorted_and_counted():
     assert "ID_MATCH 2" in text and "TENSOR_MATCH 1" in text
 
 
+def test_what_was_counted_has_no_decimals():
+    rows = (("candidates", 20), ("slowest", 8.262), ("library", 1.0), ("all", 12345))
+    table = model.Table("T", "t", ("what", "count"), rows, formats=("", ",.2f"))
+    assert [text for _, text in kinds.table.cell_texts(table)] == ["20", "8.26", "1.00", "12,345"]
+
+
+def test_a_text_that_is_a_python_file_has_its_colours():
+    code = 'def f(x):\n    return "a"\n'
+    file = render.html(model.Text("pkg/model.py", "model", code))
+    assert '<span class="k">def</span>' in file and Page(file).text.endswith(code)
+    assert "<span class=" not in render.html(model.Text("pkg/model.txt", "model", code))
+
+
 def test_cells_of_a_table():
     html = render.html(TABLE)
     text = Page(html).text

@@ -296,17 +296,6 @@ def test_at_rest_every_pane_shows_a_line_with_a_colour(opened, page: str) -> Non
         assert comes(lambda of=lines: any(of.evaluate_all(IN_VIEWS))), stage
 
 
-def test_back_to_top_stands_below_the_stages_on_a_phone(opened) -> None:
-    tab = opened("transformer-block", viewport={"width": 390, "height": 844})
-    tab.mouse.wheel(0, 800)
-    assert comes(lambda: tab.evaluate("scrollY") > 200)
-    tab.mouse.wheel(0, -100)
-    top = tab.locator(".md-top")
-    top.wait_for(state="visible")
-    box = top.bounding_box()
-    assert box["height"] < 60 and box["y"] > 844 / 2
-
-
 #: The page's path after a way to the server and back: a page that is being left has gone by then.
 WHERE = "fetch(location.href).then(() => location.pathname)"
 #: Whether each of these lines is to be seen.

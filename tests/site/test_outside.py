@@ -79,12 +79,31 @@ def test_a_site_with_an_address_has_canonical_links_and_a_sitemap(written) -> No
 def test_a_twin_has_the_outputs_and_none_of_the_markup(written) -> None:
     assert written.build("--strict").returncode == 0
     text = (written.root / "site/index.html.md").read_text(encoding="utf-8")
-    assert "It printed. It has 1 row." in text
+    proof = re.search(
+        r'It printed\. \[✓\]\((\S+) "held: PyTorch [^"]+, CPU"\) It has 1 row\.', text
+    )
+    file, _, anchor = proof[1].partition("#")
+    assert file == "index.html" and f'id="{anchor}"' in written.html()
     assert "`torch.compile`" in text and "claim:start" not in text and "exec=" not in text
     assert "| one | 1 |" in text and r"| a\|b | 2 |" in text
     assert re.search(r"\n`{5}text\n(.*\n)*?````\n`{5}\n", text)  # a fence longer than what it holds
     assert "\n```text\nhello\n```\n" in text and "run by this build*" in text
     assert 'href="index.html.md"' in written.html() and "tclab run start" in written.html()
+
+
+def test_a_twin_says_of_which_pytorch_a_sentence_is(written) -> None:
+    """Without it two sentences that exclude each other stand side by side."""
+    scoped = HELLO.replace("# claim: printed", "# claim: printed, torch >= 2.9").replace(
+        "print(told)", "# claim: silent, torch < 2.9\nassert not told\nprint(told)"
+    )
+    written.write("snippets/start/hello.py", scoped)
+    silent = PAGE.replace("It has", "[It was silent.](claim:start/hello#silent) It has")
+    written.write("docs/index.md", silent)
+    done = written.build("--strict")
+    assert done.returncode == 0, done.stdout
+    text = (written.root / "site/index.html.md").read_text(encoding="utf-8")
+    assert "It printed. (PyTorch 2.9 and later) [✓](" in text
+    assert "It was silent. (before PyTorch 2.9; not run here) It has" in text
 
 
 def test_the_text_of_a_run_is_text_in_a_twin_too() -> None:

@@ -55,7 +55,9 @@ _ASSETS = Path(__file__).parent / "assets"
 
 #: Scripts and style sheets that a page with outputs needs: each name → the files that it consists
 #: of, in order.
-_PAGE_PARTS = ("ready", "choices", "target", "copy", "wide", "sort", "entries", "words", "names")
+_PAGE_PARTS = (
+    *("ready", "choices", "target", "copy", "wide", "sort", "entries", "words", "names", "heights"),
+)
 _CHAIN_PARTS = (
     *("index", "code", "help", "memory", "away", "pane", "ruler", "find", "column", "selection"),
     *("keyboard", "links", "stages", "widths", "hues", "chain", "start"),

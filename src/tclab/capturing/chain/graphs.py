@@ -62,12 +62,17 @@ def _argument_lines(code: str) -> dict[str, int]:
 def _node_origins(shown_graph: ShownGraph, origins: Origins) -> dict[str, links.Keys]:
     """Map each node to the keys it was made from: Python lines and bytecode in Dynamo's graph;
     earlier nodes, else Python lines, in others.
+
+    An input is made from no line. PyTorch gives it the stack of its first use, so that a line that
+    only reads a shape would lead to each load of the tensor.
     """
     nodes = shown_graph.note.nodes
+    computing = [node for node in nodes if node.op != "placeholder"]
     if shown_graph.stage == "dynamo":
-        return {n.name: python_keys(n.stack) + _instruction_keys(shown_graph, n) for n in nodes}
+        return {n.name: python_keys(n.stack) + _instruction_keys(shown_graph, n) for n in computing}
     parents = origins.parents(shown_graph)
-    return {node.name: parents[node.name] or python_keys(node.stack) for node in nodes}
+    of_lines = {node.name: python_keys(node.stack) for node in computing}
+    return {name: keys or of_lines.get(name, ()) for name, keys in parents.items()}
 
 
 def _instruction_keys(shown_graph: ShownGraph, node: NodeNote) -> links.Keys:

@@ -1,4 +1,4 @@
-"""Text artifacts: shown verbatim."""
+"""Text artifacts: shown verbatim, and in colours where the title is the name of a Python file."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ def html(artifact: Text, options: Options) -> Html:
     """Return the text in a block, folded if long."""
     if not artifact.text.strip():
         return parts.note("Empty.")
-    body = highlight.block(artifact.text, "text", options, anchors=False, label=artifact.title)
+    body = highlight.block(
+        artifact.text, language(artifact), options, anchors=False, label=artifact.title
+    )
     return parts.fold_if_long(body, "", parts.line_count(artifact.text), options)
+
+
+def language(artifact: Text) -> str:
+    """Return the language of the text: ``python`` or ``text``."""
+    return "python" if artifact.title.endswith(".py") else "text"
 
 
 def text(artifact: Text) -> str:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 DOWNLOAD_ROWS = 20
 #: Characters that need no quoting in a data: address.
 _UNQUOTED = "/,:;+*()=@"
+_DECIMALS = re.compile(r"\.\d+f$")
 
 Cell = str | int | float | bool | None
 
@@ -41,7 +43,9 @@ def cell_text(value: Cell, spec: str = "", title: str = "") -> str:
 
 
 def _number(value: int | float, spec: str, title: str) -> str:
-    default = ".4g" if isinstance(value, float) else ""
+    default = ".4g"
+    if isinstance(value, int):  # a count: 20 candidates beside 8.26 times
+        default, spec = "", _DECIMALS.sub(".0f", spec)
     try:
         return format(value, spec or default)
     except ValueError as error:

@@ -64,17 +64,14 @@ _ASSETS = "assets/tclab"
 #: Classes of elements that need the full width of the window.
 _WIDE_CLASSES = ("tclab-chain", "tclab-entries")
 
-#: Makes a page with a chain as wide as the window, and on a phone moves "Back to top" below the
-#: stages. It is not written as ``:has(.tclab-chain)``: a browser would evaluate that again at each
+#: Gives a page with a chain the room up to the window's right edge; its left edge stays that of the
+#: header. It is not written as ``:has(.tclab-chain)``: a browser would evaluate that again at each
 #: change in the viewer, and restyle the page.
 _WIDE_STYLE = (
     "<style>@media screen and (min-width: 45em) {"
-    ".md-main__inner { max-width: min(100%, 110rem) }"
+    ".md-main__inner { max-width: min(100%, 110rem); margin-left: max(0px, 50% - 34rem) }"
     ".md-content__inner > :is(.tclab-listing, .md-typeset__scrollwrap, .tclab-prose, h2, h3)"
     " { max-width: 40rem }"
-    "}@media screen and (max-width: 44.99em) {"
-    # A script sets its top.
-    ".md-top { inset: auto .4rem .4rem auto; top: auto !important; margin: 0 }"
     "}</style>"
 )
 

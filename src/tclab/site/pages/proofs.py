@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
 from tclab.errors import PageError
@@ -84,13 +85,28 @@ def _apply_edits(text: str, edits: Iterable[_Edit], from_: int = 0) -> str:
 
 
 def _sentence_html(sentence: Sentence, words: str, url: str, book: Book) -> str:
-    marks = [_proof_mark(sentence, url, book, name, claim) for name, claim in sentence.claims]
+    marks = _marks(sentence, url, book)
+    scope, links = _scope(sentence, marks, book), "".join(map(_mark_html, marks))
+    return f'<span class="tclab-sentence">{words}{scope}</span>{links}'
+
+
+def sentence_markdown(sentence: Sentence, words: str, url: str, book: Book) -> str:
+    """The sentence with its scope, and a link to each line that proves it; `url` is the page's."""
+    page, marks = url.rsplit("/", 1)[-1], _marks(sentence, url, book)
+    links = [
+        f' [✓]({page if mark.href.startswith("#") else ""}{mark.href} "held: {mark.held}")'
+        for mark in marks
+    ]
+    return "".join([words, _scope(sentence, marks, book), *links])
+
+
+def _scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
+    """The versions of PyTorch that the sentence is about, in brackets; '' if it names none."""
     snippets = ((book.snippet(name, str(sentence)), claim) for name, claim in sentence.claims)
     clauses = [version_clause(_find_claim(sentence, snippet, claim)) for snippet, claim in snippets]
-    missing = [_NOT_RUN_HERE for mark in marks if not mark]
+    missing = [_NOT_RUN_HERE] if len(marks) < len(sentence.claims) else []
     notes = dict.fromkeys(filter(None, [*clauses, *missing]))
-    note = f" ({'; '.join(notes)})" if notes else ""
-    return f'<span class="tclab-sentence">{words}{note}</span>{"".join(marks)}'
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def version_clause(claim: Claim) -> str:
@@ -104,19 +120,39 @@ def _find_claim(sentence: Sentence, snippet: Snippet, name: str) -> Claim:
     raise claim_checks.unknown_claim(sentence, snippet, name)
 
 
-def _proof_mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) -> str:
-    """The link from a sentence to the line that proves it; '' if the claim held in no run."""
+@dataclass(frozen=True)
+class _Mark:
+    """A link from a sentence to the line that proves it: code and place, and where it held."""
+
+    name: str
+    href: str
+    code: str
+    place: str
+    held: str
+
+
+def _marks(sentence: Sentence, url: str, book: Book) -> list[_Mark]:
+    """The marks of a sentence's claims; a claim that held in no run has none."""
+    marks = (_mark(sentence, url, book, name, claim) for name, claim in sentence.claims)
+    return [mark for mark in marks if mark]
+
+
+def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) -> _Mark | None:
     snippet = book.snippet(name, str(sentence))
     claim = _find_claim(sentence, snippet, claim_name)
     runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
     if not runs:
-        return ""
+        return None
     held = _places_where_held(book, snippet, claim, runs)
-    title = f"{claim.code}\n{snippet.file}:{claim.line}\nheld: {held}"
     href = _line_url(snippet, claim.line, url, sentence.page, book)
-    hidden = tag("span", esc("proof"), class_="tclab-sr", data_search_exclude="")
+    return _Mark(claim.name, href, claim.code, f"{snippet.file}:{claim.line}", held)
+
+
+def _mark_html(mark: _Mark) -> str:
+    title = f"{mark.code}\n{mark.place}\nheld: {mark.held}"
+    name = f"proof: {mark.name.replace('-', ' ')}"
     return binding_html.protect_from_markdown(
-        tag("a", hidden, class_="tclab-proof", href=href, title=title)
+        tag("a", class_="tclab-proof", href=mark.href, title=title, aria_label=name)
     )
 
 

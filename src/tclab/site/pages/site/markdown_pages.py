@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tclab import render
 from tclab.model import Artifact, Candidates, Run, Table, Text, encode
-from tclab.render.kinds import candidates
+from tclab.render.kinds import candidates, plain
 from tclab.render.kinds.table import cell_texts, column_headings
 from tclab.site.pages import fragments, outputs, proofs, run_groups
 from tclab.site.pages.book import Book
@@ -24,6 +24,11 @@ from tclab.site.pages.reference import machine_code
 
 #: The most lines of an output; the HTML page has all of them.
 MOST_LINES = 150
+
+_ABOUT_MARKS = (
+    "A ✓ in a page leads to the assert that proves the sentence before it; its title says under "
+    "which PyTorch and on which device it held."
+)
 
 _SOURCE = re.compile(r"`src:([\w.]+)`")
 _LINK = re.compile(r"(\]\([^():\s]+)\.md(#[^)\s]*)?\)")
@@ -56,7 +61,7 @@ def write(folder: Path, book: Book, pages: list[ListedPage], site: Mapping[str, 
 
 def llms_text(folder: Path, pages: list[ListedPage], site: Mapping[str, str]) -> str:
     """The text of `llms.txt`: title, summary, a link to each page's Markdown, or else its HTML."""
-    lines = [f"# {site['name']}", "", f"> {site['description']}"]
+    lines = [f"# {site['name']}", "", f"> {site['description']}", "", _ABOUT_MARKS]
     section = None
     for page in pages:
         if page.section != section:
@@ -74,10 +79,15 @@ def llms_text(folder: Path, pages: list[ListedPage], site: Mapping[str, str]) ->
 def page_markdown(text: PageText, book: Book) -> str:
     """The page's Markdown, with its blocks replaced by their outputs as text.
 
-    Claims are replaced by their sentences, values by numbers, source references by names.
+    Claims are replaced by their sentences with scope and proof, values by numbers, source
+    references by names.
     """
     lines = proofs.replace_bindings(
-        text, lambda _, words: words, lambda value: _escape(proofs.number_text(value, book))
+        text,
+        lambda sentence, words: proofs.sentence_markdown(
+            sentence, words, book.url(text.page), book
+        ),
+        lambda value: _escape(proofs.number_text(value, book)),
     ).split("\n")
     for block in reversed(text.blocks):
         outputs = [line for call in block.calls for line in _call_lines(call, book)]
@@ -127,6 +137,8 @@ def _artifact_lines(artifact: Artifact) -> list[str]:
         artifact = candidates.to_table(artifact)
     if isinstance(artifact, Text) and artifact.name == "stdout":
         return list(_fence_lines(artifact.text, "text"))
+    if isinstance(artifact, Text) and (language := plain.language(artifact)) != "text":
+        return [f"**{artifact.title}**", "", *_fence_lines(artifact.text, language)]
     if isinstance(artifact, Table):
         return [f"**{artifact.title}**", "", *_table_lines(artifact), ""]
     text = fragments.cached(lambda: json.dumps(render.text(artifact)), "text", encode(artifact))
