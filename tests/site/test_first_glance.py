@@ -187,3 +187,20 @@ def test_the_scroll_bar_is_right_once_a_page_is_at_rest(
     height = page.evaluate(WHOLE)
     shown = "document.documentElement.scrollHeight"
     assert comes(lambda: abs(page.evaluate(shown) / height - 1) < 0.03)
+
+
+#: The tables of few columns that are wider than their box.
+CUT = """() => Array.from(document.querySelectorAll(".md-content .tclab-scroll"))
+    .filter((box) => box.checkVisibility() && !box.querySelector("th:nth-child(5)"))
+    .map((box) => [box.scrollWidth - box.clientWidth, box.textContent.slice(0, 40)])"""
+
+
+@pytest.mark.parametrize("path", ["changes/2.14.html", "pipeline/caches.html"])
+def test_on_a_phone_a_table_of_four_columns_shows_them_all(
+    tab: Any, address: str, path: str
+) -> None:
+    page = tab(viewport=PHONE)
+    page.goto(f"{address}/{path}", wait_until="load")
+    page.add_style_tag(content="* { content-visibility: visible !important }")
+    tables = page.evaluate(CUT)
+    assert len(tables) > 1 and not [table for table in tables if table[0] > 1]
