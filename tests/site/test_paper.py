@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
 PAPER = {"width": 720, "height": 1018}  # what A4 leaves between its margins
@@ -46,3 +49,16 @@ def test_buttons_that_copy_are_not_printed(tab, address: str) -> None:
     opened.emulate_media(media="print")
     assert buttons.count() > 0
     assert not any(button.is_visible() for button in buttons.all())
+
+
+def sheets(page: Any) -> int:
+    return len(re.findall(rb"/Type /Page\b", page.pdf(format="A4")))
+
+
+@pytest.mark.browser
+def test_no_sheet_is_left_half_empty_before_a_listing(tab, address: str) -> None:
+    opened = tab(viewport=PAPER)
+    opened.goto(f"{address}/pipeline/guards.html", wait_until="load")
+    printed = sheets(opened)
+    opened.add_style_tag(content="* { break-inside: auto !important }")
+    assert 10 < printed <= sheets(opened) + 1
