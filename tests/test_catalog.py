@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils import _pytree as pytree
 
-from tclab.workshop.catalog import examples
+from tclab.workshop.catalog import examples, find
 
 EXAMPLES = examples()
 #: Names "cuda" in its code, so it runs where there is a GPU.
@@ -40,15 +40,15 @@ def test_an_example_runs_in_eager_mode(name: str) -> None:
 
 
 def test_samples_of_operators_are_functions_of_their_tensors(monkeypatch) -> None:
-    from torch.testing._internal.common_methods_invocations import op_db
-
     from tclab.workshop.catalog import operators
 
-    few = [each for each in op_db if each.formatted_name in ("addmm", "chunk", "argmax", "eye")]
+    known = operators._database()
+    few = {name: known[name] for name in ("addmm", "chunk", "argmax", "eye", "bmm")}
     monkeypatch.setattr(operators, "_database", lambda: few)
     listed = examples("operators")
     gradients = {name.rpartition("-")[0] for name, each in listed.items() if each.backward}
     assert {"operators/chunk-float32", "operators/addmm-bfloat16"} <= gradients
+    assert "operators/bmm-bfloat16" in gradients  # a GPU has it, whether there is one or not
     assert not gradients & {"operators/argmax-float32", "operators/chunk-int64"}
     for name in (
         "operators/addmm-float32-0",
@@ -59,3 +59,12 @@ def test_samples_of_operators_are_functions_of_their_tensors(monkeypatch) -> Non
         assert tensors(fn(*args)), name
     _, (_, _, keywords) = listed["operators/eye-float32-0"].make()
     assert keywords["device"] == "cuda"
+
+
+def test_a_sample_is_found_without_the_list_and_drawn_alike_each_time() -> None:
+    """The margin of this loss is drawn by Python's `random`."""
+    name = "operators/nn_functional_cosine_embedding_loss-float32-1"
+    first, second = (find(name, "operators").make()[1] for _ in range(2))
+    assert first[2]["margin"] == second[2]["margin"]
+    pairs = zip(tensors(first), tensors(second), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)

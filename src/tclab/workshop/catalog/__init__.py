@@ -30,6 +30,15 @@ def examples(corpus: str = "functions") -> dict[str, Example]:
     return {name: each for name, each in EXAMPLES.items() if each.family in families}
 
 
+def find(name: str, corpus: str = "functions") -> Example:
+    """Return one example of a corpus. KeyError for an unknown name."""
+    if corpus == "operators":
+        from tclab.workshop.catalog import operators
+
+        return operators.find(name)
+    return examples(corpus)[name]
+
+
 def _functions() -> tuple[ModuleType, ...]:
     from tclab.workshop.catalog.functions import indexing, pointwise, products, reductions
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 import warnings
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
 import torch
 
@@ -28,34 +30,63 @@ def list_examples() -> dict[str, Example]:
 
     TclabError where expecttest is missing.
     """
-    return {each.name: each for info in _database() for each in _examples_of(info)}
+    return {each.name: each for info in _database().values() for each in _examples_of(info)}
 
 
-def _database() -> list[Any]:
+def find(name: str) -> Example:
+    """Return one example without drawing the samples of all operators. KeyError for no operator."""
+    operator, short, number = name.removeprefix("operators/").rsplit("-", 2)
+    return _make_example(_database()[operator], getattr(torch, short), int(number))
+
+
+@functools.cache
+def _database() -> dict[str, Any]:
+    """Return the operators by name. What they support is that of a GPU, also where there is none:
+    both sides of a comparison list the same.
+    """
     from tclab.errors import TclabError
 
     try:
-        from torch.testing._internal.common_methods_invocations import op_db
+        from torch.testing._internal import common_cuda
+
+        generations = [
+            name for name in vars(common_cuda) if re.fullmatch(r"SM[5-8]\dOrLater", name)
+        ]
+        with mock.patch.multiple(common_cuda, **dict.fromkeys(generations, True)):
+            from torch.testing._internal.common_methods_invocations import op_db
     except ImportError as error:
         step = "install it: pip install expecttest"
         raise TclabError("the operator database of PyTorch", str(error), step) from error
-    return list(op_db)
+    return {info.formatted_name: info for info in op_db}
 
 
 def _examples_of(info: Any) -> Iterator[Example]:
     for dtype in TYPES:
         if dtype not in info.supported_dtypes("cuda"):
             continue
-        backward = info.supports_autograd and dtype in info.supported_backward_dtypes("cuda")
-        short = str(dtype).removeprefix("torch.")
-        for number in range(len(_make_samples(info, dtype, backward))):
-            name = f"operators/{info.formatted_name}-{short}-{number}"
-            make = functools.partial(_make_call, info, dtype, backward, number)
-            yield Example(name, make, backward)
+        for number in range(len(_make_samples(info, dtype, _has_backward(info, dtype)))):
+            yield _make_example(info, dtype, number)
+
+
+def _make_example(info: Any, dtype: torch.dtype, number: int) -> Example:
+    backward = _has_backward(info, dtype)
+    name = f"operators/{info.formatted_name}-{str(dtype).removeprefix('torch.')}-{number}"
+    return Example(name, functools.partial(_make_call, info, dtype, backward, number), backward)
+
+
+def _has_backward(info: Any, dtype: torch.dtype) -> bool:
+    return bool(info.supports_autograd and dtype in info.supported_backward_dtypes("cuda"))
 
 
 def _make_samples(info: Any, dtype: torch.dtype, backward: bool) -> list[Any]:
-    with warnings.catch_warnings():
+    """Draw the same samples in each process, whether it sees a GPU or not."""
+    from torch.testing._internal.common_utils import set_rng_seed
+
+    set_rng_seed(0)
+    with (
+        warnings.catch_warnings(),
+        mock.patch.object(torch.cuda, "is_available", return_value=False),
+    ):
         warnings.simplefilter("ignore")
         samples = info.sample_inputs("cpu", dtype, requires_grad=backward)
         return list(itertools.islice(samples, SAMPLES))

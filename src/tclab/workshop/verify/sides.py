@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import time
@@ -12,7 +13,8 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tclab.workshop.catalog.example import Example
+from tclab.errors import NoGradient
+from tclab.workshop.catalog.example import Example, FunctionCall
 from tclab.workshop.verify.results import Result, Variant, result_path, save
 
 if TYPE_CHECKING:
@@ -22,33 +24,60 @@ if TYPE_CHECKING:
 
 def compile_and_save(name: str, corpus: str, side: str, target: str, out: Path) -> None:
     """Compile one function on one side and save the result, or the reason why it failed."""
-    from tclab.workshop.catalog import examples
+    from tclab.workshop.catalog import find
 
     start = time.perf_counter()
     try:
-        example = examples(corpus)[name]
+        example = find(name, corpus)
         compiled = compile_on_gpu(example) if side == "gpu" else compile_for_target(example, target)
         result: Result = {**compiled, "status": "done"}
     except Exception as error:
-        from tclab.targets import TargetError
-
-        status = "refused" if isinstance(error, TargetError) else "failed"
-        text = str(error) if status == "refused" else traceback.format_exc()[-4000:]
-        result = {"status": status, "reason": text}
+        result = _describe_error(name, corpus, error)
     result["seconds"] = round(time.perf_counter() - start, 2)
     save(result_path(out, side, name), result)
 
 
+def _describe_error(name: str, corpus: str, error: Exception) -> Result:
+    """Return the result of a compile that raised. An error that the function has without
+    torch.compile, too, is the function's own: it is refused, as those that a target names.
+    """
+    from tclab.targets import TargetError
+
+    if isinstance(error, TargetError):
+        return {"status": "refused", "reason": str(error)}
+    trace = traceback.format_exc()[-4000:]
+    own = _find_eager_error(name, corpus)
+    if type(own) is type(error) and str(own) in str(error):
+        return {"status": "refused", "reason": f"it raises without torch.compile, too: {own}"}
+    return {"status": "failed", "reason": trace}
+
+
+def _find_eager_error(name: str, corpus: str) -> Exception | None:
+    """Return the error that an example raises when it is run as it is, on the CPU."""
+    from tclab.capturing.backward import run_backward
+    from tclab.workshop.catalog import find
+
+    try:
+        example = find(name, corpus)
+        fn, args = make_call(example, "cpu")
+        result = fn(*args)
+        if example.backward:
+            run_backward(result)
+    except Exception as error:
+        return error
+    return None
+
+
 def compile_for_target(example: Example, target: str) -> Result:
     """Compile an example for a target without a GPU; return the output code and its variants."""
-    import torch
-
     from tclab.capturing.target.capture import capture_for
 
-    torch.manual_seed(0)
-    fn, args = example.make()
-    capture = capture_for(fn, target, [(args, {})], backward=example.backward,
-                          options=example.options, assume={"pad": "both"})  # fmt: skip
+    fn, args = make_call(example, "cpu")
+    options: dict[str, Any] = {"options": example.options, "assume": {"pad": "both"}}
+    try:
+        capture = capture_for(fn, target, [(args, {})], backward=example.backward, **options)
+    except NoGradient:  # the operator has a gradient, this sample's result has none
+        capture = capture_for(fn, target, [(args, {})], **options)
     graphs = capture.outcome.alternatives
     return {
         "wrappers": list(capture.wrapper_code),
@@ -78,18 +107,17 @@ def compile_on_gpu(example: Example) -> Result:
     import torch
 
     from tclab.capturing.backward import run_backward
-    from tclab.capturing.target.inductor import map_tensors
     from tclab.capturing.torch_private.compiler import attach_trace_handler
 
-    torch.manual_seed(0)
-    fn, args = example.make()
-    fn, args = move_to_gpu(fn), map_tensors(copy_to_gpu, args)
+    fn, args = make_call(example, "cuda")
+    fn = move_to_gpu(fn)
     torch.compiler.reset()  # else code that examples share would get symbolic sizes
     output_code = OutputCode()
     with attach_trace_handler(output_code):
         result = torch.compile(fn, **example.options)(*args)
         if example.backward:
-            run_backward(result)
+            with contextlib.suppress(NoGradient):
+                run_backward(result)
     return {"wrappers": output_code.texts}
 
 
@@ -105,12 +133,32 @@ class OutputCode(logging.Handler):
             self.texts.append(record.payload)  # type: ignore[attr-defined]
 
 
-def copy_to_gpu(tensor: Any) -> Any:
-    """Return a copy of the tensor on the GPU: a leaf with the same strides."""
+def make_call(example: Example, device: str) -> FunctionCall:
+    """Make an example's function, and its arguments as leaves on a device: both sides differentiate
+    by the same tensors, with the same strides and offsets.
+    """
     import torch
 
-    copy = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda")
-    copy.copy_(tensor.detach())
+    from tclab.capturing.target.inductor import map_tensors
+
+    torch.manual_seed(0)
+    fn, args = example.make()
+    return fn, map_tensors(lambda tensor: copy_to(device, tensor), args)
+
+
+def copy_to(device: str, tensor: Any) -> Any:
+    """Return a copy of the tensor on a device: a leaf with the same storage, strides and offset."""
+    import torch
+
+    detached = tensor.detach()
+    if tensor.layout is not torch.strided or type(tensor) is not torch.Tensor:
+        copy = detached.to(device, copy=True)
+    else:
+        storage = (
+            torch.empty(0, dtype=torch.uint8).set_(tensor.untyped_storage()).to(device, copy=True)
+        )
+        copy = torch.empty(0, dtype=tensor.dtype, device=device)
+        copy.set_(storage.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
     return copy.requires_grad_(tensor.requires_grad)
 
 
@@ -125,7 +173,7 @@ def move_to_gpu(fn: Any) -> Any:
         if isinstance(value, torch.nn.Module):
             value.to("cuda")
         elif isinstance(value, torch.Tensor):
-            cell.cell_contents = copy_to_gpu(value)
+            cell.cell_contents = copy_to("cuda", value)
     return fn
 
 
