@@ -145,3 +145,12 @@ def test_the_backward_of_several_outputs_is_compiled_for_a_target(function: Any)
     x = torch.randn(4, 4, requires_grad=True)
     c = tclab.capture(function, target="h200", backward=True)(x)
     assert not c.gaps and "backward" in {kernel.direction for kernel in c.kernels}
+
+
+def test_an_output_on_the_cpu_is_differentiated_by_a_tensor_of_the_target() -> None:
+    def to_host(x: torch.Tensor) -> torch.Tensor:
+        return x.sin().to(device="cpu")
+
+    x = torch.randn(64, requires_grad=True)
+    c = tclab.capture(to_host, target="h200", backward=True)(x)
+    assert ["cos" in text for text in c.wrapper_code] == [False, True]

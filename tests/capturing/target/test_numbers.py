@@ -55,6 +55,17 @@ def test_what_a_gpu_would_not_take_is_all_on_the_target(fn: Any) -> None:
     assert torch.equal(c.result, fn(x))
 
 
+def test_constants_that_pytorch_s_own_python_makes_are_made_on_the_target() -> None:
+    def unravel(x: torch.Tensor) -> Any:
+        return torch.unravel_index(x, (4, 4))  # whole in Dynamo's graph: two constants on x.device
+
+    x = torch.arange(6)
+    c = tclab.capture(unravel, target="h200")(x)
+    assert [n for n in names(c) if "lift_fresh" in n]
+    assert not [n for n in names(c) if "_to_copy" in n]
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(c.result, unravel(x)))
+
+
 # ------------------------------------------------------------------------------ lists as an index
 
 

@@ -81,3 +81,15 @@ def test_flex_attention_with_a_block_mask_and_its_gradient() -> None:
 def test_few_queries_take_the_kernel_for_decoding() -> None:
     c = tclab.capture(flex_attention, target="h200")(*inputs(queries=16))
     assert "SPLIT_KV" in template(c)
+
+
+def test_a_kernel_in_text_for_the_jiterator_is_refused_by_name() -> None:
+    double = torch.cuda.jiterator._create_jit_fn(
+        "template <typename T> T double_it(T x) { return x + x; }"
+    )
+
+    def doubled(x: torch.Tensor) -> Any:
+        return double(x)
+
+    with pytest.raises(TargetError, match=r"torch\.cuda\.jiterator"):
+        tclab.capture(doubled, target="h200")(torch.randn(8))

@@ -168,6 +168,25 @@ def constant(
     return torch.ops.aten.lift_fresh.default(value).requires_grad_(requires_grad)
 
 
+@contextmanager
+def making_constants_on_target() -> Iterator[None]:
+    """Let PyTorch's own Python make its constants on the target while a graph is traced.
+
+    A function that Dynamo keeps whole, such as those of torch.masked, and a decomposition call
+    ``torch.tensor(…, device=x.device)``. Without the device, PyTorch would make them on the CPU and
+    trace a copy, which the GPU does not have.
+    """
+    original = torch.tensor
+
+    def tensor(data: Any, *, device: Any = None, **options: Any) -> torch.Tensor:
+        if device is not None and torch.device(device).type == "cuda":
+            return constant(data, device=device, **options)
+        return original(data, device=device, **options)
+
+    with mock.patch.object(torch, "tensor", tensor):
+        yield
+
+
 class _TargetConstant(torch.Tensor):
     """A CPU tensor whose `device` is the target."""
 

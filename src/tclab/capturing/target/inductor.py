@@ -126,11 +126,12 @@ def make_backend(
             choices.check_dynamo_graph(module)
             constants.move_constants_to_target(module)
             fakes = tracing.fake_inputs(module, inputs)
-            graph_compiler.compile(
-                lambda: compile_fx(
-                    tracing.copy_graph_module(module), list(fakes), config_patches=patches
+            with constants.making_constants_on_target():
+                graph_compiler.compile(
+                    lambda: compile_fx(
+                        tracing.copy_graph_module(module), list(fakes), config_patches=patches
+                    )
                 )
-            )
         return (
             _raise_no_result
             if calls_triton(module) or calls_gpu_operator(module)

@@ -19,8 +19,9 @@ from unittest import mock
 import torch
 
 from tclab.capturing.target import autograd, device, patterns
+from tclab.capturing.target.refusals import remember_errors
 from tclab.capturing.torch_private import device_guards
-from tclab.targets import Target
+from tclab.targets import Target, TargetError
 
 Cached: TypeAlias = "functools._lru_cache_wrapper[Any]"
 Gradients = tuple[torch.Tensor | None, ...]
@@ -40,6 +41,8 @@ def fake_gpu(target: Target) -> Iterator[None]:
         stack.enter_context(_patching_device_interfaces(device.make_device_interface(cuda)))
         stack.enter_context(_activating_triton_driver(target))
         stack.enter_context(mock.patch("torch.autograd._engine_run_backward", _backward_engine))
+        refuse = torch.compiler.disable(remember_errors(_refuse_jiterator))
+        stack.enter_context(mock.patch("torch.cuda.jiterator._JittedFunction.__call__", refuse))
         stack.enter_context(_without_device_init())
         stack.enter_context(_installing_device_guard())
         stack.enter_context(_dispatching_as_on_cuda())
@@ -50,10 +53,25 @@ def fake_gpu(target: Target) -> Iterator[None]:
 
 @torch._dynamo.disable  # code between two graphs may call it, and must not be compiled with it
 def _backward_engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
-    """Run autograd's engine in Python for tensors of the target, PyTorch's own for others."""
-    on_target = any(getattr(getattr(o, "device", None), "type", "") == "cuda" for o in outputs)
+    """Run autograd's engine in Python if a tensor of the target is differentiated, or is what to
+    differentiate by (an output may be brought to the CPU); PyTorch's own for others.
+    """
+    inputs = rest[2] if len(rest) > 2 else ()
+    on_target = any(_is_on_target(each) for each in (*outputs, *inputs))
     run = autograd.run_backward if on_target else torch.autograd.graph._engine_run_backward
     return run(outputs, gradients, *rest, **options)
+
+
+def _is_on_target(tensor: Any) -> bool:
+    return getattr(getattr(tensor, "device", None), "type", "") == "cuda"
+
+
+def _refuse_jiterator(*tensors: object, **numbers: object) -> NoReturn:
+    raise TargetError(
+        "torch.cuda.jiterator",
+        "CUDA compiles the kernel's text on the GPU itself, without Inductor",
+        "write it with PyTorch's operators or in Triton, or capture on the GPU",
+    )
 
 
 @contextmanager

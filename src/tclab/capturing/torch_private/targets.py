@@ -23,6 +23,7 @@ NAMES = (
     Private(_FAKE, "FakeTensor", "inputs as they were before a graph writes to them"),
     Private(_FAKE, "FakeTensorMode.avoid_device_init", "no CUDA start"),
     Private(_FAKE, "init_gpu_context", "no CUDA start"),
+    Private("torch.cuda.jiterator", "_JittedFunction.__call__", "refused: CUDA compiles it"),
     Private("torch._C", "_ensureCUDADeviceGuardSet", "a guard for CUDA devices"),
     Private("torch._C", "_dispatch_has_kernel_for_dispatch_key", "operators whole on CUDA"),
     Private("torch.utils", "_triton", "cached answers"),

@@ -49,10 +49,11 @@ def _database() -> dict[str, Any]:
     try:
         from torch.testing._internal import common_cuda
 
-        generations = [
-            name for name in vars(common_cuda) if re.fullmatch(r"SM[5-8]\dOrLater", name)
-        ]
-        with mock.patch.multiple(common_cuda, **dict.fromkeys(generations, True)):
+        name_of_generation = r"SM[5-8]\dOrLater"
+        has: dict[str, Any] = {
+            n: True for n in vars(common_cuda) if re.fullmatch(name_of_generation, n)
+        }
+        with mock.patch.multiple(common_cuda, **has):
             from torch.testing._internal.common_methods_invocations import op_db
     except ImportError as error:
         step = "install it: pip install expecttest"
