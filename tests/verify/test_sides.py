@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,7 @@ import torch
 
 from tclab.workshop import catalog
 from tclab.workshop.catalog.example import Example
-from tclab.workshop.verify import sides
+from tclab.workshop.verify import running, sides
 from tclab.workshop.verify.results import load
 
 
@@ -56,3 +59,38 @@ def test_what_the_function_itself_does_is_no_failure(
     result = load(tmp_path, "target", "own/it")
     assert result["status"] == status, result
     assert result.get("reason", "").endswith(reason)
+
+
+def test_on_the_gpu_a_function_may_raise_in_other_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dynamo's words for an argument on a wrong device are not those of the operator."""
+    own = {"cuda": RuntimeError("expected it on the CPU"), "cpu": None}
+    monkeypatch.setattr(sides, "_find_eager_error", lambda name, corpus, device: own[device])
+    error = torch._dynamo.exc.TorchRuntimeError("must be on CPU")
+    told = {
+        s: sides._describe_error("f", "operators", s, error)["status"] for s in ("gpu", "target")
+    }
+    assert told == {"gpu": "refused", "target": "failed"}
+
+
+def test_combinations_that_are_not_compiled_are_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    example = Example("own/mm", lambda: (torch.mm, (torch.ones(5, 5), torch.ones(5, 3))), False)
+    all_seen = sides.compile_for_target(example, "h100")
+    monkeypatch.setattr(sides, "MOST_COMPILES", 2)
+    limited = sides.compile_for_target(example, "h100")
+    assert len(all_seen["variants"]) == len(limited["variants"]) == 1
+    assert all_seen["gaps"] == []
+    assert "more combinations" in limited["gaps"][0]
+
+
+@pytest.mark.parametrize("side", ["gpu", "target"])
+def test_no_graph_comes_from_a_cache(side: str) -> None:
+    """There, it would have the names of the function that was compiled first."""
+    code = (
+        "import json, torch._inductor.config as i, torch._functorch.config as f;"
+        "print(json.dumps([i.fx_graph_cache, f.enable_autograd_cache, i.force_disable_caches]))"
+    )
+    variables = running._process_variables(side)
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=variables, check=True, capture_output=True
+    )
+    assert json.loads(run.stdout) == [False, False, False]

@@ -13,6 +13,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tclab.capturing.target.timing.combinations import MOST_COMPILES
 from tclab.errors import NoGradient
 from tclab.workshop.catalog.example import Example, FunctionCall
 from tclab.workshop.verify.results import Result, Variant, result_path, save
@@ -32,35 +33,36 @@ def compile_and_save(name: str, corpus: str, side: str, target: str, out: Path) 
         compiled = compile_on_gpu(example) if side == "gpu" else compile_for_target(example, target)
         result: Result = {**compiled, "status": "done"}
     except Exception as error:
-        result = _describe_error(name, corpus, error)
+        result = _describe_error(name, corpus, side, error)
     result["seconds"] = round(time.perf_counter() - start, 2)
     save(result_path(out, side, name), result)
 
 
-def _describe_error(name: str, corpus: str, error: Exception) -> Result:
+def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Result:
     """Return the result of a compile that raised. An error that the function has without
-    torch.compile, too, is the function's own: it is refused, as those that a target names.
+    torch.compile, too, is the function's own: it is refused, as those that a target names. On the
+    GPU its words may be others; of a target's compile, which is held against the CPU, the same.
     """
     from tclab.targets import TargetError
 
     if isinstance(error, TargetError):
         return {"status": "refused", "reason": str(error)}
     trace = traceback.format_exc()[-4000:]
-    own = _find_eager_error(name, corpus)
-    if type(own) is type(error) and str(own) in str(error):
+    own = _find_eager_error(name, corpus, "cuda" if side == "gpu" else "cpu")
+    if own and (side == "gpu" or (isinstance(error, type(own)) and str(own) in str(error))):
         return {"status": "refused", "reason": f"it raises without torch.compile, too: {own}"}
     return {"status": "failed", "reason": trace}
 
 
-def _find_eager_error(name: str, corpus: str) -> Exception | None:
-    """Return the error that an example raises when it is run as it is, on the CPU."""
+def _find_eager_error(name: str, corpus: str, device: str) -> Exception | None:
+    """Return the error that an example raises when it is run as it is, on a device."""
     from tclab.capturing.backward import run_backward
     from tclab.workshop.catalog import find
 
     try:
         example = find(name, corpus)
-        fn, args = make_call(example, "cpu")
-        result = fn(*args)
+        fn, args = make_call(example, device)
+        result = (fn if device == "cpu" else move_to_gpu(fn))(*args)
         if example.backward:
             run_backward(result)
     except Exception as error:
@@ -86,8 +88,15 @@ def compile_for_target(example: Example, target: str) -> Result:
             _make_variant(graph, graph.counterfactual) for graph in graphs if graph.counterfactual
         ],
         "products": sorted({q.key for graph in graphs for q in graph.untimed + graph.measured}),
-        "gaps": [*map(str, capture.gaps), *(f"{o}, {line}" for o, line in capture.on_host)],
+        "gaps": [
+            *map(str, capture.gaps),
+            *(f"{o}, {line}" for o, line in capture.on_host),
+            *(_MORE_VARIANTS for graph in graphs if len(graph.variants) + 1 >= MOST_COMPILES),
+        ],
     }
+
+
+_MORE_VARIANTS = f"the GPU times more combinations than the {MOST_COMPILES} that were compiled"
 
 
 def _make_variant(graph: GraphAlternatives, variant: TargetVariant) -> Variant:
