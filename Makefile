@@ -101,7 +101,7 @@ MINIMA ?= tests/cli tests/engine/doors tests/labs/test_commands.py tests/render 
 # Two `make`s at once: the second waits for the first one's installation.
 LOCK := $(if $(shell command -v flock),flock $(VENV).lock,)
 
-.PHONY: help site page snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news version bench bench-clone readme-picture list \
+.PHONY: help site page snippets versions serve test coverage lint lint-ci check dist minima record image-record image-check names newest news shadow version bench bench-clone readme-picture list \
   clean distclean
 
 help: ## this text
@@ -222,7 +222,13 @@ newest: $(INSTALLED) ## a PyTorch newer than those that the reference lists, and
 # Its Triton may not be known yet: then that of the newest one that is.
 news: $(INSTALLED) ## what another PyTorch makes false, adds, drops and moves: make news TORCH=2.16.0
 	$(BIN)/python -m tclab.capturing.torch_private > $(VENV)/moved.txt
-	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.site.pages.reference.news --moved $(VENV)/moved.txt > news.md
+	-TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.workshop.versions.shadow > $(VENV)/flips.txt
+	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.site.pages.reference.news --moved $(VENV)/moved.txt \
+	  --flips $(VENV)/flips.txt > news.md
+
+# A sentence must be true for a reader, who has Inductor, and caches that are on.
+shadow: $(INSTALLED) ## what flips with Inductor, or over full caches: make shadow SNIPPETS="guards/…"
+	TCLAB_ANY_TORCH=1 $(BIN)/python -m tclab.workshop.versions.shadow $(SNIPPETS)
 
 bench: $(INSTALLED) ## the figures of benchmarks/RESULTS.md, anew (takes long; parts resume)
 	$(BIN)/python -m benchmarks $(BENCH)

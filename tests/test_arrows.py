@@ -40,6 +40,7 @@ THIRD_PARTY: dict[str, set[str]] = {
     "torch_compile_lab_pytest": {"pytest"},
     "tclab.site.engine.worker.process": {"torch"},
     "tclab.site.engine.worker.warm": {"torch"},
+    "tclab.site.engine.worker.shadow": {"torch"},
     "tclab.site.engine.worker.vector_isas": {"torch"},
     "tclab.system.processes": {"psutil"},  # where there is no /proc
     "tclab.site.remote.addresses": {"distributed"},
@@ -206,6 +207,7 @@ TORCH_ROOMS = {
 PRIVATE_ROOMS = {
     "tclab.capturing.torch_private",
     "tclab.capturing.target",
+    "tclab.site.engine.worker.shadow",
     "tclab.site.engine.worker.warm",
     "tclab.workshop.catalog",  # functions such as users write, who use private names
     "tclab.workshop.bench.measured.private",  # a table, as in torch_private

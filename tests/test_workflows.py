@@ -38,7 +38,7 @@ def runs() -> list[tuple[str, str]]:
 
 
 def test_what_there_is() -> None:
-    assert set(WORKFLOWS) == {"check", "gpu", "new-pytorch", "release", "site"}
+    assert set(WORKFLOWS) == {"check", "gpu", "new-pytorch", "release", "shadow", "site"}
     assert len(runs()) >= 8
 
 

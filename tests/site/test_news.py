@@ -26,15 +26,18 @@ def test_a_sentence_that_became_false_is_named(project) -> None:
     project.write("snippets/start/hello.py", WRONG)
     project.write("docs/index.md", PAGE)
     moved = project.write("moved.txt", "torch._inductor.one (told apart) is gone\n")
+    flips = project.write("flips.txt", "[inductor] start/hello#two flips\n")
     done = subprocess.run(
-        [sys.executable, "-m", "tclab.site.pages.reference.news", "--moved", str(moved)],
+        [sys.executable, "-m", "tclab.site.pages.reference.news", "--moved", str(moved),
+         "--flips", str(flips)],
         cwd=project.root, env=project.environment(), text=True, capture_output=True,
         timeout=240, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    head, false, names, private = done.stdout.split("\n## ")
+    head, false, flipped, names, private = done.stdout.split("\n## ")
     assert head.startswith("# PyTorch ")
     assert "There are two." in false and "docs/index.md:5" in false
+    assert flipped.endswith("full caches: 1\n\n- [inductor] start/hello#two flips\n")
     assert names.startswith("Names added and dropped: none")
     assert private == (
         "Private names that moved: 1\n\n- torch._inductor.one (told apart) is gone\n"
@@ -43,7 +46,7 @@ def test_a_sentence_that_became_false_is_named(project) -> None:
 
 def test_a_part_without_news_says_so() -> None:
     text = news.issue_text(
-        "PyTorch 3.0", [TclabError("docs/a.md:1", "is false", "mend it")], [], ""
+        "PyTorch 3.0", [TclabError("docs/a.md:1", "is false", "mend it")], [], "", ""
     )
     assert "no longer hold: 1\n\n- docs/a.md:1: is false\n  next: mend it\n" in text
     assert text.endswith("Private names that moved: none\n\n")

@@ -63,10 +63,10 @@ class Snippet:
 
     @property
     def sees_gpu(self) -> bool:
-        """Whether its process can see a GPU: it needs one, or it is a lab, which uses a GPU if
-        there is one.
+        """Whether its process can see a GPU: it needs one, or it is a lab (no file of
+        ``snippets/``), which uses a GPU if there is one.
         """
-        return "cuda" in self.needs or bool(self.runner)
+        return "cuda" in self.needs or bool(self.place)
 
     def claim(self, name: str) -> Claim | None:
         """Return the claim with this name; None if the file has none."""

@@ -1,5 +1,6 @@
 """Private names that the warm process uses, from which snippets are forked: the modules that it
-imports ahead, and what it restores after its first compile. See tclab.site.engine.worker.warm.
+imports ahead, and what it restores after its first compile. See tclab.site.engine.worker: warm, and
+shadow for Inductor in the place of another backend.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ NAMES = (
         Private(package, name, "imported ahead")
         for package, _, name in (module.rpartition(".") for module in MODULES)
     ),
+    Private("torch._inductor", "compile", "Inductor in the place of a snippet's own backend"),
     Private("torch._dynamo", "reset", "forgets the compile that warmed"),
     Private("torch._inductor.config", "patch", "one thread"),
     Private("torch._inductor.config", "compile_threads", "one thread"),

@@ -34,10 +34,12 @@ class Pool:
     """One supervisor, started on first use. A context manager: at its end no process is left.
 
     `warm`: fork snippets from a process that has already compiled once. Only Linux forks
-    such a process safely; elsewhere every snippet starts cold.
+    such a process safely; elsewhere every snippet starts cold. `graph_caches`: leave PyTorch's
+    graph caches on, as they are for a reader.
     """
 
-    def __init__(self, cache: Path, warm: bool = True) -> None:
+    def __init__(self, cache: Path, warm: bool = True, graph_caches: bool = False) -> None:
+        self._graph_caches = graph_caches
         self._preferred_cache = cache
         self.cache = cache  # the folder in use, once started
         self.mode = "warm" if warm and sys.platform.startswith("linux") else "cold"
@@ -76,11 +78,16 @@ class Pool:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=variables.all_variables(self.cache),
+                env=self._variables(),
                 cwd=self._base,
                 start_new_session=True,
             )
         self._input = b""
+
+    def _variables(self) -> dict[str, str]:
+        env = variables.all_variables(self.cache)
+        off = variables.GRAPH_CACHES_OFF if self._graph_caches else {}
+        return {name: value for name, value in env.items() if name not in off}
 
     def new_folder(self) -> tuple[int, Path]:
         """The number and the folder of a new job; the folder is not made yet."""

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from tclab.errors import PageError
+from tclab.errors import PageError, TclabError
 from tclab.model import Claim, Run, Snippet, Source, Table, slug
 from tclab.render.escape import NOTHING, Html, esc, markup, tag
 from tclab.render.kinds.table import cell_texts
 from tclab.render.stamp import places_text
-from tclab.site.pages import binding_html, claim_checks, downloads
+from tclab.site.pages import binding_html, claim_checks, downloads, flip_checks
 from tclab.site.pages.book import Book
 from tclab.site.pages.prose.sentences import Sentence, Value
 from tclab.site.pages.prose.text import PageText
@@ -25,9 +25,12 @@ _BOUND_WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "bef
 _NOT_RUN_HERE = "not run here"
 
 
-def problems(book: Book) -> list[PageError]:
-    """Return an error for each bound sentence that the runs on the site do not prove."""
-    return [problem for sentence in book.sentences for problem in _problems(book, sentence)]
+def problems(book: Book) -> list[TclabError]:
+    """Return an error for each bound sentence that the runs on the site do not prove, or that a
+    reader's backend or caches make false.
+    """
+    unproven = (problem for sentence in book.sentences for problem in _problems(book, sentence))
+    return [*unproven, *flip_checks.problems(book)]
 
 
 def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:

@@ -11,7 +11,7 @@ A binding names a snippet and its claim; commas separate several. A value names 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,6 +19,8 @@ from tclab.errors import PageError
 from tclab.site.pages.prose.markdown import MarkdownText
 
 _PARAGRAPH = re.compile(r"\n(?=\n)")  # the end of a paragraph
+#: The end of a sentence, of a bound one, or of a line: a paragraph, an item, a row.
+_SENTENCE_END = re.compile(r"[.!?](?:\]\([^()\s]*\))?\s+(?=[A-Z`*\[])|\n")
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
 _REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")
 _VALUE = re.compile(r"\[\]\(value:(?P<ref>[^()]*)\)")
@@ -79,6 +81,15 @@ def bound_sentences(text: MarkdownText) -> Iterator[Sentence]:
         words = text.text[start + 1 : match.start()]
         claims = _parse_claims(match["refs"], place)
         yield Sentence(text.page, text.line_of(start), words, claims, start, match.end())
+
+
+def whole_sentence(text: MarkdownText, sentence: Sentence) -> str:
+    """The bound text with the rest of its sentence."""
+    ends = [end.end() for end in _SENTENCE_END.finditer(text.text)]
+    first = bisect_right(ends, sentence.start)
+    last = bisect_left(ends, sentence.end)
+    start = ends[first - 1] if first else 0
+    return text.text[start : ends[last] if last < len(ends) else None]
 
 
 def values_in(text: MarkdownText) -> Iterator[Value]:

@@ -1,10 +1,11 @@
 """Write an issue on the effects of another PyTorch: sentences that became false, names added or
 dropped, private names that moved.
 
-    python -m tclab.site.pages.reference.news [--against 2.13] [--moved FILE]
+    python -m tclab.site.pages.reference.news [--against 2.13] [--moved FILE] [--flips FILE]
 
-It runs stale snippets, as a build does. FILE has the output of
-`python -m tclab.capturing.torch_private`.
+It runs stale snippets, as a build does. The first FILE has the output of
+`python -m tclab.capturing.torch_private`, the second that of
+`python -m tclab.workshop.versions.shadow`.
 """
 
 from __future__ import annotations
@@ -26,19 +27,24 @@ MOST_NAMES = 40
 
 
 def issue_text(
-    title: str, problems: Iterable[TclabError], names: Iterable[str], moved_names: str
+    title: str, problems: Iterable[TclabError], names: Iterable[str], moved: str, flips: str
 ) -> str:
-    """The issue in Markdown; an empty section says so."""
+    """The issue in Markdown; an empty section says so. `moved` and `flips` have an item a line."""
     parts = (
         ("Sentences and snippets that no longer hold", [_list_item(error) for error in problems]),
+        ("Claims that come out otherwise with Inductor, or over full caches", _list_lines(flips)),
         ("Names added and dropped", list(names)),
-        ("Private names that moved", [f"- {line}" for line in moved_names.splitlines() if line]),
+        ("Private names that moved", _list_lines(moved)),
     )
     sections = (
         f"## {head}: {len(items) or 'none'}\n\n" + "".join(f"{item}\n" for item in items)
         for head, items in parts
     )
     return f"# {title}\n\n" + "\n".join(sections)
+
+
+def _list_lines(text: str) -> list[str]:
+    return [f"- {line}" for line in text.splitlines() if line]
 
 
 def _list_item(error: TclabError) -> str:
@@ -90,12 +96,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tclab.site.pages.reference.news")
     parser.add_argument("--against", default="", metavar="VERSION")
     parser.add_argument("--moved", type=Path, metavar="FILE")
+    parser.add_argument("--flips", type=Path, metavar="FILE")
     options = parser.parse_args(arguments)
     root = project_root()
     problems = build_problems(root)
     title = f"PyTorch {Plan(root).here.torch}"
-    moved = options.moved.read_text(encoding="utf-8") if options.moved else ""
-    print(issue_text(title, problems, name_changes(root, options.against), moved), end="")
+    files = (options.moved, options.flips)
+    moved, flips = (file.read_text(encoding="utf-8") if file else "" for file in files)
+    print(issue_text(title, problems, name_changes(root, options.against), moved, flips), end="")
     return 0
 
 

@@ -1,0 +1,92 @@
+"""Run a snippet as its reader would who leaves ``backend=`` out: the runners of `make shadow`.
+
+Only the claims are judged, since sentences rest on nothing else: the other asserts of the module
+are left out, so that none of them ends the run before the last claim.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tclab.site.engine.worker.protocol import JobFile
+from tclab.site.snippets import claims
+
+#: PyTorch's backends that run a graph without compiling it.
+_WITHOUT_CODE = ("eager", "aot_eager", "aot_eager_decomp_partition")
+
+#: Where PyTorch defines backends that compile by themselves, such as those of ``aot_autograd``.
+_OWN_COMPILERS = "torch._dynamo.backends"
+
+
+def run_claims(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
+    """Execute the file without the asserts that are no claims."""
+    _ClaimsOnly().visit(tree)
+    exec(claims.compile_tree(tree, job["file"]), main)
+
+
+def run_with_inductor(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
+    """Execute the file like `run_claims`, and compile with Inductor whatever it compiles."""
+    import torch
+
+    ordinary = torch.compile
+    replace = _Replacement()
+
+    @functools.wraps(ordinary)
+    def compile_as_reader(*args: Any, backend: Any = "inductor", **options: Any) -> Any:
+        return ordinary(*args, backend=replace(backend), **options)
+
+    torch.compile = compile_as_reader
+    run_claims(tree, job, main)
+
+
+class _ClaimsOnly(ast.NodeTransformer):
+    """Takes the asserts out of a module that are in no block of the register."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        match node:
+            case ast.With(items=[ast.withitem(ast.Call(func=ast.Name(id=claims.REGISTER)))]):
+                return node
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                return node  # Dynamo may trace an assert of a function: it is compiled, too
+            case ast.Assert():
+                return ast.copy_location(ast.Pass(), node)
+        return self.generic_visit(node)
+
+
+class _Replacement:
+    """Gives the backend that stands for another: Inductor, or a callable with Inductor below it."""
+
+    def __init__(self) -> None:
+        # PyTorch compares backends when it looks for an entry: each has one replacement. The
+        # backend is kept, too, so that no other object gets its id().
+        self._made: dict[int, tuple[object, object]] = {}
+
+    def __call__(self, backend: Any) -> Any:
+        if isinstance(backend, str):
+            return "inductor" if backend in _WITHOUT_CODE else backend
+        if not callable(backend) or type(backend).__module__.startswith(_OWN_COMPILERS):
+            return backend
+        made = self._made.setdefault(id(backend), (backend, _AboveInductor(backend)))
+        return made[1]
+
+
+class _AboveInductor:
+    """The same backend, except that the graph it is given runs what Inductor compiled of it.
+
+    A class, since a module that is pickled has its backend with it.
+    """
+
+    def __init__(self, backend: Callable[..., Any]) -> None:
+        self.backend = backend
+
+    def __call__(self, graph: Any, inputs: Any, **options: Any) -> Any:
+        import torch
+
+        # Inductor's passes change a graph, and the backend may look at it.
+        same = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
+        graph.forward = torch._inductor.compile(same, inputs)
+        return self.backend(graph, inputs, **options)

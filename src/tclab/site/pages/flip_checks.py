@@ -1,0 +1,52 @@
+"""Check the sentences on claims that come out otherwise on a reader's machine (``shadow.json``).
+
+Such a sentence must say under which backend, or with which caches, it is true.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tclab.errors import PageError, SnippetError
+from tclab.site.pages.book import Book
+from tclab.site.pages.prose.sentences import Sentence, whole_sentence
+from tclab.site.snippets import flips
+
+#: Kind of run → what the sentence must name, and the words that name it.
+_NAMED = {
+    flips.INDUCTOR: (
+        "its backend",
+        re.compile(r"\bDynamo\b|\bAOTAutograd\b|\bbackends?\b|`(?:\w+=\")?(?:aot_)?eager"),
+    ),
+    flips.CACHES: (
+        "cold caches",
+        re.compile(r"\bcold\b|\bcaches? (?:is|are|were) (?:off|empty)\b|\b(?:empty|no) caches?\b"),
+    ),
+}
+
+
+def problems(book: Book) -> Iterator[PageError | SnippetError]:
+    """Yield an error for each sentence on a flipping claim that does not name what it rests on."""
+    try:
+        listed = flips.read(book.root)
+    except SnippetError as error:
+        yield error
+        return
+    for sentence in book.sentences:
+        for snippet, claim in sentence.claims:
+            for kind in listed.kinds(snippet, claim):
+                what, words = _NAMED[kind]
+                if not words.search(_whole_text(book, sentence)):
+                    yield _unnamed(sentence, f"{snippet}#{claim}", kind, what)
+
+
+def _whole_text(book: Book, sentence: Sentence) -> str:
+    page = book.pages.get(sentence.page)
+    return whole_sentence(page, sentence) if page else sentence.text
+
+
+def _unnamed(sentence: Sentence, claim: str, kind: str, what: str) -> PageError:
+    text = " ".join(sentence.text.split())
+    cause = f"“{text:.120}” rests on {claim}, which flips ({flips.FILE}, [{kind}])"
+    return PageError(str(sentence), cause, f"name {what} in the sentence")

@@ -1,0 +1,49 @@
+"""Read ``shadow.json``: claims that come out otherwise on a reader's machine, each with its reason.
+
+    {"inductor": {"guards/values_call_by_call#two-compiles": "Inductor compiles each float anew"},
+     "caches": {"caches/what_a_hit_skips": "it ends at the stage that a hit skips"}}
+
+``inductor``: with Inductor in the place of the snippet's backend. ``caches``: when PyTorch's graph
+caches are filled. A name without a claim stands for a snippet that does not reach its end, and for
+all its claims.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tclab.errors import SnippetError
+
+FILE = "shadow.json"
+INDUCTOR, CACHES = "inductor", "caches"
+
+
+@dataclass(frozen=True)
+class Flips:
+    """By kind of run: a claim ``topic/snippet#name``, or a snippet → the reason of its flip."""
+
+    by_kind: Mapping[str, Mapping[str, str]]
+
+    def kinds(self, snippet: str, claim: str) -> list[str]:
+        """The kinds of run in which this claim flips."""
+        names = {snippet, f"{snippet}#{claim}"}
+        return [kind for kind, listed in self.by_kind.items() if names & listed.keys()]
+
+
+def read(root: Path) -> Flips:
+    """Read the project's list; empty if it has none. SnippetError names what is wrong with it."""
+    path = root / FILE
+    try:
+        data = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except ValueError as error:
+        raise SnippetError(FILE, f"is no JSON: {error}", "mend it") from None
+    for kind, listed in data.items():
+        if kind not in (INDUCTOR, CACHES):
+            raise SnippetError(FILE, f"unknown part {kind!r}", f"use {INDUCTOR!r} and {CACHES!r}")
+        for name, reason in listed.items():
+            if not isinstance(reason, str) or not reason.strip():
+                raise SnippetError(FILE, f"{name} has no reason", "say why it flips")
+    return Flips(data)

@@ -1,0 +1,164 @@
+"""Run the snippets of a CPU as readers run them, and compare what flips with ``shadow.json``.
+
+    python -m tclab.workshop.versions.shadow [--only inductor|caches] [--jobs N] [SNIPPET…]
+
+A snippet with a backend of its own runs once with Inductor in that backend's place. One that calls
+`torch.compile` runs twice over one folder with PyTorch's graph caches on; the second run counts.
+Runs are kept below ``.tclab/shadow/``, so a stopped command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tclab.model import Run, Snippet
+from tclab.site import snippets
+from tclab.site.engine import events, schedule
+from tclab.site.engine.plan import Plan
+from tclab.site.engine.pool import Pool
+from tclab.site.snippets import claims, flips
+from tclab.site.store.local_runs import Store
+from tclab.site.store.status import still_fails
+from tclab.system.project import project_root
+
+_RUNNERS = "tclab.site.engine.worker.shadow"
+
+#: Matches a snippet that may have a backend of its own, and one that may fill a graph cache. Those
+#: backends fill none, and `tclab.capture` leaves the caches off.
+_CONCERNED = {
+    flips.INDUCTOR: re.compile(r"\bbackend\b|CompileCounter"),
+    flips.CACHES: re.compile(
+        r'(?:torch\.compile\b|\.compile\()(?!.*backend=(?:"(?:aot_)?eager|\(?counter\b))'
+    ),
+}
+
+
+#: Inductor takes longer than the backend that a snippet's time limit was made for.
+_PATIENCE = 4.0
+
+
+@dataclass(frozen=True)
+class Shadow:
+    """One kind of run over the snippets of a project, with runs and compiled objects of its own."""
+
+    kind: str
+    root: Path
+    store: Path
+
+    def chosen(self, found: Iterable[Snippet]) -> list[Snippet]:
+        """Those of the snippets that this kind of run may change, with its runner."""
+        runner = "run_with_inductor" if self.kind == flips.INDUCTOR else "run_claims"
+        concerned = (
+            snippet
+            for snippet in found
+            if "cuda" not in snippet.needs and _CONCERNED[self.kind].search(_whole_text(snippet))
+        )
+        return [
+            replace(
+                snippet,
+                runner=f"{_RUNNERS}.{runner}",
+                timeout=_PATIENCE * snippet.timeout,
+            )
+            for snippet in concerned
+        ]
+
+    def run(self, found: Iterable[Snippet], jobs: int) -> dict[str, Run]:
+        """Run the snippets that have no run of this kind; return the runs that count, by name."""
+        chosen = self.chosen(found)
+        if self.kind == flips.INDUCTOR:
+            with Pool(self.store / "cache", schedule.should_warm(chosen)) as pool:
+                return _run_unknown(self._plan("runs"), chosen, pool, jobs)
+        # One that takes times would get a cache of its own.
+        timed = {snippet.name for snippet in chosen if snippet.alone}
+        chosen = [replace(snippet, alone=False) for snippet in chosen]
+        warm = schedule.should_warm(chosen)
+        with Pool(self.store / "cache", warm, graph_caches=True) as pool:
+            for plan in (self._plan("filling"), self._plan("filled")):
+                others = [snippet for snippet in chosen if snippet.name not in timed]
+                runs = _run_unknown(plan, others, pool, jobs)
+                runs |= _run_unknown(plan, [s for s in chosen if s.name in timed], pool, 1)
+        return runs  # of the second plan
+
+    def _plan(self, name: str) -> Plan:
+        return Plan(self.root, Store(self.store / name))
+
+
+def _whole_text(snippet: Snippet) -> str:
+    shared = (path.read_text(encoding="utf-8") for path in snippet.includes if path.suffix == ".py")
+    return "\n".join((snippet.source, *shared))
+
+
+def _run_unknown(plan: Plan, chosen: Sequence[Snippet], pool: Pool, jobs: int) -> dict[str, Run]:
+    """Run those whose end, good or bad, is not known; return all runs by name."""
+    known = {snippet.name: run for snippet in chosen if (run := _known_run(plan, snippet))}
+    todo = [snippet for snippet in chosen if snippet.name not in known]
+    return known | schedule.run(todo, plan, jobs=jobs, pool=pool, on_event=_print_end)
+
+
+def _known_run(plan: Plan, snippet: Snippet) -> Run | None:
+    if run := plan.fresh_run(snippet):
+        return run
+    failed = plan.store.load_failed(snippet)
+    here = plan.here.for_snippet(snippet)
+    return failed if failed and still_fails(failed, snippet, here, plan.package) else None
+
+
+def _print_end(event: events.Event) -> None:
+    if isinstance(event, events.Finished) and event.run:
+        end = "ok" if event.run.ok else "flips"
+        print(f"{event.snippet}: {end}, {event.run.seconds:.0f} s", file=sys.stderr, flush=True)
+
+
+def flips_of(run: Run) -> dict[str, str]:
+    """What came out otherwise → its cause: claims, or the snippet itself if it ended early."""
+    failure = run.failure
+    if failure and (failure.cause != "assertion" or failure.traceback):
+        return {run.snippet: f"{failure.cause}: {failure.message}"}
+    false = claims.false_claims(run.claims, run.provenance.version)
+    return {f"{run.snippet}#{claim.name}": claim.broken or claim.code for claim in false}
+
+
+def differences(
+    kind: str, runs: Mapping[str, Run], listed: Mapping[str, str], unknown: Callable[[str], bool]
+) -> Iterator[str]:
+    """Lines on what flipped and is not in the list, and on what is in the list and held or is an
+    `unknown` snippet's.
+    """
+    found = {name: why for run in runs.values() for name, why in flips_of(run).items()}
+    for name in sorted(found.keys() - listed.keys()):
+        why = " ".join(found[name].split())
+        yield f"[{kind}] {name} flips, and {flips.FILE} does not say why: {why:.300}"
+    for name in sorted(listed.keys() - found.keys()):
+        snippet = name.partition("#")[0]
+        if snippet in runs or unknown(snippet):
+            yield f"[{kind}] {name} does not flip: take it out of {flips.FILE}"
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Print the differences; the exit status is 1 if there are any."""
+    parser = argparse.ArgumentParser(prog="python -m tclab.workshop.versions.shadow")
+    parser.add_argument("--only", choices=(flips.INDUCTOR, flips.CACHES))
+    parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("snippets", nargs="*")
+    options = parser.parse_args(None if arguments is None else list(arguments))
+    root = project_root()
+    everything = {snippet.name: snippet for snippet in snippets.find(root)}
+    found = [snippets.get(name, root) for name in options.snippets] or everything.values()
+    listed = flips.read(root).by_kind
+    lines: list[str] = []
+    for kind in (flips.INDUCTOR, flips.CACHES):
+        if options.only in (None, kind):
+            shadow = Shadow(kind, root, Store.of_project(root).path / "shadow" / kind)
+            runs = shadow.run(found, options.jobs)
+            lines += differences(kind, runs, listed.get(kind, {}), lambda s: s not in everything)
+    print("".join(f"{line}\n" for line in lines), end="")
+    return int(bool(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

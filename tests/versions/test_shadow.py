@@ -1,0 +1,122 @@
+"""Snippets run as readers run them: what flips is found, and what does not is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tclab.model import Claim, Failure, Provenance, Run
+from tclab.site.snippets import flips
+from tclab.workshop.versions import shadow
+from tests.lab import Lab
+
+pytestmark = pytest.mark.snippet
+
+#: Dynamo alone makes a float that changes an input; with Inductor each one is compiled.
+COUNTED = """
+import torch
+from torch._dynamo.testing import CompileCounter
+
+class Model(torch.nn.Module):
+    n = 0.0
+
+    def forward(self, x):
+        self.n += 1
+        return x + self.n
+
+def call(backend):
+    torch._dynamo.reset()
+    compiled = torch.compile(Model(), backend=backend)
+    for _ in range(4):
+        compiled(torch.ones(2))
+
+call(counter := CompileCounter())
+assert counter.frame_count == 2
+# claim: two
+assert counter.frame_count == 2
+# claim: it-compiles
+assert counter.frame_count > 1
+ran = []
+torch.compile(torch.sin, backend=lambda graph, _: ran.append(1) or graph.forward)(torch.ones(2))
+# claim: a-backend-is-called
+assert ran == [1]
+"""
+REFUSED = """
+import torch
+from torch._dynamo.utils import counters
+
+# claim: one
+assert torch.compile(torch.sin, backend="eager")(torch.zeros(1)) == 0
+# claim: no-code
+assert not counters["inductor"]
+"""
+CACHED = """
+import torch
+from torch._dynamo.utils import counters
+
+assert torch.compile(lambda x: x.sin() + 1)(torch.zeros(2)).sum() == 2
+# claim: missed
+assert not counters["inductor"]["fxgraph_cache_hit"]
+# claim: asked
+assert counters["inductor"]["fxgraph_cache_hit"] + counters["inductor"]["fxgraph_cache_miss"] == 1
+"""
+
+
+def test_with_inductor_what_flips_is_found(tmp_path: Path) -> None:
+    lab = Lab(tmp_path)
+    planted = [lab.write("t/counted", COUNTED), lab.write("t/eager", REFUSED)]
+    planted.append(lab.write("t/other", "# claim: one\nassert __name__"))
+    made = shadow.Shadow(flips.INDUCTOR, tmp_path, tmp_path / "shadow")
+    assert [snippet.name for snippet in made.chosen(planted)] == ["t/counted", "t/eager"]
+    runs = made.run(planted, 1)
+    found = {name for run in runs.values() for name in shadow.flips_of(run)}
+    assert found == {"t/counted#two", "t/eager#no-code"}, runs
+    assert made.run(planted, 1) == runs  # a second command runs nothing that ended, good or bad
+
+
+def test_over_filled_caches_what_flips_is_found(tmp_path: Path) -> None:
+    planted = [Lab(tmp_path).write("t/cached", CACHED)]
+    runs = shadow.Shadow(flips.CACHES, tmp_path, tmp_path / "shadow").run(planted, 1)
+    assert list(shadow.flips_of(runs["t/cached"])) == ["t/cached#missed"], runs
+
+
+def run(*claims: Claim, failure: Failure | None = None) -> Run:
+    here = Provenance("2.13.0", "abc", "3.11", "a CPU", "Linux", "2026-11-23")
+    return Run("t/a", "here", "key", here, 1.0, 1, claims=claims, failure=failure)
+
+
+def test_the_list_has_what_flips_and_nothing_else() -> None:
+    held = Claim("held", 3, "assert 1", reached=1, held=True)
+    false = Claim("false", 4, "assert n", reached=1, broken="n is 0")
+    runs = {"t/a": run(held, false)}
+
+    def lines(*listed: str) -> list[str]:
+        reasons = dict.fromkeys(listed, "so it is")
+        known = lambda name: name not in ("t/a", "t/gpu")  # noqa: E731
+        return list(shadow.differences(flips.CACHES, runs, reasons, known))
+
+    (line,) = lines("t/gpu#one")
+    assert line == "[caches] t/a#false flips, and shadow.json does not say why: n is 0"
+    assert not lines("t/a#false")
+    assert "t/a#held does not flip" in lines("t/a#false", "t/a#held")[0]
+    assert "t/gone does not flip" in lines("t/a#false", "t/gone")[0]
+
+
+def test_a_snippet_that_ends_early_flips_whole() -> None:
+    failure = Failure("raised", "InductorError: no")
+    found = shadow.flips_of(run(Claim("never-reached", 9, "assert 1"), failure=failure))
+    assert found == {"t/a": "raised: InductorError: no"}
+
+
+def test_the_projects_own_list_names_claims_that_are_there() -> None:
+    from tclab.site import snippets
+
+    root = Path(__file__).resolve().parents[2]
+    known = {s.name: {claim.name for claim in s.claims} for s in snippets.find(root)}
+    for listed in flips.read(root).by_kind.values():
+        for name in listed:
+            snippet, hash_, claim = name.partition("#")
+            assert snippet in known and (claim in known[snippet] or not hash_), name
+    assert json.loads((root / flips.FILE).read_text()).keys() == {flips.INDUCTOR, flips.CACHES}
