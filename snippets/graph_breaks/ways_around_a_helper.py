@@ -16,6 +16,7 @@ from torch._dynamo.testing import CompileCounterWithBackend
 import tclab
 
 factor, ran = 2, []
+layer = torch.nn.Linear(8, 8, bias=False)
 weight = torch.full((8,), 2.0, requires_grad=True)
 
 
@@ -65,10 +66,10 @@ def answer(compiled, helper, x):
     return "right" if all(right) else "no gradient of the weight" if all(right[:2]) else "stale"
 
 
-def compiled(way, helper, **options):
+def compiled(way, helper, backend="aot_eager", **options):
     """The function around a fresh copy of the helper, kept out in this way; its compiles."""
     torch._dynamo.reset()
-    counter = CompileCounterWithBackend("aot_eager")
+    counter = CompileCounterWithBackend(backend)
     kept_out = WAYS[way](lambda x: helper(x))
     return torch.compile(lambda x: kept_out(x.sin()).cos(), backend=counter, **options), counter
 
@@ -121,3 +122,12 @@ assert allow[4:] == nonstrict[4:] == ["error"] * 2
 assert leaf[1:3] == [False, True] and leaf[3:5] == ["right"] * 2
 # claim: a-leaf-loses-the-gradient-of-what-it-reads
 assert leaf[5] == "no gradient of the weight"
+
+broken = {way: compiled(way, decides) for way in ("allow_in_graph", "nonstrict_trace")}
+# claim: without-fullgraph-a-decision-breaks
+assert all(answer(f, decides, x) == "right" and n.frame_count > 1 for f, n in broken.values())
+outcome(compiled("nonstrict_trace", layer)[0], x)
+# claim: a-layer-gets-no-gradient
+assert layer.weight.grad is None and outcome(lambda x: layer(x.sin()).cos(), x)[0].requires_grad
+# claim: inductor-refuses-a-leaf
+assert answer(compiled("leaf_function", multiplies, "inductor")[0], multiplies, x) == "error"

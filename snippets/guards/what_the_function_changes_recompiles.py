@@ -2,8 +2,9 @@
 
 None of these break the graph. But the first three read something, so Dynamo guards on it, and then
 change it, so the guard fails at the next call. The list is guarded on its length. Every call
-compiles until the limit ends it. A float is another case: it becomes an input at its second value.
-A tensor is the cure: it is an input of the graph from the first call on.
+compiles until the limit ends it. A float is another case: for Dynamo it becomes an input at its
+second value, but Inductor asks for its value. A tensor is the cure: it is an input of the graph
+from the first call on.
 """
 
 import torch
@@ -50,6 +51,12 @@ def compiles(fn, after_call=lambda: None):
     return made
 
 
+def inductor(graph, inputs):
+    """Inductor, counted when it has compiled: of a float it tries a graph in vain."""
+    by_inductor.append(torch._inductor.compile(graph, inputs))
+    return by_inductor[-1]
+
+
 rows = [
     ("a dictionary's int += 1", *compiles(count_in_dict)),
     ("a list's append", *compiles(append_to_list)),
@@ -58,6 +65,13 @@ rows = [
     ("append by the caller", *compiles(pure, lambda: history.append(4))),
     ("a module's float += 1", *compiles(Model(0.0))),
 ]
+torch._dynamo.reset()
+by_inductor, made = [], []
+with_inductor = torch.compile(Model(0.0), backend=inductor)
+for _ in range(12):
+    with_inductor(torch.ones(4))
+    made.append(len(by_inductor))
+rows.append(("a module's float += 1, with Inductor", *made))
 limit = torch._dynamo.config.recompile_limit
 # claim: each-call-compiles
 assert all(row[1:] == tuple(min(n, limit) for n in range(1, 13)) for row in rows[:3])
@@ -67,6 +81,8 @@ assert rows[3][-1] == 1
 assert rows[4][-1] == 1
 # claim: a-float-stops-at-two
 assert rows[5][1:] == (1,) + (2,) * 11
+# claim: with-inductor-a-float-does-not-stop
+assert made == [min(n, limit) for n in range(1, 13)], made
 # claim: the-counts-are-right
 assert counts["n"] == 12 and history == [4] * 24
 tclab.show(
