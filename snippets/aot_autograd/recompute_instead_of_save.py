@@ -43,7 +43,7 @@ for number in (1.0, 0.5, 0.0):
         backward = tclab.capture(f, backward=True, backend="aot_eager")(*args).backward[0]
         torch._dynamo.reset()
         kept = held(torch.compile(f, backend="aot_eager"))
-    products = sum("mm" in node.target for node in backward.nodes)
+    products = sum("aten.mm" in node.target for node in backward.nodes)
     rows.append((str(number), kept, len(backward), products))
     backwards[number] = backward
 

@@ -44,9 +44,13 @@ def eager(op):
     return torch.equal(op(x.clone()), x * 2)
 
 
-def compiled(op):
-    fn = torch.compile(lambda x: op(x) + 1, backend="aot_eager", fullgraph=True)
+def compiled(op, backend="aot_eager"):
+    fn = torch.compile(lambda x: op(x) + 1, backend=backend, fullgraph=True)
     return torch.equal(fn(x.clone()), x * 2 + 1)
+
+
+def with_inductor(op):
+    return compiled(op, backend="inductor")
 
 
 def read_before(op):
@@ -120,6 +124,9 @@ A_LOOK.register_fake(lambda x: None)
 assert answer(compiles, A_LOOK) == "right"
 # claim: a-wrong-size-goes-through-a-compile
 assert size["compiled"] == "right"
+in_turn = (OPERATORS["nothing"], OPERATORS["fake: another size"])
+# claim: inductor-refuses-a-wrong-size
+assert [answer(with_inductor, op) for op in in_turn] == ["right", "error"]
 # claim: a-gradient-needs-a-derivative
 assert no_slope["compiled"] == "right" and no_slope["gradient"] == "error"
 # claim: a-wrong-derivative-is-silent

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.snippet
 COUNTED = """
 import torch
 from torch._dynamo.testing import CompileCounter
+from torch._dynamo.utils import counters
 
 class Model(torch.nn.Module):
     n = 0.0
@@ -29,9 +30,12 @@ class Model(torch.nn.Module):
 def call(backend):
     torch._dynamo.reset()
     compiled = torch.compile(Model(), backend=backend)
-    for _ in range(4):
+    for _ in range(3):
         compiled(torch.ones(2))
 
+torch.compile(torch.sin, backend="eager")(torch.ones(2))
+# claim: no-autograd-of-its-own
+assert not counters["aot_autograd"]
 call(counter := CompileCounter())
 assert counter.frame_count == 2
 # claim: two
@@ -43,42 +47,38 @@ torch.compile(torch.sin, backend=lambda graph, _: ran.append(1) or graph.forward
 # claim: a-backend-is-called
 assert ran == [1]
 """
-REFUSED = """
-import torch
-from torch._dynamo.utils import counters
-
-# claim: one
-assert torch.compile(torch.sin, backend="eager")(torch.zeros(1)) == 0
-# claim: no-code
-assert not counters["inductor"]
-"""
 CACHED = """
 import torch
 from torch._dynamo.utils import counters
 
-assert torch.compile(lambda x: x.sin() + 1)(torch.zeros(2)).sum() == 2
+assert torch.compile(lambda x: x.sin() + 1)(torch.zeros(2)).sum() == 3  # false, and no claim
+asked = counters["aot_autograd"]
 # claim: missed
-assert not counters["inductor"]["fxgraph_cache_hit"]
+assert not asked["autograd_cache_hit"]
 # claim: asked
-assert counters["inductor"]["fxgraph_cache_hit"] + counters["inductor"]["fxgraph_cache_miss"] == 1
+assert asked["autograd_cache_hit"] + asked["autograd_cache_miss"] == 1
 """
 
 
-def test_with_inductor_what_flips_is_found(tmp_path: Path) -> None:
-    lab = Lab(tmp_path)
-    planted = [lab.write("t/counted", COUNTED), lab.write("t/eager", REFUSED)]
-    planted.append(lab.write("t/other", "# claim: one\nassert __name__"))
-    made = shadow.Shadow(flips.INDUCTOR, tmp_path, tmp_path / "shadow")
-    assert [snippet.name for snippet in made.chosen(planted)] == ["t/counted", "t/eager"]
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """A project for both kinds of run, which share what PyTorch compiles once."""
+    return Lab(tmp_path_factory.mktemp("shadow"))
+
+
+def test_with_inductor_what_flips_is_found(lab: Lab) -> None:
+    planted = [lab.write("t/counted", COUNTED), lab.write("t/other", "# claim: a\nassert __name__")]
+    made = shadow.Shadow(flips.INDUCTOR, lab.root, lab.root / "shadow")
+    assert [snippet.name for snippet in made.chosen(planted)] == ["t/counted"]
     runs = made.run(planted, 1)
-    found = {name for run in runs.values() for name in shadow.flips_of(run)}
-    assert found == {"t/counted#two", "t/eager#no-code"}, runs
+    found = shadow.flips_of(runs["t/counted"])
+    assert sorted(found) == ["t/counted#no-autograd-of-its-own", "t/counted#two"], runs
     assert made.run(planted, 1) == runs  # a second command runs nothing that ended, good or bad
 
 
-def test_over_filled_caches_what_flips_is_found(tmp_path: Path) -> None:
-    planted = [Lab(tmp_path).write("t/cached", CACHED)]
-    runs = shadow.Shadow(flips.CACHES, tmp_path, tmp_path / "shadow").run(planted, 1)
+def test_over_filled_caches_what_flips_is_found(lab: Lab) -> None:
+    planted = [lab.write("t/cached", CACHED)]
+    runs = shadow.Shadow(flips.CACHES, lab.root, lab.root / "shadow").run(planted, 1)
     assert list(shadow.flips_of(runs["t/cached"])) == ["t/cached#missed"], runs
 
 
@@ -94,8 +94,8 @@ def test_the_list_has_what_flips_and_nothing_else() -> None:
 
     def lines(*listed: str) -> list[str]:
         reasons = dict.fromkeys(listed, "so it is")
-        known = lambda name: name not in ("t/a", "t/gpu")  # noqa: E731
-        return list(shadow.differences(flips.CACHES, runs, reasons, known))
+        unknown = lambda name: name not in ("t/a", "t/gpu")  # noqa: E731
+        return list(shadow.differences(flips.CACHES, runs, reasons, unknown))
 
     (line,) = lines("t/gpu#one")
     assert line == "[caches] t/a#false flips, and shadow.json does not say why: n is 0"
@@ -108,6 +108,9 @@ def test_a_snippet_that_ends_early_flips_whole() -> None:
     failure = Failure("raised", "InductorError: no")
     found = shadow.flips_of(run(Claim("never-reached", 9, "assert 1"), failure=failure))
     assert found == {"t/a": "raised: InductorError: no"}
+    ended = {"t/a": run(failure=failure)}
+    listed = {"t/a": "no code of it", "t/a#one": "so it has to name its backend"}
+    assert not list(shadow.differences(flips.INDUCTOR, ended, listed, lambda name: False))
 
 
 def test_the_projects_own_list_names_claims_that_are_there() -> None:

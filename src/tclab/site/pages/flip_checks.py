@@ -17,7 +17,9 @@ from tclab.site.snippets import flips
 _NAMED = {
     flips.INDUCTOR: (
         "its backend",
-        re.compile(r"\bDynamo\b|\bAOTAutograd\b|\bbackends?\b|`(?:\w+=\")?(?:aot_)?eager"),
+        re.compile(
+            r"\b(?:Dynamo|AOTAutograd|Inductor|[Bb]ackends?)\b|`(?:\w+=\")?(?:(?:aot_)?eager|inductor)"
+        ),
     ),
     flips.CACHES: (
         "cold caches",
