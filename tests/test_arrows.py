@@ -1,4 +1,4 @@
-"""Imports point one way: docs of the rooms are in docs/contributing.md.
+"""Imports point one way: docs of the rooms are in docs/the-code.md.
 
 Read from the syntax of every module, so that an import inside a function counts too, and one by a
 string that names a module (importlib, a table, the command of a process); and then tried in a
@@ -461,7 +461,7 @@ def test_private_torch_names_stay_in_their_rooms() -> None:
 
 def test_the_guide_names_every_room() -> None:
     """Each package with modules, each module of the root; and no room that is not there."""
-    guide = (ROOT / "docs/contributing.md").read_text(encoding="utf-8")
+    guide = (ROOT / "docs/the-code.md").read_text(encoding="utf-8")
     tables = [rest.partition("\n\n")[0] for rest in guide.split("| room |")[1:]]
     rows = [line.split("|")[1] for table in tables for line in table.splitlines()[2:]]
     named = [name.rstrip("/") for row in rows for name in re.findall(r"`([^`]+)`", row)]

@@ -121,7 +121,6 @@ def test_a_page_loads_without_errors_and_asks_no_other_host(loaded, address: str
 MOST = 17
 #: Longer, and why.
 LONG = {
-    "contributing.html": 19,  # a handbook, in which one looks things up
     "reference/settings.html": 70,  # every setting, of which a field shows those that are asked for
 }
 #: What is far off is laid out, too: its guessed height would be measured. And nothing waits.

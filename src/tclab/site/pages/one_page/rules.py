@@ -20,7 +20,13 @@ from tclab.site.pages.site import flow
 #: Pages about this project; its tests check them. The other pages teach torch.compile.
 PROJECT_PAGES = frozenset(
     f"docs/{name}.md"
-    for name in ("contributing", "how-this-site-is-made", "maintaining", "more-than-one-machine")
+    for name in (
+        "contributing",
+        "how-this-site-is-made",
+        "maintaining",
+        "more-than-one-machine",
+        "the-code",
+    )
 )
 
 #: The folder of the chapters on the stages of the compiler.
