@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tclab.capturing.target.timing import combinations
 from tclab.workshop import catalog
 from tclab.workshop.catalog.example import Example
 from tclab.workshop.verify import running, sides
@@ -75,7 +76,7 @@ def test_on_the_gpu_a_function_may_raise_in_other_words(monkeypatch: pytest.Monk
 def test_combinations_that_are_not_compiled_are_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     example = Example("own/mm", lambda: (torch.mm, (torch.ones(5, 5), torch.ones(5, 3))), False)
     all_seen = sides.compile_for_target(example, "h100")
-    monkeypatch.setattr(sides, "MOST_COMPILES", 2)
+    monkeypatch.setattr(combinations, "MOST_COMPILES", 2)
     limited = sides.compile_for_target(example, "h100")
     assert len(all_seen["variants"]) == len(limited["variants"]) == 1
     assert all_seen["gaps"] == []

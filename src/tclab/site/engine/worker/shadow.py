@@ -19,7 +19,7 @@ from tclab.site.snippets import claims
 _WITHOUT_CODE = ("eager", "aot_eager", "aot_eager_decomp_partition")
 
 #: Modules of backends that compile by themselves: those of ``aot_autograd``, a capture's for a GPU.
-_OWN_COMPILERS = ("torch._dynamo.backends.", "tclab.")
+_OWN_COMPILERS = ("torch._dynamo.backends.", f"{__package__.partition('.')[0]}.")
 
 
 def run_claims(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
