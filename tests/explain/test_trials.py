@@ -224,3 +224,46 @@ def test_a_number_that_became_a_symbol(write):
     (fix,) = notes(explain_named(ExplainRequest.parse("numbers_.py:f")), "recompile")
     assert fix.startswith("Nothing to do: from this compile on n is a symbol, and a third value")
     assert recompiles._NUMBER.match("n == 3")
+
+
+# --------------------------------------------------------------------------- one by one
+
+LAYERS = """\
+import torch
+from torch import nn
+
+
+class Layer(nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        self.number, self.label = number, f"layer {number}"
+
+    def forward(self, x, stores):
+        return x * stores[self.number]
+
+
+layers = [torch.compile(Layer(n), backend="eager") for n in range(9)]
+
+
+def run(x, stores):
+    for layer in layers:
+        x = layer(x, stores)
+    return x
+
+
+def example_inputs():
+    return (torch.ones(2), [torch.ones(2) for _ in layers])
+"""
+
+
+def test_parts_that_are_told_apart_by_a_number(write):
+    write("one_by_one.py", LAYERS)
+    report = explain_named(ExplainRequest.parse("one_by_one.py:run"))
+    ((text, fix),) = [(n.text, n.detail) for s in report.sources for n in s.notes
+                      if n.label == "recompile"]  # fmt: skip
+    assert "(0/1 to 0/7): self.number has 8 values: 0, 1, 2, 3, …; " in text
+    assert "label" not in text
+    assert "isolate_recompiles=True): each object then has a limit of its own. Tried: " in fix
+    assert fix.endswith(
+        "Compile the whole once, in place of its parts. Tried: compiles: 1 in place of 8."
+    )

@@ -10,6 +10,7 @@ from types import CodeType
 from typing import Any
 
 from tclab.capturing.torch_private import (
+    checkpoints,
     compiler,
     cpp_commands,
     launches,
@@ -44,6 +45,7 @@ def listen() -> Iterator[Trace]:
         stack.enter_context(compiler.hook_bytecode(add_bytecode))
         stack.enter_context(origins.note_origins(trace))
         stack.enter_context(partitions.note_cuts(trace))
+        stack.enter_context(checkpoints.note_checkpoints(trace))
         stack.enter_context(launches.note_launches(trace))
         stack.enter_context(cpp_commands.note_commands(trace))
         stack.enter_context(vector_isa.time_isa_trials())

@@ -14,7 +14,7 @@ from tclab.capturing.listen import listen
 from tclab.capturing.result import Capture
 from tclab.capturing.target.capture import Call, capture_for
 from tclab.capturing.target.inductor import Options
-from tclab.capturing.torch_private import check, compiler, switches
+from tclab.capturing.torch_private import caching, check, compiler, switches
 from tclab.errors import CaptureError, NothingCompiled
 from tclab.targets import Target
 
@@ -80,7 +80,11 @@ class CaptureRequest:
             )  # fmt: skip
         check.require()
         results = []
-        with hide_earlier_compiles(self.fn), compiler.make_stages_observable(), listen() as trace:
+        with ExitStack() as stack:
+            stack.enter_context(hide_earlier_compiles(self.fn))
+            stack.enter_context(compiler.make_stages_observable())
+            trace = stack.enter_context(listen())
+            stack.enter_context(caching.note_caching(trace))
             compiled = self.fn if self.as_it_is else torch.compile(self.fn, **self.options)
             for args, kwargs in calls:
                 results.append(compiled(*args, **kwargs))

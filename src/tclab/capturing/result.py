@@ -12,6 +12,7 @@ from tclab.capturing.chain.chains import build_chains
 from tclab.capturing.machine_code import size_limit, triton
 from tclab.capturing.read import breaks as _breaks
 from tclab.capturing.read import bytecode as _bytecode
+from tclab.capturing.read import caching as _caching
 from tclab.capturing.read import graphs as _graphs
 from tclab.capturing.read import guards as _guards
 from tclab.capturing.read import partition as _partition
@@ -25,9 +26,11 @@ from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError, TclabError
 from tclab.model import (
     Breaks,
+    Caching,
     Candidates,
     Chain,
     Chart,
+    Checkpoints,
     CompileTime,
     FusionPairs,
     Graph,
@@ -284,6 +287,16 @@ class Capture:
     def times(self) -> Table:
         """Compile seconds by phase; the phases add up to the total."""
         return self.compile_time.table
+
+    @cached_property
+    def checkpoints(self) -> tuple[Checkpoints, ...]:
+        """What each backward graph holds of its checkpointed regions."""
+        return tuple(event.data for event in self.trace.select(names.CHECKPOINTS))
+
+    @cached_property
+    def cachings(self) -> tuple[Caching, ...]:
+        """Whether AOTAutograd's cache and Inductor's take each graph, and why not."""
+        return _caching.read_cachings(self.trace, self.graphs)
 
     @cached_property
     def compile_time(self) -> CompileTime:

@@ -100,7 +100,9 @@ def of_the_compiler(
         )
     place = place_of(error) or _printed_place(text) or place
     found = failing.look(trier, place)
-    operator = failing.operator(text)
+    if at := _PLACE.fullmatch(found.place):
+        place = _code_at(at["file"], int(at["line"]))
+    operator = failing.operator(text) or found.operator
     where = f", in {found.stage}" * bool(found.stage) + f", at {operator}" * bool(operator)
     cause = f"it runs, but torch.compile fails on it{where}: {last_line(error)}"
     return ExplainError(place, cause, found.step)
@@ -108,6 +110,10 @@ def of_the_compiler(
 
 #     File "/home/me/model.py", line 12, in forward
 _PRINTED = re.compile(r'^ *File "(?P<file>.+)", line (?P<line>\d+), in ', re.MULTILINE)
+
+
+# my_model.py:18
+_PLACE = re.compile(r"(?P<file>.+):(?P<line>\d+)")
 
 
 def _printed_place(text: str) -> str:

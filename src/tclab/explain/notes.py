@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
 from tclab.compare.identity import STACK_VALUE, failed_guards, readable_source
+from tclab.explain import distinct_values
 from tclab.model import Break, Breaks, Guard, LineNote, SourceLine, Symbol
 from tclab.text import user_lines
 
@@ -216,7 +217,7 @@ def _recompiled(
     """Yield one note for each function that was compiled again, with the fix for its recompiles."""
     from tclab.capturing.read.frames import failed_compiles
 
-    failed = failed_compiles(capture.trace)
+    failed, distinct = failed_compiles(capture.trace), distinct_values.find(capture)
     by_place: dict[SourceLine, list[Recompile]] = defaultdict(list)
     for item in capture.recompiles.recompiles:
         if item.location is not None and item.compile_id not in failed:
@@ -230,7 +231,11 @@ def _recompiled(
             ids = f"{items[0].compile_id} to {items[-1].compile_id}"
             head = f"{items[0].function} compiled again {len(items)} times ({ids})"
         fix = tried.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        said = list(dict.fromkeys(_name_stack_value(guard) for guard in guards))
+        values = distinct.get(items[0].compile_id.split("/")[0], {})
+        said = [
+            *(distinct_values.in_words(*each) for each in values.items()),
+            *dict.fromkeys(_name_stack_value(guard) for guard in guards),
+        ]
         yield place, LineNote(place.line, "recompile", f"{head}: {_join_facts(said)}", fix)
 
 

@@ -47,7 +47,7 @@ def build(
     capture, refusal, target = outcome.capture, outcome.refusal, request.target
     here, device = machine.here(), target.device if target else ""
     chains, fault = _chains(capture, machine_code=refusal is None)
-    agreement = outcome.agreement
+    agreement = tried.agreement
     snapshot = replace(
         take_snapshot(capture, here, subject.title, device),
         agreement="" if agreement.verdict == UNKNOWN else agreement.verdict,
@@ -83,6 +83,8 @@ def build(
         agreement=agreement,
         advisories=advisories.find(snapshot),
         own=tried.own,
+        cachings=capture.cachings,
+        checkpoints=capture.checkpoints,
     )
     return _shareable(report)
 

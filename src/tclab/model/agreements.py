@@ -116,5 +116,5 @@ class Agreement:
 
 
 _STEPS = {
-    "Dynamo": "leave the function out of the compile with torch.compiler.disable",
+    "Dynamo": "leave the function out of the compile with torch.compiler.disable (not tried)",
 }

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tclab.errors import TclabError
 from tclab.model.agreements import Agreement
-from tclab.model.artifacts import Annotated, Artifact, Chain, Table
+from tclab.model.artifacts import Annotated, Artifact, Chain, SourceLine, Table
 from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.kernel_rows import Candidates, KernelRow
@@ -56,6 +56,40 @@ class OwnCompiles:
     limits: tuple[str, ...] = ()
     cause: str = ""
     fix: str = ""
+
+
+@kind("caching")
+@dataclass(frozen=True)
+class Caching:
+    """What the cache of AOTAutograd or of Inductor makes of a graph: ``hit``, ``miss``, which keeps
+    it for the next start, or ``bypass``, for a `reason`. `line` calls what the cache does not take.
+    """
+
+    kind: ClassVar[str]
+    compile_id: str
+    cache: str
+    state: str
+    reason: str = ""
+    line: SourceLine | None = None
+
+    def __str__(self) -> str:
+        """``Inductor's cache does not take cond (f.py:8)``."""
+        place = f" ({self.line})" if self.line else ""
+        return f"{self.cache}'s cache does not take {self.reason}{place}"
+
+
+@kind("checkpoints")
+@dataclass(frozen=True)
+class Checkpoints:
+    """What a compiled backward holds of its checkpointed `regions` where it holds most: values of
+    `held` of them, of `bytes` in all. Eager holds one region at a time, of `one` bytes at most.
+    """
+
+    kind: ClassVar[str]
+    regions: int
+    held: int
+    bytes: int
+    one: int
 
 
 @kind("phase")
@@ -149,7 +183,8 @@ class Report(Artifact):
     being linked, or ''. `warnings` come from other packages. Two reports are compared by their
     `snapshot`; it is empty in reports of an earlier tclab. `advisories` are known faults of this
     PyTorch that affect the function. `agreement` says whether the results are those of eager. `own`
-    is there where the function compiles its parts itself and was run as it is.
+    is there where the function compiles its parts itself and was run as it is. `cachings` say what
+    the next start of the program need not compile, `checkpoints` what compiled backwards recompute.
     """
 
     calls: tuple[str, ...] = ()
@@ -177,6 +212,8 @@ class Report(Artifact):
     advisories: tuple[Advice, ...] = ()
     agreement: Agreement = field(default_factory=Agreement)
     own: OwnCompiles | None = None
+    cachings: tuple[Caching, ...] = ()
+    checkpoints: tuple[Checkpoints, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -226,3 +226,21 @@ def test_numbers_that_eager_draws_once_and_compiled_code_in_every_call() -> None
     assert found.differences[0].where == "output 0 of call 2"
     assert found.line is not None
     assert found.line.function == "projection"
+
+
+def test_the_operator_on_which_inductor_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch._inductor import lowering
+
+    def refuse(*_: object) -> None:
+        raise ValueError("refused")
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        y = x + 1
+        return torch.lgamma(y) * 2
+
+    monkeypatch.setitem(lowering.lowerings, torch.ops.aten.lgamma.default, refuse)
+    started = Comparison.begin(f, [((torch.ones(4),), {})], backward=False)
+    assert isinstance(started, Comparison)
+    found = started.raising_operator()
+    assert found is not None and found.line is not None
+    assert (found.name, found.line.function) == ("aten.lgamma.default", "f")

@@ -60,6 +60,20 @@ class Comparison:
         except Exception as error:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
 
+    def agrees_with(self, other: Comparison, options: Mapping[str, Any]) -> bool:
+        """Return whether the calls of another comparison, compiled, do what these do by eager."""
+        other.random_state = self.random_state
+        eager, seen = self.eager(), other.compiled(options)
+        if eager.error or seen.error:
+            return False
+        if not compare_observations(eager, seen).differences:
+            return True
+        return not compare_observations(eager, seen, self.reference(_NOISY)).differences
+
+    def raising_operator(self) -> operators.Operator | None:
+        """Return the operator on which Inductor's compile of these calls raises, if it is found."""
+        return operators.find_raising_operator(self.compiled)
+
     def judge_new_compile(self, options: Mapping[str, Any]) -> Agreement:
         """Compile on this machine for the comparison alone, and return the verdict on that
         compile.

@@ -62,17 +62,41 @@ def first_wrong_in_inductor(run: RunWith) -> Operator | None:
     for call in calls:
         nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
         if nodes and _is_wrong(call, nodes[-1]):
-            return _operator(_first(call, nodes))
+            return _operator(_first(call, nodes, _is_wrong))
     return None
 
 
-def _first(call: GraphCall, nodes: list[fx.Node]) -> fx.Node:
-    """Return the first node up to which the compiled graph is wrong; up to the last node it is."""
+def find_raising_operator(run: RunWith) -> Operator | None:
+    """Return the operator with which Inductor's compile of a graph first raises."""
+    calls: list[GraphCall] = []
+    run({"backend": replaying.record_inductor_graphs(calls)})
+    for call in calls:
+        nodes = [node for node in call.graph.graph.nodes if node.op.startswith("call")]
+        if nodes and _raises(call, nodes[-1]):
+            return _operator(_first(call, nodes, _raises))
+    return None
+
+
+def _first(
+    call: GraphCall, nodes: list[fx.Node], fails: Callable[[GraphCall, fx.Node], bool]
+) -> fx.Node:
+    """Return the first node up to which the compiled graph fails; up to the last node it does."""
     right, wrong = -1, len(nodes) - 1
     while wrong - right > 1:
         middle = (right + wrong) // 2
-        right, wrong = (right, middle) if _is_wrong(call, nodes[middle]) else (middle, wrong)
+        right, wrong = (right, middle) if fails(call, nodes[middle]) else (middle, wrong)
     return nodes[wrong]
+
+
+def _raises(call: GraphCall, node: fx.Node) -> bool:
+    """Whether the compile of the graph up to a node raises."""
+    torch.compiler.reset()
+    try:
+        with torch.no_grad():
+            torch.compile(call.up_to(node))(*map(replaying.copy_value, call.inputs))
+    except Exception:
+        return True
+    return False
 
 
 def _is_wrong(call: GraphCall, node: fx.Node) -> bool:

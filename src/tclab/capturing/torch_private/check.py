@@ -15,6 +15,8 @@ import torch
 from tclab.capturing.torch_private import (
     attention_choice,
     autotuners,
+    caching,
+    checkpoints,
     compiler,
     cpp_commands,
     decomposing,
@@ -38,6 +40,8 @@ from tclab.system import machine
 def required_names() -> tuple[Private, ...]:
     """Return the private names that every capture uses; with a GPU, also those for launches."""
     tables: list[Iterable[Private]] = [
+        caching.NAMES,
+        checkpoints.NAMES,
         compiler.NAMES,
         origins.NAMES,
         partitions.NAMES,

@@ -85,7 +85,7 @@ def record_inductor_graphs(calls: list[GraphCall]) -> Backend:
 
 
 def _record_calls(graph: fx.GraphModule, calls: list[GraphCall]) -> Callable[..., Any]:
-    kept = copy.deepcopy(graph)
+    kept = fx.GraphModule(graph, copy.deepcopy(graph.graph))  # its constants are not copied
 
     def run(*inputs: Any) -> Any:
         calls.append(GraphCall(kept, tuple(map(copy_value, inputs))))

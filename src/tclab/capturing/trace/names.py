@@ -21,6 +21,7 @@ from tclab.capturing.trace.notes import (
     LoopBodiesNote,
     StepNote,
 )
+from tclab.model import Checkpoints
 
 
 class _FrameLocation(TypedDict):
@@ -84,6 +85,9 @@ BYTECODE: EventName[tuple[CodeType, CodeType]] = EventName("bytecode")
 KERNEL_NODES: EventName[Mapping[str, tuple[str, ...]]] = EventName("kernel_nodes")
 #: The command that compiles a C++ file; the payload is the file's text.
 CPP_COMMAND: EventName[str] = EventName("links_command")
+#: Inductor's own events on its cache, which tclab adds where the caches are off.
+INDUCTOR_MISS = "fx_graph_cache_miss"
+INDUCTOR_BYPASS = "fx_graph_cache_bypass"
 #: The triton.Config with which a kernel was launched; the payload is the kernel's source.
 LAUNCHED: EventName[Any] = EventName("launched")
 GRAPH: EventName[GraphNote] = EventName("links_graph")
@@ -91,5 +95,7 @@ LOOP_BODIES: EventName[LoopBodiesNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
 FUSION_QUERY: EventName[FusionQueryNote] = EventName("links_asked")
 FUSED: EventName[FusedNote] = EventName("links_fused")
+#: What a backward graph holds of its checkpointed regions.
+CHECKPOINTS: EventName[Checkpoints] = EventName("checkpoints")
 CUT: EventName[CutNote] = EventName("links_cut")
 STEP: EventName[StepNote] = EventName("step")

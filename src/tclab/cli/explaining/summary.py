@@ -79,6 +79,8 @@ def _print_head(out: Console, report: Report) -> None:
     if report.own and report.own.fix:
         _print_indented(out, "  fix: ", report.own.fix)
     _print_line(out, escape(", ".join(counts.costs(report)) + "."))
+    for text in filter(None, (words.caching(report), words.checkpointing(report))):
+        _print_line(out, escape(text))
     _print_agreement(out, report.agreement)
     for advice in report.advisories:
         _print_line(out, f"[bold yellow]{words.KNOWN_FAULT}:[/] {escape(str(advice))}")

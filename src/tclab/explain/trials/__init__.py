@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tclab.explain.steps import OnStep, Step
 from tclab.explain.trials.remedy import Remedy, Tried
 from tclab.explain.trials.trier import Trier, trying
-from tclab.model import OwnCompiles
+from tclab.model import DIFFERS, OwnCompiles
 
 if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
@@ -26,17 +26,19 @@ _REBOUND = (
 def try_fixes(
     subject: Subject, request: ExplainRequest, outcome: Outcome, on_step: OnStep
 ) -> Tried:
-    """Try remedies for the breaks and recompiles of a capture, and return those that help."""
-    from tclab.explain.trials import breaks, recompiles
+    """Try remedies for breaks, recompiles and results unlike eager's; return those that help."""
+    from tclab.explain.trials import breaks, differing, recompiles
 
-    capture, own = outcome.capture, outcome.own
-    if not (capture.breaks or capture.recompiles or (own and own.cause)):
-        return Tried(capture.breaks, own=own)
+    capture, own, agreement = outcome.capture, outcome.own, outcome.agreement
+    differs = agreement.verdict == DIFFERS
+    if not (capture.breaks or capture.recompiles or differs or (own and own.cause)):
+        return Tried(capture.breaks, own=own, agreement=agreement)
     on_step(Step("trying what may help"))
     with trying(request) as trier:
         functions = recompiles.find_fixes(capture, subject, trier)
         hinted = breaks.tried(capture.breaks, functions, trier)
-        return Tried(hinted, functions, _with_fix(own, trier))
+        agreement = differing.find_way(agreement, trier)
+        return Tried(hinted, functions, _with_fix(own, trier), agreement)
 
 
 def _with_fix(own: OwnCompiles | None, trier: Trier) -> OwnCompiles | None:

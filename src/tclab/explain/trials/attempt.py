@@ -6,12 +6,12 @@ import copy
 import functools
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from tclab.explain import load, own_compiles, subject
+from tclab.explain import load, own_compiles, source, subject
 from tclab.explain.inputs import Call
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
@@ -19,14 +19,21 @@ from tclab.explain.trials.remedy import Remedy, Seen
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
+    from tclab.capturing.agreement import Comparison
 
 
 def attempt(request: ExplainRequest, remedy: Remedy) -> Seen:
     """Import what the request names, and make its calls with the remedy."""
     where, name = load.split(request.spec)
     try:
-        with _torch_compile(remedy), load.loaded(where, remedy.lines) as module:
+        if remedy.compared:
+            return Seen(agrees=_agrees(request, remedy))
+        if remedy.halved:
+            return _raising(request)
+        with _torch_compile(remedy) as undo, load.loaded(where, remedy.lines) as module:
             named = subject.find(module, where, name, request.inputs, grad=request.backward)
+            if remedy.whole:
+                undo()
             return _run(named, request, remedy)
     except (Exception, SystemExit) as error:
         return Seen(load.last_line(error) or type(error).__name__, load.place_of(error))
@@ -52,7 +59,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> See
                 if request.backward:
                     run_backward(result)
             return Seen()
-        if named.own:
+        if named.own and not remedy.whole:
             seen = capture(fn, backward=request.backward, as_it_is=True)
         else:
             options = {**request.options, **remedy.options}
@@ -60,6 +67,37 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> See
                 options = {k: v for k, v in options.items() if k not in ("mode", "options")}
             seen = capture(fn, backward=request.backward, backend=remedy.backend, **options)
         return summarize(seen.capture_calls(calls, most_lines=0))
+
+
+def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
+    """Whether the file with the remedy, compiled, does what the file as it is does by eager."""
+    as_it_is, changed = (_comparison(request, lines) for lines in ({}, remedy.lines))
+    if isinstance(as_it_is, str) or isinstance(changed, str):
+        return False
+    with seeded():
+        if not as_it_is.agrees_with(changed, {"backend": "eager"}):  # needs no compiler
+            return False
+        return as_it_is.agrees_with(changed, request.options)
+
+
+def _comparison(request: ExplainRequest, lines: Mapping[int, str]) -> Comparison | str:
+    from tclab.capturing.agreement import Comparison
+
+    where, name = load.split(request.spec)
+    with load.loaded(where, lines) as module:
+        named = subject.find(module, where, name, request.inputs, grad=request.backward)
+        calls = [(call.args, dict(call.kwargs)) for call in named.calls()]
+        return Comparison.begin(named.callable, calls, request.backward)
+
+
+def _raising(request: ExplainRequest) -> Seen:
+    """The operator on which Inductor raises, with its line."""
+    comparison = _comparison(request, {})
+    found = None if isinstance(comparison, str) else comparison.raising_operator()
+    if found is None or found.line is None:
+        return Seen()
+    file = source.files().get(found.line.file, found.line.file)
+    return Seen(place=f"{file}:{found.line.line}", operator=found.name)
 
 
 def summarize(capture: Capture) -> Seen:
@@ -87,18 +125,22 @@ def count_compiles(capture: Capture) -> dict[str, int]:
 
 
 @contextmanager
-def _torch_compile(remedy: Remedy) -> Iterator[None]:
-    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing."""
+def _torch_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
+    """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing, until
+    the block ends or calls what it is given.
+    """
     import torch
 
     with ExitStack() as stack:
-        if not remedy.compiled:
+        if remedy.whole:
+            stack.enter_context(mock.patch.object(torch, "compile", _uncompiled))
+        elif not remedy.compiled:
             stack.enter_context(mock.patch.object(torch, "compile", _uncompiled))
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         elif remedy.backend != "inductor":
             own = functools.partial(_compiled, torch.compile, remedy)
             stack.enter_context(mock.patch.object(torch, "compile", own))
-        yield
+        yield stack.close
 
 
 def _uncompiled(model: Any = None, **_: object) -> Any:
@@ -107,7 +149,8 @@ def _uncompiled(model: Any = None, **_: object) -> Any:
 
 def _compiled(compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any) -> Any:
     kept = {k: v for k, v in how.items() if k not in ("mode", "options")}
-    return compile_(model, **{**kept, "backend": remedy.backend, **remedy.options})
+    changed = {"backend": remedy.backend, **remedy.options, **remedy.own}
+    return compile_(model, **{**kept, **changed})
 
 
 def _call(fn: Callable[..., object], calls: list[Call]) -> None:

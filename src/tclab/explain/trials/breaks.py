@@ -12,9 +12,12 @@ from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.trier import Trier
 from tclab.model import Break, Breaks
 
+#: A setting in a hint, which can be tried.
 # `torch._dynamo.config.capture_dynamic_output_shape_ops = True`
 # torch._dynamo.trace_autograd_ops=True
-_SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+) ?= ?True")
+SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+) ?= ?True")
+#: The setting that takes functions; it is tried with print.
+_PRINTS = "reorderable_logging_functions"
 #: PyTorch's number for a break because the backend failed; the frame then runs in eager.
 _BACKEND = "GB0219"
 NOT_TRIED = "(Not tried.)"
@@ -44,12 +47,12 @@ def _hints(item: Break) -> list[str]:
 
 def _hint(hint: str, before: int, outcomes: dict[str, str], trier: Trier) -> str:
     """Return a hint with the outcome of its trial; '' if it does not help."""
-    match = _SETTING.search(hint)
-    if match is None:
+    match = SETTING.search(hint)
+    if match is None and _PRINTS not in hint:
         return f"{hint} {NOT_TRIED}"
-    name = match["name"]
+    name = match["name"] if match else _PRINTS
     if name not in outcomes:
-        seen = trier.see(Remedy(settings={name: True}))
+        seen = trier.see(Remedy(settings={name: True if match else {print}}))
         if seen is None:
             outcomes[name] = NOT_TRIED
         elif seen.error or seen.breaks >= before:
@@ -59,5 +62,5 @@ def _hint(hint: str, before: int, outcomes: dict[str, str], trier: Trier) -> str
                 f"Tried: {before} graph break{'s' * (before != 1)} become {seen.breaks}."
             )
     outcome = outcomes[name]
-    said = hint.replace(match[0], f"torch._dynamo.config.{name} = True")
+    said = hint.replace(match[0], f"torch._dynamo.config.{name} = True") if match else hint
     return f"{said} {outcome}" if outcome else ""

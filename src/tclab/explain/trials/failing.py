@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tclab.explain import load
@@ -28,13 +28,16 @@ _LINE = re.compile(r":(\d+)(?: \(|$)")
 @dataclass(frozen=True)
 class Failing:
     """Where a compile fails: the stage, '' if unknown, and a workaround, '' if none helped. `tried`
-    names what did not help; `ended` is False if the time for trials ran out.
+    names what did not help; `ended` is False if the time for trials ran out. `operator`, at
+    `place`, is the first on which Inductor raises, '' if it is not known.
     """
 
     stage: str = ""
     workaround: str = ""
     tried: tuple[str, ...] = ()
     ended: bool = True
+    place: str = ""
+    operator: str = ""
 
     @property
     def step(self) -> str:
@@ -51,12 +54,20 @@ class Failing:
 
 def look(trier: Trier, place: str = "") -> Failing:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
-    the error names, if any.
+    the error names, if any; without one the operator is looked for, too.
     """
+    found = _look(trier, place)
+    if found.stage != "Inductor" or line_of(place):
+        return found
+    seen = trier.see(Remedy(halved=True))
+    return replace(found, place=seen.place, operator=seen.operator) if seen else found
+
+
+def _look(trier: Trier, place: str) -> Failing:
     stage = _stage(trier)
     if not stage:
         return Failing()
-    remedies = rewrites.rewrites(_text(trier), line_of(place))
+    remedies = rewrites.rewrites(text(trier), line_of(place))
     if stage == "Inductor":
         remedies.append(_NO_FUSION)
     workaround = "backend='aot_eager' compiles it, without kernels" if stage == "Inductor" else ""
@@ -105,7 +116,7 @@ def other_order(trier: Trier, place: str) -> str:
     """Return the order of the reader's lines with which their own torch.compile succeeds, '' if
     none.
     """
-    for remedy in rewrites.moved_compiles(_text(trier), line_of(place)):
+    for remedy in rewrites.moved_compiles(text(trier), line_of(place)):
         seen = trier.see(remedy)
         if seen and not seen.error:
             return f"{remedy.said}. Tried: it does not raise"
@@ -118,7 +129,7 @@ def line_of(place: str) -> int:
     return int(match[1]) if match else 0
 
 
-def _text(trier: Trier) -> str:
+def text(trier: Trier) -> str:
     """Return the reader's file; '' for a module of a package, whose lines cannot be replaced."""
     where, _ = load.split(trier.request.spec) if trier.request else ("", "")
     path = Path(where)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
 from tclab.compare.identity import failed_guards, readable_source
-from tclab.explain import own_compiles, source
+from tclab.explain import distinct_values, own_compiles, source
 from tclab.explain.trials.attempt import summarize
 from tclab.explain.trials.remedy import Remedy, Seen
 from tclab.explain.trials.trier import Trier
@@ -67,11 +67,14 @@ def find_fixes(capture: Capture, subject: Subject, trier: Trier) -> dict[str, st
 
 def _functions(capture: Capture) -> Iterator[_Function]:
     limits = {str(b.location) for b in capture.breaks if b.gb_id == own_compiles.LIMIT}
+    distinct = distinct_values.find(capture)
     by_place: dict[str, _Function] = {}
     for item in capture.recompiles.recompiles:
         if item.location is not None:
             key = str(item.location)
-            of = by_place.get(key, _Function(item.location, (), key in limits))
+            values = distinct.get(item.compile_id.split("/")[0], {})
+            first = tuple(f"{what} == {each[0]}" for what, each in values.items())
+            of = by_place.get(key, _Function(item.location, first, key in limits))
             by_place[key] = replace(of, guards=(*of.guards, *failed_guards(item)[:1]))
     yield from by_place.values()
 
@@ -86,7 +89,7 @@ def _fix(function: _Function, before: Seen, remedies: list[Remedy], symbols: set
         if seen is None:
             untried = True
             break
-        if outcome := _outcome(function, before, seen):
+        if outcome := _outcome(function, remedy, before, seen):
             helped.append(f"{remedy.said} Tried: {outcome}.")
         else:
             failed.append(remedy)
@@ -94,22 +97,40 @@ def _fix(function: _Function, before: Seen, remedies: list[Remedy], symbols: set
             break
     if helped:
         return " Or: ".join(helped)
-    known = " ".join(fixes.fix_guards(dict.fromkeys(function.guards)))
+    known = " ".join(fixes.fix_guards(_one_each(function.guards)))
     if failed and not untried:
         tried = "; ".join(remedy.said.rstrip(".") for remedy in failed)
         return f"{_explain_constant(function)}Nothing that was tried ends it ({tried})."
     return known if known == fixes.NOTHING_TO_DO else f"{known} (Not tried.)"
 
 
-def _outcome(function: _Function, before: Seen, seen: Seen) -> str:
+def _one_each(guards: tuple[str, ...]) -> list[str]:
+    """Return the guards; of those on the values of one number the first alone."""
+    matches = {guard: _NUMBER.match(guard) for guard in guards}
+    first = {
+        (match["what"] if match else guard): guard for guard, match in reversed(matches.items())
+    }
+    return [guard for guard in matches if guard in first.values()]
+
+
+def _outcome(function: _Function, remedy: Remedy, before: Seen, seen: Seen) -> str:
     """Describe how a remedy helped, '' if it did not."""
     once, now = before.compiles.get(function.key, 0), seen.compiles.get(function.key, 0)
-    if seen.error or not now or function.key in seen.limits:
+    if seen.error or function.key in seen.limits:
+        return ""
+    if remedy.whole:
+        return _outcome_of_the_whole(before, seen)
+    if not now:
         return ""
     if function.limited and now >= once:
         return f"it is compiled {now} times, and no call meets the limit"
     times = "once" if now == 1 else f"{now} times"
     return f"it is compiled {times} instead of {once} times" if now < once else ""
+
+
+def _outcome_of_the_whole(before: Seen, seen: Seen) -> str:
+    once, now = sum(before.compiles.values()), sum(seen.compiles.values())
+    return f"compiles: {now} in place of {once}" if 0 < now < once else ""
 
 
 def _explain_constant(function: _Function) -> str:
@@ -162,6 +183,9 @@ def _remedies(function: _Function, subject: Subject, trier: Trier) -> Iterator[R
             yield Remedy(said, options={"dynamic": True})
         if any(match["what"].startswith("self.") for match in numbers):
             yield _UNSPECIALISED
+    if function.limited and subject.own:
+        yield _ISOLATED
+        yield _WHOLE
     if function.limited:
         said = "Raise torch._dynamo.config.recompile_limit to the number of compiles."
         yield Remedy(said, settings={"recompile_limit": _NO_LIMIT})
@@ -185,6 +209,14 @@ _UNSPECIALISED = Remedy(
     "Set torch._dynamo.config.allow_unspec_int_on_nn_module = True.",
     settings={"allow_unspec_int_on_nn_module": True},
 )
+
+
+_ISOLATED = Remedy(
+    "Compile each with torch.compile(…, isolate_recompiles=True): each object then has a limit of "
+    "its own.",
+    own={"isolate_recompiles": True},
+)
+_WHOLE = Remedy("Compile the whole once, in place of its parts.", whole=True)
 
 
 def _arguments(subject: Subject) -> set[str]:

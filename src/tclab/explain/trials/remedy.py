@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tclab.model import Breaks, OwnCompiles
+from tclab.model import Agreement, Breaks, OwnCompiles
 
 #: The message of the trials' process once it has imported PyTorch.
 READY = "ready"
@@ -23,7 +23,10 @@ class Remedy:
     rows``, ``mark x 0`` or ``same bag``. `lines` replaces lines of the reader's file. With
     `called_before` the calls are made once without a compile first; with `rebound` each `forward`
     that is bound to another module is bound to its own. `backend` is torch.compile's; without
-    `compiled` nothing is compiled.
+    `compiled` nothing is compiled. `own` are keywords for the reader's own calls of torch.compile;
+    with `whole` these do nothing, and the whole is compiled. With `compared` the compiled results
+    are compared with those that eager has of the file as it is. With `halved` the operator on which
+    Inductor raises is looked for.
     """
 
     said: str = ""
@@ -35,27 +38,35 @@ class Remedy:
     rebound: bool = False
     backend: str = "eager"
     compiled: bool = True
+    own: Mapping[str, Any] = field(default_factory=dict)
+    whole: bool = False
+    compared: bool = False
+    halved: bool = False
 
 
 @dataclass(frozen=True)
 class Seen:
     """The outcome of a trial. `error` is what it raised, else ''; `compiles` counts the successful
-    ones of each function, ``file:line``; `limits` are the functions at the recompile limit.
+    ones of each function, ``file:line``; `limits` are the functions at the recompile limit;
+    `agrees` says that the results are eager's. `operator` raises in Inductor, at `place`.
     """
 
     error: str = ""
-    place: str = ""  # where the error was raised
+    place: str = ""  # of the error or the operator
     breaks: int = 0
     compiles: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[str, ...] = ()
+    agrees: bool = False
+    operator: str = ""
 
 
 @dataclass(frozen=True)
 class Tried:
-    """The breaks with tried hints, the fix for the recompiles of each function (``file:line``), and
-    the file's own compiles.
+    """The breaks with tried hints, the fix for the recompiles of each function (``file:line``), the
+    file's own compiles, and the agreement with what makes the results equal.
     """
 
     breaks: Breaks = field(default_factory=Breaks)
     functions: Mapping[str, str] = field(default_factory=dict)
     own: OwnCompiles | None = None
+    agreement: Agreement = field(default_factory=Agreement)

@@ -16,12 +16,13 @@ def rewrites(text: str, first: int = 0) -> list[Remedy]:
     comes first.
     """
     lines = text.splitlines()
-    every = [remedy for node in ast.walk(_parsed(text)) for remedy in _rewrites_of(node, lines)]
+    every = [remedy for node in ast.walk(parsed(text)) for remedy in _rewrites_of(node, lines)]
     every.sort(key=lambda remedy: first not in remedy.lines)
     return every[:_MOST]
 
 
-def _parsed(text: str) -> ast.Module:
+def parsed(text: str) -> ast.Module:
+    """The tree of a file; an empty one where it cannot be read."""
     try:
         return ast.parse(text)
     except SyntaxError:
@@ -60,7 +61,7 @@ def _copied_by_index(
         f"a position of shape [1]: {code} (line {node.lineno}); a tensor of no dimension as an "
         "index is read with .item()"
     )
-    yield _rewrite(said, node.lineno, _indented(code, lines[node.lineno - 1]))
+    yield _rewrite(said, node.lineno, indented(code, lines[node.lineno - 1]))
 
 
 def _is_whole(part: ast.expr) -> bool:
@@ -79,14 +80,15 @@ def _out_of_place(
     value = f"torch.as_tensor({new}, dtype={what}.dtype, device={what}.device)"
     code = f"{what} = {what}.index_put(({indices},), {value})"
     said = f"the out-of-place form (line {node.lineno}): {code}"
-    yield _rewrite(said, node.lineno, _indented(code, lines[node.lineno - 1]))
+    yield _rewrite(said, node.lineno, indented(code, lines[node.lineno - 1]))
 
 
 def _rewrite(said: str, line: int, code: str) -> Remedy:
     return Remedy(said, lines={line: code}, backend="inductor")
 
 
-def _indented(code: str, like: str) -> str:
+def indented(code: str, like: str) -> str:
+    """Code with the indentation of a line."""
     return like[: len(like) - len(like.lstrip())] + code
 
 
@@ -98,7 +100,7 @@ def moved_compiles(text: str, failing: int) -> Iterator[Remedy]:
     for number, line in enumerate(lines[: failing - 1], 1):
         if "torch.compile(" in line and _indent(line) == _indent(lines[failing - 1]):
             said = f"move `{line.strip()}` (line {number}) behind line {failing}"
-            blank = _indented("pass", line)
+            blank = indented("pass", line)
             yield Remedy(said, lines={number: blank, failing: f"{lines[failing - 1]}\n{line}"})
 
 

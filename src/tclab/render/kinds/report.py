@@ -55,6 +55,8 @@ def _text_head(report: Report) -> Iterator[str]:
     yield columns.heading(words.title(report))
     yield columns.paragraph(" · ".join(words.provenance_texts(report)))
     yield columns.paragraph(counts.verdict(report))
+    for text in filter(None, (words.caching(report), words.checkpointing(report))):
+        yield columns.paragraph(text)
     yield columns.paragraph(words.agreement(report.agreement))
     if report.agreement.next_step:
         yield columns.paragraph(f"next: {report.agreement.next_step}", "  ", "    ")

@@ -69,7 +69,9 @@ def _draw_verdict(report: Report) -> Html:
     costs = (tag("li", esc(cost)) for cost in counts.costs(report))
     agreement = tag("p", esc(words.agreement(report.agreement)), class_="explain-agreement")
     fix = [tag("p", esc(report.own.fix))] if report.own and report.own.fix else []
-    return join([verdict, *fix, tag("ul", *costs, class_="explain-costs"), agreement])
+    said = filter(None, (words.caching(report), words.checkpointing(report)))
+    more = (tag("p", esc(text)) for text in said)
+    return join([verdict, *fix, tag("ul", *costs, class_="explain-costs"), *more, agreement])
 
 
 def _draw_calls(report: Report) -> Html:

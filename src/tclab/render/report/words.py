@@ -11,6 +11,8 @@ from tclab.render.escape import one_line
 if TYPE_CHECKING:
     from tclab.model import Agreement, Report
 
+#: So many times eager's bytes are worth a sentence.
+_MORE = 1.25
 #: The title of an advisory.
 KNOWN_FAULT = "known fault of this PyTorch"
 
@@ -61,6 +63,30 @@ def _padding_text(report: Report) -> str:
 def agreement(found: Agreement) -> str:
     """Return whether the compiled results are eager's, as a sentence."""
     return f"Results: {found}."
+
+
+def caching(report: Report) -> str:
+    """Return what is compiled again at each start of the program; '' if it is not known."""
+    passed = [each for each in report.cachings if each.state == "bypass"]
+    if not report.cachings:
+        return ""
+    if not passed:
+        return "The caches of AOTAutograd and Inductor keep it for the next start."
+    causes = "; ".join(dict.fromkeys(map(str, passed)))
+    return f"Compiled again at each start: {causes}."
+
+
+def checkpointing(report: Report) -> str:
+    """Return what a compiled backward recomputes too early; '' where it is as eager's."""
+    worst = max(report.checkpoints, key=lambda each: each.bytes, default=None)
+    if worst is None or worst.held < 2 or worst.bytes < _MORE * worst.one:
+        return ""
+    return (
+        f"Checkpointing: the compiled backward recomputes regions before it has used the ones "
+        f"before up. It holds {worst.held} of {worst.regions} at once, {worst.bytes / 2**20:.1f} "
+        f"MiB, and eager one, {worst.one / 2**20:.1f} MiB. Next: compile the blocks one by one, "
+        "with block.compile(), in place of the whole (not tried)."
+    )
 
 
 def refusal_text(report: Report) -> str:

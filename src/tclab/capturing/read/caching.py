@@ -1,0 +1,52 @@
+"""Read which graphs PyTorch's caches take, and why they take no other."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from tclab.capturing.trace.events import Trace
+from tclab.model import Caching, Graph, SourceLine
+from tclab.text import user_lines
+from tclab.text.scrub import scrub
+
+# aotautograd_cache_bypass, fx_graph_cache_hit
+_EVENT = re.compile(r"(?P<cache>aotautograd|fx_graph)_cache_(?P<state>hit|miss|bypass)")
+_CACHES = {"aotautograd": "AOTAutograd", "fx_graph": "Inductor"}
+# Unsupported call_function target <function _enter_autocast at 0x7f00>. \n Function module:
+# torch.amp.autocast_mode, \nFunction name: _enter_autocast
+_FUNCTION = re.compile(
+    r"target (?P<target>.+?)\.? *\n *(?:Function|Method) module: (?P<module>\S*), *\n"
+    r" *(?:Function|Method) name: (?P<name>\S+)"
+)
+# Can't cache HigherOrderOperator: cond
+_OPERATOR = re.compile(r"HigherOrderOperator:? (?P<name>\w+)")
+
+
+def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
+    """Return what became of each graph at each cache; `graphs` are Dynamo's, with the lines."""
+    of_compile = {graph.compile_id: graph for graph in graphs}
+    found = []
+    for event in trace.events:
+        if match := _EVENT.fullmatch(event.name):
+            data = json.loads(event.payload or "{}")
+            text = str(data.get("cache_bypass_reason") or "")
+            function = _FUNCTION.search(text)
+            name = (function or _OPERATOR.search(text) or {"name": ""})["name"]
+            reason = f"{function['module']}.{name}" if function else text
+            graph = of_compile.get(event.compile_id)
+            found.append(Caching(
+                event.compile_id, _CACHES[match["cache"]], match["state"],
+                scrub(" ".join(reason.split())), _line(graph, name) if graph and name else None,
+            ))  # fmt: skip
+    return tuple(dict.fromkeys(found))
+
+
+def _line(graph: Graph, name: str) -> SourceLine | None:
+    """The line of the first node that calls what has this name. Dynamo gives none to a context that
+    is entered: then the first line in it.
+    """
+    found = (at for at, node in enumerate(graph.nodes) if node.target.rpartition(".")[2] == name)
+    after = (node.source for node in graph.nodes[next(found, len(graph.nodes)) :])
+    return next((s for s in after if s and user_lines.is_user_file(s.file)), None)

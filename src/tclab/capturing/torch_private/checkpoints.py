@@ -1,0 +1,108 @@
+"""Note how many checkpointed regions a compiled backward holds at once.
+
+Eager recomputes a region when its backward begins, and drops it before the next one. A compiled
+backward is one graph, in which a region can be recomputed long before it is used up. An event
+``checkpoints`` in the Trace says what is held at the worst place, as the partitioner orders it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+
+from tclab.capturing.torch_private import compiler
+from tclab.capturing.torch_private.private import Private
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
+from tclab.model import Checkpoints
+
+NAMES = (
+    Private(
+        "torch._inductor.compile_fx", "min_cut_rematerialization_partition", "the backward graph"
+    ),
+)
+#: The key in node.meta with the number of the checkpointed region that a node is in.
+_REGION = "ac_graph_id"
+
+
+@contextmanager
+def note_checkpoints(trace: Trace) -> Iterator[None]:
+    """Add an event to `trace` for each backward graph with checkpointed regions."""
+    from torch._inductor import compile_fx
+
+    partition = compile_fx.min_cut_rematerialization_partition
+    wrapped = _noted(partition, trace)
+    with mock.patch.object(compile_fx, "min_cut_rematerialization_partition", wrapped):
+        yield
+
+
+def _noted(partition: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
+    @functools.wraps(partition)
+    def partitioned(*args: Any, **kwargs: Any) -> Any:
+        forward, backward = partition(*args, **kwargs)
+        if found := held_at_once(backward.graph):
+            trace.add(names.CHECKPOINTS, found, "", compiler.current_compile_ids())
+        return forward, backward
+
+    return partitioned
+
+
+def held_at_once(graph: torch.fx.Graph) -> Checkpoints | None:
+    """What a backward graph holds of its checkpointed regions; None without any."""
+    nodes = list(graph.nodes)
+    last, arguments = _last_uses(nodes), set(_arguments(nodes))
+    sizes: dict[Any, int] = defaultdict(int)  # region → bytes of what its backward reads
+    live: dict[torch.fx.Node, int] = {}
+    most, regions = 0, 0
+    for at, node in enumerate(nodes):
+        region = node.meta.get(_REGION)
+        if region is not None and node in last and node not in arguments:
+            live[node] = _bytes(node)
+            sizes[region] += live[node]
+        if (now := sum(live.values())) > most:
+            most, regions = now, len({each.meta[_REGION] for each in live})
+        live = {each: size for each, size in live.items() if last[each] > at}
+    if not sizes:
+        return None
+    return Checkpoints(len(sizes), regions, most, max(sizes.values()))
+
+
+def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, int]:
+    """Value → the place of the last gradient's node that reads it or a view of it."""
+    last: dict[torch.fx.Node, int] = {}
+    for at, node in enumerate(nodes):
+        if node.meta.get(_REGION) is None and not _is_view(node):
+            last.update((_base(each), at) for each in node.all_input_nodes)
+    return last
+
+
+def _arguments(nodes: list[torch.fx.Node]) -> Iterator[torch.fx.Node]:
+    """Values of a region that another one reads: eager keeps the arguments of each, too."""
+    for node in nodes:
+        if (region := node.meta.get(_REGION)) is not None:
+            bases = map(_base, node.all_input_nodes)
+            yield from (each for each in bases if each.meta.get(_REGION, region) != region)
+
+
+def _base(node: torch.fx.Node) -> torch.fx.Node:
+    while _is_view(node) and node.all_input_nodes:
+        node = node.all_input_nodes[0]
+    return node
+
+
+def _is_view(node: torch.fx.Node) -> bool:
+    schema = getattr(node.target, "_schema", None)
+    return schema is not None and any(r.alias_info is not None for r in schema.returns)
+
+
+def _bytes(node: torch.fx.Node) -> int:
+    value = node.meta.get("val")
+    if not isinstance(value, torch.Tensor) or not all(isinstance(n, int) for n in value.shape):
+        return 0
+    return value.numel() * value.element_size()

@@ -1,0 +1,148 @@
+"""Lines of the reader's file that compile to other results than eager's, written another way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from tclab.explain.trials.remedy import Remedy
+from tclab.explain.trials.rewrites import indented, parsed
+
+#: The most lines of a file that are tried.
+_MOST = 4
+_CACHES = ("lru_cache", "cache")
+_TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
+
+
+def rewrites(text: str, first: int = 0) -> list[Remedy]:
+    """What to write in place of lines of a file; what is nearest to line `first` comes first."""
+    lines, tree = text.splitlines(), parsed(text)
+    every = [*_cached(tree, lines), *_transformed(tree, lines), *_shifted(tree, lines)]
+    every.sort(key=lambda remedy: min(abs(line - first) for line in remedy.lines))
+    return every[:_MOST]
+
+
+# --------------------------------------------------------------------------- functools
+
+
+def _cached(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+    """A function whose results functools keeps: compiled code runs it in every call."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            for decorator in filter(_is_cache, node.decorator_list):
+                at, name = decorator.lineno, ast.unparse(decorator).split("(")[0]
+                line = lines[at - 1]
+                yield _remedy(
+                    f"compiled code ignores {name} (line {at}) and runs {node.name} in every call; "
+                    f"call {node.name} outside and "
+                    "pass its result (not tried), or put @torch.compiler.disable above it",
+                    at, f"{indented('@torch.compiler.disable', line)}\n{line}",
+                )  # fmt: skip
+        elif isinstance(node, ast.Assign) and _is_in_one_line(node) and _is_cache(node.value):
+            at, made = node.lineno, ast.unparse(node.value)
+            code = f"{ast.unparse(node.targets[0])} = torch.compiler.disable({made})"
+            said = f"compiled code ignores what functools keeps; write {code} (line {at})"
+            yield _remedy(said, at, indented(code, lines[at - 1]))
+
+
+def _is_in_one_line(node: ast.stmt | ast.expr) -> bool:
+    return node.lineno == node.end_lineno
+
+
+def _is_cache(node: ast.expr) -> bool:
+    """``functools.cache``, ``lru_cache(maxsize=None)``, ``lru_cache(None)(function)``."""
+    while isinstance(node, ast.Call):
+        node = node.func
+    return _last_name(node) in _CACHES
+
+
+def _last_name(node: ast.expr) -> str:
+    return ast.unparse(node).rpartition(".")[2]
+
+
+# --------------------------------------------------------------------------- torch.func
+
+
+def _transformed(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+    """A transform of torch.func in a file with a backward of its own: compiled, it takes the
+    derivative of the forward.
+    """
+    owners = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+              and any(_last_name(base) == "Function" for base in node.bases)]  # fmt: skip
+    if not owners:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _is_transform(node.func) and _is_in_one_line(node):
+            yield from _without_transform(tree, node, owners, lines)
+
+
+def _is_transform(function: ast.expr) -> bool:
+    return _last_name(function) in _TRANSFORMS and "autograd" not in ast.unparse(function)
+
+
+def _without_transform(
+    tree: ast.Module, made: ast.Call, owners: Sequence[str], lines: Sequence[str]
+) -> Iterator[Remedy]:
+    at, name = made.lineno, ast.unparse(made.func)
+    cause = (
+        f"compiled, {name} (line {at}) leaves the backward of {', '.join(owners)} out and "
+        "differentiates its forward"
+    )
+    calls = (n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.func is made)
+    if _last_name(made.func) == "grad" and len(made.args) == 1 and not made.keywords:
+        for call in calls:
+            if len(call.args) == 1 and not call.keywords and call.end_lineno == at:
+                x, function = ast.unparse(call.args[0]), ast.unparse(made.args[0])
+                new = (
+                    f"(lambda x: torch.autograd.grad({function}(x), x)[0])"
+                    f"({x}.detach().requires_grad_())"
+                )
+                said = f"{cause}; use torch.autograd.grad in its place: {new}"
+                yield _remedy(said, at, _replaced(lines[at - 1], call, new))
+    new = f"torch.compiler.disable({ast.unparse(made)})"
+    yield _remedy(
+        f"{cause}; leave it out of the compile: {new}", at, _replaced(lines[at - 1], made, new)
+    )
+
+
+def _replaced(line: str, node: ast.expr, new: str) -> str:
+    """The line with an expression of it replaced; columns count bytes."""
+    data = line.encode()
+    return (data[: node.col_offset] + new.encode() + data[node.end_col_offset :]).decode()
+
+
+# --------------------------------------------------------------------------- in place
+
+
+def _shifted(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+    """``rows[1:] = rows[:-1].clone()``: a slice written from the tensor itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and _is_in_one_line(node):
+            target = node.targets[0]
+            if isinstance(target, ast.Subscript):
+                what = ast.unparse(target.value)
+                if what in ast.unparse(node.value) and (code := _joined(target, node.value)):
+                    at = node.lineno
+                    said = f"write it out of place (line {at}): {code}"
+                    yield _remedy(said, at, indented(code, lines[at - 1]))
+
+
+def _joined(target: ast.Subscript, value: ast.expr) -> str:
+    """``rows.copy_(torch.cat((rows[:1], new), 0))``; '' for more than one slice with bounds."""
+    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    slices = [part for part in parts if isinstance(part, ast.Slice) and part.step is None]
+    bounded = [n for n, part in enumerate(slices) if part.lower or part.upper]
+    if len(slices) < len(parts) or len(bounded) != 1:
+        return ""
+    dim, what = bounded[0], ast.unparse(target.value)
+    part, before = slices[dim], ":, " * dim
+    pieces = [
+        f"{what}[{before}:{ast.unparse(part.lower)}]" if part.lower else "",
+        ast.unparse(value),
+        f"{what}[{before}{ast.unparse(part.upper)}:]" if part.upper else "",
+    ]
+    return f"{what}.copy_(torch.cat(({', '.join(filter(None, pieces))}), {dim}))"
+
+
+def _remedy(said: str, line: int, code: str) -> Remedy:
+    return Remedy(said, lines={line: code}, backend="inductor", compared=True)

@@ -1,0 +1,54 @@
+"""What a compiled backward holds of checkpointed regions."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from tclab.capturing import capture
+
+
+class Block(nn.Module):
+    """Adds two layers to what comes in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(8, 64), nn.Linear(64, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + self.down(nn.functional.gelu(self.up(x)))
+
+
+class Twice(nn.Module):
+    """Runs checkpointed blocks, once or twice, and multiplies what came out."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+        self.blocks = nn.ModuleList(Block() for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out = []
+        for shift in range(self.times):
+            y = x + shift
+            for block in self.blocks:
+                y = checkpoint(block, y, use_reentrant=False)
+            out.append(y)
+        return functools.reduce(torch.mul, out).mean()
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_two_traversals_hold_two_regions(times: int) -> None:
+    """The last block of the first traversal is recomputed first, and used when all else is."""
+    (found,) = capture(Twice(times))(torch.ones(16, 8)).checkpoints
+    assert (found.regions, found.held) == (3 * times, times)
+    assert found.one >= 4 * 16 * 3 * 64  # what the backward of GELU and the second layer read
+    assert round(found.bytes / found.one) == times
+
+
+def test_nothing_is_said_without_checkpoints() -> None:
+    assert capture(nn.Linear(4, 4))(torch.ones(2, 4)).checkpoints == ()

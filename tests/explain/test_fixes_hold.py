@@ -1,0 +1,67 @@
+"""Each fix that a report on the gallery states as tried removes what it says; others say that they
+are not tried.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tclab.capturing import capture
+from tclab.capturing.torch_private import compiler
+from tclab.explain.trials import breaks
+from tclab.explain.trials.attempt import summarize
+from tclab.explain.trials.remedy import Remedy, Seen
+from tests.gallery import TOPICS, causes_of
+
+# … torch._dynamo.config.capture_scalar_outputs = True … Tried: 2 graph breaks become 1.
+_TRIED = re.compile(
+    r"config\.(?P<name>\w+).* Tried: (?P<before>\d+) graph breaks? become (?P<after>\d+)\."
+)
+_PRINTS = "reorderable_logging_functions"
+
+
+class Here:
+    """Tries settings on one function, in this process."""
+
+    def __init__(self, fn: Callable[..., Any], x: torch.Tensor) -> None:
+        self.fn, self.x = fn, x
+
+    def see(self, remedy: Remedy) -> Seen:
+        """What a trial sees that runs in a process of its own."""
+        try:
+            return summarize(self.captured(remedy.settings))
+        except Exception as error:
+            return Seen(error=str(error))
+
+    def captured(self, settings: Any = None) -> Any:
+        random.seed(0)
+        with compiler.dynamo_settings(settings or {}):
+            return capture(self.fn, backend="eager")(self.x.clone())
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_what_is_said_of_the_gallery(topic: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    functions, x = causes_of(topic, monkeypatch)
+    hints = 0
+    for broken, _ in functions:
+        here: Any = Here(broken, x)
+        before = here.captured().breaks
+        for item in breaks.tried(before, {}, here):
+            for hint in item.hints:
+                hints += 1
+                if hint.endswith(breaks.NOT_TRIED):
+                    assert breaks.SETTING.search(hint) is None and _PRINTS not in hint, hint
+                    continue
+                said = _TRIED.search(hint)
+                assert said is not None, hint
+                value = {print} if said["name"] == _PRINTS else True
+                after = here.captured({said["name"]: value}).breaks
+                assert (len(before), len(after)) == (int(said["before"]), int(said["after"]))
+                assert len(after) < len(before)
+    assert hints
