@@ -1,0 +1,146 @@
+"""Whether `tclab explain` leads to the true cause: 42 small files with a known fault, and a score.
+
+``PYTHONPATH=src python -m benchmarks.cases [--symptoms] [--lines 25] [--jobs 2] [NAME…]`` runs
+``tclab explain`` on each file of ``tests/explain/cases`` in a process of its own, takes the first
+lines of what the terminal shows, and holds them against the file's head: every text after ``First
+screen has`` has to stand there (``||`` parts alternatives, ``at CODE`` means that line's number),
+none of those after ``Not``. ``--symptoms`` asks PyTorch alone whether each file has its fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import re
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[1] / "tests" / "explain" / "cases"
+
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload(["torch._inductor.compile_fx"])  # imported once, for all
+
+
+@dataclass(frozen=True)
+class Case:
+    """A file with a fault: what is explained, and what a right first screen says."""
+
+    path: Path
+    kind: str
+    explained: tuple[str, ...]  # the name in the file, and options
+    symptom: str
+    compiles_itself: bool
+    needles: tuple[tuple[str, ...], ...]  # one of each has to be there
+    refuted: tuple[str, ...]  # none of these may be
+
+    def missing(self, screen: str) -> list[str]:
+        """What keeps the screen from being a right answer; empty when it is one."""
+        flat = re.sub(r"\s+", " ", screen)
+        absent = [
+            " || ".join(n) for n in self.needles if not any(self._has(flat, one) for one in n)
+        ]
+        return [f"lacks: {each}" for each in absent] + [
+            f"says: {each}" for each in self.refuted if each in flat
+        ]
+
+    def _has(self, screen: str, needle: str) -> bool:
+        if not needle.startswith("at "):
+            return needle.lower() in screen.lower()
+        numbers = "|".join(map(str, self._lines(needle.removeprefix("at "))))
+        return bool(re.search(rf"(\blines? (\d+, )*|\.py:)({numbers})\b", screen))
+
+    def _lines(self, code: str) -> list[int]:
+        lines = enumerate(self.path.read_text().splitlines(), 1)
+        found = [k for k, line in lines if code in line and not line.startswith("#")]
+        if not found:
+            raise ValueError(f"{self.path}: no line has {code!r}, which its head asks for")
+        return found
+
+
+def read(path: Path) -> Case:
+    """The case of a file, from the comments at its head."""
+    text = path.read_text().replace("\n#   ", " ")
+    head = dict(re.findall(r"^# ([A-Z][\w ]+): (.+)$", text, re.MULTILINE))
+    return Case(
+        path,
+        head["Kind"],
+        tuple(head["Explain"].split()),
+        head["Symptom"],
+        head.get("Compiles") == "itself",
+        tuple(
+            tuple(one.strip() for one in n.split("||")) for n in _parts(head["First screen has"])
+        ),
+        tuple(one.strip() for one in _parts(head.get("Not", "")) if one.strip()),
+    )
+
+
+def _parts(line: str) -> list[str]:
+    return re.split(r" \| ", line)
+
+
+def cases(names: list[str] | None = None) -> list[Case]:
+    """All cases, or those whose file's name or kind has one of the texts."""
+    every = [read(path) for path in sorted(FOLDER.glob("*.py"))]
+    return [c for c in every if not names or any(n in c.path.name or n in c.kind for n in names)]
+
+
+def first_screen(case: Case, lines: int = 25) -> str:
+    """The first lines that ``tclab explain`` prints of the case's file, in a process of its own."""
+    name, *options = case.explained
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["explain", f"{case.path}:{name}", *options, "-o", f"{folder}/report.html"]
+        child = PROCESSES.Process(target=_explain, args=(command, f"{folder}/screen"))
+        child.start()
+        child.join()
+        return "\n".join(Path(folder, "screen").read_text().splitlines()[:lines])
+
+
+def _explain(command: list[str], screen: str) -> None:
+    """Run the command line with everything that it prints in the file."""
+    file = os.open(screen, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.environ |= {"COLUMNS": "200", "NO_COLOR": "1"}
+    sys.argv = ["tclab", *command]
+
+    from tclab.__main__ import main as tclab
+
+    sys.exit(tclab())
+
+
+def main() -> None:
+    """Print a line for each case, what its first screen lacks, and the score."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--symptoms", action="store_true")
+    parser.add_argument("--lines", type=int, default=25)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--screens", type=Path, help="a folder for what the terminal showed")
+    asked = parser.parse_args()
+    chosen = cases(asked.names)
+    if asked.symptoms:
+        from benchmarks.case_symptoms import has_symptom
+
+        answers = [has_symptom(case) for case in chosen]
+        for case, (holds, seen) in zip(chosen, answers):
+            print(f"{case.path.stem:32} {case.symptom:22} {'holds' if holds else 'NOT'}: {seen}")
+        sys.exit(not all(holds for holds, _ in answers))
+    right = 0
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        screens = pool.map(lambda case: first_screen(case, asked.lines), chosen)
+        for case, screen in zip(chosen, screens):
+            missing = case.missing(screen)
+            right += not missing
+            print(f"{case.path.stem:32} {'; '.join(missing) or 'right'}", flush=True)
+            if asked.screens:
+                asked.screens.mkdir(parents=True, exist_ok=True)
+                (asked.screens / f"{case.path.stem}.txt").write_text(screen)
+    print(f"{right} of {len(chosen)} right")
+
+
+if __name__ == "__main__":
+    main()
