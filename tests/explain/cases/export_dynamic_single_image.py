@@ -4,7 +4,7 @@
 # Symptom: raises onst
 # Right: the example batch of 1 is taken for a constant and cannot be Dim.DYNAMIC; export with an
 #   example of batch 2 or more.
-# First screen has: 2 or more || at least 2 || of two | constant || specialis || specializ | at
+# First screen has: 2 or more || least 2 || of two | constant || specialis || specializ | at
 #   torch.export.export(
 # Not: raises without torch.compile too | raises without it too | search PyTorch's issues
 import torch

@@ -4,7 +4,7 @@
 # Symptom: raises tokens
 # Right: the example has one token, and a size of 1 is taken for a constant; export with an example
 #   of 2 or more tokens.
-# First screen has: 2 or more || at least 2 || of two | constant || specialis || specializ | at
+# First screen has: 2 or more || least 2 || of two | constant || specialis || specializ | at
 #   return export(
 # Not: raises without torch.compile too | raises without it too | search PyTorch's issues
 import torch

@@ -4,7 +4,7 @@
 # Symptom: raises dynamic
 # Right: a row count of 1 is marked dynamic, and a size of 1 is taken for a constant, so the compile
 #   raises; make the first call with 2 rows or more, or maybe_mark_dynamic.
-# First screen has: 2 or more || at least 2 || of two || maybe_mark_dynamic | constant || specialis
+# First screen has: 2 or more || least 2 || of two || maybe_mark_dynamic | constant || specialis
 #   || specializ
 # Not: raises without torch.compile too | raises without it too | search PyTorch's issues
 import torch
