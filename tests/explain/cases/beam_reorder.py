@@ -5,7 +5,7 @@
 #   without the clone.
 # First screen has: differs from eager | at table[1:6] | nductor | torch.roll ||
 #   aot_eager_decomp_partition || torch.cat
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import torch
 
 
@@ -16,17 +16,12 @@ class Beams(torch.nn.Module):
 
     def forward(self, scores):
         best = scores.argmax(-1)
-        return self.insert(best)
+        return best, self.make_room()
 
-    def insert(self, first):
+    def make_room(self):
         table = self.tokens
         table[1:6].copy_(table[0:5].clone())  # make room for a beam in front
-        table[0] = first
-        return table.sum(1), scores_of(table)
-
-
-def scores_of(table):
-    return (table % 7).float().mean(1)
+        return table
 
 
 def example_inputs():

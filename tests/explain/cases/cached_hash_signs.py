@@ -5,7 +5,7 @@
 #   eager draws them once; keep them in a buffer or pass them in.
 # First screen has: cache | signs || at torch.randint || at self.signs( | each call || every call ||
 #   ignored || ignores || again | outside || argument || buffer
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import functools
 
 import torch

@@ -5,7 +5,7 @@
 #   in each call; draw it outside and pass it in.
 # First screen has: cache | order( || at torch.randperm || at index_select || at def order | each
 #   call || every call || ignored || ignores || again | outside || argument || buffer
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 from functools import cache
 
 import torch

@@ -4,7 +4,7 @@
 # Right: the state behind lru_cache is made anew in each compiled call, so nothing adds up: the
 #   result differs from eager; hold it as a buffer or make it outside.
 # First screen has: differs from eager | cache | outside || argument || buffer
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import functools
 
 import torch

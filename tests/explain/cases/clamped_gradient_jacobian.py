@@ -5,7 +5,7 @@
 #   left out; use torch.autograd.functional.jacobian/autograd.grad or a custom_op.
 # First screen has: differs from eager | backward || SafeExp | torch.autograd || register_autograd
 #   || custom_op
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import torch
 from torch.autograd import Function
 from torch.func import jacrev

@@ -5,18 +5,17 @@
 #   or with roll.
 # First screen has: differs from eager | at .copy_(held) | nductor | torch.roll ||
 #   aot_eager_decomp_partition || torch.cat
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import torch
 
 
-def feed(line, sample, gain=0.5):
-    """Move a delay line on by two samples and mix its end in."""
+def feed(line):
+    """Move a delay line on by two samples; the caller puts the new ones in front."""
     kept = line.narrow(0, 0, line.shape[0] - 2)
     held = kept.clone()
     line.narrow(0, 2, line.shape[0] - 2).copy_(held)
-    line[:2] = sample
-    return line[-2:] * gain + sample
+    return line
 
 
 def example_inputs():
-    return (torch.linspace(0, 1, 512), torch.tensor([5.0, 6.0]))
+    return (torch.linspace(0, 1, 512),)

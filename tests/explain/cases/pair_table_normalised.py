@@ -4,7 +4,7 @@
 # Right: the compile fails in Inductor's C++ backend (KeyError 'buf…'): a table written by index and
 #   normalised by rows; a fault of PyTorch; build it out of place or outside.
 # First screen has: KeyError | nductor | at table[states || at total / total || at observed * table
-#   || at torch.full | out of place || outside || aot_eager
+#   || at torch.full | out of place || outside || aot_eager || max_fusion_size
 # Not: raises without torch.compile too | raises without it too
 import torch
 

@@ -5,7 +5,7 @@
 #   (its sign is wrong); use torch.autograd.grad or a custom_op.
 # First screen has: differs from eager | backward || Reverse | torch.autograd.grad ||
 #   register_autograd || custom_op
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import torch
 
 

@@ -5,7 +5,7 @@
 #   of the overlapping view.
 # First screen has: differs from eager | at self.samples[:, 1:] | nductor | torch.roll ||
 #   aot_eager_decomp_partition || torch.cat
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import torch
 from torch import nn
 
@@ -19,15 +19,14 @@ class SlidingWindow(nn.Module):
             "samples", torch.arange(float(channels * length)).reshape(channels, length)
         )
 
-    def forward(self, new):
-        # Oldest out, newest in.
+    def forward(self, scale):
+        # Oldest out; the caller writes the newest into column 0.
         self.samples[:, 1:] = self.samples[:, :-1].clone()
-        self.samples[:, 0] = new
-        return self.samples.mean(1)
+        return self.samples * scale
 
 
 window = SlidingWindow()
 
 
 def example_inputs():
-    return [(torch.full((16,), 100.0),), (torch.full((16,), 200.0),)]
+    return [(torch.tensor(2.0),), (torch.tensor(3.0),)]

@@ -5,7 +5,7 @@
 #   the surrogate; use loss.backward()/torch.autograd.grad or a custom_op.
 # First screen has: differs from eager | backward || Spike | torch.autograd.grad ||
 #   register_autograd || custom_op
-# Not: equal to eager
+# Not: Results: equal to eager | random, not comparable
 import torch
 from torch import nn
 
