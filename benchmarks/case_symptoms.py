@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -42,6 +43,7 @@ def _load(case: Case) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[case.path.stem] = module  # where Dynamo looks for a class's methods
     spec.loader.exec_module(module)
     function, calls = getattr(module, case.explained[0]), module.example_inputs()
     if isinstance(function, type):

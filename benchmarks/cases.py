@@ -15,7 +15,7 @@ import os
 import re
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,8 +131,9 @@ def main() -> None:
         sys.exit(not all(holds for holds, _ in answers))
     right = 0
     with ThreadPoolExecutor(asked.jobs) as pool:
-        screens = pool.map(lambda case: first_screen(case, asked.lines), chosen)
-        for case, screen in zip(chosen, screens):
+        asks = {pool.submit(first_screen, case, asked.lines): case for case in chosen}
+        for ask in as_completed(asks):
+            case, screen = asks[ask], ask.result()
             missing = case.missing(screen)
             right += not missing
             print(f"{case.path.stem:32} {'; '.join(missing) or 'right'}", flush=True)

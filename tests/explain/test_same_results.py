@@ -104,4 +104,6 @@ def test_words():
     cached, joined = rewrites(text)
     assert cached.lines == {1: "keep = torch.compiler.disable(lru_cache(None)(made))"}
     assert joined.lines == {2: "rows.copy_(torch.cat((rows[:, :2], rows[:, :-2]), 1))"}
+    (copied,) = rewrites("rows[1:].copy_(rows[:-1].clone())")
+    assert copied.lines == {1: "rows.copy_(torch.cat((rows[:1], rows[:-1].clone()), 0))"}
     assert rewrites("x = 1\n") == rewrites("def broken(:\n") == []

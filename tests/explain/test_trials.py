@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -209,7 +211,74 @@ def test_lines_are_written_another_way():
     (first, second) = rewrites(text, 3)
     assert first.lines == {3: "with torch.no_grad():"}
     assert second.lines[2].startswith("mask = mask.index_put((rows, columns,), ")
-    assert rewrites("keys[:1, at] = 0\nx = 1\nd['a'] = (\n 1)\n") == []
+    assert rewrites("x[:1, f(3)] = 0\nx = 1\nd['a'] = (\n 1)\n") == []
+    (decorated,) = rewrites("@torch.inference_mode()\ndef f():\n    pass\n")
+    assert decorated.lines == {1: "@torch.no_grad()"}
+
+
+@pytest.mark.parametrize(
+    ("line", "written"),
+    [
+        ("keys[:, at] = new + 1", "keys.index_copy_(1, at.reshape(1), (new + 1).unsqueeze(1))"),
+        ("self.x[self.p] = y", "self.x.index_copy_(0, self.p.reshape(1), (y).unsqueeze(0))"),
+        ("x[worst, 1:] = y", "x[:, 1:].index_copy_(0, worst.reshape(1), (y).unsqueeze(0))"),
+        ("keys[:1, at] = 0", "keys[:1, :].index_fill_(1, at.reshape(1), 0)"),
+    ],
+)
+def test_a_position_of_no_dimension_becomes_a_vector(line, written):
+    assert rewrites(line)[0].lines == {1: written}
+    at, width = torch.tensor(2), 3 if "worst" in line or ":, at" in line else 4
+    names = {"at": at, "worst": at, "new": torch.rand(width), "y": torch.rand(width)}
+    names |= {"keys": torch.rand(3, 4), "x": torch.rand(3, 4)}
+    names["self"] = SimpleNamespace(x=names["x"], p=at)
+    other = copy.deepcopy(names)
+    before = copy.deepcopy(names)
+    exec(line, names)
+    exec(written, other)
+    assert torch.equal(names["x"], other["x"]) and torch.equal(names["keys"], other["keys"])
+    assert not (torch.equal(names["x"], before["x"]) and torch.equal(names["keys"], before["keys"]))
+
+
+OWN = """\
+import torch
+
+net = torch.nn.Linear(2, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+
+
+def resume(x):
+    again = torch.nn.Linear(2, 2)
+    again.load_state_dict(torch.compile(net).state_dict())
+    return again(x)
+
+
+def scheduled(x):
+    compiled = torch.compile(opt.step)
+    opt.step = compiled
+    if True:
+        torch.optim.lr_scheduler.LinearLR(opt)
+    net(x).sum().backward()
+    opt.step()
+    return x
+
+
+def example_inputs():
+    return (torch.ones(2, 2),)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("resume", "compile the module in place, module.compile()"),
+        ("scheduled", "types.MethodType("),
+    ],
+)
+def test_an_object_that_is_compiled_in_place_stays_what_it_is(write, name, said):
+    write("own.py", OWN)
+    with pytest.raises(ExplainError) as caught:
+        explain_named(ExplainRequest.parse(f"own.py:{name}"))
+    assert said in str(caught.value) and "Tried: it does not raise" in str(caught.value)
 
 
 def test_a_compile_is_moved_behind_the_line_that_fails():

@@ -33,7 +33,8 @@ _HINTS = machine.CXX_STEPS | {
     "FailOnRecompileLimitHit": "see the recompile reasons with fewer calls in example_inputs()",
 }
 # torch._dynamo.exc.UserError: Constraints violated (batch)! For more information, run with …
-_SPECIALISED = re.compile(r"Constraints? ?violat", re.IGNORECASE)
+# ValueError: Found the following conflicts between user-specified ranges and inferred ranges from …
+_SPECIALISED = re.compile(r"Constraints? ?violat|conflicts between user-specified", re.IGNORECASE)
 
 
 class FailedForTarget(TargetError):
@@ -74,7 +75,9 @@ def of_its_own_compiles(subject: Subject, error: BaseException, trier: Trier) ->
     place = place_of(error) or subject.place
     cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
     step = failing.other_order(trier, place)
-    if "'__func__'" in str(error) or "'__self__'" in str(error):
+    method = "'__func__'" in str(error) or "'__self__'" in str(error)
+    step = step or failing.kept_object(trier, method=method)
+    if method:
         cause += ". torch.compile of a method returns a function, which is bound to nothing"
         step = step or "compile a function that calls the method"
     return ExplainError(place, cause, step or failing.look(trier, place).step)

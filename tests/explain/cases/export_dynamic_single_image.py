@@ -1,7 +1,7 @@
 # Kind: an example of size 1 is taken for a constant
 # Explain: to_program
 # Compiles: itself
-# Symptom: raises onst
+# Symptom: raises conflicts
 # Right: the example batch of 1 is taken for a constant and cannot be Dim.DYNAMIC; export with an
 #   example of batch 2 or more.
 # First screen has: 2 or more || least 2 || of two | constant || specialis || specializ | at

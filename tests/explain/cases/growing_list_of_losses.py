@@ -1,5 +1,5 @@
 # Kind: a container that grows is guarded by its length
-# Explain: Meter
+# Explain: measure
 # Symptom: compiles 6
 # Right: compiled again at each call, because the list self.losses has one more entry; return the
 #   loss and append outside.
@@ -20,6 +20,13 @@ class Meter:
         loss = F.smooth_l1_loss(predicted, wanted)
         self.losses.append(loss)
         return loss
+
+
+meter = Meter()
+
+
+def measure(predicted, wanted):
+    return meter(predicted, wanted)
 
 
 def example_inputs():

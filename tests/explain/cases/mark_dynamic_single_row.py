@@ -13,12 +13,12 @@ import torch
 @torch.compile
 def score(rows, weight):
     logits = rows @ weight
-    return logits.softmax(-1) if rows.shape[0] > 1 else logits.sigmoid()
+    return logits.squeeze(0) if rows.shape[0] == 1 else logits
 
 
 def score_batch(rows):
     """Scores of any number of rows, with one compile."""
-    torch._dynamo.mark_dynamic(rows, 0)
+    torch._dynamo.mark_dynamic(rows, 0, min=1, max=64)
     return score(rows, torch.eye(4))
 
 

@@ -16,7 +16,7 @@ class Byol(nn.Module):
         self.target = nn.Conv2d(3, 4, 3, padding=1)
 
     def project(self, net, image):
-        return net(image).transpose(1, 3).flatten(0, 2)
+        return net(image[..., 1:]).transpose(1, 3).flatten(0, 2)
 
     def forward(self, first, second):
         mine = self.project(self.online, first)

@@ -1,10 +1,10 @@
 # Kind: a later user of the compiled object fails
-# Explain: Trainer
+# Explain: train
 # Compiles: itself
 # Symptom: raises __func__
 # Right: the scheduler wraps optimizer.step as a bound method and a compiled step is a function;
 #   make the scheduler before compiling the step.
-# First screen has: __func__ | scheduler || OneCycleLR | before || first | step
+# First screen has: __func__ | scheduler || OneCycleLR | before || first || behind || MethodType | step
 # Not: raises without torch.compile too | raises without it too
 import torch
 from torch import nn
@@ -25,6 +25,13 @@ class Trainer:
         self.optimizer.step()
         self.schedule.step()
         return loss.detach()
+
+
+trainer = Trainer()
+
+
+def train(x):
+    return trainer(x)
 
 
 def example_inputs():

@@ -21,17 +21,18 @@ from tclab.text import user_lines
 
 #: The most kernels, breaks and recompiles to print; the report has them all.
 _MOST = 20
+#: The most calls to print, so that what is wrong stands on the first screen.
+_CALLS = 4
 #: Columns that a terminal leaves out: the kernel's name or its instructions show the same.
 _LEFT_OUT = ("kind", "instructions")
 
 
 def print_summary(report: Report, path: Path | None) -> None:
-    """Print counts, kernels, breaks with their fixes, recompiles and refusals, on stderr if stdout
+    """Print counts, breaks with their fixes, recompiles, refusals and kernels, on stderr if stdout
     gets the report. Warnings of other packages come last, on stderr.
     """
     out = terminal.console(stderr=path is None)
     _print_head(out, report)
-    _print_kernels(out, report)
     for item in report.breaks.breaks[:_MOST]:
         _print_break(out, item)
     _print_more(out, len(report.breaks), "breaks")
@@ -39,6 +40,7 @@ def print_summary(report: Report, path: Path | None) -> None:
     for gap, step in words.gaps(report):
         _print_line(out, f"[bold yellow]incomplete:[/] {escape(gap)}")
         _print_indented(out, "  next: ", step)
+    _print_kernels(out, report)
     if path is not None:
         size = path.stat().st_size / 1e6
         _print_line(out, f"[green]wrote[/] {escape(str(path))}, {size:.1f} MB")
@@ -71,8 +73,10 @@ def _print_head(out: Console, report: Report) -> None:
     device = f"for {report.target}" if report.target else "on this machine"
     _print_line(out, f"[bold]{escape(report.title)}[/] {escape(device)}")
     _print_indented(out, "  ", " · ".join(words.provenance_texts(report)))
-    for number, call in enumerate(report.calls, 1):
+    for number, call in enumerate(report.calls[:_CALLS], 1):
         _print_line(out, f"  call {number}: {escape(call or 'no arguments')}")
+    if more := len(report.calls[_CALLS:]):
+        _print_line(out, f"  … and {more} more call{'s' * (more > 1)}")
     for remark in words.remarks(report):
         _print_line(out, f"  [dim]{escape(remark)}[/]")
     _print_line(out, f"[bold]{escape(counts.verdict(report))}[/]")

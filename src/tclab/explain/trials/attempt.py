@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
+import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -137,6 +138,9 @@ def _torch_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
         elif not remedy.compiled:
             stack.enter_context(mock.patch.object(torch, "compile", _uncompiled))
             stack.enter_context(torch.compiler.set_stance("force_eager"))
+        elif remedy.in_place:
+            own = functools.partial(_compiled_in_place, torch.compile, remedy)
+            stack.enter_context(mock.patch.object(torch, "compile", own))
         elif remedy.backend != "inductor":
             own = functools.partial(_compiled, torch.compile, remedy)
             stack.enter_context(mock.patch.object(torch, "compile", own))
@@ -151,6 +155,19 @@ def _compiled(compile_: Callable[..., Any], remedy: Remedy, model: Any = None, *
     kept = {k: v for k, v in how.items() if k not in ("mode", "options")}
     changed = {"backend": remedy.backend, **remedy.options, **remedy.own}
     return compile_(model, **{**kept, **changed})
+
+
+def _compiled_in_place(
+    compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any
+) -> Any:
+    if inspect.ismethod(model):
+        function = _compiled(compile_, remedy, model.__func__, **how)
+        return types.MethodType(function, model.__self__)
+    compiled = _compiled(compile_, remedy, model, **how)
+    if not subject.is_module(model):
+        return compiled
+    model.compile(backend=remedy.backend)
+    return model
 
 
 def _call(fn: Callable[..., object], calls: list[Call]) -> None:

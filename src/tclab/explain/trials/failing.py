@@ -19,6 +19,16 @@ _NO_FUSION = Remedy(
     options={"options": {"max_fusion_size": 1}},
     backend="inductor",
 )
+_METHOD = Remedy(
+    "compile the function of the method and bind it: "
+    "types.MethodType(torch.compile(method.__func__), method.__self__)",
+    in_place=True,
+)
+_MODULE = Remedy(
+    "compile the module in place, module.compile(): it keeps its class, its methods and the keys "
+    "of its state_dict, where that of torch.compile(module) has `_orig_mod.` before each",
+    in_place=True,
+)
 # ... While executing %setitem : [num_users=0] = call_function[target=operator.setitem](args = …
 _OPERATOR = re.compile(r"\[target=(?P<name>[\w.]+)\]|target: (?P<other>[\w.]+)")
 # my_model.py:18 (self.keys[:, at] = new)
@@ -121,6 +131,13 @@ def other_order(trier: Trier, place: str) -> str:
         if seen and not seen.error:
             return f"{remedy.said}. Tried: it does not raise"
     return ""
+
+
+def kept_object(trier: Trier, *, method: bool) -> str:
+    """The way to compile with which the object that is compiled stays what it is."""
+    remedy = _METHOD if method else _MODULE
+    seen = trier.see(remedy)
+    return f"{remedy.said}. Tried: it does not raise" if seen and not seen.error else ""
 
 
 def line_of(place: str) -> int:

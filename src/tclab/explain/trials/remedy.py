@@ -24,8 +24,9 @@ class Remedy:
     `called_before` the calls are made once without a compile first; with `rebound` each `forward`
     that is bound to another module is bound to its own. `backend` is torch.compile's; without
     `compiled` nothing is compiled. `own` are keywords for the reader's own calls of torch.compile;
-    with `whole` these do nothing, and the whole is compiled. With `compared` the compiled results
-    are compared with those that eager has of the file as it is. With `halved` the operator on which
+    with `in_place` these return the module or method that they are given, compiled in place; with
+    `whole` these do nothing, and the whole is compiled. With `compared` the compiled results are
+    compared with those that eager has of the file as it is. With `halved` the operator on which
     Inductor raises is looked for.
     """
 
@@ -39,6 +40,7 @@ class Remedy:
     backend: str = "eager"
     compiled: bool = True
     own: Mapping[str, Any] = field(default_factory=dict)
+    in_place: bool = False
     whole: bool = False
     compared: bool = False
     halved: bool = False

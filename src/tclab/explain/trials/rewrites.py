@@ -31,7 +31,10 @@ def parsed(text: str) -> ast.Module:
 
 def _rewrites_of(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
     if isinstance(node, ast.With):
-        yield from _without_inference_mode(node, lines)
+        yield from _without_inference_mode(node.lineno, lines)
+    elif isinstance(node, ast.FunctionDef):
+        for decorator in node.decorator_list:
+            yield from _without_inference_mode(decorator.lineno, lines)
     elif isinstance(node, ast.Assign) and node.lineno == node.end_lineno:
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
@@ -39,33 +42,36 @@ def _rewrites_of(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
             yield from _out_of_place(node, target, lines)
 
 
-def _without_inference_mode(node: ast.With, lines: Sequence[str]) -> Iterator[Remedy]:
-    line = lines[node.lineno - 1]
+def _without_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
+    """``with torch.inference_mode():`` and ``@torch.inference_mode()``."""
+    line = lines[at - 1]
     if "inference_mode(" in line:
-        said = f"torch.no_grad() in place of torch.inference_mode() (line {node.lineno})"
-        yield _rewrite(said, node.lineno, line.replace("inference_mode(", "no_grad("))
+        said = f"torch.no_grad() in place of torch.inference_mode() (line {at})"
+        yield _rewrite(said, at, line.replace("inference_mode(", "no_grad("))
 
 
 def _copied_by_index(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
-    """Rewrite ``keys[:, at] = new`` as index_copy_ with a position of shape [1]."""
+    """Rewrite ``keys[:, at] = new`` or ``keys[at, 1:] = 0`` with a position of shape [1]."""
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-    *before, at = parts
-    if not isinstance(at, ast.Name) or not all(_is_whole(each) for each in before):
+    indices = [each for each in parts if not isinstance(each, ast.Slice)]
+    if len(indices) != 1 or not isinstance(indices[0], ast.Name | ast.Attribute):
         return
-    dim, what = len(before), ast.unparse(target.value)
-    new = f"({ast.unparse(node.value)}).unsqueeze({dim})"
-    code = f"{what}.index_copy_({dim}, {at.id}.reshape(1), {new})"
+    dim, what = parts.index(indices[0]), ast.unparse(target.value)
+    slices = [ast.unparse(each) if isinstance(each, ast.Slice) else ":" for each in parts]
+    if any(each != ":" for each in slices):
+        what = f"{what}[{', '.join(slices)}]"
+    new, at = ast.unparse(node.value), f"{ast.unparse(indices[0])}.reshape(1)"
+    if isinstance(node.value, ast.Constant):
+        code = f"{what}.index_fill_({dim}, {at}, {new})"
+    else:
+        code = f"{what}.index_copy_({dim}, {at}, ({new}).unsqueeze({dim}))"
     said = (
         f"a position of shape [1]: {code} (line {node.lineno}); a tensor of no dimension as an "
         "index is read with .item()"
     )
     yield _rewrite(said, node.lineno, indented(code, lines[node.lineno - 1]))
-
-
-def _is_whole(part: ast.expr) -> bool:
-    return isinstance(part, ast.Slice) and not (part.lower or part.upper or part.step)
 
 
 def _out_of_place(

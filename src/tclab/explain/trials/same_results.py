@@ -116,15 +116,27 @@ def _replaced(line: str, node: ast.expr, new: str) -> str:
 
 def _shifted(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
     """``rows[1:] = rows[:-1].clone()``: a slice written from the tensor itself."""
+    for target, value in _written_slices(tree):
+        if ast.unparse(target.value) in ast.unparse(value) and (code := _joined(target, value)):
+            at = target.lineno
+            said = f"write it out of place (line {at}): {code}"
+            yield _remedy(said, at, indented(code, lines[at - 1]))
+
+
+def _written_slices(tree: ast.Module) -> Iterator[tuple[ast.Subscript, ast.expr]]:
+    """The targets and values of ``rows[1:] = new`` and ``rows[1:].copy_(new)``."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and _is_in_one_line(node):
-            target = node.targets[0]
-            if isinstance(target, ast.Subscript):
-                what = ast.unparse(target.value)
-                if what in ast.unparse(node.value) and (code := _joined(target, node.value)):
-                    at = node.lineno
-                    said = f"write it out of place (line {at}): {code}"
-                    yield _remedy(said, at, indented(code, lines[at - 1]))
+        match node:
+            case ast.Assign(targets=[ast.Subscript() as target], value=value):
+                pass
+            case ast.Expr(value=ast.Call(
+                func=ast.Attribute(value=ast.Subscript() as target, attr="copy_"), args=[value]
+            )):  # fmt: skip
+                pass
+            case _:
+                continue
+        if _is_in_one_line(node):
+            yield target, value
 
 
 def _joined(target: ast.Subscript, value: ast.expr) -> str:
