@@ -4,7 +4,8 @@
 # Symptom: raises __func__
 # Right: the scheduler wraps optimizer.step as a bound method and a compiled step is a function;
 #   make the scheduler before compiling the step.
-# First screen has: __func__ | scheduler || OneCycleLR | before || first || behind || MethodType | step
+# First screen has: __func__ | scheduler || OneCycleLR | before || first || behind ||
+#   MethodType | step
 # Not: raises without torch.compile too | raises without it too
 import torch
 from torch import nn

@@ -4,7 +4,8 @@
 # Symptom: raises __func__
 # Right: a warm-up scheduler cannot wrap a step that is compiled already (no __func__); make the
 #   scheduler first, then compile the step.
-# First screen has: __func__ | scheduler || LinearLR | before || first || behind || MethodType | step
+# First screen has: __func__ | scheduler || LinearLR | before || first || behind ||
+#   MethodType | step
 # Not: raises without torch.compile too | raises without it too
 import torch
 from torch.optim.lr_scheduler import LinearLR
