@@ -36,7 +36,7 @@ assert torch.cuda.get_device_name() == "NVIDIA H200"
 source = str(Path(tclab.__file__).resolve().parents[1])
 path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH", "")]))
 with tempfile.TemporaryDirectory() as out:
-    command = [sys.executable, "-m", "tclab.verify.compare", "--out", out,
+    command = [sys.executable, "-m", "tclab.workshop.verify.compare", "--out", out,
                "--target", "h200", "--jobs", str(min(16, os.cpu_count() or 1))]  # fmt: skip
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path},
                           capture_output=True, text=True, check=False)  # fmt: skip
