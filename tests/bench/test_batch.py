@@ -29,7 +29,7 @@ class Pretender:
         self.step = 0
 
     @property
-    def ready(self) -> bool:
+    def is_ready(self) -> bool:
         return self.status == "ok"
 
     def free_memory(self) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tclab.cli.report_file import MAKE
+from tclab.cli.report_file import FORMATS
 from tclab.explain import ExplainRequest, Report, explain_named
 from tests import planted
 from tests.lab import SRC
@@ -61,7 +61,7 @@ def checks_of(report: Report) -> set[str]:
 
 def test_no_value_of_a_variable_is_in_a_report(written):
     report = explain_named(ExplainRequest.parse("reads.py:f"))
-    made = {name: make(report) for name, make in MAKE.items()}
+    made = {name: make(report) for name, make in FORMATS.items()}
     for name, text in made.items():
         for secret in SECRETS.values():
             assert secret not in text, (name, text[text.index(secret) - 200 :][:400])
@@ -113,7 +113,7 @@ def test_no_secret_of_the_machine_is_in_a_report_or_in_what_the_command_prints(w
     done = subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     report = Report.from_json((folder / "r").read_text(encoding="utf-8"))
-    texts = [done.stdout + done.stderr, *(make(report) for make in MAKE.values())]
+    texts = [done.stdout + done.stderr, *(make(report) for make in FORMATS.values())]
     assert [line for text in texts for line in text.splitlines() if planted.found_in(line)] == []
     assert any("environ._data[b'PYTORCH_CI_TOKEN'] == b'…'" in c for c in checks_of(report))
     assert report.provenance.variables["PYTORCH_CI_TOKEN"] == "hidden"

@@ -31,7 +31,7 @@ def live(monkeypatch, **options) -> str:
     stream = io.StringIO()
     made = Console(file=stream, width=80, **options)
     monkeypatch.setattr(terminal, "console", lambda **_: made)
-    with display.displayed() as on_step:
+    with display.display_steps() as on_step:
         on_step(Step("importing PyTorch"))
         on_step(Step("compiling f", phase="Dynamo"))
         on_step(Step("compiling f", phase="Inductor"))

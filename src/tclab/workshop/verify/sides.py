@@ -42,11 +42,15 @@ def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Resu
     torch.compile, too, is the function's own: it is refused, as those that a target names. On the
     GPU its words may be others; of a target's compile, which is held against the CPU, the same.
     """
+    import torch
+
     from tclab.targets import TargetError
 
     if isinstance(error, TargetError):
         return {"status": "refused", "reason": str(error)}
     trace = traceback.format_exc()[-4000:]
+    if side == "gpu" and not torch.cuda.is_available():  # nothing runs there in eager, either
+        return {"status": "failed", "reason": trace}
     own = _find_eager_error(name, corpus, "cuda" if side == "gpu" else "cpu")
     if own and (side == "gpu" or (isinstance(error, type(own)) and str(own) in str(error))):
         return {"status": "refused", "reason": f"it raises without torch.compile, too: {own}"}
