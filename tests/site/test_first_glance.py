@@ -80,9 +80,10 @@ def test_an_underscore_of_a_link_is_seen_above_its_line(seen: Any, path: str) ->
     styles = page.evaluate(UNDERSCORES)
     assert styles
     for style in range(styles):
-        page.evaluate(BELOW, style)
-        at_rest(page)  # what has come into view may have moved it
-        assert runs_of_ink(page.screenshot(clip=page.evaluate(BELOW, style))) == 2, style
+        # What has come into view may move it once more, and is drawn a little later.
+        assert comes(
+            lambda n=style: runs_of_ink(page.screenshot(clip=page.evaluate(BELOW, n))) == 2
+        ), style
 
 
 # --------------------------------------------------------------------------- marks of proof
