@@ -31,10 +31,11 @@ def cachings(fn):
 
 def test_a_graph_that_both_caches_keep():
     """Nothing is kept: the second time it is a miss, too."""
+    kept = counters["aot_autograd"]["autograd_cache_saved"]
     for _ in range(2):
         found = [(each.cache, each.state, each.reason) for each in cachings(doubled)]
         assert found == [("AOTAutograd", "miss", ""), ("Inductor", "miss", "")]
-    assert not counters["aot_autograd"]["autograd_cache_saved"]
+    assert counters["aot_autograd"]["autograd_cache_saved"] == kept
 
 
 def test_a_bypass_has_its_reason_and_line():

@@ -12,16 +12,17 @@ from tclab.text import user_lines
 from tclab.text.scrub import scrub
 
 # aotautograd_cache_bypass, fx_graph_cache_hit
-_EVENT = re.compile(r"(?P<cache>aotautograd|fx_graph)_cache_(?P<state>hit|miss|bypass)")
+_CACHE_EVENT = re.compile(r"(?P<cache>aotautograd|fx_graph)_cache_(?P<state>hit|miss|bypass)")
 _CACHES = {"aotautograd": "AOTAutograd", "fx_graph": "Inductor"}
-# Unsupported call_function target <function _enter_autocast at 0x7f00>. \n Function module:
-# torch.amp.autocast_mode, \nFunction name: _enter_autocast
-_FUNCTION = re.compile(
+# Unsupported call_function target <function _enter_autocast at 0x7f00>.
+#  Function module: torch.amp.autocast_mode,
+# Function name: _enter_autocast
+_UNCACHED_FUNCTION = re.compile(
     r"target (?P<target>.+?)\.? *\n *(?:Function|Method) module: (?P<module>\S*), *\n"
     r" *(?:Function|Method) name: (?P<name>\S+)"
 )
 # Can't cache HigherOrderOperator: cond
-_OPERATOR = re.compile(r"HigherOrderOperator:? (?P<name>\w+)")
+_UNCACHED_OPERATOR = re.compile(r"HigherOrderOperator:? (?P<name>\w+)")
 
 
 def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
@@ -29,11 +30,11 @@ def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
     of_compile = {graph.compile_id: graph for graph in graphs}
     found = []
     for event in trace.events:
-        if match := _EVENT.fullmatch(event.name):
+        if match := _CACHE_EVENT.fullmatch(event.name):
             data = json.loads(event.payload or "{}")
             text = str(data.get("cache_bypass_reason") or "")
-            function = _FUNCTION.search(text)
-            name = (function or _OPERATOR.search(text) or {"name": ""})["name"]
+            function = _UNCACHED_FUNCTION.search(text)
+            name = (function or _UNCACHED_OPERATOR.search(text) or {"name": ""})["name"]
             reason = f"{function['module']}.{name}" if function else text
             graph = of_compile.get(event.compile_id)
             found.append(Caching(
