@@ -86,6 +86,7 @@ def test_a_page_that_is_opened_is_one_step(opened: Open) -> None:
 
 def test_the_wheel_is_the_page_s_until_the_reader_is_in_the_viewer(opened: Open) -> None:
     page = opened()
+    come_to_rest(page)  # what is laid out while nothing else is to do scrolls its parts
     sass = page.locator("[data-column=sass] .tclab-scroller")
     sass.evaluate("box => box.scrollTop = 0")
     box = sass.bounding_box()
