@@ -123,6 +123,7 @@ MOST = 17
 LONG = {
     # Every setting, of which a field shows those that are asked for; beside the header's left edge.
     "reference/settings.html": 79,
+    "reference/source-map.html": 27,  # with the rows that come once the page has nothing else to do
 }
 #: What is far off is laid out, too: its guessed height would be measured. And nothing waits.
 LAID_OUT = "* { content-visibility: visible !important }"
