@@ -13,6 +13,7 @@ from tclab.model.agreements import *
 from tclab.model.artifacts import *
 from tclab.model.codec import *
 from tclab.model.compiles import *
+from tclab.model.costs import *
 from tclab.model.decisions import *
 from tclab.model.fusions import *
 from tclab.model.kernel_rows import *

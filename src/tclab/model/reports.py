@@ -11,6 +11,7 @@ from tclab.model.agreements import Agreement
 from tclab.model.artifacts import Annotated, Artifact, Chain, SourceLine, Table
 from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
+from tclab.model.costs import CallCost
 from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.kernels import TimedQuestion
 from tclab.model.runs import Provenance
@@ -185,6 +186,7 @@ class Report(Artifact):
     PyTorch that affect the function. `agreement` says whether the results are those of eager. `own`
     is there where the function compiles its parts itself and was run as it is. `cachings` say what
     the next start of the program need not compile, `checkpoints` what compiled backwards recompute.
+    `cost` is the least that a call costs; None where the device's rates are not known.
     """
 
     calls: tuple[str, ...] = ()
@@ -214,6 +216,7 @@ class Report(Artifact):
     own: OwnCompiles | None = None
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
+    cost: CallCost | None = None
 
     @property
     def complete(self) -> bool:

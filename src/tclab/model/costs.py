@@ -1,0 +1,48 @@
+"""What one call of a compiled function costs at least: launches, bytes, operations of products."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tclab.model.codec import kind
+
+#: What can bound a call, and the words for it.
+BOUNDS = {"launches": "launch bound", "memory": "memory bound", "products": "product bound"}
+
+
+@kind("call-cost")
+@dataclass(frozen=True)
+class CallCost:
+    """The least that one call costs on a device, in seconds: for its `launches` on the host, for
+    the bytes of all kernels at the device's bandwidth, and for the products' operations at its
+    rate. `tf32` are the seconds of the products if float32 ones used TF32; None where there are
+    none or they do use it. `kernels` counts launches of generated kernels, `library_calls` the
+    rest; `unknown` counts rows whose bytes or operations are not known: then the sums are too low.
+    """
+
+    kind: ClassVar[str]
+    device: str
+    kernels: int
+    library_calls: int
+    launches: float
+    memory: float
+    products: float
+    tf32: float | None = None
+    unknown: int = 0
+
+    @property
+    def bound(self) -> str:
+        """The key of BOUNDS that takes longest: launches run beside the GPU's work, and a kernel
+        takes the longer of its bytes and its operations.
+        """
+        seconds = {"launches": self.launches, "memory": self.memory, "products": self.products}
+        device = self.memory + self.products
+        if self.launches >= device:
+            return "launches"
+        return max(("memory", "products"), key=seconds.__getitem__)
+
+    @property
+    def seconds(self) -> float:
+        """The least time of a call: launching and computing overlap."""
+        return max(self.launches, self.memory + self.products)
