@@ -119,8 +119,9 @@ LIBRARY: dict[str, set[str]] = {
     "tclab.compare": {"tclab.capturing", "tclab.system.files"},
     "tclab.compare.page": {"tclab.compare", "tclab.render"},
     "tclab.advisories": {"tclab.model"},
+    "tclab.findings": {"tclab.compare", "tclab.text.user_lines"},
     "tclab.explain": {
-        "tclab.advisories",
+        *("tclab.advisories", "tclab.findings"),
         *("tclab.compare", "tclab.system.files", "tclab.system.machine", "tclab.targets"),
         *("tclab.system.threads", "tclab.system.processes"),
     },

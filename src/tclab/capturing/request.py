@@ -87,6 +87,7 @@ class CaptureRequest:
             stack.enter_context(caching.note_caching(trace))
             compiled = self.fn if self.as_it_is else torch.compile(self.fn, **self.options)
             for args, kwargs in calls:
+                trace.begin_call()
                 results.append(compiled(*args, **kwargs))
                 if self.backward:
                     run_backward(results[-1])

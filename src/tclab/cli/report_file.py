@@ -11,13 +11,14 @@ from tclab import render
 from tclab.errors import BadRequest, ExplainError
 from tclab.explain import ExplainRequest, load
 from tclab.model import Report
-from tclab.render.report import document
+from tclab.render.report import brief, document
 from tclab.system import files, streams
 
 FORMATS: dict[str, Callable[[Report], str]] = {
     "html": document.html,
     "json": Report.to_json,
     "text": lambda report: render.text(report) + "\n",
+    "brief": brief.text,
 }
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 #: Two compiles differ in something in any case; three with three values do so for its sake.
 _LEAST = 3
-#: At most so many values are said.
-_MOST = 4
 # L['self'].layer_idx == 3
 _VALUE = re.compile(r"(?P<what>.+) == (?P<value>-?[\w.]+|'.*')$")
 
@@ -46,9 +44,3 @@ def _distinct(compiles: list[dict[str, str]]) -> dict[str, tuple[str, ...]]:
     }
     least = max(_LEAST, len(compiles) / 2)
     return {source: every for source, every in values.items() if len(every) >= least}
-
-
-def in_words(source: str, values: tuple[str, ...]) -> str:
-    """``self.layer_idx has 8 values: 0, 1, 2, 3, …``."""
-    more = ", …" * (len(values) > _MOST)
-    return f"{source} has {len(values)} values: {', '.join(values[:_MOST])}{more}"

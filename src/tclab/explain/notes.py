@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
-from tclab.compare.identity import STACK_VALUE, failed_guards, readable_source
-from tclab.explain import distinct_values
-from tclab.model import Break, Breaks, Guard, LineNote, SourceLine, Symbol
+from tclab.compare.identity import STACK_VALUE, readable_source
+from tclab.findings.dynamo import break_reason, join_few
+from tclab.model import Break, Breaks, Finding, Guard, LineNote, SourceLine, Symbol
 from tclab.text import user_lines
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
-    from tclab.explain.trials.remedy import Tried
-    from tclab.model import Recompile
 
 #: File, as artifacts name it → its notes.
 Notes = dict[str, list[LineNote]]
@@ -29,15 +27,12 @@ _VALUES = frozenset({
     "LENGTH_CHECK", "DICT_LENGTH", "TUPLE_LENGTH", "LIST_LENGTH", "SEQUENCE_LENGTH",
     "RANGE_ITERATOR_MATCH", "TUPLE_ITERATOR_LEN", "FLOAT_IS_NAN", "COMPLEX_IS_NAN",
 })  # fmt: skip
-#: The most facts in one note; a line of a model can guard a hundred weights.
-_MOST = 4
 
 
-def notes(capture: Capture, tried: Tried) -> Notes:
+def notes(capture: Capture, breaks: Breaks, findings: Iterable[Finding]) -> Notes:
     """Return all notes by file, in the order of lines; equal notes on a line appear once."""
     by_file: Notes = defaultdict(list)
-    for location, note in [*_breaks(tried.breaks), *_recompiled(capture, tried.functions),
-                           *_specialised(capture),
+    for location, note in [*_breaks(breaks), *_recompiled(findings), *_specialised(capture),
                            *_dynamic(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
             by_file[location.file].append(note)
@@ -66,8 +61,7 @@ def _users_lines(item: Break) -> list[SourceLine]:
 
 
 def _reason(item: Break) -> str:
-    number = f" [{item.gb_id}]" if item.gb_id else ""
-    reason = f"{item.reason}{number}"
+    reason = break_reason(item)
     return f"the frame runs without compiling: {reason}" if item.skipped else reason
 
 
@@ -93,7 +87,7 @@ def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
         several = [fact for fact in every if not any(other.covers(fact) for other in every)]
         if fixed := [fact for fact in several if not fact.leaves_open]:
             fix = fixes.KEEP_A_TENSOR if any(fact.carried for fact in fixed) else ""
-            yield places[key], LineNote(key[1], "specialised", _join_facts(fixed), fix)
+            yield places[key], LineNote(key[1], "specialised", join_few(fixed), fix)
 
 
 @dataclass(frozen=True)
@@ -141,11 +135,6 @@ def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
     if guard.location is None or user_lines.is_user_file(guard.location.file):
         return guard.location
     return frame if re.fullmatch(r"L\['\w+'\]", guard.source) else None
-
-
-def _join_facts(facts: Sequence[object]) -> str:
-    more = f"; and {len(facts) - _MOST} more" if len(facts) > _MOST else ""
-    return "; ".join(map(str, facts[:_MOST])) + more
 
 
 def _fact(guard: Guard) -> _Fact | None:
@@ -211,34 +200,10 @@ def _symbol(symbol: Symbol) -> str:
     return f"{readable_source(symbol.source)} may vary: it is {symbol.name} in the graph"
 
 
-def _recompiled(
-    capture: Capture, tried: Mapping[str, str]
-) -> Iterator[tuple[SourceLine, LineNote]]:
-    """Yield one note for each function that was compiled again, with the fix for its recompiles."""
-    from tclab.capturing.read.frames import failed_compiles
-
-    failed, distinct = failed_compiles(capture.trace), distinct_values.find(capture)
-    by_place: dict[SourceLine, list[Recompile]] = defaultdict(list)
-    for item in capture.recompiles.recompiles:
-        if item.location is not None and item.compile_id not in failed:
-            by_place[item.location].append(item)
-    for place, items in by_place.items():
-        if len(items) == 1:
-            guards = failed_guards(items[0])
-            head = f"{items[0].function} compiled again ({items[0].compile_id})"
-        else:
-            guards = tuple(guard for item in items for guard in failed_guards(item)[:1])
-            ids = f"{items[0].compile_id} to {items[-1].compile_id}"
-            head = f"{items[0].function} compiled again {len(items)} times ({ids})"
-        fix = tried.get(str(place)) or " ".join(fixes.fix_guards(guards))
-        values = distinct.get(items[0].compile_id.split("/")[0], {})
-        said = [
-            *(distinct_values.in_words(*each) for each in values.items()),
-            *dict.fromkeys(_name_stack_value(guard) for guard in guards),
-        ]
-        yield place, LineNote(place.line, "recompile", f"{head}: {_join_facts(said)}", fix)
-
-
-def _name_stack_value(guard: str) -> str:
-    """Replace Dynamo's name of a value that was computed before a break by words for a reader."""
-    return re.sub(r"'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
+def _recompiled(findings: Iterable[Finding]) -> Iterator[tuple[SourceLine, LineNote]]:
+    """Yield a note for each function that was compiled again."""
+    for each in findings:
+        if each.section == "recompiles":
+            for place in each.places:
+                fix = " Or: ".join(each.actions)
+                yield place, LineNote(place.line, "recompile", each.what, fix)

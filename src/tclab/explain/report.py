@@ -8,8 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import advisories
+from tclab import advisories, findings
 from tclab.compare import take_snapshot
+from tclab.explain import distinct_values
+from tclab.findings import Evidence
 from tclab.model import (
     UNKNOWN,
     Candidates,
@@ -31,10 +33,6 @@ if TYPE_CHECKING:
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
     from tclab.explain.trials.remedy import Tried
-
-
-#: The most lines to name in the remark on operators that run on the CPU.
-_MOST_PLACES = 3
 
 
 def build(
@@ -61,7 +59,6 @@ def build(
         remarks=(
             *subject.remarks,
             *([target.note] if target and target.note else []),
-            *_host_remarks(capture),
         ),
         timed=capture.timed,
         gaps=tuple(map(Problem.from_error, capture.gaps)),
@@ -71,7 +68,6 @@ def build(
         counts=_counts(capture, len(calls)),
         kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
         candidates=Candidates() if refusal else capture.compile_candidates(),
-        sources=source.annotated(capture, chains, subject.callable, tried),
         breaks=tried.breaks,
         recompiles=capture.recompiles,
         symbols=capture.symbols,
@@ -86,21 +82,37 @@ def build(
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
     )
-    return _shareable(report)
+    report = _find(capture, request, tried, report)
+    sources = source.annotated(capture, chains, subject.callable, tried.breaks, report.findings)
+    return _shareable(replace(report, sources=sources))
 
 
-def _host_remarks(capture: Capture) -> Iterator[str]:
-    """Yield a remark on all operators that run on the CPU beside a target, if there are any."""
-    places = list(dict.fromkeys(place for _, place in capture.on_host))
-    if not places:
-        return
-    more = f" and {len(places) - _MOST_PLACES} more lines" if len(places) > _MOST_PLACES else ""
-    yield (
-        "The GPU leaves to the CPU what is computed from tensors of the CPU: "
-        f"{'; '.join(places[:_MOST_PLACES])}{more}. C++ kernels depend on the host's processor, "
-        "and are shown for this one. Make the tensors on the GPU if they are not meant to be on "
-        "the CPU."
+def _find(capture: Capture, request: ExplainRequest, tried: Tried, report: Report) -> Report:
+    """Return the report with its findings."""
+    from tclab.capturing.read.frames import failed_compiles
+
+    failed = failed_compiles(capture.trace)
+    evidence = Evidence(
+        calls=len(report.calls),
+        call_of=capture.trace.calls_by_compile(),
+        mode=str(request.options.get("mode") or ""),
+        breaks=tried.breaks,
+        recompiles=tuple(r for r in capture.recompiles if r.compile_id not in failed),
+        fixes=tried.functions,
+        distinct=distinct_values.find(capture),
+        own=tried.own,
+        agreement=tried.agreement,
+        advisories=report.advisories,
+        kernels=report.kernels,
+        cost=report.cost,
+        bytes_per_second=request.target.clocks.bytes_per_second if request.target else 0.0,
+        cuda_graph_skips=capture.cuda_graph_skips,
+        on_host=tuple(place for _, place in capture.on_host),
+        cachings=capture.cachings,
+        checkpoints=capture.checkpoints,
+        compile_time=capture.compile_time,
     )
+    return replace(report, findings=findings.find(evidence))
 
 
 def _counts(capture: Capture, calls: int) -> Counts:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tclab.capturing import Capture
-    from tclab.explain.trials.remedy import Tried
+    from tclab.model import Breaks, Finding
 
 #: File, as artifacts name it → line → the graphs that contain the line.
 Compiled = dict[str, dict[int, list[str]]]
@@ -47,12 +47,13 @@ def _origins(dynamo: Listing) -> Iterator[str]:
 
 
 def annotated(
-    capture: Capture, chains: Sequence[Chain], subject: Callable[..., object], tried: Tried
-) -> tuple[Annotated, ...]:
+    capture: Capture, chains: Sequence[Chain], subject: Callable[..., object], breaks: Breaks,
+    findings: Sequence[Finding],
+) -> tuple[Annotated, ...]:  # fmt: skip
     """Return each function that took part, with its notes; the subject's own function comes
     first.
     """
-    notes, compiled = lines_of.notes(capture, tried), compiled_lines(chains)
+    notes, compiled = lines_of.notes(capture, breaks, findings), compiled_lines(chains)
     lines_by_file: dict[str, set[int]] = defaultdict(set)
     start = _start(subject)
     for place in (*start, *_places(capture)):

@@ -15,6 +15,7 @@ from tclab.model.codec import *
 from tclab.model.compiles import *
 from tclab.model.costs import *
 from tclab.model.decisions import *
+from tclab.model.findings import *
 from tclab.model.fusions import *
 from tclab.model.kernel_rows import *
 from tclab.model.kernels import *

@@ -12,6 +12,7 @@ from tclab.model.artifacts import Annotated, Artifact, Chain, SourceLine, Table
 from tclab.model.codec import Json, decode, encode_object, kind
 from tclab.model.compiles import Breaks, Guards, Recompiles, Symbols
 from tclab.model.costs import CallCost
+from tclab.model.findings import Finding
 from tclab.model.kernel_rows import Candidates, KernelRow
 from tclab.model.kernels import TimedQuestion
 from tclab.model.runs import Provenance
@@ -187,6 +188,7 @@ class Report(Artifact):
     is there where the function compiles its parts itself and was run as it is. `cachings` say what
     the next start of the program need not compile, `checkpoints` what compiled backwards recompute.
     `cost` is the least that a call costs; None where the device's rates are not known.
+    `findings` are what a reader can act on, dearest first.
     """
 
     calls: tuple[str, ...] = ()
@@ -217,6 +219,7 @@ class Report(Artifact):
     cachings: tuple[Caching, ...] = ()
     checkpoints: tuple[Checkpoints, ...] = ()
     cost: CallCost | None = None
+    findings: tuple[Finding, ...] = ()
 
     @property
     def complete(self) -> bool:

@@ -219,6 +219,7 @@ def _capture_once(
             suppress(inductor.NoResult),
         ):
             for args, kwargs in request.calls:
+                trace.begin_call()
                 results.append(compiled(*args, **kwargs))
                 if request.backward:
                     run_backward(results[-1])

@@ -82,15 +82,15 @@ Exit status:
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="PATH",
     help="Where to write. Default: FILE-NAME.html here, with the target FILE-NAME-GPU.html; "
-    "json and text go to stdout.",
+    "other formats go to stdout.",
 )
 @click.option("--open", "open_", is_flag=True, help="Show the report in a browser.")
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["html", "json", "text"]),
+    type=click.Choice(["html", "json", "text", "brief"]),
     default="html",
-    help="Of the report. Default: html.",
+    help="Of the report. Default: html. brief is JSON of 4 KB: verdict, findings and fixes.",
 )
 @click.option(
     "--watch",
@@ -157,7 +157,7 @@ def explain(
             return
         report, content = _make_report(request, warnings, format_, interrupted)
         report_file.write_text(content, path)
-    if format_ == "json" or path is not None:
+    if format_ in ("json", "brief") or path is not None:
         print_summary(report, path)
     if open_ and path is not None:
         webbrowser.open(path.resolve().as_uri())

@@ -13,13 +13,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from tclab.cli import terminal
-from tclab.compare import fixes
-from tclab.model import DIFFERS, Agreement, Break, Report
+from tclab.model import DIFFERS, FINDING_KINDS, WRONG, Finding, Report
 from tclab.render.kinds.table import cell_texts, numeric_columns
-from tclab.render.report import counts, kernels, words
-from tclab.text import user_lines
+from tclab.render.report import counts, findings, kernels, words
 
-#: The most kernels, breaks and recompiles to print; the report has them all.
+#: The most kernels and findings to print; the report has them all.
 _MOST = 20
 #: The most calls to print, so that what is wrong stands on the first screen.
 _CALLS = 4
@@ -28,15 +26,14 @@ _LEFT_OUT = ("kind", "instructions")
 
 
 def print_summary(report: Report, path: Path | None) -> None:
-    """Print counts, breaks with their fixes, recompiles, refusals and kernels, on stderr if stdout
-    gets the report. Warnings of other packages come last, on stderr.
+    """Print counts, findings with their fixes, refusals and kernels, on stderr if stdout gets the
+    report. Warnings of other packages come last, on stderr.
     """
     out = terminal.console(stderr=path is None)
     _print_head(out, report)
-    for item in report.breaks.breaks[:_MOST]:
-        _print_break(out, item)
-    _print_more(out, len(report.breaks), "breaks")
-    _print_recompiles(out, report)
+    for finding in report.findings[:_MOST]:
+        _print_finding(out, finding)
+    _print_more(out, len(report.findings), "findings")
     for gap, step in words.gaps(report):
         _print_line(out, f"[bold yellow]incomplete:[/] {escape(gap)}")
         _print_indented(out, "  next: ", step)
@@ -80,24 +77,22 @@ def _print_head(out: Console, report: Report) -> None:
     for remark in words.remarks(report):
         _print_line(out, f"  [dim]{escape(remark)}[/]")
     _print_line(out, f"[bold]{escape(counts.verdict(report))}[/]")
-    if report.own and report.own.fix:
-        _print_indented(out, "  fix: ", report.own.fix)
+    if bound := words.bound(report.cost):
+        _print_line(out, f"[bold]{escape(bound)}[/]")
     _print_line(out, escape(", ".join(counts.costs(report)) + "."))
-    for text in filter(None, (words.caching(report), words.checkpointing(report))):
-        _print_line(out, escape(text))
-    _print_agreement(out, report.agreement)
-    for advice in report.advisories:
-        _print_line(out, f"[bold yellow]{words.KNOWN_FAULT}:[/] {escape(str(advice))}")
-        _print_indented(out, "  next: ", advice.workaround)
+    if report.agreement.verdict != DIFFERS:  # else it is the first finding
+        _print_line(out, escape(words.agreement(report.agreement)))
 
 
-def _print_agreement(out: Console, agreement: Agreement) -> None:
-    """Print whether the results are eager's; if not, the first difference and the next step."""
-    if agreement.verdict != DIFFERS:
-        _print_line(out, escape(words.agreement(agreement)))
-        return
-    _print_line(out, f"[bold red]{escape(words.agreement(agreement))}[/]")
-    _print_indented(out, "  next: ", agreement.next_step)
+def _print_finding(out: Console, finding: Finding) -> None:
+    """Print what happened, where, what it costs and what to do."""
+    head, *rest = findings.lines([finding])
+    color = "bold red" if FINDING_KINDS[finding.name].rank == WRONG else "yellow"
+    _print_line(out, f"[{color}]{escape(finding.title)}[/]{escape(head[len(finding.title) :])}")
+    for line in rest:
+        word, colon, text = line.partition(": ")
+        is_action = colon and word.strip() in ("fix", "or")
+        _print_indented(out, f"{word}: " if is_action else "  ", text if is_action else line[2:])
 
 
 def _print_kernels(out: Console, report: Report) -> None:
@@ -113,33 +108,6 @@ def _print_kernels(out: Console, report: Report) -> None:
         table.add_row(*map(escape, row))
     out.print(table)
     _print_more(out, len(compact.rows), "kernels")
-
-
-def _print_break(out: Console, item: Break) -> None:
-    """Print the user's line, the reason and the fixes."""
-    label = "skipped" if item.skipped else "graph break"
-    place = next(
-        reversed(user_lines.select_user_lines(item.stack, lambda line: line.file)), item.location
-    )
-    code = place.code.strip() if place else ""
-    _print_line(
-        out,
-        f"[yellow]{label}[/] {escape(str(place or 'at an unknown line'))}  {escape(code)}".rstrip(),
-    )
-    number = f" [{item.gb_id}]" if item.gb_id else ""
-    inner = f", in {item.location}" if item.location and place != item.location else ""
-    _print_line(out, f"  {escape(item.reason + number + inner)}")
-    for word, hint in zip(("fix", "or"), fixes.usable_hints(item)):
-        _print_indented(out, f"  {word}: ", " ".join(hint.split()))
-
-
-def _print_recompiles(out: Console, report: Report) -> None:
-    again = [(s.filename, n) for s in report.sources for n in s.notes if n.label == "recompile"]
-    for file, note in again[:_MOST]:
-        _print_line(out, f"[yellow]recompile[/] {escape(f'{file}:{note.line}')}")
-        _print_indented(out, "  ", note.text)
-        _print_indented(out, "  fix: ", note.detail)
-    _print_more(out, len(again), "recompiles")
 
 
 def _print_more(out: Console, count: int, what: str) -> None:

@@ -15,7 +15,7 @@ from tclab.render.kinds import (
     symbols,
     table,
 )
-from tclab.render.report import body, counts, kernels, words
+from tclab.render.report import body, counts, findings, kernels, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,11 +55,11 @@ def _text_head(report: Report) -> Iterator[str]:
     yield columns.heading(words.title(report))
     yield columns.paragraph(" · ".join(words.provenance_texts(report)))
     yield columns.paragraph(counts.verdict(report))
-    for text in filter(None, (words.caching(report), words.checkpointing(report))):
-        yield columns.paragraph(text)
+    if bound := words.bound(report.cost):
+        yield columns.paragraph(bound)
     yield columns.paragraph(words.agreement(report.agreement))
-    if report.agreement.next_step:
-        yield columns.paragraph(f"next: {report.agreement.next_step}", "  ", "    ")
+    for line in findings.lines(report.findings):
+        yield columns.paragraph(line, " " * (len(line) - len(line.lstrip())), "    ")
     for number, call in enumerate(report.calls, 1):
         yield columns.paragraph(f"call {number}: {call or 'no arguments'}")
     yield from map(columns.paragraph, words.remarks(report))

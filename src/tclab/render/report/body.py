@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import starmap
 from typing import TYPE_CHECKING
 
-from tclab.model import DIFFERS
 from tclab.render import parts
 from tclab.render.escape import COMMA, NOTHING, Html, allow_breaks, esc, join, markup, one_line, tag
 from tclab.render.kinds import (
@@ -21,7 +20,7 @@ from tclab.render.kinds import (
     table,
 )
 from tclab.render.options import Options, place_link
-from tclab.render.report import counts, graph_symbols, kernels, words
+from tclab.render.report import counts, findings, graph_symbols, kernels, words
 
 if TYPE_CHECKING:
     from tclab.model import Annotated, KernelRow, Report
@@ -37,7 +36,8 @@ def html(report: Report, options: Options) -> Html:
         list(_with_ids(sections, options))
         for sections in (_open_sections(report, options), _folded_sections(report, options))
     )
-    head = [_draw_verdict(report), _draw_calls(report), _draw_stamp(report), *_draw_alerts(report)]
+    head = [_draw_verdict(report), _draw_calls(report), _draw_stamp(report), *_draw_alerts(report),
+            findings.html(report.findings, options)]  # fmt: skip
     links = (
         tag("li", tag("a", esc(title), href=f"#{ident}"))
         for ident, title, _ in open_sections + folded_sections
@@ -68,10 +68,9 @@ def _draw_verdict(report: Report) -> Html:
     verdict = tag("p", tag("strong", esc(counts.verdict(report))), class_="explain-lead")
     costs = (tag("li", esc(cost)) for cost in counts.costs(report))
     agreement = tag("p", esc(words.agreement(report.agreement)), class_="explain-agreement")
-    fix = [tag("p", esc(report.own.fix))] if report.own and report.own.fix else []
-    said = filter(None, (words.caching(report), words.checkpointing(report)))
-    more = (tag("p", esc(text)) for text in said)
-    return join([verdict, *fix, tag("ul", *costs, class_="explain-costs"), *more, agreement])
+    bound = words.bound(report.cost)
+    said = [tag("p", esc(bound), class_="explain-bound")] if bound else []
+    return join([verdict, *said, tag("ul", *costs, class_="explain-costs"), agreement])
 
 
 def _draw_calls(report: Report) -> Html:
@@ -85,11 +84,7 @@ def _draw_calls(report: Report) -> Html:
 
 
 def _draw_alerts(report: Report) -> Iterator[Html]:
-    """Yield an alert for a difference from eager, each known fault and each missing part."""
-    if report.agreement.verdict == DIFFERS:
-        yield _draw_alert("The results differ.", f"{report.agreement}.", report.agreement.next_step)
-    for advice in report.advisories:
-        yield _draw_alert(f"A {words.KNOWN_FAULT}.", f"{advice}.", advice.workaround)
+    """Yield an alert for each missing part."""
     if report.refusal:
         head = f"Not exact for {report.target}, so not shown."
         yield _draw_alert(head, words.refusal_text(report), report.refusal.next_step)

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tclab.model import BOUNDS, format_seconds
 from tclab.render import parts, stamp
 from tclab.render.escape import one_line
 
 if TYPE_CHECKING:
-    from tclab.model import Agreement, Report
-
-#: So many times eager's bytes are worth a sentence.
-_MORE = 1.25
-#: The title of an advisory.
-KNOWN_FAULT = "known fault of this PyTorch"
+    from tclab.model import Agreement, CallCost, Report
 
 
 def title(report: Report) -> str:
@@ -65,28 +61,18 @@ def agreement(found: Agreement) -> str:
     return f"Results: {found}."
 
 
-def caching(report: Report) -> str:
-    """Return what is compiled again at each start of the program; '' if it is not known."""
-    passed = [each for each in report.cachings if each.state == "bypass"]
-    if not report.cachings:
+def bound(cost: CallCost | None) -> str:
+    """Return what bounds a call at least, as a sentence; '' if it is not known."""
+    if cost is None:
         return ""
-    if not passed:
-        return "The caches of AOTAutograd and Inductor keep it for the next start."
-    causes = "; ".join(dict.fromkeys(map(str, passed)))
-    return f"Compiled again at each start: {causes}."
-
-
-def checkpointing(report: Report) -> str:
-    """Return what a compiled backward recomputes too early; '' where it is as eager's."""
-    worst = max(report.checkpoints, key=lambda each: each.bytes, default=None)
-    if worst is None or worst.held < 2 or worst.bytes < _MORE * worst.one:
-        return ""
-    return (
-        f"Checkpointing: the compiled backward recomputes regions before it has used the ones "
-        f"before up. It holds {worst.held} of {worst.regions} at once, {worst.bytes / 2**20:.1f} "
-        f"MiB, and eager one, {worst.one / 2**20:.1f} MiB. Next: compile the blocks one by one, "
-        "with block.compile(), in place of the whole (not tried)."
+    launches = parts.count(cost.kernels + cost.library_calls, "launch", "launches")
+    tf32 = f" ({format_seconds(cost.tf32)} with TF32)" if cost.tf32 is not None else ""
+    numbers = (
+        f"{launches} {format_seconds(cost.launches)}, bytes {format_seconds(cost.memory)}, "
+        f"products {format_seconds(cost.products)}{tf32}"
     )
+    less = f"; {parts.count(cost.unknown, 'row')} of unknown cost left out" if cost.unknown else ""
+    return f"{BOUNDS[cost.bound].capitalize()} by the least each takes in a call: {numbers}{less}."
 
 
 def refusal_text(report: Report) -> str:

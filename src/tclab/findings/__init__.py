@@ -1,0 +1,20 @@
+"""Make findings of what one compile shows: what happened, what it costs, what to do. Rules read
+values only, so that they serve whatever made the values.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from tclab.findings import dynamo, kernels, truth
+from tclab.findings.evidence import Evidence
+from tclab.model import Finding, rank_findings
+
+__all__ = ["Evidence", "find"]
+
+RULES = (*truth.RULES, *dynamo.RULES, *kernels.RULES)
+
+
+def find(evidence: Evidence) -> tuple[Finding, ...]:
+    """Return the findings of every rule, dearest first."""
+    return rank_findings(tuple(chain.from_iterable(rule(evidence) for rule in RULES)))

@@ -1,0 +1,143 @@
+"""Rules on graph breaks, skipped functions, recompiles and compile caches."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from tclab.compare import fixes
+from tclab.compare.identity import STACK_VALUE, failed_guards
+from tclab.findings.evidence import Evidence
+from tclab.model import NOT_KNOWN, Break, Cost, Finding, Recompile, SourceLine
+from tclab.text import user_lines
+
+#: PyTorch's number for the graph break at the recompile limit.
+LIMIT = "GB0039"
+#: Types of breaks at which Python waits for a number that the device computes.
+_WAITS = re.compile(r"Data-dependent|Tensor\.item\(\)|data-dependent")
+#: The most actions, guards and values in one finding.
+_MOST_ACTIONS, _MOST = 2, 4
+_MOST_PLACES = 3
+
+
+def find_breaks(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each place and reason of a break or a skipped function."""
+    groups: dict[tuple[str, SourceLine | None, str], list[Break]] = defaultdict(list)
+    for item in evidence.breaks:
+        if item.gb_id != LIMIT:
+            name = "skipped" if item.skipped else "graph-break"
+            groups[name, break_line(item), item.reason].append(item)
+    for (name, place, _), items in groups.items():
+        waits = sum(bool(_WAITS.search(item.gb_type)) for item in items)
+        cost = Cost(waits, "wait for the device a call", "counted") if waits else NOT_KNOWN
+        reason, places = break_reason(items[0], place), (place,) if place else ()
+        yield Finding(name, reason, places, cost, _hints(items[0]), "breaks")
+
+
+def _hints(item: Break) -> tuple[str, ...]:
+    """Return PyTorch's usable hints, each in one line."""
+    return tuple(" ".join(hint.split()) for hint in fixes.usable_hints(item)[:_MOST_ACTIONS])
+
+
+def break_line(item: Break) -> SourceLine | None:
+    """Return the reader's innermost line of a break; where there is none, the break's own."""
+    lines = user_lines.select_user_lines(item.stack, lambda line: line.file)
+    return lines[-1] if lines else item.location
+
+
+def break_reason(item: Break, place: SourceLine | None = None) -> str:
+    """Return the reason with PyTorch's number, and where it is if that is not `place`."""
+    number = f" [{item.gb_id}]" if item.gb_id else ""
+    inner = f", in {item.location}" if place and item.location and place != item.location else ""
+    return f"{item.reason}{number}{inner}"
+
+
+def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each function that was compiled again, with the fix for its recompiles,
+    or at the recompile limit.
+    """
+    by_place: dict[SourceLine, list[Recompile]] = defaultdict(list)
+    for item in evidence.recompiles:
+        if item.location is not None:
+            by_place[item.location].append(item)
+    limits = {str(item.location): item for item in evidence.breaks if item.gb_id == LIMIT}
+    for place, items in by_place.items():
+        guards = _guards(items)
+        name, cost = _cost_of_recompiles(evidence, items)
+        what = f"{_compiled_again(items)}: {join_few(_reasons(evidence, items, guards))}"
+        if limit := limits.pop(str(place), None):
+            name, what = "recompile-limit", f"{break_reason(limit)}: {what}"
+        fix = evidence.fixes.get(str(place)) or " ".join(fixes.fix_guards(guards))
+        yield Finding(name, what, (place,), cost, (fix,), "recompiles")
+    for limit in limits.values():
+        places = (limit.location,) if limit.location else ()
+        yield Finding("recompile-limit", break_reason(limit), places, NOT_KNOWN, _hints(limit))
+
+
+def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:
+    """Return the kind of finding that the recompiles of one function are, and their cost."""
+    seconds = evidence.compile_seconds
+    again = {evidence.call_of.get(item.compile_id, 0) for item in items}
+    later = evidence.calls - 1
+    if later > 1 and again.issuperset(range(2, evidence.calls + 1)):
+        name, seconds, unit = "compiles-every-call", seconds * len(items) / later, "s a call"
+    else:
+        name, seconds, unit = "recompile", seconds * len(items), "s once"
+    return name, Cost(seconds, unit, "measured") if seconds else NOT_KNOWN
+
+
+def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
+    """Return all guards that failed for one recompile; the first one of each for several."""
+    if len(items) == 1:
+        return failed_guards(items[0])
+    return tuple(guard for item in items for guard in failed_guards(item)[:1])
+
+
+def _compiled_again(items: Sequence[Recompile]) -> str:
+    first = items[0]
+    if len(items) == 1:
+        return f"{first.function} compiled again ({first.compile_id})"
+    ids = f"{first.compile_id} to {items[-1].compile_id}"
+    return f"{first.function} compiled again {len(items)} times ({ids})"
+
+
+def _reasons(
+    evidence: Evidence, items: Sequence[Recompile], guards: Sequence[str]
+) -> Iterator[str]:
+    """Yield the values that differ between the compiles, then the guards that failed."""
+    values = evidence.distinct.get(items[0].compile_id.split("/")[0], {})
+    for source, every in values.items():
+        more = ", …" * (len(every) > _MOST)
+        yield f"{source} has {len(every)} values: {', '.join(every[:_MOST])}{more}"
+    others = (g for g in guards if not any(g.startswith(f"{source} ") for source in values))
+    yield from dict.fromkeys(map(_name_stack_value, others))
+
+
+def _name_stack_value(guard: str) -> str:
+    """Replace Dynamo's name of a value that was computed before a break by words for a reader."""
+    return re.sub(r"'___stack\d+(?:\[\d+\])*'", STACK_VALUE, guard)
+
+
+def join_few(facts: Iterator[object] | Sequence[object]) -> str:
+    """Join the first facts by semicolons, and count the rest."""
+    listed = [*facts]
+    more = f"; and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
+    return "; ".join(map(str, listed[:_MOST])) + more
+
+
+def find_bypasses(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if a cache does not take a graph, which each start then compiles."""
+    passed = [each for each in evidence.cachings if each.state == "bypass"]
+    if passed:
+        graphs = len({each.compile_id for each in passed})
+        seconds = evidence.compile_seconds * graphs
+        yield Finding(
+            "cache-bypass",
+            join_few([*dict.fromkeys(map(str, passed))]),
+            tuple(dict.fromkeys(each.line for each in passed if each.line))[:_MOST_PLACES],
+            Cost(seconds, "s each start", "measured") if seconds else NOT_KNOWN,
+        )
+
+
+RULES = (find_breaks, find_recompiles, find_bypasses)

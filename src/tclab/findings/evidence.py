@@ -1,0 +1,56 @@
+"""What rules read: values of one compile, without the objects that it left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tclab.model import (
+    Advice,
+    Agreement,
+    Breaks,
+    Caching,
+    CallCost,
+    Checkpoints,
+    CompileTime,
+    KernelRow,
+    OwnCompiles,
+    Recompile,
+)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Values of one compile, called `calls` times in `mode` of torch.compile; `call_of` maps a
+    compile id to the number of the call that compiled it, from 1.
+
+    `recompiles` are those that ended well; `fixes` has what ends them, by the first line of the
+    function (``file:line``), and `distinct` the values that each frame was compiled for: frame →
+    source → values. `bytes_per_second` is the bandwidth of the device's memory, 0 where it is not
+    known; `on_host` are the lines whose operators run on the CPU beside a GPU.
+    """
+
+    calls: int = 1
+    call_of: Mapping[str, int] = field(default_factory=dict)
+    mode: str = ""
+    breaks: Breaks = field(default_factory=Breaks)
+    recompiles: tuple[Recompile, ...] = ()
+    fixes: Mapping[str, str] = field(default_factory=dict)
+    distinct: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    own: OwnCompiles | None = None
+    agreement: Agreement = field(default_factory=Agreement)
+    advisories: tuple[Advice, ...] = ()
+    kernels: tuple[KernelRow, ...] = ()
+    cost: CallCost | None = None
+    bytes_per_second: float = 0.0
+    cuda_graph_skips: tuple[str, ...] = ()
+    on_host: tuple[str, ...] = ()
+    cachings: tuple[Caching, ...] = ()
+    checkpoints: tuple[Checkpoints, ...] = ()
+    compile_time: CompileTime = field(default_factory=CompileTime)
+
+    @property
+    def compile_seconds(self) -> float:
+        """The mean seconds of one compile; 0 if there was none."""
+        times = self.compile_time
+        return times.seconds / times.compiles if times.compiles else 0.0

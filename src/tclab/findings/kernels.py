@@ -1,0 +1,157 @@
+"""Rules on what a call costs: launches, products, copies, spills, CUDA graphs, memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tclab.findings.evidence import Evidence
+from tclab.model import Cost, Finding, KernelRow, format_seconds
+
+#: A CUDA graph has to save this share of the launches' time, of so many launches.
+_LAUNCH_SHARE, _FEWEST_LAUNCHES = 2.0, 5
+#: TF32 has to save this share of a call.
+_TF32_SHARE = 0.05
+#: A copy has to take this share of a call's bytes.
+_COPY_SHARE = 0.05
+#: A compiled backward that holds this many times eager's bytes is a finding.
+_MORE_MEMORY = 1.25
+#: The modes of torch.compile that record CUDA graphs.
+_CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
+_COPIES = ("clone", "copy", "_to_copy", "constant_pad_nd", "contiguous")
+_MOST_PLACES = 3
+
+_USE_TF32 = (
+    "torch.set_float32_matmul_precision('high'): TF32 keeps 10 bits of each factor's fraction; not "
+    "where the results need float32's 23. (Not tried.)"
+)
+_USE_CUDA_GRAPHS = (
+    'mode="reduce-overhead": a CUDA graph starts all kernels at once; not where shapes change from '
+    "call to call. (Not tried.)"
+)
+_KEEP_LAYOUT = (
+    "Keep one layout and dtype: leave out what is copied, or make the values in the form that the "
+    "next operator takes. (Not tried.)"
+)
+_COMPILE_BLOCKS = (
+    "Compile the blocks one by one, with block.compile(), in place of the whole. (Not tried.)"
+)
+
+
+def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if products of float32 values would be faster with TF32."""
+    cost = evidence.cost
+    if cost is None or cost.tf32 is None:
+        return
+    saved = cost.products - cost.tf32
+    if saved > _TF32_SHARE * cost.seconds:
+        yield Finding(
+            "float32-products",
+            f"products of float32 values take {format_seconds(cost.products)} a call at least, and "
+            f"{format_seconds(cost.tf32)} with TF32",
+            cost=Cost(saved, "s a call", "computed"),
+            actions=(_USE_TF32,),
+            section="kernels",
+        )
+
+
+def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if launching takes much longer than the kernels do, without CUDA graphs."""
+    cost = evidence.cost
+    if cost is None or evidence.mode in _CUDA_GRAPH_MODES or cost.bound != "launches":
+        return
+    count, device = cost.kernels + cost.library_calls, cost.memory + cost.products
+    if count >= _FEWEST_LAUNCHES and cost.launches >= _LAUNCH_SHARE * device:
+        yield Finding(
+            "launch-bound",
+            f"{count} launches take {format_seconds(cost.launches)} of the host, the kernels "
+            f"{format_seconds(device)} of the GPU at least",
+            cost=Cost(cost.launches - device, "s a call", "computed"),
+            actions=(_USE_CUDA_GRAPHS,),
+            section="kernels",
+        )
+
+
+def find_cuda_graph_skips(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each reason why no CUDA graph was recorded."""
+    for reason in dict.fromkeys(evidence.cuda_graph_skips):
+        yield Finding("no-cuda-graph", reason)
+
+
+def find_cpu_tensors(evidence: Evidence) -> Iterator[Finding]:
+    """Yield one finding on all operators that run on the CPU beside a GPU."""
+    places = list(dict.fromkeys(evidence.on_host))
+    if places:
+        more = f" and {len(places) - _MOST_PLACES} more lines" if len(places) > _MOST_PLACES else ""
+        yield Finding(
+            "cpu-tensors",
+            "the GPU leaves to the CPU what is computed from tensors of the CPU: "
+            f"{'; '.join(places[:_MOST_PLACES])}{more}. C++ kernels depend on the host's "
+            "processor, and are shown for this one",
+            actions=("Make the tensors on the GPU if they are not meant to be on the CPU.",),
+        )
+
+
+def find_copies(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each kernel that only copies, if it moves much of a call's bytes."""
+    total = sum(row.bytes or 0 for row in evidence.kernels)
+    for row in evidence.kernels:
+        if row.bytes and _only_copies(row) and row.bytes >= _COPY_SHARE * total:
+            rate = evidence.bytes_per_second
+            cost = (
+                Cost(row.bytes / rate, "s a call", "computed")
+                if rate
+                else Cost(row.bytes, "byte a call", "counted")
+            )
+            yield Finding(
+                "copies",
+                f"{row.name} only copies ({', '.join(row.origins)})",
+                row.lines[:_MOST_PLACES],
+                cost,
+                (_KEEP_LAYOUT,),
+                "kernels",
+            )  # fmt: skip
+
+
+def _only_copies(row: KernelRow) -> bool:
+    """Return whether each ATen node of a kernel is a copy: ``clone``, ``clone_1``."""
+    names = [origin.rstrip("0123456789").rstrip("_") for origin in row.origins]
+    return bool(names) and all(name in _COPIES for name in names)
+
+
+def find_spills(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each kernel whose threads keep registers in memory."""
+    for row in evidence.kernels:
+        if row.spilled:
+            yield Finding(
+                "spills",
+                f"{row.name} keeps {row.spilled:,} bytes of registers of each thread in memory",
+                row.lines[:_MOST_PLACES],
+                section="kernels",
+                actions=('mode="max-autotune" times smaller blocks and more warps. (Not tried.)',),
+            )
+
+
+def find_checkpoints(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if a compiled backward holds more checkpointed regions than eager does."""
+    worst = max(evidence.checkpoints, key=lambda each: each.bytes, default=None)
+    if worst is None or worst.held < 2 or worst.bytes < _MORE_MEMORY * worst.one:
+        return
+    yield Finding(
+        "checkpointing",
+        "the compiled backward recomputes regions before it has used the ones before up. It holds "
+        f"{worst.held} of {worst.regions} at once, {worst.bytes / 2**20:.1f} MiB, and eager one, "
+        f"{worst.one / 2**20:.1f} MiB",
+        cost=Cost(worst.bytes - worst.one, "byte of memory", "computed"),
+        actions=(_COMPILE_BLOCKS,),
+    )  # fmt: skip
+
+
+RULES = (
+    find_float32_products,
+    find_launch_bound,
+    find_cuda_graph_skips,
+    find_cpu_tensors,
+    find_copies,
+    find_spills,
+    find_checkpoints,
+)

@@ -1,0 +1,32 @@
+"""Rules on whether the compiled code is right, and whether there is any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tclab.findings.evidence import Evidence
+from tclab.model import DIFFERS, Finding
+
+
+def find_difference(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if the compiled results are not eager's."""
+    found = evidence.agreement
+    if found.verdict == DIFFERS:
+        places = (found.line,) if found.line else ()
+        yield Finding("results-differ", f"{found}", places, actions=(found.next_step,))
+
+
+def find_known_faults(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding for each known fault of this PyTorch that the compile matches."""
+    for advice in evidence.advisories:
+        yield Finding("known-fault", f"{advice}", actions=(advice.workaround,), section="kernels")
+
+
+def find_nothing_compiled(evidence: Evidence) -> Iterator[Finding]:
+    """Yield a finding if no frame of the compiled objects was compiled."""
+    own = evidence.own
+    if own and not own.frames:
+        yield Finding("nothing-compiled", own.cause, actions=(own.fix,) if own.fix else ())
+
+
+RULES = (find_difference, find_known_faults, find_nothing_compiled)

@@ -1,0 +1,144 @@
+"""Findings: what a compile means for its reader, what it costs, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tclab.model.artifacts import SourceLine
+from tclab.model.codec import kind
+
+
+@dataclass(frozen=True)
+class FindingKind:
+    """One kind of finding. `title` is what a reader sees first; kinds of a lower `rank` come first,
+    whatever a finding costs. `meaning` says what it is, in a sentence.
+    """
+
+    name: str
+    title: str
+    rank: int
+    meaning: str
+
+    @property
+    def address(self) -> str:
+        """Where the site documents it, relative to the site's root."""
+        return f"reference/findings.html#{self.name}"
+
+
+#: Ranks, dearest first: it is wrong; nothing is gained; each call pays; it is paid once.
+WRONG, IDLE, EACH_CALL, ONCE = range(4)
+
+#: Name → kind, in the order in which findings of equal rank and unknown cost stand.
+FINDING_KINDS: dict[str, FindingKind] = {
+    each.name: each
+    for each in (
+        FindingKind("results-differ", "results differ", WRONG,
+                    "The compiled results are not eager's."),
+        FindingKind("known-fault", "known fault of this PyTorch", WRONG,
+                    "A fault of this PyTorch version affects the compiled code."),
+        FindingKind("nothing-compiled", "nothing is compiled", IDLE,
+                    "The call ran, and no graph came of it."),
+        FindingKind("recompile-limit", "recompile limit", IDLE,
+                    "A function was compiled so often that Dynamo gave up: it runs in eager."),
+        FindingKind("compiles-every-call", "compiles at every call", IDLE,
+                    "Each call after the first compiled the function again."),
+        FindingKind("float32-products", "float32 products without TF32", EACH_CALL,
+                    "Matrix products of float32 values do not use the GPU's tensor cores."),
+        FindingKind("launch-bound", "launch bound", EACH_CALL,
+                    "Starting the kernels takes longer than the kernels do."),
+        FindingKind("no-cuda-graph", "no CUDA graph", EACH_CALL,
+                    "CUDA graphs were asked for, and PyTorch did not record one."),
+        FindingKind("cpu-tensors", "CPU tensors", EACH_CALL,
+                    "Part of the code runs on the CPU, since its tensors are there."),
+        FindingKind("graph-break", "graph break", EACH_CALL,
+                    "The graph ends at a line, which eager Python runs."),
+        FindingKind("skipped", "skipped", EACH_CALL,
+                    "Dynamo leaves a whole function to eager Python."),
+        FindingKind("copies", "copies", EACH_CALL,
+                    "A kernel only copies: to another layout, dtype or tensor."),
+        FindingKind("spills", "spills", EACH_CALL,
+                    "A kernel needs more registers than a thread has, and uses memory for them."),
+        FindingKind("recompile", "recompile", ONCE,
+                    "A function was compiled again, since a guard failed."),
+        FindingKind("cache-bypass", "compiled at each start", ONCE,
+                    "A cache does not take a graph, so that each start compiles it."),
+        FindingKind("checkpointing", "checkpointing", EACH_CALL,
+                    "A compiled backward holds several checkpointed regions at once."),
+    )
+}  # fmt: skip
+
+
+@kind("cost")
+@dataclass(frozen=True)
+class Cost:
+    """What a finding costs: `amount` in `unit`, such as ``s a call`` or ``wait a call``. `known`
+    says how it is known: ``measured``, ``computed`` from shapes and the device's rates, or
+    ``counted``; '' means that it is not known.
+    """
+
+    kind: ClassVar[str]
+    amount: float = 0.0
+    unit: str = ""
+    known: str = ""
+
+    @property
+    def seconds(self) -> float:
+        """The seconds, by which findings of a rank are ordered; 0 where it is no time."""
+        return self.amount if self.unit.startswith("s ") else 0.0
+
+    def __str__(self) -> str:
+        """``0.21 ms a call, computed``; ``2 waits a call, counted``; ``cost not known``."""
+        if not self.known:
+            return "cost not known"
+        noun, _, rest = self.unit.partition(" ")
+        if noun == "s":
+            return f"{format_seconds(self.amount)} {rest}, {self.known}"
+        plural = "s" if self.amount != 1 else ""
+        return f"{self.amount:,.0f} {noun}{plural} {rest}, {self.known}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Write seconds as a reader would: ``4 µs``, ``0.21 ms``, ``1.3 s``."""
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= size * 0.0995 or unit == "µs":
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+    raise AssertionError
+
+
+NOT_KNOWN = Cost()
+
+
+@kind("finding")
+@dataclass(frozen=True)
+class Finding:
+    """One thing that a compile shows and that its reader can act on.
+
+    `name` is a key of FINDING_KINDS; `what` says what happened, `places` are the reader's lines,
+    `actions` what to do: the first one, and others that would do in its place. `section` is the
+    part of the report that shows it: ``breaks``, ``kernels``, …
+    """
+
+    kind: ClassVar[str]
+    name: str
+    what: str
+    places: tuple[SourceLine, ...] = ()
+    cost: Cost = NOT_KNOWN
+    actions: tuple[str, ...] = ()
+    section: str = ""
+
+    @property
+    def title(self) -> str:
+        """The title of its kind."""
+        return FINDING_KINDS[self.name].title
+
+
+def rank_findings(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Order findings: by the rank of their kind, by seconds, by the order of FINDING_KINDS."""
+    order = list(FINDING_KINDS)
+
+    def place(finding: Finding) -> tuple[int, float, int]:
+        rank = FINDING_KINDS[finding.name].rank
+        return rank, -finding.cost.seconds, order.index(finding.name)
+
+    return tuple(sorted(findings, key=place))

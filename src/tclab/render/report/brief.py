@@ -1,0 +1,63 @@
+"""A report in a few kilobytes of JSON, for programs: the verdict, the findings, what is next."""
+
+from __future__ import annotations
+
+import json
+
+from tclab.model import FINDING_KINDS, Finding, Report
+from tclab.render.report import counts, words
+
+FORMAT = "tclab brief 1"
+#: The most bytes of a brief report.
+MOST_BYTES = 4096
+#: The most characters of one text.
+_MOST_CHARACTERS = 360
+_NEXT = "the same command with --format html -o REPORT.html for every stage, or --format json"
+
+
+def text(report: Report) -> str:
+    """Return one JSON object of at most MOST_BYTES. Its fields are those that the guide of the
+    command documents; the last findings are left out where they do not fit, and counted.
+    """
+    for kept in range(len(report.findings), -1, -1):
+        content = json.dumps(_fields(report, kept), indent=1, ensure_ascii=False) + "\n"
+        if len(content.encode()) <= MOST_BYTES:
+            return content
+    raise AssertionError("every text is cut, so no head of a report is too long")
+
+
+def _fields(report: Report, kept: int) -> dict[str, object]:
+    provenance = report.provenance
+    return {
+        "format": FORMAT,
+        "title": _cut(report.title),
+        "target": report.target,
+        "torch": provenance.torch,
+        "triton": provenance.triton,
+        "complete": report.complete,
+        "verdict": _cut(counts.verdict(report)),
+        "bound": _cut(words.bound(report.cost)),
+        "results": _cut(f"{report.agreement}"),
+        "findings": [_finding(each) for each in report.findings[:kept]],
+        "left_out": len(report.findings) - kept,
+        "missing": [_cut(text) for text, _ in words.gaps(report)][:2],
+        "next": _NEXT,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "kind": finding.name,
+        "what": _cut(finding.what),
+        "lines": [str(place) for place in finding.places],
+        "cost": str(finding.cost),
+        "fixes": [_cut(action) for action in finding.actions],
+        "about": FINDING_KINDS[finding.name].address,
+    }
+
+
+def _cut(text: str) -> str:
+    """Shorten a long text, at a word."""
+    if len(text) <= _MOST_CHARACTERS:
+        return text
+    return text[:_MOST_CHARACTERS].rpartition(" ")[0] + " …"

@@ -1,0 +1,66 @@
+"""The findings of a report: as HTML, and as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tclab.model import NOT_KNOWN, Finding
+from tclab.render import parts
+from tclab.render.escape import COMMA, NOTHING, Html, esc, join, markup, tag
+from tclab.render.options import Options, place_link
+
+#: So many findings stand open on the first screen.
+MOST_OPEN = 6
+
+
+def html(findings: Sequence[Finding], options: Options) -> Html:
+    """Return the findings as a numbered list, the dearest first; '' if there are none."""
+    if not findings:
+        return NOTHING
+    items = [_draw_finding(each, options) for each in findings]
+    shown = tag("ol", *items[:MOST_OPEN], class_="explain-findings")
+    if not items[MOST_OPEN:]:
+        return shown
+    rest = tag("ol", *items[MOST_OPEN:], class_="explain-findings", start=MOST_OPEN + 1)
+    return join([shown, parts.fold(parts.count(len(items) - MOST_OPEN, "more finding"), rest)])
+
+
+def _draw_finding(finding: Finding, options: Options) -> Html:
+    places = join((place_link(place, options) for place in finding.places), COMMA)
+    title = tag("strong", esc(finding.title))
+    head = [title, places] if finding.places else [title]
+    if _is_known(finding):
+        head.append(tag("span", esc(str(finding.cost)), class_="explain-cost"))
+    if finding.section:
+        head.append(tag("a", esc("show"), href=f"#{options.id(finding.section)}"))
+    lines = [tag("p", join(head, markup(" ")), class_="explain-finding")]
+    lines += [tag("p", code_of(finding))] if finding.places and finding.places[0].code else []
+    lines.append(tag("p", esc(finding.what)))
+    lines += [tag("p", tag("em", esc(word)), esc(f" {text}")) for word, text in _actions(finding)]
+    return tag("li", *lines)
+
+
+def code_of(finding: Finding) -> Html:
+    """Return the code of a finding's first line."""
+    return tag("code", esc(finding.places[0].code.strip()))
+
+
+def _is_known(finding: Finding) -> bool:
+    return finding.cost != NOT_KNOWN
+
+
+def _actions(finding: Finding) -> Iterator[tuple[str, str]]:
+    """Yield each action after its word: ``fix`` for the first one, then ``or``."""
+    for number, action in enumerate(finding.actions):
+        yield ("or:" if number else "fix:"), action
+
+
+def lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the findings as lines of text; what belongs to one is indented."""
+    for finding in findings:
+        place = finding.places[0] if finding.places else None
+        where = f" {place}  {place.code.strip()}".rstrip() if place else ""
+        yield f"{finding.title}{where}"
+        cost = f" ({finding.cost})" if _is_known(finding) else ""
+        yield f"  {finding.what}{cost}"
+        yield from (f"  {word} {text}" for word, text in _actions(finding))

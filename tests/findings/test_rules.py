@@ -1,0 +1,197 @@
+"""Each rule on values for which it must make its finding, and on values for which it must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tclab import findings
+from tclab.findings import Evidence
+from tclab.findings.dynamo import LIMIT
+from tclab.model import (
+    DIFFERS,
+    EACH_CALL,
+    FINDING_KINDS,
+    IDLE,
+    NOT_KNOWN,
+    ONCE,
+    WRONG,
+    Advice,
+    Agreement,
+    Break,
+    Breaks,
+    Caching,
+    CallCost,
+    Checkpoints,
+    CompileTime,
+    Cost,
+    Difference,
+    Finding,
+    KernelRow,
+    OwnCompiles,
+    Phase,
+    Recompile,
+    SourceLine,
+    format_seconds,
+    rank_findings,
+)
+
+LINE = SourceLine("m.py", 7, "y = x.sin()", "f")
+START = SourceLine("m.py", 5, "", "f")
+BREAK = Break("a reason", "GB0001", "Some type", hints=("Do this.",), location=LINE, stack=(LINE,))
+AGAIN = Recompile("0/1", "f", ("0/0: tensor 'x' size mismatch at index 0. expected 8, actual 9",),
+                  START)  # fmt: skip
+THIRD = Recompile("0/2", "f", ("0/1: n == 2",), START)
+TIMES = CompileTime((Phase("dynamo", 3, 6.0),), compiles=3)
+COST = CallCost("NVIDIA H200", 30, 6, launches=2e-4, memory=6e-6, products=5e-5, tf32=7e-6)
+COPY = KernelRow("triton_poi_fused_clone_0", origins=("clone", "clone_1"), lines=(LINE,), bytes=900)
+WORK = KernelRow("triton_poi_fused_add_1", origins=("add",), lines=(LINE,), bytes=1000)
+BYPASS = Caching("0/0", "AOTAutograd", "bypass", "a higher-order operator", LINE)
+HELD = Checkpoints(regions=4, held=3, bytes=300, one=100)
+
+#: Kind → evidence for which there is such a finding, and evidence close to it for which there is
+#: none.
+CASES: dict[str, tuple[Evidence, Evidence]] = {
+    "results-differ": (
+        Evidence(agreement=Agreement(DIFFERS, differences=(Difference("output 0", "values"),))),
+        Evidence(agreement=Agreement("random")),
+    ),
+    "known-fault": (
+        Evidence(advisories=(Advice("Masks", "a wrong result", True, "", "Wait.", ("k",)),)),
+        Evidence(),
+    ),
+    "nothing-compiled": (
+        Evidence(own=OwnCompiles(2, 0, 0, cause="`forward` is bound to another object")),
+        Evidence(own=OwnCompiles(2, 1, 1)),
+    ),
+    "recompile-limit": (
+        Evidence(breaks=Breaks((replace(BREAK, gb_id=LIMIT, skipped=True, location=START),), 8),
+                 recompiles=(AGAIN,)),
+        Evidence(breaks=Breaks((BREAK,), 2), recompiles=(AGAIN,)),
+    ),
+    "compiles-every-call": (
+        Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, THIRD)),
+        Evidence(calls=3, call_of={"0/0": 1, "0/1": 1, "0/2": 1}, recompiles=(AGAIN, THIRD)),
+    ),
+    "float32-products": (
+        Evidence(cost=COST),
+        Evidence(cost=replace(COST, products=8e-6)),
+    ),
+    "launch-bound": (
+        Evidence(cost=COST),
+        Evidence(cost=replace(COST, memory=1.9e-4)),
+    ),
+    "no-cuda-graph": (
+        Evidence(mode="reduce-overhead", cuda_graph_skips=("cpu device (arg1_1)",)),
+        Evidence(mode="reduce-overhead"),
+    ),
+    "cpu-tensors": (Evidence(on_host=("m.py:7",)), Evidence()),
+    "graph-break": (
+        Evidence(breaks=Breaks((BREAK,), 2)),
+        Evidence(breaks=Breaks((replace(BREAK, skipped=True),), 1)),
+    ),
+    "skipped": (
+        Evidence(breaks=Breaks((replace(BREAK, skipped=True),), 1)),
+        Evidence(breaks=Breaks((BREAK,), 2)),
+    ),
+    "copies": (
+        Evidence(kernels=(COPY, WORK)),
+        Evidence(kernels=(replace(COPY, origins=("clone", "add_1")), WORK)),
+    ),
+    "spills": (
+        Evidence(kernels=(replace(WORK, spilled=64),)),
+        Evidence(kernels=(replace(WORK, spilled=0),)),
+    ),
+    "recompile": (
+        Evidence(calls=2, call_of={"0/0": 1, "0/1": 2}, recompiles=(AGAIN,)),
+        Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, THIRD)),
+    ),
+    "cache-bypass": (
+        Evidence(cachings=(BYPASS,), compile_time=TIMES),
+        Evidence(cachings=(replace(BYPASS, state="miss", reason=""),), compile_time=TIMES),
+    ),
+    "checkpointing": (
+        Evidence(checkpoints=(HELD,)),
+        Evidence(checkpoints=(replace(HELD, held=1, bytes=100),)),
+    ),
+}  # fmt: skip
+
+
+def names(evidence: Evidence) -> list[str]:
+    return [each.name for each in findings.find(evidence)]
+
+
+def test_every_kind_has_a_case() -> None:
+    assert set(CASES) == set(FINDING_KINDS)
+
+
+@pytest.mark.parametrize("kind", CASES)
+def test_a_rule_makes_its_finding(kind: str) -> None:
+    fires, near_miss = CASES[kind]
+    assert kind in names(fires)
+    assert kind not in names(near_miss)
+
+
+def test_nothing_is_found_where_nothing_is() -> None:
+    assert names(Evidence(calls=2, kernels=(WORK,), compile_time=TIMES)) == []
+
+
+def test_the_limit_takes_the_place_of_its_recompiles() -> None:
+    (found,) = findings.find(CASES["recompile-limit"][0])
+    assert found.what == (
+        "a reason [GB0039]: f compiled again (0/1): "
+        "tensor 'x' size mismatch at index 0. expected 8, actual 9"
+    )
+
+
+def test_recompiles_cost_the_mean_seconds_of_a_compile() -> None:
+    fires, _ = CASES["compiles-every-call"]
+    (found,) = findings.find(replace(fires, compile_time=TIMES))
+    assert str(found.cost) == "2 s a call, measured"
+    (once,) = findings.find(replace(CASES["recompile"][0], compile_time=TIMES))
+    assert str(once.cost) == "2 s once, measured"
+
+
+def test_a_break_on_data_waits_for_the_device() -> None:
+    waits = replace(BREAK, gb_type="Data-dependent branching")
+    (found,) = findings.find(Evidence(breaks=Breaks((waits,), 2)))
+    assert str(found.cost) == "1 wait for the device a call, counted"
+    (other,) = findings.find(Evidence(breaks=Breaks((BREAK,), 2)))
+    assert other.cost == NOT_KNOWN
+
+
+def test_equal_breaks_of_a_line_are_one_finding() -> None:
+    (found,) = findings.find(Evidence(breaks=Breaks((BREAK, BREAK), 3)))
+    assert found.places == (LINE,) and found.actions == ("Do this.",)
+
+
+def test_values_that_differ_are_said_in_place_of_their_guards() -> None:
+    again = replace(THIRD, reasons=("0/1: self.i == 2",))
+    evidence = Evidence(recompiles=(again,), distinct={"0": {"self.i": ("1", "2", "3")}})
+    (found,) = findings.find(evidence)
+    assert found.what == "f compiled again (0/2): self.i has 3 values: 1, 2, 3"
+
+
+def test_the_dearest_comes_first() -> None:
+    dear = Finding("launch-bound", "", cost=Cost(2e-4, "s a call", "computed"))
+    cheap = Finding("float32-products", "", cost=Cost(1e-4, "s a call", "computed"))
+    wrong, once = Finding("results-differ", ""), Finding("recompile", "")
+    assert rank_findings((once, cheap, dear, wrong)) == (wrong, dear, cheap, once)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0, "0 µs"), (4.4e-6, "4.4 µs"), (2.1e-4, "0.21 ms"), (0.0995, "0.1 s"), (17.3, "17 s")],
+)
+def test_seconds_as_a_reader_writes_them(seconds: float, text: str) -> None:
+    assert format_seconds(seconds) == text
+
+
+def test_the_site_documents_every_kind() -> None:
+    page = Path(__file__).parents[2] / "docs" / "reference" / "findings.md"
+    text = page.read_text(encoding="utf-8")
+    for kind in FINDING_KINDS.values():
+        assert f"{{ #{kind.name} }}" in text
+        assert kind.rank in (WRONG, IDLE, EACH_CALL, ONCE)
