@@ -41,6 +41,7 @@ from tclab.model import (
 LINE = SourceLine("m.py", 7, "y = x.sin()", "f")
 START = SourceLine("m.py", 5, "", "f")
 BREAK = Break("a reason", "GB0001", "Some type", hints=("Do this.",), location=LINE, stack=(LINE,))
+LIMITED = replace(BREAK, gb_id=LIMIT, skipped=True, location=START)
 AGAIN = Recompile("0/1", "f", ("0/0: tensor 'x' size mismatch at index 0. expected 8, actual 9",),
                   START)  # fmt: skip
 THIRD = Recompile("0/2", "f", ("0/1: n == 2",), START)
@@ -67,9 +68,8 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
         Evidence(own=OwnCompiles(2, 1, 1)),
     ),
     "recompile-limit": (
-        Evidence(breaks=Breaks((replace(BREAK, gb_id=LIMIT, skipped=True, location=START),), 8),
-                 recompiles=(AGAIN,)),
-        Evidence(breaks=Breaks((BREAK,), 2), recompiles=(AGAIN,)),
+        Evidence(breaks=Breaks(breaks=(LIMITED,), graphs=8), recompiles=(AGAIN,)),
+        Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2), recompiles=(AGAIN,)),
     ),
     "compiles-every-call": (
         Evidence(calls=3, call_of={"0/0": 1, "0/1": 2, "0/2": 3}, recompiles=(AGAIN, THIRD)),
@@ -89,12 +89,12 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
     ),
     "cpu-tensors": (Evidence(on_host=("m.py:7",)), Evidence()),
     "graph-break": (
-        Evidence(breaks=Breaks((BREAK,), 2)),
-        Evidence(breaks=Breaks((replace(BREAK, skipped=True),), 1)),
+        Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2)),
+        Evidence(breaks=Breaks(breaks=(replace(BREAK, skipped=True),), graphs=1)),
     ),
     "skipped": (
-        Evidence(breaks=Breaks((replace(BREAK, skipped=True),), 1)),
-        Evidence(breaks=Breaks((BREAK,), 2)),
+        Evidence(breaks=Breaks(breaks=(replace(BREAK, skipped=True),), graphs=1)),
+        Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2)),
     ),
     "copies": (
         Evidence(kernels=(COPY, WORK)),
@@ -156,14 +156,14 @@ def test_recompiles_cost_the_mean_seconds_of_a_compile() -> None:
 
 def test_a_break_on_data_waits_for_the_device() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
-    (found,) = findings.find(Evidence(breaks=Breaks((waits,), 2)))
+    (found,) = findings.find(Evidence(breaks=Breaks(breaks=(waits,), graphs=2)))
     assert str(found.cost) == "1 wait for the device a call, counted"
-    (other,) = findings.find(Evidence(breaks=Breaks((BREAK,), 2)))
+    (other,) = findings.find(Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2)))
     assert other.cost == NOT_KNOWN
 
 
 def test_equal_breaks_of_a_line_are_one_finding() -> None:
-    (found,) = findings.find(Evidence(breaks=Breaks((BREAK, BREAK), 3)))
+    (found,) = findings.find(Evidence(breaks=Breaks(breaks=(BREAK, BREAK), graphs=3)))
     assert found.places == (LINE,) and found.actions == ("Do this.",)
 
 

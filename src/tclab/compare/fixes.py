@@ -32,6 +32,9 @@ NOTHING_TO_DO = "Nothing to do: train() and eval() are compiled once each."
 
 #: Pattern of a failed guard → the fix; the first match counts.
 _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
+    #   a value from before the break == 2.5
+    (r"a value from before the break(?:\[\d+\])* == ",
+     KEEP_A_TENSOR),
     #   tensor '___stack0' size mismatch at index 0. expected 8, actual 9
     (r"tensor '___stack\d+.*?' size mismatch",
      "Compile with dynamic=True, and one compile serves all sizes."),

@@ -88,7 +88,7 @@ def take_snapshot(
 
 def readable_source(source: str) -> str:
     """Return a guard's source as the user writes it: self.fc for ``L['self']._modules['fc']``."""
-    source = re.sub(r"L\['___stack\d+'\]", STACK_VALUE, source)
+    source = re.sub(r"L\['___stack\d+'\]|(?<!['\w])___stack\d+\b", STACK_VALUE, source)
     source = _VARIABLE.sub(r"\1", source)
     return _ACCESS.sub(lambda m: "." + (m[1] or m[2]), source).strip()
 

@@ -12,6 +12,8 @@ FORMAT = "tclab brief 1"
 MOST_BYTES = 4096
 #: The most characters of one text.
 _MOST_CHARACTERS = 360
+#: The most lines of one finding.
+_MOST_LINES = 4
 _NEXT = "the same command with --format html -o REPORT.html for every stage, or --format json"
 
 
@@ -49,7 +51,7 @@ def _finding(finding: Finding) -> dict[str, object]:
     return {
         "kind": finding.name,
         "what": _cut(finding.what),
-        "lines": [str(place) for place in finding.places],
+        "lines": [str(place) for place in finding.places[:_MOST_LINES]],
         "cost": str(finding.cost),
         "fixes": [_cut(action) for action in finding.actions],
         "about": FINDING_KINDS[finding.name].address,

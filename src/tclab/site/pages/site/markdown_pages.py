@@ -25,6 +25,10 @@ from tclab.site.pages.reference import machine_code
 #: The most lines of an output; the HTML page has all of them.
 MOST_LINES = 150
 
+_ABOUT_SKILL = (
+    "On your own code: `tclab explain FILE.py:NAME --format brief` prints what to change as JSON; "
+    "`skills/torch-compile/SKILL.md` in the package says which command answers which question."
+)
 _ABOUT_MARKS = (
     "A ✓ in a page leads to the assert that proves the sentence before it; its title says under "
     "which PyTorch and on which device it held."
@@ -61,7 +65,15 @@ def write(folder: Path, book: Book, pages: list[ListedPage], site: Mapping[str, 
 
 def llms_text(folder: Path, pages: list[ListedPage], site: Mapping[str, str]) -> str:
     """The text of `llms.txt`: title, summary, a link to each page's Markdown, or else its HTML."""
-    lines = [f"# {site['name']}", "", f"> {site['description']}", "", _ABOUT_MARKS]
+    lines = [
+        f"# {site['name']}",
+        "",
+        f"> {site['description']}",
+        "",
+        _ABOUT_MARKS,
+        "",
+        _ABOUT_SKILL,
+    ]
     section = None
     for page in pages:
         if page.section != section:
