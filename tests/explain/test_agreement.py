@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tclab import findings
 from tclab.cli.explaining import summary
 from tclab.explain import ExplainRequest, Report, explain_named
+from tclab.findings import Evidence
 from tclab.model import Agreement, Difference
 from tclab.render import text as rendered
 from tclab.render.report import document
@@ -51,14 +53,15 @@ def test_without_the_comparison_it_says_so(explained: dict[str, Report]) -> None
     assert report.snapshot.agreement == ""
 
 
-def test_a_difference_is_an_alert_with_its_next_step(
+def test_a_difference_is_the_first_finding_with_its_next_step(
     explained: dict[str, Report], capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = Difference("output 0", "values", "1", "0", 448, 512, 7, 8)
     found = Agreement("differs", differences=(wrong,), stage="Inductor", way="dynamic=True")
-    report = replace(explained["default"], agreement=found)
-    assert "The results differ." in document.html(report)
+    (finding,) = findings.find(Evidence(agreement=found))
+    report = replace(explained["default"], agreement=found, findings=(finding,))
+    assert "<strong>results differ</strong>" in document.html(report)
     summary.print_summary(report, Path(__file__))
     printed = capsys.readouterr().out
-    assert "Results: differs from eager: output 0, 7 of 8 rows, first in Inductor." in printed
-    assert "next: dynamic=True: tried" in printed
+    assert "differs from eager: output 0, 7 of 8 rows, first in Inductor" in printed
+    assert "fix: dynamic=True: tried" in printed
