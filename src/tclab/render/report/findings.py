@@ -32,11 +32,12 @@ def _draw_finding(finding: Finding, options: Options) -> Html:
     if _is_known(finding):
         head.append(tag("span", esc(str(finding.cost)), class_="explain-cost"))
     if finding.section:
-        head.append(tag("a", esc("show"), href=f"#{options.id(finding.section)}"))
+        head.append(tag("a", esc("details"), href=f"#{options.id(finding.section)}"))
     lines = [tag("p", join(head, markup(" ")), class_="explain-finding")]
     lines += [tag("p", code_of(finding))] if finding.places and finding.places[0].code else []
-    lines.append(tag("p", esc(finding.what)))
-    lines += [tag("p", tag("em", esc(word)), esc(f" {text}")) for word, text in _actions(finding)]
+    lines.append(tag("p", parts.prose(finding.what)))
+    for word, text in _actions(finding):
+        lines.append(tag("p", tag("em", esc(word)), esc(" "), parts.prose(text)))
     return tag("li", *lines)
 
 
