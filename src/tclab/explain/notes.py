@@ -36,8 +36,8 @@ _MOST = 4
 def notes(capture: Capture, tried: Tried) -> Notes:
     """Return all notes by file, in the order of lines; equal notes on a line appear once."""
     by_file: Notes = defaultdict(list)
-    for location, note in [*_breaks(tried.breaks), *_recompiled(capture, tried.functions),
-                           *_specialised(capture),
+    for location, note in [*_breaks(tried.breaks), *_note_recompiles(capture, tried.functions),
+                           *_note_fixed_values(capture),
                            *_dynamic(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
             by_file[location.file].append(note)
@@ -74,7 +74,7 @@ def _reason(item: Break) -> str:
 # --------------------------------------------------------------------------- specialisations
 
 
-def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
+def _note_fixed_values(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     """Yield a note for each line with the values and sizes that its guards fix, over all cache
     entries.
     """
@@ -157,7 +157,7 @@ def _fact(guard: Guard) -> _Fact | None:
     if guard.type in _VALUES:
         return _value(readable_source(check))
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
-        text = _bounds(readable_source(check.split("  #")[0]))
+        text = _describe_bounds(readable_source(check.split("  #")[0]))
         return _Fact(text) if text else None
     return None
 
@@ -181,7 +181,7 @@ _BOUNDS = re.compile(r"(?:(?P<least>\d+) <= )?(?P<what>[^<>=]+?)(?: <= (?P<most>
 _LARGEST = 2**31 - 1  # the largest index of a kernel with 32-bit indices
 
 
-def _bounds(check: str) -> str:
+def _describe_bounds(check: str) -> str:
     """Return ``x.size()[0] is at most 10``; '' for the bounds of every symbol: at least 2."""
     match = _BOUNDS.fullmatch(check)
     if not match:
@@ -211,7 +211,7 @@ def _symbol(symbol: Symbol) -> str:
     return f"{readable_source(symbol.source)} may vary: it is {symbol.name} in the graph"
 
 
-def _recompiled(
+def _note_recompiles(
     capture: Capture, tried: Mapping[str, str]
 ) -> Iterator[tuple[SourceLine, LineNote]]:
     """Yield one note for each function that was compiled again, with the fix for its recompiles."""

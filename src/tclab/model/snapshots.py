@@ -92,7 +92,7 @@ class KernelIdentity:
 
     @property
     def title(self) -> str:
-        """What a reader calls it: its kind and what it fuses."""
+        """A title for readers: its kind and the operators that it fuses."""
         made = self.category or ("C++" if self.language == "cpp" else self.language)
         return f"{made} {' + '.join(self.operators) or 'kernel'}".strip()
 
