@@ -76,8 +76,8 @@ def check(
             statuses, folder = [], against or path.parent / "compiled"
             for each in functions:
                 on_step(Step(f"compiling {each.name}"))
-                made = _explain_function(each, path.parent, seconds)
-                statuses.append(_check_function(made, each, folder, update, strict, report))
+                result = _explain_function(each, path.parent, seconds)
+                statuses.append(_check_function(result, each, folder, update, strict, report))
     except (BadRequest, TargetError) as problem:
         terminal.error(problem)
         context.exit(WRONG_USE)
@@ -93,26 +93,26 @@ def _explain_function(
     torch = machine.torch_facts().get("__version__", "")
     try:
         request = {"spec": checked.name, "level": checked.level, **checked.request}
-        made = explain_in_environment(sys.executable, request, torch, seconds, folder)
+        result = explain_in_environment(sys.executable, request, torch, seconds, folder)
     except ExplainError as problem:
         return Problem.from_error(problem)
-    if made.report and _is_incomplete(made.report, checked.level):
-        return made.report.refusal or made.report.gaps[0]
-    if made.report and made.report.snapshot.is_empty:
+    if result.report and _is_incomplete(result.report, checked.level):
+        return result.report.refusal or result.report.gaps[0]
+    if result.report and result.report.snapshot.is_empty:
         return Problem(checked.name, NOTHING, "call it with tensors that it computes with")
-    return made.failure or made.report
+    return result.failure or result.report
 
 
 def _check_function(
-    made: Report | Problem | None, checked: CheckedFunction, folder: Path, update: bool,
+    result: Report | Problem | None, checked: CheckedFunction, folder: Path, update: bool,
     strict: bool, pages: Path | None,
 ) -> int:  # fmt: skip
     """Compare one function with its baseline, print the differences, and return the exit status."""
-    if not isinstance(made, Report):
+    if not isinstance(result, Report):
         return _print_result(
-            checked, INCOMPLETE, "not compared", _describe_problem(made) if made else []
+            checked, INCOMPLETE, "not compared", _describe_problem(result) if result else []
         )
-    now = summarize_report(made)
+    now = summarize_report(result)
     try:
         outcome = baseline.check_baseline(folder, checked.name, now, checked.level, update=update)
     except BadRequest as problem:

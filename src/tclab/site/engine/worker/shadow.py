@@ -65,7 +65,7 @@ class _Replacement:
     """Gives the backend that stands for another: Inductor, or a callable with Inductor below it."""
 
     def __init__(self) -> None:
-        # PyTorch compares backends by identity to find compiled code, so each backend has one
+        # PyTorch compares backends when it looks for compiled code, so each backend has one
         # replacement. Keep the backend, too, so that no other object gets its id().
         self._made: dict[int, tuple[object, object]] = {}
 
