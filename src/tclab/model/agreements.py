@@ -107,7 +107,7 @@ class Agreement:
 
     @property
     def next_step(self) -> str:
-        """What to do about a difference; '' where there is none."""
+        """The advice on a difference; '' if there is no difference."""
         if self.verdict != DIFFERS:
             return ""
         if self.way:

@@ -61,7 +61,7 @@ class Comparison:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
 
     def agrees_with(self, other: Comparison, options: Mapping[str, Any]) -> bool:
-        """Return whether the calls of another comparison, compiled, do what these do by eager."""
+        """Return whether the compiled calls of another comparison agree with these eager calls."""
         other.random_state = self.random_state
         eager, seen = self.eager(), other.compiled(options)
         if eager.error or seen.error:

@@ -71,7 +71,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> See
 
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
-    """Whether the file with the remedy, compiled, does what the file as it is does by eager."""
+    """Whether the compiled file with the remedy agrees with the unchanged file in eager."""
     as_it_is, changed = (_comparison(request, lines) for lines in ({}, remedy.lines))
     if isinstance(as_it_is, str) or isinstance(changed, str):
         return False

@@ -1,4 +1,4 @@
-"""Check the sentences on claims that come out otherwise on a reader's machine (``shadow.json``).
+"""Check the sentences on claims whose outcome differs on a reader's machine (``shadow.json``).
 
 Such a sentence must say under which backend, or with which caches, it is true.
 """
