@@ -201,7 +201,7 @@ class Capture:
 
     @property
     def likely_kernels(self) -> tuple[Kernel, ...]:
-        """The kernels without those that a GPU runs only if it times what is not likely."""
+        """The kernels, except those that a GPU runs only after an unlikely result of its timing."""
         return tuple(kernel for kernel in self.kernels if not kernel.facts.is_alternative)
 
     @cached_property
@@ -290,7 +290,7 @@ class Capture:
 
     @cached_property
     def checkpoints(self) -> tuple[Checkpoints, ...]:
-        """What each backward graph holds of its checkpointed regions."""
+        """The values of checkpointed regions that each backward graph holds."""
         return tuple(event.data for event in self.trace.select(names.CHECKPOINTS))
 
     @cached_property

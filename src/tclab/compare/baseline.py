@@ -154,7 +154,7 @@ def check_baseline(
     own = Baseline(folder, name, now.snapshot.torch)
     nearest = own.find_nearest()
     try:
-        verdict = judge(_before(nearest, now), now.snapshot, level) if nearest else None
+        verdict = judge(_read_before(nearest, now), now.snapshot, level) if nearest else None
     except BadRequest:
         if not update:
             raise
@@ -166,8 +166,8 @@ def check_baseline(
     return BaselineOutcome(end, now, own, nearest, verdict)
 
 
-def _before(path: Path, now: CompileSummary) -> Snapshot:
-    """What the compile was. BadRequest also where that was for another target."""
+def _read_before(path: Path, now: CompileSummary) -> Snapshot:
+    """Read the snapshot of a baseline. BadRequest also if it was compiled for another target."""
     before = read_baseline(path)
     then, target = (each.target or "this machine" for each in (before, now.snapshot))
     if then != target:

@@ -117,11 +117,11 @@ def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLo
                 return replace(_report(named, request, on_step), warnings=tuple(warnings.texts))
 
 
-def _report(of: subject.Subject, request: ExplainRequest, on_step: OnStep) -> Report:
+def _report(explained: subject.Subject, request: ExplainRequest, on_step: OnStep) -> Report:
     if request.target is not None:
-        of = of.compiled_whole()
-    calls = tuple(_inputs.describe(call) for call in of.calls())
-    outcome = run.Compilation(of, request, on_step).run()
-    tried = trials.try_fixes(of, request, outcome, on_step)
+        explained = explained.compiled_whole()
+    calls = tuple(_inputs.describe(call) for call in explained.calls())
+    outcome = run.Compilation(explained, request, on_step).run()
+    tried = trials.try_fixes(explained, request, outcome, on_step)
     on_step(Step("linking the stages"))
-    return report.build(of, request, outcome, calls, tried)
+    return report.build(explained, request, outcome, calls, tried)

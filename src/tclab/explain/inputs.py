@@ -192,7 +192,7 @@ def _parse_call(value: object, place: str) -> Call:
                        "return a tuple of arguments, or a dict, for each call")  # fmt: skip
 
 
-# --------------------------------------------------------------------------- do they fit
+# --------------------------------------------------------------------------- fit to the parameters
 
 
 def check_fit(function: Callable[..., object], calls: Calls, place: str) -> None:

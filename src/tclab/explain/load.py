@@ -69,38 +69,38 @@ def _as_module(path: Path) -> tuple[Path, str]:
     return folder, ".".join(parts)
 
 
-def _import(where: str, name: str, path: Path | None, lines: Mapping[int, str]) -> ModuleType:
+def _import(where: str, name: str, path: Path | None, new_lines: Mapping[int, str]) -> ModuleType:
     try:
         with seeded():
             if path is None or "." in name:
                 return importlib.import_module(name)
-            return _import_file(name, path, lines)
+            return _import_file(name, path, new_lines)
     except (Exception, SystemExit) as error:
         raise _import_error(where, name, path, error) from error
 
 
 class _EditedFileLoader(SourceFileLoader):
-    """Load a file with some of its lines replaced."""
+    """Loads a file with some of its lines replaced."""
 
-    def __init__(self, name: str, path: str, lines: Mapping[int, str]) -> None:
+    def __init__(self, name: str, path: str, new_lines: Mapping[int, str]) -> None:
         super().__init__(name, path)
-        self.lines = lines
+        self.new_lines = new_lines
 
     def get_code(self, fullname: str) -> CodeType:
         text = Path(self.path).read_text(encoding="utf-8").splitlines()
-        for number, line in self.lines.items():
+        for number, line in self.new_lines.items():
             text[number - 1] = line
         return compile("\n".join(text) + "\n", self.path, "exec")
 
 
-def _import_file(name: str, path: Path, lines: Mapping[int, str]) -> ModuleType:
+def _import_file(name: str, path: Path, new_lines: Mapping[int, str]) -> ModuleType:
     """Import the file as a module under its own name; if another module has that name, with ``_``
     appended.
     """
     spec = None if name in sys.modules else importlib.util.find_spec(name)
     if spec is None or spec.origin != str(path):
         name = f"{name}_"  # another module has the name, as for a file types.py
-    loader = _EditedFileLoader(name, str(path), lines) if lines else None
+    loader = _EditedFileLoader(name, str(path), new_lines) if new_lines else None
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
     assert spec.loader is not None
@@ -122,7 +122,7 @@ def _import_error(where: str, name: str, path: Path | None, error: BaseException
         at = f"{near(error.filename or where)}:{error.lineno or '?'}"
         code = f": {error.text.strip()}" if error.text else ""
         return ExplainError(at, f"{type(error).__name__}: {error.msg}{code}", "correct the line")
-    what = "sys.exit was called" if isinstance(error, SystemExit) else _with_cause(error)
+    what = "sys.exit was called" if isinstance(error, SystemExit) else _describe_with_cause(error)
     return ExplainError(
         place_of(error, path) or where,
         f"it cannot be imported: {what}",
@@ -130,7 +130,7 @@ def _import_error(where: str, name: str, path: Path | None, error: BaseException
     )
 
 
-def _with_cause(error: BaseException) -> str:
+def _describe_with_cause(error: BaseException) -> str:
     """Return the error's last line, and that of the first error in the chain that led to it."""
     root = error
     while root.__cause__ is not None:

@@ -32,7 +32,8 @@ _VALUES = frozenset({
 def notes(capture: Capture, breaks: Breaks, findings: Iterable[Finding]) -> Notes:
     """Return all notes by file, in the order of lines; equal notes on a line appear once."""
     by_file: Notes = defaultdict(list)
-    for location, note in [*_breaks(breaks), *_recompiled(findings), *_specialised(capture),
+    for location, note in [*_breaks(breaks), *_note_recompiles(findings),
+                           *_note_fixed_values(capture),
                            *_dynamic(capture)]:  # fmt: skip
         if note not in by_file[location.file]:
             by_file[location.file].append(note)
@@ -68,7 +69,7 @@ def _reason(item: Break) -> str:
 # --------------------------------------------------------------------------- specialisations
 
 
-def _specialised(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
+def _note_fixed_values(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]]:
     """Yield a note for each line with the values and sizes that its guards fix, over all cache
     entries.
     """
@@ -146,7 +147,7 @@ def _fact(guard: Guard) -> _Fact | None:
     if guard.type in _VALUES:
         return _value(readable_source(check))
     if guard.type == "LAMBDA_GUARD" and ".size()" in check:
-        text = _bounds(readable_source(check.split("  #")[0]))
+        text = _describe_bounds(readable_source(check.split("  #")[0]))
         return _Fact(text) if text else None
     return None
 
@@ -170,7 +171,7 @@ _BOUNDS = re.compile(r"(?:(?P<least>\d+) <= )?(?P<what>[^<>=]+?)(?: <= (?P<most>
 _LARGEST = 2**31 - 1  # the largest index of a kernel with 32-bit indices
 
 
-def _bounds(check: str) -> str:
+def _describe_bounds(check: str) -> str:
     """Return ``x.size()[0] is at most 10``; '' for the bounds of every symbol: at least 2."""
     match = _BOUNDS.fullmatch(check)
     if not match:
@@ -200,7 +201,7 @@ def _symbol(symbol: Symbol) -> str:
     return f"{readable_source(symbol.source)} may vary: it is {symbol.name} in the graph"
 
 
-def _recompiled(findings: Iterable[Finding]) -> Iterator[tuple[SourceLine, LineNote]]:
+def _note_recompiles(findings: Iterable[Finding]) -> Iterator[tuple[SourceLine, LineNote]]:
     """Yield a note for each function that was compiled again."""
     for each in findings:
         if each.section == "recompiles":

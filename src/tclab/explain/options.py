@@ -63,7 +63,7 @@ def check(options: Mapping[str, Any]) -> None:
     try:
         torch.compile(_nothing, **options)
     except Exception as error:
-        raise _refused(options, str(error)) from error
+        raise _translate_error(options, str(error)) from error
 
 
 def _nothing() -> None:
@@ -91,7 +91,7 @@ _TYPE = re.compile(
 )
 
 
-def _refused(options: Mapping[str, Any], message: str) -> BadOption:
+def _translate_error(options: Mapping[str, Any], message: str) -> BadOption:
     """Turn PyTorch's message about these options into an error that suggests valid ones."""
     mode, own = options.get("mode"), options.get("options") or {}
     if match := _MODE.search(message):

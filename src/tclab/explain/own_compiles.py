@@ -50,7 +50,7 @@ def find(value: object) -> Found:
     """
     objects: list[object] = []
     compiles = False
-    for each in _reached(value):
+    for each in _reachable_objects(value):
         if is_compiled(each):
             objects.append(each)
         elif isinstance(each, types.FunctionType):
@@ -77,7 +77,7 @@ def _calls_compile(function: types.FunctionType) -> bool:
     return "compile" in code.co_names and "re" not in code.co_names
 
 
-def _reached(value: object) -> Iterator[object]:
+def _reachable_objects(value: object) -> Iterator[object]:
     """Yield each object that a call of `value` can reach, once."""
     seen: set[int] = set()
     waiting = [value]
@@ -99,7 +99,7 @@ def _parts_of(value: Any) -> list[object]:
     if isinstance(value, types.MethodType):
         return [value.__func__, value.__self__]
     if isinstance(value, types.FunctionType):
-        return _of_function(value)
+        return _objects_of_function(value)
     inside = getattr(value, "__dict__", None)
     if not isinstance(inside, dict):
         return []
@@ -109,7 +109,7 @@ def _parts_of(value: Any) -> list[object]:
     return [*inside.values(), *_methods(type(value))]
 
 
-def _of_function(function: types.FunctionType) -> list[object]:
+def _objects_of_function(function: types.FunctionType) -> list[object]:
     """Return the objects that a function's closure contains and, in the user's code, the globals it
     names.
     """
@@ -152,7 +152,7 @@ def summarize(capture: Capture, subject: Callable[..., object], found: Found) ->
         frames=len(tried),
         ok=len(tried - failed_compiles(capture.trace)),
         limits=tuple(dict.fromkeys(limits)),
-        cause="" if tried else _why_none(subject),
+        cause="" if tried else _explain_none(subject),
     )
 
 
@@ -171,7 +171,7 @@ def name_around(place: SourceLine | None) -> str:
     )
 
 
-def _why_none(subject: Callable[..., object]) -> str:
+def _explain_none(subject: Callable[..., object]) -> str:
     """Return why no frame of the user's own compiled objects was compiled."""
     import torch
 
@@ -179,7 +179,7 @@ def _why_none(subject: Callable[..., object]) -> str:
 
     if compiler.is_disabled():
         return "TorchDynamo is disabled (torch._dynamo.config.disable, TORCHDYNAMO_DISABLE)"
-    for each in _reached(subject):
+    for each in _reachable_objects(subject):
         if isinstance(each, torch.nn.Module) and (bound := bound_elsewhere(each)):
             return f"`forward` is bound to another object ({_place(bound)})"
     return NONE_REACHED

@@ -63,7 +63,7 @@ def build(
         timed=capture.timed,
         gaps=tuple(map(Problem.from_error, capture.gaps)),
         refusal=Problem.from_error(refusal) if refusal else None,
-        left_out=tuple(_left_out(capture)) if refusal is None else (),
+        left_out=tuple(_omitted_kernels(capture)) if refusal is None else (),
         fault=fault,
         counts=_counts(capture, len(calls)),
         kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
@@ -135,7 +135,7 @@ def _counts(capture: Capture, calls: int) -> Counts:
     )
 
 
-def _left_out(capture: Capture) -> Iterator[Problem]:
+def _omitted_kernels(capture: Capture) -> Iterator[Problem]:
     """Yield a problem for each kernel without instructions, because it is too long or
     because there are too many.
     """

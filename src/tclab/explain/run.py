@@ -82,9 +82,11 @@ class Compilation:
         """
         if self.request.level == "dynamo":
             return Outcome(self._dynamo_only())
-        return self._on_this_machine() if self.request.target is None else self._for_target()
+        return (
+            self._run_on_this_machine() if self.request.target is None else self._run_for_target()
+        )
 
-    def _on_this_machine(self) -> Outcome:
+    def _run_on_this_machine(self) -> Outcome:
         from tclab.capturing.machine_code.cpp import assembling_ahead
 
         calls = self._calls()
@@ -92,7 +94,7 @@ class Compilation:
             if self.subject.own and (outcome := self._as_it_is(calls)):
                 return outcome
             comparison = self._comparison(calls)
-            capture = self._captured(calls, comparison, **self.request.options)
+            capture = self._capture(calls, comparison, **self.request.options)
             agreement = self._agreement(comparison)
         return replace(self._with_machine_code(capture), agreement=agreement)
 
@@ -119,7 +121,7 @@ class Compilation:
 
     def _as_it_is(self, calls: list[_Call]) -> Outcome | None:
         """Capture what the subject compiles itself; return None if its calls reach none of it."""
-        capture = self._captured(calls, as_it_is=True)
+        capture = self._capture(calls, as_it_is=True)
         subject = self.subject.callable
         own = own_compiles.summarize(capture, subject, self.subject.own)
         if own.cause == own_compiles.NONE_REACHED and not own_compiles.is_compiled(subject):
@@ -127,7 +129,7 @@ class Compilation:
         agreement = Agreement(reason=_AS_IT_IS)
         return replace(self._with_machine_code(capture), own=own, agreement=agreement)
 
-    def _for_target(self) -> Outcome:
+    def _run_for_target(self) -> Outcome:
         from tclab.capturing.target.timing import timed
 
         request = self.request
@@ -135,12 +137,12 @@ class Compilation:
         agreement = self._agreement_of_the_cpu()
         try:
             how: dict[str, Any] = {"target": request.target, "assume": request.assume}
-            capture = self._captured(self._calls(), **how, **request.options)
+            capture = self._capture(self._calls(), **how, **request.options)
         except (TargetError, CaptureError) as error:
             refusal: TclabError = error
         else:
             return replace(self._with_machine_code(capture), agreement=agreement)
-        return Outcome(self._without_target(refusal), refusal, agreement)
+        return Outcome(self._run_without_target(refusal), refusal, agreement)
 
     def _agreement_of_the_cpu(self) -> Agreement:
         """Return the verdict on a compile for this machine, if the request asks for it. That takes
@@ -151,7 +153,7 @@ class Compilation:
             return Agreement(reason=_ASK.format(self.request.target.device))
         return self._agreement(self._comparison(self._calls()), cpu=True)
 
-    def _without_target(self, refusal: TclabError) -> Capture:
+    def _run_without_target(self, refusal: TclabError) -> Capture:
         """Capture Dynamo's part alone, which is the same for every GPU. If that fails on this
         machine, too, raise its error if the compile for the target failed unexpectedly, else the
         refusal.
@@ -170,7 +172,7 @@ class Compilation:
             for name, value in self.request.options.items()
             if name in ("dynamic", "fullgraph")
         }
-        return self._captured(self._calls(), backend="eager", **(options | changed))
+        return self._capture(self._calls(), backend="eager", **(options | changed))
 
     def _with_machine_code(self, capture: Capture) -> Outcome:
         """Compile the capture's kernels. If Triton cannot compile one, the chains have no machine
@@ -186,7 +188,7 @@ class Compilation:
     def _calls(self) -> list[_Call]:
         return [(call.args, dict(call.kwargs)) for call in self.subject.calls()]
 
-    def _captured(
+    def _capture(
         self, calls: list[_Call], comparison: Comparison | str = "", **options: Any
     ) -> Capture:
         from tclab.capturing import capture

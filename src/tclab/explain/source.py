@@ -103,13 +103,13 @@ def _functions(file: str, path: str, lines: set[int], notes: Sequence[LineNote],
                compiled: dict[int, list[str]]) -> list[Annotated]:  # fmt: skip
     text = linecache.getlines(path)
     return [
-        _annotated(file, span, text, notes, compiled)
+        _annotate_span(file, span, text, notes, compiled)
         for span in spans.enclosing_functions("".join(text), lines)
         if span.first <= len(text)
     ]
 
 
-def _annotated(file: str, span: Span, text: list[str], notes: Sequence[LineNote],
+def _annotate_span(file: str, span: Span, text: list[str], notes: Sequence[LineNote],
                compiled: dict[int, list[str]]) -> Annotated:  # fmt: skip
     code = "".join(text[span.first - 1 : span.last])
     inside = {line: tuple(of) for line, of in compiled.items() if span.first <= line <= span.last}

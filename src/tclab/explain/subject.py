@@ -68,11 +68,11 @@ def find(
     calls = _calls(module, where, inner, specs, place, grad)
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
-    remarks = (*remarks, *_never_iterated(function))
+    remarks = (*remarks, *_generator_remark(function))
     return Subject(name, place, value, calls, remarks, own_compiles.find(value))
 
 
-def _never_iterated(function: Callable[..., object]) -> tuple[str, ...]:
+def _generator_remark(function: Callable[..., object]) -> tuple[str, ...]:
     """Return a remark if the function is a generator: a call runs none of its code."""
     function = inspect.unwrap(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -91,7 +91,7 @@ def is_module(value: object) -> bool:
     return isinstance(value, torch.nn.Module)
 
 
-# --------------------------------------------------------------------------- what it is
+# --------------------------------------------------------------------------- the callable
 
 
 def uncompiled(value: Any, place: str) -> Any:
@@ -119,7 +119,7 @@ def _callable(value: object, place: str, *, own_inputs: bool) -> tuple[Any, tupl
                            "name a function or an nn.Module")  # fmt: skip
     if is_module(value) or not _may_be_factory(value, own_inputs):
         return value, ()
-    return _from_factory(value, place)
+    return _call_factory(value, place)
 
 
 def _construct(cls: type, place: str) -> object:
@@ -158,7 +158,7 @@ def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
     return own_inputs or not list(parameters)
 
 
-def _from_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
+def _call_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
     """Return the module that a function returns; the function itself if it returns none."""
     parameters = inspect.signature(function).parameters
     try:
@@ -172,7 +172,7 @@ def _from_factory(function: Any, place: str) -> tuple[Any, tuple[str, ...]]:
     return module, (f"The module is what {function.__name__}() returned.",)
 
 
-# --------------------------------------------------------------------------- how it is called
+# --------------------------------------------------------------------------- its calls
 
 
 def _calls(module: ModuleType, where: str, value: Any, specs: Sequence[Spec], place: str,

@@ -17,7 +17,7 @@ EQUAL, DIFFERS, RANDOM, UNKNOWN = "equal", "differs", "random", "not compared"
 @kind("difference")
 @dataclass(frozen=True)
 class Difference:
-    """One value that compiled code computed otherwise than eager.
+    """One value in which compiled code differs from eager.
 
     `where` names the value, such as ``output 0 of call 2`` or ``the argument x``; `what` is the
     property that differs: values, dtype, shape, strides, type, aliasing, requires_grad, exception.
@@ -107,7 +107,7 @@ class Agreement:
 
     @property
     def next_step(self) -> str:
-        """What to do about a difference; '' where there is none."""
+        """The advice on a difference; '' if there is no difference."""
         if self.verdict != DIFFERS:
             return ""
         if self.way:

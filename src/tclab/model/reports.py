@@ -44,7 +44,7 @@ class Counts:
 @kind("own-compiles")
 @dataclass(frozen=True)
 class OwnCompiles:
-    """What became of the objects that the reader's own code compiles, in a run of it as it is.
+    """The result of a run of the reader's code as it is, for the objects that this code compiles.
 
     `frames` counts the compiles that Dynamo began, `ok` those that it finished; `limits` are the
     functions at the recompile limit, `cause` says why there is no frame,
@@ -136,7 +136,7 @@ class CompileTime:
 @kind("gap")
 @dataclass(frozen=True)
 class Problem:
-    """What kept a report, or a part of it, from being made: its place, its cause, the next step."""
+    """The reason why a report or a part of it is missing: place, cause and next step."""
 
     kind: ClassVar[str]
     place: str

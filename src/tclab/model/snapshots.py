@@ -1,4 +1,4 @@
-"""What a compile was, in identities: the form in which two compiles are compared.
+"""The identities of a compile's parts: the form in which two compiles are compared.
 
 No time is in it, no address, no folder, and nothing that another process would name otherwise, so
 that the same code compiled twice gives equal snapshots. `tclab.compare` makes and compares them.
@@ -92,7 +92,7 @@ class KernelIdentity:
 
     @property
     def title(self) -> str:
-        """What a reader calls it: its kind and what it fuses."""
+        """A title for readers: its kind and the operators that it fuses."""
         made = self.category or ("C++" if self.language == "cpp" else self.language)
         return f"{made} {' + '.join(self.operators) or 'kernel'}".strip()
 
@@ -100,7 +100,7 @@ class KernelIdentity:
 @kind("snapshot")
 @dataclass(frozen=True)
 class Snapshot:
-    """What one compile was. `target` is a GPU's name, '' for this machine.
+    """The identities of one compile. `target` is a GPU's name, '' for this machine.
 
     `library_calls` counts calls by name. `python_guards` of the `guards` run Python code at each
     call. `skipped_graphs` are the reasons why CUDA graphs were not recorded. `planned_bytes` are

@@ -159,7 +159,9 @@ def _distances(lines: Lines, start: int) -> list[int]:
 
 
 def _most_specific(sources: Lines, descendants_of: Mapping[int, frozenset[int]]) -> Lines:
-    """Return `sources` without those whose descendants include all of a more specific one."""
+    """Return the sources, except each whose descendants include all those of another source. Of
+    sources with equal descendants the last one stays.
+    """
 
     def is_less_specific(source: int, other: int) -> bool:
         own_lines, other_lines = descendants_of[source], descendants_of[other]

@@ -24,7 +24,7 @@ _recorded_files: set[str] = set()
 
 
 def note_recorded_file(path: Path) -> None:
-    """Add a file below ``records/`` to the list, even if it is missing: that decides, too."""
+    """Add a file below ``records/`` to the list. A missing file counts: the run depends on that."""
     _recorded_files.add(os.path.realpath(path))
 
 

@@ -1,5 +1,5 @@
-"""What is printed gets through, whatever the encoding of the terminal or the pipe; and what others
-print stays out of a report on stdout.
+"""Print text in any encoding of the terminal or the pipe; keep the output of other code out of
+a report on stdout.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ def reserve_stdout() -> None:
 
 
 def own_stdout() -> TextIO:
-    """The stream to stdout of what a command itself prints."""
+    """Return the stream to stdout for the output of the command itself."""
     return _RESERVED[-1] if _RESERVED else sys.stdout

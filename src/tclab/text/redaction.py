@@ -75,16 +75,16 @@ def find_tokens(variables: Mapping[str, str] = os.environ, own: str = "") -> dic
 
 
 def _passwords(value: str) -> tuple[str, ...]:
-    """The password of an address, as it is written there and as it is; nothing of another value."""
+    """Return the password of a URL, as written and unquoted; an empty tuple for another value."""
     try:
         password = urlsplit(value).password or ""
-    except ValueError:  # no address, though it begins like one
+    except ValueError:  # not a URL, though it begins like one
         password = ""
     return tuple(dict.fromkeys(filter(None, (password, unquote(password)))))
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it may be written: as it is, between quotes, and in an address."""
+    """Yield the forms of a value in text: unchanged, in a Python literal, and quoted for a URL."""
     yield value
     yield _repr_content(value)
     yield quote(value, safe="")
@@ -106,17 +106,17 @@ def redact_tokens(text: str, tokens: Mapping[str, str], own: str = "") -> str:
 
 
 class _Parts:
-    """What stands in place of a literal: its words that are long parts of tokens are named."""
+    """Returns a literal in which variable names replace the words that are long parts of tokens."""
 
     def __init__(self, tokens: Mapping[str, str], own: str) -> None:
         self.tokens, self.all, self.own = tokens, "\0".join(tokens), own
-        self.names = {*tokens.values()}  # of variables, no secrets
+        self.names = {*tokens.values()}  # the names of variables, which are no secrets
 
     def __call__(self, literal: re.Match[str]) -> str:
         return _WORD.sub(self._word, literal[0])
 
     def _word(self, match: re.Match[str]) -> str:
-        """The word itself, where it is no part of a token, or may be so by chance."""
+        """Return the word, or ``<part of …>`` if it is most of a token or looks like one itself."""
         word = match[0]
         if word not in self.all or word in self.own or word in self.names:
             return word

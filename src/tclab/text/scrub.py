@@ -48,7 +48,7 @@ _OTHER_RULES = (
     (re.compile(r"at 0x(?<!\wat 0x)[0-9a-fA-F]{6,16}\b"), "at 0x…"),
     # type=<built-in method relu of type object at 0x7fe7bc2e9fa0>
     (re.compile(r"0x(?<!\w0x)(?:7[ef]|5[56])[0-9a-fA-F]{10}\b"), "0x…"),
-    # guards name objects by id(); no line reaches the bound, which limits the memory of a match
+    # guards name objects by id(). The bound limits the memory of a match; no line is that long.
     # +- TYPE_MATCH: ___check_type_id(L['self'], 93886290216352), type=<class 'functions.Scaled'>
     (re.compile(rf"({_GUARD}(?:(?!{_GUARD})[^\n]){{0,65535}}?, )\d{{6,}}(?=\))"), r"\1…"),
 )

@@ -61,7 +61,7 @@ class Comparison:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
 
     def agrees_with(self, other: Comparison, options: Mapping[str, Any]) -> bool:
-        """Return whether the calls of another comparison, compiled, do what these do by eager."""
+        """Return whether the compiled calls of another comparison agree with these eager calls."""
         other.random_state = self.random_state
         eager, seen = self.eager(), other.compiled(options)
         if eager.error or seen.error:
@@ -139,15 +139,15 @@ class Comparison:
 
     def reference(self, noisy_runs: int) -> Reference:
         """Make the calls in float64; return NO_REFERENCE if the function does not accept it."""
-        exact, eps = self._in_float64()
+        exact, eps = self._run_in_float64()
         if exact.error:
             return NO_REFERENCE
-        noisy = [self._in_float64(eps, seed)[0] for seed in range(1, noisy_runs + 1)]
+        noisy = [self._run_in_float64(eps, seed)[0] for seed in range(1, noisy_runs + 1)]
         if any(each.error for each in noisy):
             return NO_REFERENCE
         return Reference(exact, tuple(noisy), eps)
 
-    def _in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
+    def _run_in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
         world = self.start.copy(lambda tensor: tensor.double())
         seen, eps = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
         return seen, max(eps, self.start.eps())

@@ -1,4 +1,4 @@
-"""Compare what compiled calls did with what eager calls did, value by value."""
+"""Compare the observed effects of compiled calls with those of eager calls, value by value."""
 
 from __future__ import annotations
 

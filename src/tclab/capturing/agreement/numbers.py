@@ -71,26 +71,26 @@ def distance_by_reference(
     plain = distance(eager, compiled)
     left, right = as_double(eager), as_double(compiled)
     if samples is None or samples.exact.shape != left.shape:
-        return Distance(plain.wrong & ~_near_largest(left, right, eager.dtype), plain.ulps)
+        return Distance(plain.wrong & ~_is_near_largest(left, right, eager.dtype), plain.ulps)
     exact = samples.exact
     scale = _largest(exact)
-    explained = _explained(exact, samples, torch.zeros_like(exact))
+    explained = _explain_error(exact, samples, torch.zeros_like(exact))
     other = _error(left, exact) > FACTOR * explained + FLOOR * _spacing(exact, samples.eps)
     exact = torch.where(other & left.isfinite(), left, exact)  # float64 computes something else
-    allowed = _allowed(left, exact, samples, explained)
+    allowed = _allow_error(left, exact, samples, explained)
     errors = _error(right, exact)
     wrong = plain.wrong & (errors > allowed) & ~_is_rounded(exact, right, compiled.dtype)
     error, own = (_largest(_error(each, samples.exact)) / (scale or 1.0) for each in (right, left))
     return Distance(wrong, plain.ulps, error, own)
 
 
-def _explained(exact: torch.Tensor, samples: Samples, start: torch.Tensor) -> torch.Tensor:
+def _explain_error(exact: torch.Tensor, samples: Samples, start: torch.Tensor) -> torch.Tensor:
     for each in samples.noisy:
         start = torch.maximum(start, _error(each, exact))
     return start
 
 
-def _allowed(
+def _allow_error(
     eager: torch.Tensor, exact: torch.Tensor, samples: Samples, explained: torch.Tensor
 ) -> torch.Tensor:
     """Return the error of each element that counts as rounding."""
@@ -131,7 +131,7 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
     return bool((_error(*pair) <= units * torch.finfo(left.dtype).eps * _largest(pair[0])).all())
 
 
-def _near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Return where elements are at most 256 units in the last place of the largest value apart."""
     if not dtype.is_floating_point and not dtype.is_complex:
         return left == right

@@ -20,7 +20,7 @@ from tclab.text.scrub import scrub
 
 #: Makes the calls, compiled with these options of torch.compile.
 RunWith = Callable[[Mapping[str, Any]], Observation]
-#: Results further apart differ, in units in the last place of the largest value.
+#: The largest distance of equal results, in units in the last place of the largest value.
 _FAR = 1024
 
 
@@ -100,8 +100,8 @@ def _raises(call: GraphCall, node: fx.Node) -> bool:
 
 
 def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
-    """Return whether the graph up to a node, compiled, returns other values or changes its inputs
-    otherwise.
+    """Return whether the graph up to a node, compiled, returns other values or leaves
+    other inputs than in eager.
     """
     module = call.up_to(node)
     sides = []
@@ -135,8 +135,8 @@ def _name(target: Any) -> str:
 
 
 def _line(node: fx.Node) -> SourceLine | None:
-    """Return the innermost line of the user's; a node without one gets that of the nearest node
-    before.
+    """Return the innermost line of the user's code; for a node without one, that of the nearest
+    node before it.
     """
     at: fx.Node = node
     while not at.stack_trace and at.prev.op != "root":

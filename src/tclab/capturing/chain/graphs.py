@@ -60,8 +60,8 @@ def _argument_lines(code: str) -> dict[str, int]:
 
 
 def _node_origins(shown_graph: ShownGraph, origins: Origins) -> dict[str, links.Keys]:
-    """Map each node to the keys it was made from: Python lines and bytecode in Dynamo's graph;
-    earlier nodes, else Python lines, in others.
+    """Map each node to the keys of its origins. In Dynamo's graph these are Python lines and
+    bytecode; in other graphs the earlier nodes, or Python lines if there are none.
 
     An input is made from no line. PyTorch gives it the stack of its first use, so that a line that
     only reads a shape would lead to each load of the tensor.

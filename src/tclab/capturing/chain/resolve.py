@@ -115,7 +115,7 @@ class Origins:
         return tuple(graph.node_key(n.name) for n in forward if user_stack(n.stack) == stack)
 
     def _dynamo_input_keys(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
-        """The key of the Dynamo graph's input that an input of AOTAutograd's graph stands for."""
+        """The key of the Dynamo input that this input of AOTAutograd's graph corresponds to."""
         if node.argument is None or node.op != "placeholder":
             return ()
         for dynamo in self.shown_graphs.values():

@@ -72,7 +72,7 @@ _IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
 #: times the report shows.
 _MOST_AHEAD = 2
 
-#: Listings that are being made, by the file's text, until `assemble` takes them.
+#: File text → the listing in progress, until `assemble` takes it.
 _pending: dict[str, Future[str]] = {}
 
 

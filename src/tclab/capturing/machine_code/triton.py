@@ -40,8 +40,8 @@ Launched = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Compiler:
-    """Compiles the kernels of one capture; those with an equal body once, because many graphs can
-    have the same kernel under another number. Error messages name `gpu`.
+    """Compiles the kernels of one capture. Kernels with equal bodies are compiled once: many graphs
+    can have the same kernel under different numbers. Error messages name `gpu`.
     """
 
     gpu: str

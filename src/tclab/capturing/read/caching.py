@@ -26,7 +26,7 @@ _UNCACHED_OPERATOR = re.compile(r"HigherOrderOperator:? (?P<name>\w+)")
 
 
 def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
-    """Return what became of each graph at each cache; `graphs` are Dynamo's, with the lines."""
+    """Return each cache's result for each graph; `graphs` are Dynamo's, with the lines."""
     of_compile = {graph.compile_id: graph for graph in graphs}
     found = []
     for event in trace.events:

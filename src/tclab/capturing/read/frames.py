@@ -49,7 +49,7 @@ def frames_by_compile(trace: Trace) -> dict[str, Frame]:
 
 
 def failed_compiles(trace: Trace) -> set[str]:
-    """Return the ids of compiles that failed, so that the frame runs eagerly."""
+    """Return the ids of the compiles that failed. PyTorch runs such a frame eagerly."""
     return {e.compile_id for e in trace.select(names.METRICS) if e.data.get("fail_type")}
 
 

@@ -59,7 +59,9 @@ def graph_from_text(
     text = _strip_terminal_noise(text)
     parsed = printed_graph.parse(text)
     key = partial(links.node_key, stage, index)
-    nodes = tuple(replace(n, keys=_keys(key(n.name), n.source)) for n in parsed.nodes)
+    nodes = tuple(
+        replace(n, keys=_python_and_node_key(key(n.name), n.source)) for n in parsed.nodes
+    )
     return Graph(
         title=title or _title(stage, index, 1),
         name=_name(stage, index),
@@ -67,7 +69,7 @@ def graph_from_text(
         code=scrub(text),
         nodes=nodes,
         compile_id=compile_id,
-        links=_links(parsed, key),
+        links=_links_by_line(parsed, key),
     )
 
 
@@ -97,17 +99,17 @@ def _strip_terminal_noise(text: str) -> str:
     return _GRAPH_ID.sub("", _COLOUR.sub("", text)).strip("\n") + "\n"
 
 
-def _links(parsed: printed_graph.ParsedGraph, key: NodeKey) -> dict[int, links.Keys]:
+def _links_by_line(parsed: printed_graph.ParsedGraph, key: NodeKey) -> dict[int, links.Keys]:
     keys = {}
     for line in sorted(parsed.lines.keys() | parsed.sources.keys()):
         name = parsed.lines.get(line)
-        keys[line] = _keys(key(name) if name else "", parsed.sources.get(line))
+        keys[line] = _python_and_node_key(key(name) if name else "", parsed.sources.get(line))
     return keys
 
 
-def _keys(node: str, source: SourceLine | None) -> links.Keys:
+def _python_and_node_key(node_key: str, source: SourceLine | None) -> links.Keys:
     python = links.python_key(source.file, source.line) if source else ""
-    return tuple(key for key in (python, node) if key)
+    return tuple(key for key in (python, node_key) if key)
 
 
 def _name(stage: str, index: int) -> str:

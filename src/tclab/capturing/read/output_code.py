@@ -130,7 +130,9 @@ class OutputCode:
         return {node.name: position for position, node in enumerate(nodes)}
 
     def _handle(self, call: ast.Call) -> str:
-        """Return the nearest handle above a call; an empty string if it names another kernel."""
+        """Return the debug handle of a call, from the nearest comment above it. '' if there is no
+        handle, or if it names another kernel.
+        """
         handles_above = bisect_left(self._handle_lines, call.lineno)
         handle = self._handles[self._handle_lines[handles_above - 1]] if handles_above else ""
         return handle if handle.rpartition(":")[0] == _called_kernel(call) else ""

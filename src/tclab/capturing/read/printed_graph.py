@@ -111,7 +111,7 @@ class _Reader:
 
     def _read_argument(self, argument: ast.arg) -> None:
         node = Node(argument.arg, "placeholder", argument.arg)
-        self.pending[argument.arg] = _with_type(node, argument.annotation)
+        self.pending[argument.arg] = _add_type(node, argument.annotation)
         self.lines[argument.lineno] = argument.arg
 
     def _read_statement(self, statement: ast.stmt) -> None:
@@ -137,7 +137,7 @@ class _Reader:
             return  # FX frees a value: `x = None`
         if value is None:
             node = Node(name, "placeholder", name)
-            self._store(_with_type(node, annotation), statement.lineno)
+            self._store(_add_type(node, annotation), statement.lineno)
         elif isinstance(value, ast.Name) and value.id in self.pending:
             argument = self.pending.pop(value.id)
             self._store(replace(argument, name=name), statement.lineno)
@@ -158,13 +158,13 @@ class _Reader:
     def _read_set_item(self, statement: ast.Assign, target: ast.Subscript) -> None:
         """Add the node of `x[i] = y`. FX prints `name = x` after it, which names the node."""
         operands = [target.value, target.slice, statement.value]
-        name = f"{_dotted(target.value)} in place"
+        name = f"{_dotted_name(target.value)} in place"
         self._add_node(name, statement, "call_function", "operator.setitem", operands)
 
     def _rename(self, value: str, name: str, annotation: ast.expr | None) -> None:
         node = self.nodes.pop(f"{value} in place", None)
         if node is not None:
-            self.nodes[name] = _with_type(replace(node, name=name), annotation)
+            self.nodes[name] = _add_type(replace(node, name=name), annotation)
             line = next(n for n, owner in self.lines.items() if owner == node.name)
             self.lines[line] = name
 
@@ -185,19 +185,19 @@ class _Reader:
         if isinstance(value, ast.Attribute) and _root_name(value) != "self":
             name = ast.Constant(value.attr)
             return "call_function", "builtins.getattr", [value.value, name]
-        return "get_attr", _dotted(value).removeprefix("self."), []
+        return "get_attr", _dotted_name(value).removeprefix("self."), []
 
     def _split_call(self, call: ast.Call) -> tuple[str, str, list[ast.expr]]:
         operands = [*call.args, *(k.value for k in call.keywords)]
         if _root_name(call.func) == "self":
-            return "call_module", _dotted(call.func).removeprefix("self."), operands
+            return "call_module", _dotted_name(call.func).removeprefix("self."), operands
         owner = call.func.value if isinstance(call.func, ast.Attribute) else None
         if owner is not None and (
             _root_name(owner) in self.nodes or _root_name(owner) in self.pending
         ):
             assert isinstance(call.func, ast.Attribute)
             return "call_method", call.func.attr, [owner, *operands]
-        return "call_function", _dotted(call.func), operands
+        return "call_function", _dotted_name(call.func), operands
 
     def _add_node(
         self,
@@ -225,7 +225,7 @@ class _Reader:
             inputs,
             source=self.sources.get(statement.lineno),
         )
-        self._store(_with_type(node, annotation), statement.lineno)
+        self._store(_add_type(node, annotation), statement.lineno)
 
     def _read_output(self, statement: ast.Return, value: ast.expr) -> None:
         self._add_unbound_arguments()
@@ -250,7 +250,7 @@ def _numbered_names(name: str) -> Iterator[str]:
     yield from (f"{name}_{number}" for number in count(1))
 
 
-def _with_type(node: Node, annotation: ast.expr | None) -> Node:
+def _add_type(node: Node, annotation: ast.expr | None) -> Node:
     """Return the node with dtype, sizes and device from an annotation such as
     ``f32[8, s0][s0, 1]cpu``.
     """
@@ -275,5 +275,5 @@ def _root_name(value: ast.expr) -> str:
     return value.id if isinstance(value, ast.Name) else ""
 
 
-def _dotted(value: ast.expr) -> str:
+def _dotted_name(value: ast.expr) -> str:
     return ast.unparse(value)

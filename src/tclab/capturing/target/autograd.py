@@ -180,7 +180,7 @@ def _match_metadata(gradient: torch.Tensor | None, node: Node, number: int) -> t
 
 
 class _Tracebacks:
-    """Gives the nodes traced for a backward the stack trace of their forward, as AOTAutograd does
+    """Copies the stack trace of each forward node to its backward nodes, as AOTAutograd does
     (torch/_functorch/_aot_autograd/logging_utils.py: setup_stacktrace_preservation_hooks).
     """
 
@@ -212,6 +212,8 @@ def _traceback(node: Node) -> list[str]:
 
 
 def _call_if_defined(name: str) -> None:
-    """Call a function of newer versions, which mark the nodes of a backward."""
+    """Call a function of `fx_traceback` if this PyTorch has it. Newer versions mark a backward's
+    nodes with it.
+    """
     if function := getattr(fx_traceback, name, None):
         function()

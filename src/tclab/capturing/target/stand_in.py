@@ -53,8 +53,8 @@ def fake_gpu(target: Target) -> Iterator[None]:
 
 @torch._dynamo.disable  # code between two graphs may call it, and must not be compiled with it
 def _backward_engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
-    """Run autograd's engine in Python if a tensor of the target is differentiated, or is what to
-    differentiate by (an output may be brought to the CPU); PyTorch's own for others.
+    """Run autograd's engine in Python if an output or an input is on the target, else PyTorch's
+    own engine. An output may have been moved to the CPU.
     """
     inputs = rest[2] if len(rest) > 2 else ()
     on_target = any(_is_on_target(each) for each in (*outputs, *inputs))

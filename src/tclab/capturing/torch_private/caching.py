@@ -35,8 +35,8 @@ def note_caching(trace: Trace) -> Iterator[None]:
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
     from torch._inductor import compile_fx
 
-    asked = staticmethod(_only_asked(AOTAutogradCache.try_load))
-    noted = _noted(compile_fx.fx_codegen_and_compile, trace)
+    asked = staticmethod(_wrap_try_load(AOTAutogradCache.try_load))
+    noted = _wrap_compile(compile_fx.fx_codegen_and_compile, trace)
     with ExitStack() as stack:
         stack.enter_context(functorch.patch(enable_autograd_cache=True))
         stack.enter_context(mock.patch.object(AOTAutogradCache, "try_load", asked))
@@ -44,8 +44,8 @@ def note_caching(trace: Trace) -> Iterator[None]:
         yield
 
 
-def _only_asked(try_load: Callable[..., Any]) -> Callable[..., Any]:
-    """`try_load` that finds nothing, and leaves no key with which the result would be kept."""
+def _wrap_try_load(try_load: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap `try_load` so that it finds no entry, and leaves no key under which to store one."""
     import torch._inductor.config as inductor
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache
 
@@ -63,8 +63,8 @@ def _only_asked(try_load: Callable[..., Any]) -> Callable[..., Any]:
     return ask
 
 
-def _noted(compile_: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
-    """Inductor's compile of a graph, with an event on its cache before."""
+def _wrap_compile(compile_: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
+    """Wrap Inductor's compile of a graph: add an event on its cache to `trace` first."""
     from torch._inductor.codecache import FxGraphCache
 
     def compile_noted(graph: Any, inputs: Any, to_check: Any, *rest: Any, **options: Any) -> Any:

@@ -37,12 +37,12 @@ def note_checkpoints(trace: Trace) -> Iterator[None]:
     from torch._inductor import compile_fx
 
     partition = compile_fx.min_cut_rematerialization_partition
-    wrapped = _noted(partition, trace)
+    wrapped = _wrap_partition(partition, trace)
     with mock.patch.object(compile_fx, "min_cut_rematerialization_partition", wrapped):
         yield
 
 
-def _noted(partition: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
+def _wrap_partition(partition: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
     @functools.wraps(partition)
     def partitioned(*args: Any, **kwargs: Any) -> Any:
         forward, backward = partition(*args, **kwargs)
@@ -54,7 +54,7 @@ def _noted(partition: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
 
 
 def held_at_once(graph: torch.fx.Graph) -> Checkpoints | None:
-    """What a backward graph holds of its checkpointed regions; None without any."""
+    """The values of checkpointed regions that a backward graph holds; None without such regions."""
     nodes = list(graph.nodes)
     last, arguments = _last_uses(nodes), set(_arguments(nodes))
     sizes: dict[Any, int] = defaultdict(int)  # region → bytes of what its backward reads

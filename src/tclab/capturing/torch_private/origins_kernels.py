@@ -84,8 +84,8 @@ def _wrap_inner(inner: Callable[P, R], marks: Marks) -> Callable[P, R]:
 
 
 def wrap_store(original: Callable[..., R]) -> Callable[..., R]:
-    """Wrap a method that stores a loop's result: reductions, scans and stores run outside of the
-    inner function, so they need its marks, too.
+    """Wrap a method that stores a loop's result, and give it the marks of the inner function.
+    Reductions, scans and stores run outside of that function.
     """
 
     @wraps(original)

@@ -85,7 +85,7 @@ BYTECODE: EventName[tuple[CodeType, CodeType]] = EventName("bytecode")
 KERNEL_NODES: EventName[Mapping[str, tuple[str, ...]]] = EventName("kernel_nodes")
 #: The command that compiles a C++ file; the payload is the file's text.
 CPP_COMMAND: EventName[str] = EventName("links_command")
-#: Inductor's own events on its cache, which tclab adds where the caches are off.
+#: Inductor's names of two cache events. tclab adds these events where Inductor's cache is off.
 INDUCTOR_MISS = "fx_graph_cache_miss"
 INDUCTOR_BYPASS = "fx_graph_cache_bypass"
 #: The triton.Config with which a kernel was launched; the payload is the kernel's source.

@@ -111,8 +111,8 @@ class FusionQueryNote:
 
 @dataclass(frozen=True)
 class FusedNote:
-    """A fusion of two scheduler nodes, with the bytes of memory that they move `before` it
-    (summed) and `after` it; None if Inductor cannot tell.
+    """A fusion of two scheduler nodes. `before` and `after` are the bytes that both together read
+    and write without and with the fusion; None if Inductor cannot tell.
     """
 
     first: tuple[str, ...]

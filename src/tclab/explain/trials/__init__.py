@@ -38,13 +38,11 @@ def try_fixes(
         functions = recompiles.find_fixes(capture, subject, trier)
         hinted = breaks.tried(capture.breaks, functions, trier)
         agreement = differing.find_way(agreement, trier)
-        return Tried(hinted, functions, _with_fix(own, trier), agreement)
+        return Tried(hinted, functions, _add_fix(own, trier), agreement)
 
 
-def _with_fix(own: OwnCompiles | None, trier: Trier) -> OwnCompiles | None:
-    """Add the fix for a `forward` that is bound to another object to what the file compiles
-    itself.
-    """
+def _add_fix(own: OwnCompiles | None, trier: Trier) -> OwnCompiles | None:
+    """Add the fix to the file's own compiles if a `forward` is bound to another object."""
     if own is None or "bound to another object" not in own.cause:
         return own
     seen = trier.see(Remedy(rebound=True))

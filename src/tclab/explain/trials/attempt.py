@@ -71,7 +71,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> See
 
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
-    """Whether the file with the remedy, compiled, does what the file as it is does by eager."""
+    """Whether the compiled file with the remedy agrees with the unchanged file in eager."""
     as_it_is, changed = (_comparison(request, lines) for lines in ({}, remedy.lines))
     if isinstance(as_it_is, str) or isinstance(changed, str):
         return False
@@ -134,24 +134,26 @@ def _torch_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
 
     with ExitStack() as stack:
         if remedy.whole:
-            stack.enter_context(mock.patch.object(torch, "compile", _uncompiled))
+            stack.enter_context(mock.patch.object(torch, "compile", _skip_compile))
         elif not remedy.compiled:
-            stack.enter_context(mock.patch.object(torch, "compile", _uncompiled))
+            stack.enter_context(mock.patch.object(torch, "compile", _skip_compile))
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         elif remedy.in_place:
             own = functools.partial(_compiled_in_place, torch.compile, remedy)
             stack.enter_context(mock.patch.object(torch, "compile", own))
         elif remedy.backend != "inductor":
-            own = functools.partial(_compiled, torch.compile, remedy)
+            own = functools.partial(_compile_with_remedy, torch.compile, remedy)
             stack.enter_context(mock.patch.object(torch, "compile", own))
         yield stack.close
 
 
-def _uncompiled(model: Any = None, **_: object) -> Any:
+def _skip_compile(model: Any = None, **_: object) -> Any:
     return model if model is not None else lambda function: function
 
 
-def _compiled(compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any) -> Any:
+def _compile_with_remedy(
+    compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any
+) -> Any:
     kept = {k: v for k, v in how.items() if k not in ("mode", "options")}
     changed = {"backend": remedy.backend, **remedy.options, **remedy.own}
     return compile_(model, **{**kept, **changed})
@@ -161,9 +163,9 @@ def _compiled_in_place(
     compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any
 ) -> Any:
     if inspect.ismethod(model):
-        function = _compiled(compile_, remedy, model.__func__, **how)
+        function = _compile_with_remedy(compile_, remedy, model.__func__, **how)
         return types.MethodType(function, model.__self__)
-    compiled = _compiled(compile_, remedy, model, **how)
+    compiled = _compile_with_remedy(compile_, remedy, model, **how)
     if not subject.is_module(model):
         return compiled
     model.compile(backend=remedy.backend)
@@ -189,7 +191,7 @@ def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
         return [_replace_argument(fn, call, names[0], copy.deepcopy(last)) for call in calls]
     if what == "mark":
         return [_mark_dynamic(fn, call, names[0], int(names[1])) for call in calls]
-    change = {"detach": _detached, "two": _two_rows}.get(what)
+    change = {"detach": _detach, "two": _two_rows}.get(what)
     if change is None:
         return calls
     return [
@@ -198,7 +200,7 @@ def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
     ]
 
 
-def _detached(value: Any) -> Any:
+def _detach(value: Any) -> Any:
     import torch
 
     return value.detach() if isinstance(value, torch.nn.Parameter) else value

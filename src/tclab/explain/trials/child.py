@@ -33,13 +33,13 @@ def main() -> None:
             request, remedy = pickle.load(asked)
         except EOFError:
             return
-        pickle.dump(_in_fork(request, remedy, asked), answers)
+        pickle.dump(_try_in_fork(request, remedy, asked), answers)
         answers.flush()
         if not hasattr(os, "fork"):
             return
 
 
-def _in_fork(request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Seen:
+def _try_in_fork(request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Seen:
     """Make a trial in a forked process, and return what it saw or how it ended."""
     if not hasattr(os, "fork"):
         return attempt(request, remedy)

@@ -134,7 +134,7 @@ def other_order(trier: Trier, place: str) -> str:
 
 
 def kept_object(trier: Trier, *, method: bool) -> str:
-    """The way to compile with which the object that is compiled stays what it is."""
+    """The way to compile an object without replacing it."""
     remedy = _METHOD if method else _MODULE
     seen = trier.see(remedy)
     return f"{remedy.said}. Tried: it does not raise" if seen and not seen.error else ""

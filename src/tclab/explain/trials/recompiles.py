@@ -52,8 +52,8 @@ class _Function:
 
 
 def find_fixes(capture: Capture, subject: Subject, trier: Trier) -> dict[str, str]:
-    """Map each function, as ``file:line`` of its first line, to what ends its recompiles, or to an
-    untried suggestion.
+    """Map each function to the fix for its recompiles, or to an untried suggestion. The key is the
+    ``file:line`` of its first line.
     """
     before = summarize(capture)
     symbols = {readable_source(symbol.source) for symbol in capture.symbols.symbols}
@@ -113,13 +113,13 @@ def _one_each(guards: tuple[str, ...]) -> list[str]:
     return [guard for guard in matches if guard in first.values()]
 
 
-def _outcome(function: _Function, remedy: Remedy, before: Seen, seen: Seen) -> str:
-    """Describe how a remedy helped, '' if it did not."""
-    once, now = before.compiles.get(function.key, 0), seen.compiles.get(function.key, 0)
-    if seen.error or function.key in seen.limits:
+def _outcome(function: _Function, remedy: Remedy, before: Seen, after: Seen) -> str:
+    """Return a clause that says how a remedy helped; '' if it did not help."""
+    once, now = before.compiles.get(function.key, 0), after.compiles.get(function.key, 0)
+    if after.error or function.key in after.limits:
         return ""
     if remedy.whole:
-        return _outcome_of_the_whole(before, seen)
+        return _outcome_of_the_whole(before, after)
     if not now:
         return ""
     if function.limited and now >= once:
@@ -128,8 +128,8 @@ def _outcome(function: _Function, remedy: Remedy, before: Seen, seen: Seen) -> s
     return f"it is compiled {times} instead of {once} times" if now < once else ""
 
 
-def _outcome_of_the_whole(before: Seen, seen: Seen) -> str:
-    once, now = sum(before.compiles.values()), sum(seen.compiles.values())
+def _outcome_of_the_whole(before: Seen, after: Seen) -> str:
+    once, now = sum(before.compiles.values()), sum(after.compiles.values())
     return f"compiles: {now} in place of {once}" if 0 < now < once else ""
 
 
@@ -151,7 +151,7 @@ def _explain_symbol(function: _Function, symbols: set[str]) -> str:
     return ""
 
 
-# --------------------------------------------------------------------------- what to try
+# --------------------------------------------------------------------------- remedies to try
 
 
 def _remedies(function: _Function, subject: Subject, trier: Trier) -> Iterator[Remedy]:

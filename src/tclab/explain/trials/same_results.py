@@ -15,9 +15,13 @@ _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hess
 
 
 def rewrites(text: str, first: int = 0) -> list[Remedy]:
-    """What to write in place of lines of a file; what is nearest to line `first` comes first."""
+    """The replacements for lines of a file to try, the nearest to line `first` first."""
     lines, tree = text.splitlines(), parsed(text)
-    every = [*_cached(tree, lines), *_transformed(tree, lines), *_shifted(tree, lines)]
+    every = [
+        *_remove_caches(tree, lines),
+        *_rewrite_transforms(tree, lines),
+        *_rewrite_shifts(tree, lines),
+    ]
     every.sort(key=lambda remedy: min(abs(line - first) for line in remedy.lines))
     return every[:_MOST]
 
@@ -25,8 +29,8 @@ def rewrites(text: str, first: int = 0) -> list[Remedy]:
 # --------------------------------------------------------------------------- functools
 
 
-def _cached(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """A function whose results functools keeps: compiled code runs it in every call."""
+def _remove_caches(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+    """Yield a remedy for a function with a functools cache: compiled code ignores the cache."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             for decorator in filter(_is_cache, node.decorator_list):
@@ -63,7 +67,7 @@ def _last_name(node: ast.expr) -> str:
 # --------------------------------------------------------------------------- torch.func
 
 
-def _transformed(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+def _rewrite_transforms(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
     """A transform of torch.func in a file with a backward of its own: compiled, it takes the
     derivative of the forward.
     """
@@ -73,14 +77,14 @@ def _transformed(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_transform(node.func) and _is_in_one_line(node):
-            yield from _without_transform(tree, node, owners, lines)
+            yield from _remove_transform(tree, node, owners, lines)
 
 
 def _is_transform(function: ast.expr) -> bool:
     return _last_name(function) in _TRANSFORMS and "autograd" not in ast.unparse(function)
 
 
-def _without_transform(
+def _remove_transform(
     tree: ast.Module, made: ast.Call, owners: Sequence[str], lines: Sequence[str]
 ) -> Iterator[Remedy]:
     at, name = made.lineno, ast.unparse(made.func)
@@ -98,15 +102,17 @@ def _without_transform(
                     f"({x}.detach().requires_grad_())"
                 )
                 said = f"{cause}; use torch.autograd.grad in its place: {new}"
-                yield _remedy(said, at, _replaced(lines[at - 1], call, new))
+                yield _remedy(said, at, _replace_expression(lines[at - 1], call, new))
     new = f"torch.compiler.disable({ast.unparse(made)})"
     yield _remedy(
-        f"{cause}; leave it out of the compile: {new}", at, _replaced(lines[at - 1], made, new)
+        f"{cause}; leave it out of the compile: {new}",
+        at,
+        _replace_expression(lines[at - 1], made, new),
     )
 
 
-def _replaced(line: str, node: ast.expr, new: str) -> str:
-    """The line with an expression of it replaced; columns count bytes."""
+def _replace_expression(line: str, node: ast.expr, new: str) -> str:
+    """Return the line with one expression replaced; columns count bytes."""
     data = line.encode()
     return (data[: node.col_offset] + new.encode() + data[node.end_col_offset :]).decode()
 
@@ -114,10 +120,12 @@ def _replaced(line: str, node: ast.expr, new: str) -> str:
 # --------------------------------------------------------------------------- in place
 
 
-def _shifted(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
+def _rewrite_shifts(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
     """``rows[1:] = rows[:-1].clone()``: a slice written from the tensor itself."""
     for target, value in _written_slices(tree):
-        if ast.unparse(target.value) in ast.unparse(value) and (code := _joined(target, value)):
+        if ast.unparse(target.value) in ast.unparse(value) and (
+            code := _join_slices(target, value)
+        ):
             at = target.lineno
             said = f"write it out of place (line {at}): {code}"
             yield _remedy(said, at, indented(code, lines[at - 1]))
@@ -139,7 +147,7 @@ def _written_slices(tree: ast.Module) -> Iterator[tuple[ast.Subscript, ast.expr]
             yield target, value
 
 
-def _joined(target: ast.Subscript, value: ast.expr) -> str:
+def _join_slices(target: ast.Subscript, value: ast.expr) -> str:
     """``rows.copy_(torch.cat((rows[:1], new), 0))``; '' for more than one slice with bounds."""
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     slices = [part for part in parts if isinstance(part, ast.Slice) and part.step is None]

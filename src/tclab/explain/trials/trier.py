@@ -27,8 +27,8 @@ _SRC = Path(__file__).resolve().parents[3]
 
 @dataclass
 class Trier:
-    """Tries remedies on what `request` names. Without a request, as for a function passed as an
-    object, it tries nothing.
+    """Tries remedies on the function or module that `request` names. Without a request, as for a
+    function passed as an object, it tries nothing.
     """
 
     request: ExplainRequest | None
@@ -39,7 +39,7 @@ class Trier:
         """Make the calls with the remedy; return None if the trial was not made or did not end."""
         if self.request is None or ":" not in self.request.spec or self.seconds <= 0:
             return None
-        process = self._started()
+        process = self._wait_until_started()
         if process is None:
             return None
         began = time.monotonic()
@@ -47,7 +47,7 @@ class Trier:
         self.seconds -= time.monotonic() - began
         return seen if isinstance(seen, Seen) else None
 
-    def _started(self) -> subprocess.Popen[bytes] | None:
+    def _wait_until_started(self) -> subprocess.Popen[bytes] | None:
         """Return the process once it has imported PyTorch; None if that takes too long."""
         if self.process is None or self.process.poll() is not None:
             path = os.pathsep.join(filter(None, (str(_SRC), os.environ.get("PYTHONPATH"))))

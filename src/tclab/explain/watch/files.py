@@ -45,7 +45,7 @@ class Watched:
         """
         for path in paths:
             if path not in self.stamps:
-                late = not path.endswith(os.sep) and _saved(path) > since
+                late = not path.endswith(os.sep) and _time_saved(path) > since
                 self.stamps[path] = () if late else stamp(path)
 
     def keep(self, paths: Iterable[str]) -> None:
@@ -75,14 +75,14 @@ class Watched:
         return changed
 
 
-def _saved(path: str) -> float:
+def _time_saved(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
         return 0.0
 
 
-# --------------------------------------------------------------------------- what it rests on
+# --------------------------------------------------------------------------- imported files
 
 
 def imported() -> set[str]:

@@ -27,7 +27,7 @@ OnEvent = Callable[[Event], None]
 def forever(request: ExplainRequest, on_event: OnEvent) -> None:
     """Call `on_event` with all events until it raises or the user interrupts."""
     processes, watched = attempt.context(), Watched()
-    watched.add(_first(request.spec), since=float("inf"))
+    watched.add(_requested_file(request.spec), since=float("inf"))
     while True:
         under_way = Attempt(processes, request)
         try:
@@ -37,7 +37,7 @@ def forever(request: ExplainRequest, on_event: OnEvent) -> None:
         on_event(Changed(tuple(changed)))
 
 
-def _first(spec: str) -> Iterable[str]:
+def _requested_file(spec: str) -> Iterable[str]:
     """Return the path of the file that the request names; empty for a module."""
     where, _ = load.split(spec)
     return [str(Path(where).resolve())] if where.endswith(".py") else []

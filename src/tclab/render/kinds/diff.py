@@ -108,7 +108,7 @@ _NOT_COMPARED = "Addresses, names of registers and directives are not compared."
 
 
 def _intro(listing_pairs: Sequence[Pair]) -> str:
-    """Name the equal pairs, and what the comparison ignores, if it ignores something."""
+    """List the equal pairs, and the differences that the comparison ignores, if any."""
     equal_names = [pair.name for pair in listing_pairs if not pair.changed]
     ignores_some = not NOT_COMPARED.keys().isdisjoint(pair.stage for pair in listing_pairs)
     return " ".join(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tclab.model import Guard, Guards
 
 
-def _sorted(guards: Guards) -> list[Guard]:
+def _sort_guards(guards: Guards) -> list[Guard]:
     return sorted(guards, key=lambda g: (g.type, g.source, g.checks))
 
 
@@ -37,7 +37,7 @@ def _draw_table(guards: Guards, options: Options) -> Html:
             join(map(parts.code, g.checks), markup("<br>")) or parts.DASH,
             place_link(g.location, options),
         )
-        for g in _sorted(guards)
+        for g in _sort_guards(guards)
     ]
     head = ("Kind", "Source", "Check", "Because of")
     table = options.delivery.guards(parts.bare_table(head, rows))
@@ -74,6 +74,6 @@ def text(artifact: Guards) -> str:
             "\n".join(clean(c) for c in g.checks) or "–",
             columns.place_text(g.location),
         )
-        for g in _sorted(artifact)
+        for g in _sort_guards(artifact)
     ]
     return columns.join(head, kinds, columns.table(("kind", "source", "check", "because of"), rows))

@@ -31,7 +31,7 @@ _MOST_CALLS = 6
 
 def html(report: Report, options: Options) -> Html:
     """Return the summary, links to the sections, and the sections."""
-    options = replace(options, sources=_prefixes(report, options))
+    options = replace(options, sources=_id_prefixes(report, options))
     open_sections, folded_sections = (
         list(_with_ids(sections, options))
         for sections in (_open_sections(report, options), _folded_sections(report, options))
@@ -49,7 +49,7 @@ def html(report: Report, options: Options) -> Html:
     )
 
 
-def _prefixes(report: Report, options: Options) -> dict[str, str]:
+def _id_prefixes(report: Report, options: Options) -> dict[str, str]:
     """Return file → the prefix of its lines' ids."""
     files = dict.fromkeys(source.filename for source in report.sources)
     return {file: options.id(f"file{number}") for number, file in enumerate(files)}

@@ -44,7 +44,7 @@ def _all_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     if not facts.resources:  # of a C++ kernel
         yield instructions
     yield "open", format_answers(facts.open)
-    yield "decided by", facts.measured or _decided_by(facts.open)
+    yield "decided by", facts.measured or _timing_text(facts.open)
 
 
 def _resource_facts(resources: Resources) -> Iterator[tuple[str, str]]:
@@ -75,7 +75,7 @@ def _moved_text(facts: KernelFacts) -> str:
     return " + ".join(f"{bytes_moved:,}" for bytes_moved in facts.moved)
 
 
-def _decided_by(answers: Iterable[TimedAnswer]) -> str:
+def _timing_text(answers: Iterable[TimedAnswer]) -> str:
     questions = (answer.question for answer in answers)
     questions_text = "; ".join(dict.fromkeys(f"{q.operator}, {q.place}" for q in questions))
     return f"timing on the GPU: {questions_text}" if questions_text else ""

@@ -53,7 +53,7 @@ def select_one(
 
 
 def _matching_names(word: str, names: Iterable[str]) -> list[str]:
-    name = _without_path(word)
+    name = _strip_path(word)
     names = list(names)
     if name in names:
         return [name]
@@ -66,7 +66,7 @@ def _matching_names(word: str, names: Iterable[str]) -> list[str]:
     raise _ambiguous_error(word, begun) if begun else _unknown_error(word, names)
 
 
-def _without_path(word: str) -> str:
+def _strip_path(word: str) -> str:
     """``topic/name`` for a path to a snippet's file, else the word itself."""
     path = PurePath(word)
     if path.suffix == ".py":

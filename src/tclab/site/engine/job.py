@@ -221,7 +221,7 @@ def _share_headers(temporary: Path) -> None:
         os.symlink(shared, temporary / name)
 
 
-# --------------------------------------------------------------------------- files it left
+# --------------------------------------------------------------------------- files of the process
 
 
 def _read_end(folder: Path) -> End | None:

@@ -66,11 +66,13 @@ def judge(
     """Judge one exercise: try each of its steps, with inputs drawn anew for each."""
     answer = main.get(exercise.name)
     if not callable(answer):
-        return _unjudged(exercise, "absent", f"there is no {exercise.name} in the file")
+        return _make_unjudged_verdict(
+            exercise, "absent", f"there is no {exercise.name} in the file"
+        )
     if is_untouched(tree, exercise.name):
-        return _unjudged(exercise, "untouched", "still as it was handed out")
+        return _make_unjudged_verdict(exercise, "untouched", "still as it was handed out")
     if missing := _missing_needs(exercise):
-        return _unjudged(exercise, "lacking", missing)
+        return _make_unjudged_verdict(exercise, "lacking", missing)
     results = [
         _judge_step(step, answer, RandomInputs(request.seed), job["file"])
         for step in exercise.steps
@@ -89,7 +91,7 @@ def is_untouched(tree: ast.Module, name: str) -> bool:
     )
 
 
-def _unjudged(exercise: Exercise, state: State, why: str) -> Verdict:
+def _make_unjudged_verdict(exercise: Exercise, state: State, why: str) -> Verdict:
     return Verdict(exercise.name, exercise.title, state, (), why)
 
 

@@ -128,7 +128,7 @@ def overview() -> Html:
 
 
 def verdicts(name: str) -> Html:
-    """Show the verdicts of a snippet on beliefs, with its PyTorch versions side by side.
+    """Show a table: does each belief that the snippet tests hold, in each version of PyTorch?
 
     Each belief must be a heading of the page. PageError names a belief without a heading.
     """

@@ -1,4 +1,4 @@
-"""Check the sentences on claims that come out otherwise on a reader's machine (``shadow.json``).
+"""Check the sentences on claims whose outcome differs on a reader's machine (``shadow.json``).
 
 Such a sentence must say under which backend, or with which caches, it is true.
 """
@@ -40,7 +40,7 @@ def problems(book: Book) -> Iterator[PageError | SnippetError]:
             for kind in listed.kinds(snippet, claim):
                 what, words = _NAMED[kind]
                 if not words.search(_whole_text(book, sentence)):
-                    yield _unnamed(sentence, f"{snippet}#{claim}", kind, what)
+                    yield _unnamed_error(sentence, f"{snippet}#{claim}", kind, what)
 
 
 def _whole_text(book: Book, sentence: Sentence) -> str:
@@ -48,7 +48,7 @@ def _whole_text(book: Book, sentence: Sentence) -> str:
     return whole_sentence(page, sentence) if page else sentence.text
 
 
-def _unnamed(sentence: Sentence, claim: str, kind: str, what: str) -> PageError:
+def _unnamed_error(sentence: Sentence, claim: str, kind: str, what: str) -> PageError:
     text = " ".join(sentence.text.split())
     cause = f"“{text:.120}” rests on {claim}, which flips ({flips.FILE}, [{kind}])"
     return PageError(str(sentence), cause, f"name {what} in the sentence")

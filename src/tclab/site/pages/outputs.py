@@ -61,7 +61,9 @@ def _all_figures(
     _check_names(block, snippet, runs, [*folds])
     if any(map(all_outputs, runs)):
         return [
-            _grouped_figures(block, snippet, runs, all_outputs, folds=folds, above=snippet.title)
+            _grouped_figures(
+                block, snippet, runs, all_outputs, folds=folds, title_above=snippet.title
+            )
         ]
     cause = f"{snippet.name} shows nothing and prints nothing"
     raise PageError(block.place, cause, "add tclab.show(...) to it, or use only its code(...)")
@@ -135,7 +137,7 @@ def named_artifacts(
     def select(run: Run) -> list[Artifact]:
         return [a for a in run.artifacts if names is None or a.name in names]
 
-    return _grouped_figures(block, snippet, runs, select, fold, view, above=block.heading)
+    return _grouped_figures(block, snippet, runs, select, fold, view, title_above=block.heading)
 
 
 def printed_output(
@@ -183,15 +185,15 @@ def _grouped_figures(
     view: str | None = None,
     *,
     folds: Folds = MappingProxyType({}),
-    above: str = "",
+    title_above: str = "",
 ) -> Html:
     """Render the runs' artifacts with stamps: equal ones once, different ones in tabs.
 
-    Leaves out a title that repeats the title `above` it.
+    Leaves out a title that repeats the title above it.
     """
 
     def panel(group: RunGroup, searched: bool) -> Html:
-        titles = [above, *(a.title for a in group.artifacts)]
+        titles = [title_above, *(a.title for a in group.artifacts)]
         figures = [
             _figure(block, group.runs[0], a, folds.get(a.name, fold), view, title, searched)
             for a, title in zip(group.artifacts, titles)
@@ -204,7 +206,7 @@ def _grouped_figures(
         chosen = next((n for n, group in enumerate(groups) if runs[0] in group.runs), 0)
         panels = [panel(group, number == chosen) for number, group in enumerate(groups)]
         pieces.append(_tabs(block, snippet, groups, panels, chosen))
-        above = groups[chosen].artifacts[-1].title
+        title_above = groups[chosen].artifacts[-1].title
     return join(pieces, NEWLINE)
 
 
@@ -231,13 +233,13 @@ def _figure(
     artifact: Artifact,
     fold: bool | None,
     view: str | None,
-    above: str,
+    title_above: str,
     searched: bool,
 ) -> Html:
     """Render one artifact with its title; store the anchor of the page's first chain."""
     page = block.page
     prefix = page.unique_id(f"{run.snippet}-{run.environment}-{artifact.name}")
-    titled = not _same_words(artifact.title, above)
+    titled = not _same_words(artifact.title, title_above)
     if isinstance(artifact, Report):
         return reports.figure(page, artifact, prefix)
     try:

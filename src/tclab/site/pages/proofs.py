@@ -44,7 +44,7 @@ def _problems(book: Book, sentence: Sentence) -> Iterator[PageError]:
             yield from claim_checks.check_claim(sentence, snippet, claim, run)
 
 
-# --------------------------------------------------------------------------- what is shown
+# --------------------------------------------------------------------------- HTML of bindings
 
 
 def link_proofs(text: PageText, url: str, book: Book) -> str:

@@ -167,7 +167,7 @@ def _new_head(kind: str, environment: str, torch: str, digest: str, jobs: str = 
 
 @dataclass
 class BundleResult:
-    """The runs of a bundle's jobs by snippet, also as tars, and the reasons of those refused."""
+    """By snippet: the runs of a bundle's jobs, these runs as tars, and the reasons for refusals."""
 
     runs: dict[str, Run] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)

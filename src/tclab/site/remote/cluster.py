@@ -50,15 +50,15 @@ class DaskCluster:
         try:
             info = await asyncio.wait_for(self.client.scheduler.identity(), _SCHEDULER_SECONDS)
         except Exception as error:  # of Dask, of the system, or a timeout
-            raise self._lost() from error
+            raise self._lost_error() from error
         if self.client.status not in ("running", "connecting"):
-            raise self._lost()
+            raise self._lost_error()
         return [
             Member(address, _read_announcement(worker), float(worker.get("last_seen") or 0))
             for address, worker in info["workers"].items()
         ]
 
-    def _lost(self) -> ClusterLost:
+    def _lost_error(self) -> ClusterLost:
         cause = "the scheduler is gone; every run that had finished is kept"
         step = "start one, and workers, and give the same command again"
         return ClusterLost(self.place, cause, step)
@@ -100,11 +100,11 @@ class DaskCluster:
             return await future
         except asyncio.CancelledError:
             if future.status == "cancelled" and not _is_cancelling():
-                raise self._lost() from None
+                raise self._lost_error() from None
             raise
         except Exception:
             if future.status in ("cancelled", "lost"):  # by Dask, with its client's connection
-                raise self._lost() from None
+                raise self._lost_error() from None
             raise
         finally:
             if future.status != "finished":

@@ -85,7 +85,7 @@ def encode_job(snippet: Snippet, files: Mapping[Path, str], **fields: object) ->
 
 
 def parse_job(data: bytes) -> JobData:
-    """Parse a job. ValueError for what has not a job's fields."""
+    """Parse a job. ValueError if fields of a job are missing."""
     job = json.loads(data)
     if not (_has_fields(job, JobData) and _has_fields(job["snippet"], SnippetData)):
         raise ValueError("is no job")

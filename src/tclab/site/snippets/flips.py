@@ -1,4 +1,4 @@
-"""Read ``shadow.json``: claims that come out otherwise on a reader's machine, each with its reason.
+"""Read ``shadow.json``: claims whose outcome differs on a reader's machine, each with the reason.
 
     {"inductor": {"guards/values_call_by_call#two-compiles": "Inductor compiles each float anew"},
      "caches": {"caches/what_a_hit_skips": "it waits for a stage that a hit skips"}}

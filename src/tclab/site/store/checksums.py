@@ -128,7 +128,7 @@ def _files(records: Path) -> Iterator[Path]:
 
 
 def _damage(path: Path, records: Path, digest: str | None) -> str:
-    """What is wrong with a file, in words; '' if nothing."""
+    """Describe the damage of a file; '' if it has none."""
     if digest is None:
         return f"has no digest in records/{NAME}"
     try:

@@ -128,9 +128,7 @@ def _write_jobs(
 
 
 def run_part(request: str) -> None:
-    """Measure the steps that `request`, JSON, lists on a worker, and show the text of the file of
-    rows.
-    """
+    """Measure the steps of `request`, a JSON text, on a worker, and show the file of rows."""
     del sys.modules["__main__"].__file__  # else each process of the suite would run this job first
     data = json.loads(request)
     steps = [(decode_fields(Case, case), tuple(modes)) for case, modes in data["steps"]]

@@ -30,7 +30,7 @@ def _matrices(*gpu: tuple[int, int]) -> Sizes:
     }
 
 
-def _named(name: str, gpu: tuple[int, ...], cpu: tuple[int, ...], tiny: int) -> Sizes:
+def _one_number_sizes(name: str, gpu: tuple[int, ...], cpu: tuple[int, ...], tiny: int) -> Sizes:
     """Return sizes of one number each, under this name."""
     by_scale = {"gpu": gpu, "cpu": cpu, "tiny": (tiny,)}
     return {
@@ -55,10 +55,10 @@ KERNELS: dict[str, KernelSizes] = {
     "layer_norm_training": KernelSizes(_matrices(_LARGE)),
     "rms_norm": KernelSizes(_matrices(_LARGE, _SMALL), _TRITON),
     "rms_norm_training": KernelSizes(_matrices(_LARGE)),
-    "rotary": KernelSizes(_named("tokens", (32768, 2048), (2048,), 16)),
-    "matmul_bias_gelu": KernelSizes(_named("n", (8192, 2048), (1024,), 32)),
-    "matmul_fp8": KernelSizes(_named("n", (8192, 2048), (), 32)),
-    "attention": KernelSizes(_named("tokens", (8192, 1024), (512,), 16)),
+    "rotary": KernelSizes(_one_number_sizes("tokens", (32768, 2048), (2048,), 16)),
+    "matmul_bias_gelu": KernelSizes(_one_number_sizes("n", (8192, 2048), (1024,), 32)),
+    "matmul_fp8": KernelSizes(_one_number_sizes("n", (8192, 2048), (), 32)),
+    "attention": KernelSizes(_one_number_sizes("tokens", (8192, 1024), (512,), 16)),
     "row_sum": KernelSizes(_matrices(_LARGE, (1048576, 64))),
     "column_sum": KernelSizes(_matrices(_LARGE, (1048576, 64))),
     "full_norm": KernelSizes(_matrices(_LARGE)),

@@ -41,7 +41,7 @@ def add(
 
 
 def example(backward: bool = False, **options: Any) -> Callable[[Callable[[], FunctionCall]], Any]:
-    """Register a maker as ``family/its_name``; its module is the family."""
+    """Register a function that makes an example, as ``module/function``."""
 
     def register(make: Callable[[], FunctionCall]) -> Callable[[], FunctionCall]:
         family = make.__module__.rpartition(".")[2]

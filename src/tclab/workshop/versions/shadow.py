@@ -51,7 +51,7 @@ class Shadow:
     store: Path
 
     def chosen(self, found: Iterable[Snippet]) -> list[Snippet]:
-        """Those of the snippets that this kind of run may change, with its runner."""
+        """Select the snippets that this kind of run may change, and give each its runner."""
         runner = "run_with_inductor" if self.kind == flips.INDUCTOR else "run_claims"
         concerned = (
             snippet
@@ -115,7 +115,7 @@ def _print_end(event: events.Event) -> None:
 
 
 def flips_of(run: Run) -> dict[str, str]:
-    """What came out otherwise → its cause: claims, or the snippet itself if it ended early."""
+    """Map each flipped claim to its cause; if the run ended early, the snippet itself."""
     failure = run.failure
     if failure and (failure.cause != "assertion" or failure.traceback):
         return {run.snippet: f"{failure.cause}: {failure.message}"}
@@ -126,8 +126,8 @@ def flips_of(run: Run) -> dict[str, str]:
 def differences(
     kind: str, runs: Mapping[str, Run], listed: Mapping[str, str], unknown: Callable[[str], bool]
 ) -> Iterator[str]:
-    """Lines on what flipped and is not in the list, and on what is in the list and held or is an
-    `unknown` snippet's.
+    """Yield a line for each flip that is not in `listed`, and for each name in `listed` that did
+    not flip or whose snippet is `unknown`.
     """
     found = {name: why for run in runs.values() for name, why in flips_of(run).items()}
     for name in sorted(found.keys() - listed.keys()):

@@ -94,7 +94,7 @@ class _GraphUnits:
             measured = replace(kernel.facts, measured=self.graph.source)
             kernel = replace(kernel, title=f"{kernel.title}, {self.graph.source}", facts=measured)
         likely = [] if code in self._unlikely_kernels else self._likely_answers
-        return _with_answers(kernel, [*likely, *self._required_answers(code, FlippedChoices())])
+        return _add_answers(kernel, [*likely, *self._required_answers(code, FlippedChoices())])
 
     def _mark_alternative(self, kernel: Kernel, variant: Variant) -> Kernel:
         flipped = [
@@ -103,7 +103,7 @@ class _GraphUnits:
             for q in self._questions(i)
         ]
         required = self._required_answers(unnumbered(kernel), variant.flipped)
-        return replace(_with_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
+        return replace(_add_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
 
     def _required_answers(self, code: str, flipped: FlippedChoices) -> list[TimedAnswer]:
         """The answers that a variant's kernel depends on: one more flipped choice removes it."""
@@ -119,7 +119,7 @@ class _GraphUnits:
         return self.graph.groups[group]
 
 
-def _with_answers(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
+def _add_answers(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
     """The kernel, titled with the answers with which the GPU gets it; unchanged without answers."""
     if not answers:
         return kernel

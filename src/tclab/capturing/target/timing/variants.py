@@ -33,7 +33,7 @@ class Wrappers(list[str]):
 
 @dataclass(frozen=True)
 class Variant:
-    """The code of a graph if the questions of the groups `flipped` get the other answer."""
+    """The code of a graph after the opposite answer to the timing choices in `flipped`."""
 
     flipped: FlippedChoices
     trace: Trace

@@ -221,7 +221,7 @@ def _message(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
-#: Characters that are kept of a very long message: so many at its beginning, and at its end.
+#: Characters that are kept at each end of a very long message.
 _MESSAGE_PART = 2**15
 
 

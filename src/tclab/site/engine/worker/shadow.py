@@ -65,8 +65,8 @@ class _Replacement:
     """Gives the backend that stands for another: Inductor, or a callable with Inductor below it."""
 
     def __init__(self) -> None:
-        # PyTorch compares backends when it looks for an entry: each has one replacement. The
-        # backend is kept, too, so that no other object gets its id().
+        # PyTorch compares backends when it looks for compiled code, so each backend has one
+        # replacement. Keep the backend, too, so that no other object gets its id().
         self._made: dict[int, tuple[object, object]] = {}
 
     def __call__(self, backend: Any) -> Any:
@@ -79,7 +79,7 @@ class _Replacement:
 
 
 class _AboveInductor:
-    """The same backend, except that the graph it is given runs what Inductor compiled of it.
+    """Wraps a backend: when the backend runs its graph, the code that Inductor made runs instead.
 
     A class, since a module that is pickled has its backend with it.
     """

@@ -56,7 +56,7 @@ def _files() -> Iterator[_File]:
 
 
 def _used_inodes(pid: int) -> Iterator[int]:
-    """Yield the inodes of the files there that a process has mapped or open."""
+    """Yield the inodes of the shared-memory files that a process has mapped or open."""
     with contextlib.suppress(OSError):
         yield from map(int, _MAPPED.findall(Path(f"/proc/{pid}/maps").read_text(errors="replace")))
     with contextlib.suppress(OSError):

@@ -158,7 +158,7 @@ def takes_turns(answer: Answer, random_inputs: RandomInputs) -> None:
 break_even = Exercise("break_even", "How many calls until it has paid")
 
 
-def _is_never(value: object) -> bool:
+def _means_never(value: object) -> bool:
     return value is None or value == math.inf
 
 
@@ -167,7 +167,7 @@ def _check_calls(answer: Answer, compile_seconds: float, eager: float, compiled:
     call = f"break_even({compile_seconds}, {eager}, {compiled})"
     least = math.ceil(compile_seconds / (eager - compiled))
     exact = (least * (eager - compiled)) == compile_seconds
-    assert not _is_never(result), f"{call} said never; {least} calls pay"
+    assert not _means_never(result), f"{call} said never; {least} calls pay"
     right = (least, least + 1) if exact else (least,)
     assert result in right, f"{call} said {result!r}; it is {least}"
 
@@ -200,8 +200,8 @@ def rounds_up(answer: Answer, random_inputs: RandomInputs) -> None:
 )
 def says_never(answer: Answer, random_inputs: RandomInputs) -> None:
     slower, same = answer(5.0, 0.25, 0.5), answer(5.0, 0.5, 0.5)
-    assert _is_never(slower), f"compiled is slower, and it said {slower!r}"
-    assert _is_never(same), f"both take the same, and it said {same!r}"
+    assert _means_never(slower), f"compiled is slower, and it said {slower!r}"
+    assert _means_never(same), f"both take the same, and it said {same!r}"
 
 
 @break_even.step(

@@ -46,7 +46,7 @@ class Concordance:
     messages: dict[str, Place] = field(default_factory=dict)  # error message → where a run shows it
 
     def add(self, names: Iterable[str], place: Place) -> None:
-        """Count `place` for each name."""
+        """Add one to the count of each name at `place`."""
         for name in names:
             known = self.places.setdefault(name, {})
             known[place] = known.get(place, 0) + 1

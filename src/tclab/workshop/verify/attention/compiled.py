@@ -49,7 +49,7 @@ def reason_unsupported() -> str:
 
 
 def set_capability(capability: tuple[int, int]) -> None:
-    """Make this process's PyTorch find one GPU of that capability when it chooses."""
+    """Make this process's PyTorch choose attention backends as for one GPU of that capability."""
     numbers = b"".join(number.to_bytes(4, "little") for number in capability)
     ctypes.memmove(ctypes.addressof(_PROPERTIES) + _MAJOR, numbers, len(numbers))
     folder = os.path.join(os.path.dirname(torch.__file__), "lib")
