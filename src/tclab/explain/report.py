@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import advisories
+from tclab import advisories, targets
 from tclab.compare import take_snapshot
+from tclab.explain.costs import call_cost
 from tclab.model import (
     UNKNOWN,
+    CallCost,
     Candidates,
     Chain,
     Counts,
@@ -70,6 +72,7 @@ def build(
         fault=fault,
         counts=_counts(capture, len(calls)),
         kernels=rows_of_chains(chains) or rows_of_kernels(capture.kernels),
+        cost=_cost(capture, chains, request, here.gpu),
         candidates=Candidates() if refusal else capture.compile_candidates(),
         sources=source.annotated(capture, chains, subject.callable, tried),
         breaks=tried.breaks,
@@ -87,6 +90,16 @@ def build(
         checkpoints=capture.checkpoints,
     )
     return _shareable(report)
+
+
+def _cost(
+    capture: Capture, chains: tuple[Chain, ...], request: ExplainRequest, gpu: str
+) -> CallCost | None:
+    """Return what the first call costs at least, on the target or on the GPU that is here."""
+    target = request.target or targets.of_device(gpu)
+    asked = request.options.get("mode") in ("reduce-overhead", "max-autotune")
+    cuda_graphs = asked and not capture.cuda_graph_skips
+    return call_cost(chains, rows_of_chains(chains), target, cuda_graphs=cuda_graphs)
 
 
 def _host_remarks(capture: Capture) -> Iterator[str]:

@@ -1,0 +1,26 @@
+"""Count how often each compiled graph ran in the first call."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
+
+
+def runs_in_first_call(trace: Trace) -> dict[str, int] | None:
+    """Map each compile to the runs of its graph in the first call; None if they were not counted.
+
+    Forward and backward run equally often as a rule; where they do not, it is the larger number.
+    """
+    if not trace.select(names.CALLED):
+        return None
+    counts: Counter[tuple[str, str]] = Counter()
+    for event in trace.select(names.RUN, names.CALLED):
+        if event.name == names.CALLED:
+            break
+        counts[event.compile_id, event.payload] += 1
+    runs: dict[str, int] = {}
+    for (compile_id, _), count in counts.items():
+        runs[compile_id] = max(count, runs.get(compile_id, 0))
+    return runs
