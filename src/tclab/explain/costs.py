@@ -4,7 +4,7 @@ A kernel takes at least its bytes over the bandwidth of the memory they come fro
 operations over the rate of their format. What fits in L2 may come from there: of a kernel's bytes,
 and of those that enter and leave a graph, only what exceeds L2 is charged at the bandwidth of the
 device's memory. Launches run beside that on the host; what one costs was measured
-(`launch_costs.json`, which ``benchmarks/floors.py`` writes).
+(`measured_costs.json`, which ``benchmarks/floors.py`` writes).
 """
 
 from __future__ import annotations
@@ -18,20 +18,22 @@ from pathlib import Path
 from tclab.model import CallCost, Chain, Kernel, KernelRow
 from tclab.targets import Target
 
-_MEASURED = Path(__file__).with_name("launch_costs.json")
+_MEASURED = Path(__file__).with_name("measured_costs.json")
 
 
 @dataclass(frozen=True)
-class LaunchCosts:
+class MeasuredCosts:
     """Seconds on the host, as measured: of entering a compiled graph, of entering one that needs
     gradients together with its backward, of one launch of a generated kernel, and of one library
-    call. The other fields say where and when.
+    call. `attained` is the median of what calls reached of the device's rates. The other fields say
+    where and when.
     """
 
     graph: float
     training: float
     kernel: float
     library_call: float
+    attained: float
     device: str
     cpu: str
     torch: str
@@ -39,9 +41,9 @@ class LaunchCosts:
 
 
 @cache
-def launch_costs() -> LaunchCosts:
+def measured_costs() -> MeasuredCosts:
     """Read the measured costs."""
-    return LaunchCosts(**json.loads(_MEASURED.read_text(encoding="utf-8")))
+    return MeasuredCosts(**json.loads(_MEASURED.read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ def call_cost(
         products=products,
         tf32=_tf32_seconds(known, target),
         unknown=sum(found is None for _, _, found in floors),
+        attained=measured_costs().attained,
     )
 
 
@@ -155,7 +158,7 @@ class _Call:
 
     def launch_seconds(self, *, cuda_graphs: bool) -> float:
         """The host's seconds for entering the graphs and launching their kernels."""
-        costs, seconds = launch_costs(), 0.0
+        costs, seconds = measured_costs(), 0.0
         for number, chain in enumerate(self.chains):
             directions = {row.direction for row in self.rows if row.graph == number}
             training = "backward" in directions

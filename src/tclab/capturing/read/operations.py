@@ -26,8 +26,10 @@ _RATES = {
 }  # fmt: skip
 #: Products without a formula of PyTorch's → the operator whose formula holds for them.
 _LIKE = {"aten._int_mm": "aten.mm"}
-#: How many scores there are is not in the graph: a mask decides.
-_UNKNOWN = ("higher_order.flex_attention", "higher_order.flex_attention_backward")
+#: Operators of ATen that may multiply matrices, where PyTorch has no formula for one.
+_MAY_MULTIPLY = re.compile(
+    r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv|linalg|solve|cholesky|einsum"
+)
 
 
 class UnknownSize(Exception):
@@ -131,9 +133,13 @@ def operator_name(node: Node) -> str:
 
 
 def is_product(node: Node) -> bool:
-    """Whether the node is a matrix product, a convolution or an attention."""
+    """Whether the node is a matrix product, a convolution or an attention, or may hide one: an
+    operator that is not ATen's, or one whose number of scores a mask decides.
+    """
     name = operator_name(node)
-    return name in _UNKNOWN or _LIKE.get(name, name) in _formulas()
+    if not name or _LIKE.get(name, name) in _formulas():
+        return bool(name)
+    return not name.startswith(("aten.", "prims.")) or bool(_MAY_MULTIPLY.search(name))
 
 
 def _computed_scores(
