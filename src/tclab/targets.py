@@ -4,6 +4,8 @@ The numbers are those of NVIDIA's own documents, as the CUDA driver reports them
 
 - capability tables: CUDA C++ Programming Guide, "Compute Capabilities", tables of technical
   specifications (registers, threads, warp size and shared memory of a multiprocessor);
+- operations per cycle: the same guide's "Arithmetic Instructions" for CUDA cores; for tensor cores
+  the white papers of the architectures, dense (A100, GA102, Ada, H100, Blackwell, Turing);
 - a device's multiprocessors, L2 and memory: its architecture white paper or datasheet.
 
 Only the standard library is used here.
@@ -13,7 +15,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from tclab.errors import TclabError
 from tclab.model import Version
@@ -41,6 +44,10 @@ class Architecture:
     reserved_shared_memory: int = 1 * _KIB  # bytes that the system reserves in each block
     shared_memory_unit: int = 128  # bytes; shared memory is allocated in multiples of it
     source: str = "CUDA C++ Programming Guide, Compute Capabilities"
+    #: Format of a product's operands → dense operations per cycle of one multiprocessor, a
+    #: multiply-add counted as two; on tensor cores where it has them for the format.
+    rates: Mapping[str, int] = field(default_factory=dict)
+    l2_bytes_per_cycle: int = 64  # that one multiprocessor can take from L2 at most
 
 
 @dataclass(frozen=True)
@@ -75,6 +82,28 @@ class Target:
     source: str
     note: str = ""
     cudnn: int | None = None  # as cudnnGetVersion returns it; None for the one of PyTorch's wheel
+    halves_accumulation: bool = False  # GeForce: tensor cores that accumulate in float32
+
+    def operations_per_second(self, operands: str) -> float | None:
+        """Operations of products per second, at the highest clock, for operands of this format:
+        ``f64``, ``f32`` (CUDA cores), ``tf32``, ``f16`` (bfloat16, too), ``f8``, ``i8``; None if
+        the device has no such rate.
+        """
+        rate = self.architecture.rates.get(operands)
+        if rate is None:
+            return None
+        halved = self.halves_accumulation and operands in ("tf32", "f16", "f8")
+        return rate / (2 if halved else 1) * self._cycles_per_second
+
+    @property
+    def l2_bytes_per_second(self) -> float:
+        """Bytes per second that all multiprocessors can take from L2 at most."""
+        return self.architecture.l2_bytes_per_cycle * self._cycles_per_second
+
+    @property
+    def _cycles_per_second(self) -> float:
+        """Cycles of all multiprocessors per second, at the highest clock."""
+        return self.sm_count * self.clocks.multiprocessor * 1e6
 
     @property
     def capability(self) -> tuple[int, int]:
@@ -130,13 +159,29 @@ _WHEELS_CUDNN = "PyTorch's own: " + ", ".join(
 )
 
 _SM75 = Architecture(
-    (7, 5), 1024, 64 * _KIB, 64 * _KIB, 16, reserved_shared_memory=0, shared_memory_unit=256
-)
-_SM80 = Architecture((8, 0), 2048, 164 * _KIB, 163 * _KIB, 32)
-_SM86 = Architecture((8, 6), 1536, 100 * _KIB, 99 * _KIB, 16)
-_SM89 = Architecture((8, 9), 1536, 100 * _KIB, 99 * _KIB, 24)
-_SM90 = Architecture((9, 0), 2048, 228 * _KIB, 227 * _KIB, 32)
-_SM100 = Architecture((10, 0), 2048, 228 * _KIB, 227 * _KIB, 32)
+    (7, 5), 1024, 64 * _KIB, 64 * _KIB, 16, reserved_shared_memory=0, shared_memory_unit=256,
+    rates={"f64": 4, "f32": 128, "f16": 1024, "i8": 2048},
+)  # fmt: skip
+_SM80 = Architecture(
+    (8, 0), 2048, 164 * _KIB, 163 * _KIB, 32,
+    rates={"f64": 128, "f32": 128, "tf32": 1024, "f16": 2048, "i8": 4096},
+)  # fmt: skip
+_SM86 = Architecture(
+    (8, 6), 1536, 100 * _KIB, 99 * _KIB, 16,
+    rates={"f64": 4, "f32": 256, "tf32": 512, "f16": 1024, "i8": 2048},
+)  # fmt: skip
+_SM89 = Architecture(
+    (8, 9), 1536, 100 * _KIB, 99 * _KIB, 24,
+    rates={"f64": 4, "f32": 256, "tf32": 512, "f16": 1024, "f8": 2048, "i8": 2048},
+)  # fmt: skip
+_SM90 = Architecture(
+    (9, 0), 2048, 228 * _KIB, 227 * _KIB, 32,
+    rates={"f64": 256, "f32": 256, "tf32": 2048, "f16": 4096, "f8": 8192, "i8": 8192},
+)  # fmt: skip
+_SM100 = Architecture(
+    (10, 0), 2048, 228 * _KIB, 227 * _KIB, 32,
+    rates={"f64": 128, "f32": 256, "tf32": 4096, "f16": 8192, "f8": 16384, "i8": 16384},
+)  # fmt: skip
 
 TARGETS: dict[str, Target] = {
     t.name: t
@@ -161,7 +206,8 @@ TARGETS: dict[str, Target] = {
                source="NVIDIA Ada GPU Architecture white paper (AD104, 58 SMs)"),
         Target("rtx4090", "NVIDIA GeForce RTX 4090", _SM89, 128, 72 * _MIB, 24 * _GIB,
                clocks=Clocks(3105, 10501, 384),
-               source="NVIDIA Ada GPU Architecture white paper, GeForce RTX 4090"),
+               source="NVIDIA Ada GPU Architecture white paper, GeForce RTX 4090",
+               halves_accumulation=True),
         Target("a10", "NVIDIA A10", _SM86, 72, 6 * _MIB, 24 * 10**9,
                clocks=Clocks(1695, 6251, 384),
                source="NVIDIA A10 datasheet; GA102 white paper"),
@@ -198,6 +244,11 @@ def get(name: str | Target) -> Target:
     if _AMD_NAME.fullmatch(key):
         raise TargetError(f"target {name!r}", _AMD_CAUSE, _AMD_NEXT_STEP)
     raise TargetError(f"target {name!r}", "no such target", _suggest_targets(key))
+
+
+def of_device(device: str) -> Target | None:
+    """Return the target whose device the CUDA driver gives this name, or None."""
+    return next((target for target in TARGETS.values() if target.device == device), None)
 
 
 def architecture(arch: int) -> Architecture | None:

@@ -145,26 +145,30 @@ def shifts_prints_and_asks(history):
     return history * history.sum().item()
 
 
+_FLOAT32 = "(torch.randn(4096, 4096), torch.randn(4096, 4096))"
+_BFLOAT16 = "(torch.randn(64, 64).bfloat16(), torch.randn(64, 64).bfloat16())"
+_LARGE = "(torch.randn(4096, 4096),)"
+
 PLANTED = (
     Planted("shifted", "(torch.randn(8, 64),)", ("results-differ",)),
     Planted("ranged", "(torch.arange(11),)", ("results-differ", "known-fault")),
     Planted("layers", "(torch.randn(8),)", ("recompile-limit",)),
     Planted("counted", "(torch.randn(8),)", ("compiles-every-call",), calls=4),
-    Planted("products", "(torch.randn(4096, 4096), torch.randn(4096, 4096),)", ("float32-products",),
+    Planted("products", _FLOAT32, ("float32-products",),
             ("launch-bound",), target="h200"),
-    Planted("small", "(torch.randn(64, 64).bfloat16(), torch.randn(64, 64).bfloat16(),)", ("launch-bound",), ("float32-products",),
+    Planted("small", _BFLOAT16, ("launch-bound",), ("float32-products",),
             target="h200"),
     Planted("mixed", "(torch.randn(16),)", ("cpu-tensors",), target="h200"),
     Planted("printed", "(torch.randn(8),)", ("graph-break",), ("skipped",)),
     Planted("looped", "(torch.randn(8),)", ("skipped",)),
-    Planted("transposed", "(torch.randn(4096, 4096),)", ("copies",), ("launch-bound",), target="h200"),
-    Planted("autocast", "(torch.randn(8, 8), torch.randn(8, 8),)", ("cache-bypass",)),
+    Planted("transposed", _LARGE, ("copies",), ("launch-bound",), target="h200"),
+    Planted("autocast", "(torch.randn(8, 8), torch.randn(8, 8))", ("cache-bypass",)),
     Planted("cast", "(torch.randn(8),)", (), ("copies", "graph-break", "recompile")),
     Planted("counts_prints_and_asks", "(torch.randn(8),)",
             ("compiles-every-call", "graph-break", "graph-break"), calls=4),
-    Planted("asks_and_prints_on_the_gpu", "(torch.randn(4096, 4096), torch.randn(4096, 4096),)",
+    Planted("asks_and_prints_on_the_gpu", _FLOAT32,
             ("float32-products", "graph-break", "graph-break"), target="h200"),
-    Planted("copies_prints_and_moves", "(torch.randn(4096, 4096),)", ("copies",), target="h200"),
+    Planted("copies_prints_and_moves", _LARGE, ("copies",), target="h200"),
     Planted("shifts_prints_and_asks", "(torch.randn(8, 64),)",
             ("results-differ", "graph-break", "graph-break")),
 )  # fmt: skip

@@ -119,8 +119,14 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
 }  # fmt: skip
 
 
+def find(evidence: Evidence) -> tuple[Finding, ...]:
+    """The findings, of a compile that gave a graph if there is no word of any."""
+    graphs = evidence.breaks.graphs or evidence.own is None
+    return findings.find(replace(evidence, breaks=replace(evidence.breaks, graphs=int(graphs))))
+
+
 def names(evidence: Evidence) -> list[str]:
-    return [each.name for each in findings.find(evidence)]
+    return [each.name for each in find(evidence)]
 
 
 def test_every_kind_has_a_case() -> None:
@@ -139,7 +145,7 @@ def test_nothing_is_found_where_nothing_is() -> None:
 
 
 def test_the_limit_takes_the_place_of_its_recompiles() -> None:
-    (found,) = findings.find(CASES["recompile-limit"][0])
+    (found,) = find(CASES["recompile-limit"][0])
     assert found.what == (
         "a reason [GB0039]: f compiled again (0/1): "
         "tensor 'x' size mismatch at index 0. expected 8, actual 9"
@@ -148,29 +154,29 @@ def test_the_limit_takes_the_place_of_its_recompiles() -> None:
 
 def test_recompiles_cost_the_mean_seconds_of_a_compile() -> None:
     fires, _ = CASES["compiles-every-call"]
-    (found,) = findings.find(replace(fires, compile_time=TIMES))
+    (found,) = find(replace(fires, compile_time=TIMES))
     assert str(found.cost) == "2 s a call, measured"
-    (once,) = findings.find(replace(CASES["recompile"][0], compile_time=TIMES))
+    (once,) = find(replace(CASES["recompile"][0], compile_time=TIMES))
     assert str(once.cost) == "2 s once, measured"
 
 
 def test_a_break_on_data_waits_for_the_device() -> None:
     waits = replace(BREAK, gb_type="Data-dependent branching")
-    (found,) = findings.find(Evidence(breaks=Breaks(breaks=(waits,), graphs=2)))
+    (found,) = find(Evidence(breaks=Breaks(breaks=(waits,), graphs=2)))
     assert str(found.cost) == "1 wait for the device a call, counted"
-    (other,) = findings.find(Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2)))
+    (other,) = find(Evidence(breaks=Breaks(breaks=(BREAK,), graphs=2)))
     assert other.cost == NOT_KNOWN
 
 
 def test_equal_breaks_of_a_line_are_one_finding() -> None:
-    (found,) = findings.find(Evidence(breaks=Breaks(breaks=(BREAK, BREAK), graphs=3)))
+    (found,) = find(Evidence(breaks=Breaks(breaks=(BREAK, BREAK), graphs=3)))
     assert found.places == (LINE,) and found.actions == ("Do this.",)
 
 
 def test_values_that_differ_are_said_in_place_of_their_guards() -> None:
     again = replace(THIRD, reasons=("0/1: self.i == 2",))
     evidence = Evidence(recompiles=(again,), distinct={"0": {"self.i": ("1", "2", "3")}})
-    (found,) = findings.find(evidence)
+    (found,) = find(evidence)
     assert found.what == "f compiled again (0/2): self.i has 3 values: 1, 2, 3"
 
 
@@ -195,3 +201,8 @@ def test_the_site_documents_every_kind() -> None:
     for kind in FINDING_KINDS.values():
         assert f"{{ #{kind.name} }}" in text
         assert kind.rank in (WRONG, IDLE, EACH_CALL, ONCE)
+
+
+def test_no_graph_is_a_finding() -> None:
+    (found,) = findings.find(Evidence())
+    assert (found.name, found.what) == ("nothing-compiled", "no graph came of the call")

@@ -9,10 +9,13 @@ from contextlib import ExitStack, contextmanager
 from types import CodeType
 from typing import Any
 
+import torch
+
 from tclab.capturing.torch_private import (
     checkpoints,
     compiler,
     cpp_commands,
+    graph_runs,
     launches,
     origins,
     partitions,
@@ -47,9 +50,19 @@ def listen() -> Iterator[Trace]:
         stack.enter_context(partitions.note_cuts(trace))
         stack.enter_context(checkpoints.note_checkpoints(trace))
         stack.enter_context(launches.note_launches(trace))
+        stack.enter_context(graph_runs.note_runs(trace))
         stack.enter_context(cpp_commands.note_commands(trace))
         stack.enter_context(vector_isa.time_isa_trials())
         yield trace
+        trace.add(names.PRECISIONS, _float32_precisions(), "", (None, None))
+
+
+def _float32_precisions() -> dict[str, str]:
+    """Return what products of float32 tensors may be computed in on a GPU."""
+    return {
+        "matmul": torch.backends.cuda.matmul.fp32_precision,
+        "conv": torch.backends.cudnn.conv.fp32_precision,
+    }
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from tclab.capturing.result import Capture
 from tclab.capturing.target.capture import Call, capture_for
 from tclab.capturing.target.inductor import Options
 from tclab.capturing.torch_private import caching, check, compiler, switches
+from tclab.capturing.trace import names
 from tclab.errors import CaptureError, NothingCompiled
 from tclab.targets import Target
 
@@ -87,10 +88,10 @@ class CaptureRequest:
             stack.enter_context(caching.note_caching(trace))
             compiled = self.fn if self.as_it_is else torch.compile(self.fn, **self.options)
             for args, kwargs in calls:
-                trace.begin_call()
                 results.append(compiled(*args, **kwargs))
                 if self.backward:
                     run_backward(results[-1])
+                trace.add(names.CALLED, None, "", (None, None))
                 on_result(results[-1])
             switches.require_compiled(trace)
         return Capture(trace, tuple(results), most_lines)

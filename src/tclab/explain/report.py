@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tclab import advisories, findings
+from tclab import advisories, findings, targets
 from tclab.compare import take_snapshot
-from tclab.explain import distinct_values
+from tclab.explain import costs, distinct_values
 from tclab.findings import Evidence
 from tclab.model import (
     UNKNOWN,
+    Agreement,
     Candidates,
     Chain,
     Counts,
@@ -46,6 +47,8 @@ def build(
     here, device = machine.here(), target.device if target else ""
     chains, fault = _chains(capture, machine_code=refusal is None)
     agreement = tried.agreement
+    if not (capture.breaks.graphs or tried.own):
+        agreement = Agreement(reason="nothing was compiled")
     snapshot = replace(
         take_snapshot(capture, here, subject.title, device),
         agreement="" if agreement.verdict == UNKNOWN else agreement.verdict,
@@ -82,26 +85,42 @@ def build(
         cachings=capture.cachings,
         checkpoints=capture.checkpoints,
     )
+    report = _cost(capture, report, request)
     report = _find(capture, request, tried, report)
     sources = source.annotated(capture, chains, subject.callable, tried.breaks, report.findings)
     return _shareable(replace(report, sources=sources))
 
 
+def _cost(capture: Capture, report: Report, request: ExplainRequest) -> Report:
+    """Return the report with what its kernels and the first call cost at least, on the target or on
+    the GPU that is here.
+    """
+    target = request.target or targets.of_device(report.provenance.gpu)
+    if target is None:
+        return report
+    asked = request.options.get("mode") in ("reduce-overhead", "max-autotune")
+    cuda_graphs = asked and not capture.cuda_graph_skips
+    rows = costs.add_floors(report.kernels, target)
+    cost = costs.call_cost(report.chains, rows, target, cuda_graphs=cuda_graphs)
+    return replace(report, kernels=rows, cost=cost)
+
+
 def _find(capture: Capture, request: ExplainRequest, tried: Tried, report: Report) -> Report:
     """Return the report with its findings."""
     from tclab.capturing.read.frames import failed_compiles
+    from tclab.capturing.read.runs import calls_by_compile
 
     failed = failed_compiles(capture.trace)
     evidence = Evidence(
         calls=len(report.calls),
-        call_of=capture.trace.calls_by_compile(),
+        call_of=calls_by_compile(capture.trace),
         mode=str(request.options.get("mode") or ""),
         breaks=tried.breaks,
         recompiles=tuple(r for r in capture.recompiles if r.compile_id not in failed),
         fixes=tried.functions,
         distinct=distinct_values.find(capture),
         own=tried.own,
-        agreement=tried.agreement,
+        agreement=report.agreement,
         advisories=report.advisories,
         kernels=report.kernels,
         cost=report.cost,

@@ -23,10 +23,14 @@ def find_known_faults(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_nothing_compiled(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if no frame of the compiled objects was compiled."""
+    """Yield a finding if no frame of the compiled objects was compiled, or no graph came of it."""
     own = evidence.own
     if own and not own.frames:
         yield Finding("nothing-compiled", own.cause, actions=(own.fix,) if own.fix else ())
+    elif not evidence.breaks.graphs:
+        skipped = [item for item in evidence.breaks if item.skipped]
+        cause = "Dynamo leaves the function to Python" if skipped else "no graph came of the call"
+        yield Finding("nothing-compiled", cause)
 
 
 RULES = (find_difference, find_known_faults, find_nothing_compiled)

@@ -220,10 +220,16 @@ class Chain(Artifact):
 
     `panes` go from the Python source down to machine code, in the order of STAGES; each has
     its `stage`. A key in `links` must be a mark in some pane.
+
+    `runs` counts how often the graph ran in the first call: 0 if a later call compiled it, 1 where
+    it was not counted. `boundary` are the bytes that one run reads from outside of its graphs and
+    writes for outside, each tensor once; None if not known.
     """
 
     panes: tuple[Listing, ...] = ()
     compile_id: str = ""
+    runs: int = 1
+    boundary: int | None = None
 
 
 @kind("diff")

@@ -19,6 +19,7 @@ class CallCost:
     rate. `tf32` are the seconds of the products if float32 ones used TF32; None where there are
     none or they do use it. `kernels` counts launches of generated kernels, `library_calls` the
     rest; `unknown` counts rows whose bytes or operations are not known: then the sums are too low.
+    `attained` is what kernels reach of the device's rates, as measured: between 0 and 1.
     """
 
     kind: ClassVar[str]
@@ -30,15 +31,17 @@ class CallCost:
     products: float
     tf32: float | None = None
     unknown: int = 0
+    attained: float = 1.0
 
     @property
     def bound(self) -> str:
-        """The key of BOUNDS that takes longest: launches run beside the GPU's work, and a kernel
-        takes the longer of its bytes and its operations.
+        """The key of BOUNDS that is likely to take longest: launches run beside the GPU's work,
+        which takes longer than at the full rates; a kernel takes the longer of its bytes and its
+        operations.
         """
         seconds = {"launches": self.launches, "memory": self.memory, "products": self.products}
         device = self.memory + self.products
-        if self.launches >= device:
+        if self.launches >= device / self.attained:
             return "launches"
         return max(("memory", "products"), key=seconds.__getitem__)
 

@@ -17,11 +17,13 @@ class KernelRow:
     """One kernel of one graph, or one library call together with its repetitions.
 
     `origins` are the ATen nodes that it computes, `lines` the user's lines without repetition.
-    `bytes` counts the memory traffic of all launches, `registers` is per thread, `spilled` counts
-    the bytes of registers that went to memory; None means unknown or not applicable. `times`
-    counts the launches or calls in one run of the graph. `graph` counts from 0; None if the chains
-    are not known. `pane` counts the panes of its `stage` from 1; for repeated calls it is the
-    first one's.
+    `bytes` counts the memory traffic of all launches, `operations` those of their products; `rate`
+    is the format of the products' operands, one of RATES, or ''. `registers` is per thread,
+    `spilled` counts the bytes of registers that went to memory. `times` counts the launches or
+    calls in one run of the graph, `runs` the runs of the graph in the first call; `least` are the
+    least seconds of all of them there. None means unknown or not applicable. `graph` counts from 0;
+    None if the chains are not known. `pane` counts the panes of its `stage` from 1; for repeated
+    calls it is the first one's.
     """
 
     kind: ClassVar[str]
@@ -41,6 +43,15 @@ class KernelRow:
     times: int = 1
     open: tuple[TimedAnswer, ...] = ()
     measured: str = ""
+    operations: int | None = None
+    rate: str = ""
+    runs: int = 1
+    least: float | None = None
+
+    @property
+    def is_alternative(self) -> bool:
+        """Whether the GPU runs this kernel only if it finds an unlikely answer."""
+        return not all(answer.is_likely for answer in self.open)
 
 
 @kind("candidate")
@@ -80,7 +91,9 @@ _STAGES = ("kernel", "cpp", "wrapper")
 def rows_of_chains(chains: Sequence[Chain]) -> tuple[KernelRow, ...]:
     """Return a row for each kernel and library call, graph by graph. Equal calls share one row."""
     return _merge_equal_calls(
-        row for graph, chain in enumerate(chains) for row in _chain_rows(graph, chain)
+        replace(row, runs=chain.runs)
+        for graph, chain in enumerate(chains)
+        for row in _chain_rows(graph, chain)
     )
 
 
@@ -109,13 +122,15 @@ def _row(kernel: Kernel, pane: int, graph: int | None = None) -> KernelRow:
         graph,
         origins=kernel.origins,
         lines=tuple({str(line): line for line in kernel.source_lines}.values()),
-        bytes=sum(facts.moved) if facts.moved else None,
+        bytes=facts.traffic,
         registers=resources.registers if resources else None,
         spilled=resources.spilled if resources else None,
         instructions=facts.instructions,
         times=facts.calls or 1,
         open=facts.open,
         measured=facts.measured,
+        operations=facts.operations,
+        rate=facts.rate,
     )
 
 
@@ -130,5 +145,9 @@ def _merge_equal_calls(rows: Iterable[KernelRow]) -> tuple[KernelRow, ...]:
 
 def _merge_rows(equal_rows: Sequence[KernelRow]) -> KernelRow:
     first, count = equal_rows[0], len(equal_rows)
-    total = None if first.bytes is None else first.bytes * count
-    return replace(first, bytes=total, times=first.times * count)
+    return replace(
+        first,
+        bytes=None if first.bytes is None else first.bytes * count,
+        operations=None if first.operations is None else first.operations * count,
+        times=first.times * count,
+    )

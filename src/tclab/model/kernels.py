@@ -12,6 +12,10 @@ from typing import ClassVar
 
 from tclab.model.codec import kind
 
+#: Formats of a product's operands, which decide its rate; f32 is computed on CUDA cores, tf32 and
+#: those after it on tensor cores.
+RATES = ("f64", "f32", "tf32", "f16", "f8", "i8")
+
 #: The type of a kernel's constant. A constant of another type is stored as its text.
 Constant = int | float | bool | str
 
@@ -203,6 +207,11 @@ class KernelFacts:
     `instructions` counts the machine instructions without padding. `open` holds the timed answers
     that this kernel depends on; it is empty if the GPU runs the kernel in any case. `measured` says
     on which GPU and day a timing chose this kernel, or is ''.
+
+    `operations` counts those of the products (matrix products, convolutions, attention) in all
+    calls, a multiply-add as two; 0 without a product, None if not known. `rate` is the format of
+    the products' operands, one of RATES, or ''. `bytes` are those that a library call reads and
+    writes, each tensor once; None if not known.
     """
 
     kind: ClassVar[str]
@@ -217,11 +226,19 @@ class KernelFacts:
     first_call: str = ""
     open: tuple[TimedAnswer, ...] = ()
     measured: str = ""
+    operations: int | None = None
+    rate: str = ""
+    bytes: int | None = None
 
     @property
     def is_alternative(self) -> bool:
         """Whether the GPU runs this kernel only if it finds an unlikely answer."""
         return not all(answer.is_likely for answer in self.open)
+
+    @property
+    def traffic(self) -> int | None:
+        """Bytes that all calls read and write; None if not known."""
+        return sum(self.moved) if self.moved else self.bytes
 
     @property
     def moved(self) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from tclab.capturing.chain.resolve import Origins
 from tclab.capturing.machine_code import cpp, size_limit
 from tclab.capturing.machine_code.cpp import Assembly
 from tclab.capturing.read.bytecode import FrameBytecode
+from tclab.capturing.read.runs import runs_in_first_call
 from tclab.capturing.read.units import Unit
 from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.capturing.trace.events import Trace
@@ -40,7 +41,15 @@ def build_chains(
     of `commands` compiles; and the stages down to SASS of each compiled Triton kernel. Forward and
     backward are in the same chain.
     """
-    builder = _ChainBuilder(graphs, bytecode, units, Origins.read(trace), commands, most_lines)
+    builder = _ChainBuilder(
+        graphs,
+        bytecode,
+        units,
+        Origins.read(trace),
+        commands,
+        most_lines,
+        runs_in_first_call(trace),
+    )
     return tuple(builder.build(graph, index) for index, graph in enumerate(graphs["dynamo"]))
 
 
@@ -54,6 +63,8 @@ class _ChainBuilder:
     origins: Origins
     commands: Commands
     most_lines: int | None
+    #: Compile → runs in the first call; None if they were not counted.
+    runs: Mapping[str, int] | None = None
     #: Assembly by the kernel's source: many graphs can have the same kernel.
     assembled: dict[str, Assembly | None] = field(default_factory=dict)
 
@@ -69,7 +80,20 @@ class _ChainBuilder:
         panes.sort(key=lambda pane: STAGES.index(pane.stage))  # a stable sort
         name = f"chain-{index}" if index else "chain"
         title = f"From Python to the machine, {graph.title}"
-        return Chain(title, name, _drop_dangling_keys(panes), graph.compile_id)
+        runs = 1 if self.runs is None else self.runs.get(graph.compile_id, 0)
+        kept, boundary = _drop_dangling_keys(panes), self._boundary(graph.compile_id)
+        return Chain(title, name, kept, graph.compile_id, runs, boundary)
+
+    def _boundary(self, compile_id: str) -> int | None:
+        """Sum what forward and backward read and write; a unit with alternative kernels follows
+        the one of the same graph.
+        """
+        known: dict[str, int | None] = {}
+        for unit in self.units:
+            if unit.compile_id == compile_id:
+                known.setdefault(unit.direction, unit.boundary)
+        sizes = [size for size in known.values() if size is not None]
+        return sum(sizes) if sizes and len(sizes) == len(known) else None
 
     def _graph_panes(self, dynamo: Graph) -> Iterator[Listing]:
         """The panes of the graphs of one compile, with only one of Dynamo's graphs: Dynamo may have

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypedDict
 
 from tclab.capturing.read.output_code import Definition, OutputCode, dotted_name
+from tclab.capturing.read.work import Work
 from tclab.model import Graph, Kernel, KernelFacts, Node, SourceLine, links, slug
 from tclab.text.scrub import scrub
 
@@ -22,16 +23,20 @@ _SETTING = re.compile(
 _REDUCTION_HINT = re.compile(r"reduction_hint=ReductionHint\.(\w+)")
 #     size_hints={'x': 64, 'r0_': 64},
 _SIZE_HINTS = re.compile(r"size_hints=(\{[^}]*\}|\[[^\]]*\])")
+#: Category of the Triton kernels that the user wrote: what they compute is not known.
+_USERS = "user_autotune"
 # # Topologically Sorted Source Nodes: [relu, sum_1], Original ATen: [aten.relu, aten.sum]
 _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
 
 
-def read_kernels(file: OutputCode, direction: str = "") -> list[Kernel]:
+def read_kernels(file: OutputCode, direction: str = "", work: Work | None = None) -> list[Kernel]:
     """Return the kernels in the order of their first calls. `direction` is the graph's: forward,
-    backward or inference.
+    backward or inference. Without `work`, operations and bytes of library calls are not known.
     """
-    by_line = [_generated_kernel(file, definition, direction) for definition in file.definitions]
-    by_line += [_library_call(file, call, direction) for call in file.library_calls()]
+    by_line = [
+        _generated_kernel(file, definition, direction, work) for definition in file.definitions
+    ]
+    by_line += [_library_call(file, call, direction, work) for call in file.library_calls()]
     return [kernel for _, kernel in sorted(by_line, key=lambda pair: pair[0])]
 
 
@@ -41,7 +46,7 @@ class _OriginFields(TypedDict):
 
 
 def _generated_kernel(
-    file: OutputCode, definition: Definition, direction: str
+    file: OutputCode, definition: Definition, direction: str, work: Work | None
 ) -> tuple[int, Kernel]:
     """Return the line of the kernel's first call, and the kernel."""
     calls, is_cpp = file.calls_to(definition.name), definition.is_cpp
@@ -50,6 +55,12 @@ def _generated_kernel(
     if not is_cpp:
         aten = _operators_in_comment(file.comment_above(definition.line))
         facts = replace(facts, written=_settings_in_source(definition.code), original_aten=aten)
+    nodes, category = file.computed_nodes(definition, calls), heuristic[1] if heuristic else ""
+    if work is not None and category != _USERS:
+        # a kernel after a product can have it among its origins; only a template computes it
+        products = nodes if category == "template" else []
+        operations, rate = work.operations.count(products)
+        facts = replace(facts, operations=operations, rate=rate)
     kernel = Kernel(
         title=_title(f"{'C++' if is_cpp else 'Triton'} kernel {definition.name}", direction),
         name=f"kernel-{slug(definition.name)}",
@@ -57,16 +68,18 @@ def _generated_kernel(
         language="cpp" if is_cpp else "python",
         stage="cpp" if is_cpp else "kernel",
         kernel_name=definition.name,
-        category=heuristic[1] if heuristic else "",
+        category=category,
         device=definition.device,
         facts=facts,
         direction=direction,
-        **_origin_fields(file.computed_nodes(definition, calls)),
+        **_origin_fields(nodes),
     )
     return calls[0].lineno if calls else definition.line, kernel
 
 
-def _library_call(file: OutputCode, call: ast.Call, direction: str) -> tuple[int, Kernel]:
+def _library_call(
+    file: OutputCode, call: ast.Call, direction: str, work: Work | None
+) -> tuple[int, Kernel]:
     name = dotted_name(call.func)
     nodes = file.computed_nodes(None, [call])
     keys = links.merge_keys(node.keys for node in nodes)
@@ -82,6 +95,7 @@ def _library_call(file: OutputCode, call: ast.Call, direction: str) -> tuple[int
         category="extern",
         device=_graph_device(file.graph),
         direction=direction,
+        facts=work.of_library_call(nodes) if work else KernelFacts(),
         links=dict.fromkeys(range(1, text.count("\n") + 2), keys) if keys else {},
         **_origin_fields(nodes),
     )

@@ -12,6 +12,7 @@ from tclab.capturing.read import fusion as _fusion
 from tclab.capturing.read import output_code
 from tclab.capturing.read.kernels import read_kernels
 from tclab.capturing.read.output_code import KernelNodes, OutputCode
+from tclab.capturing.read.work import WorkOfTrace
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Event, Trace
 from tclab.capturing.trace.notes import KernelNote, LoopBodiesNote
@@ -58,6 +59,8 @@ class Unit:
     `direction` is forward, backward or inference. `output` is the parsed output code, `wrapper`
     the same file as a listing. `loop_bodies` and `kernel_notes` name the nodes for which Inductor
     made each loop of the IR and each line of a kernel. `Capture.compile_kernels` fills `compiled`.
+    `boundary` are the bytes that a run reads of the graph's inputs and writes to its outputs; None
+    if not known.
     """
 
     index: int  # counted from 0
@@ -73,6 +76,7 @@ class Unit:
     loop_bodies: LoopBodiesNote | None = None
     kernel_notes: tuple[KernelNote, ...] = ()
     compiled: Compiled = field(default_factory=dict)
+    boundary: int | None = None
 
     def notes_on(self, kernel: Kernel) -> list[KernelNote]:
         """Return the notes with this kernel's lines."""
@@ -88,9 +92,9 @@ def read_units(trace: Trace, post_grad: tuple[Graph, ...]) -> tuple[Unit, ...]:
     """Return one Unit for each compile of Inductor's, in order. `post_grad` are the graphs that it
     lowered, in the same order: Inductor's compiles do not nest.
     """
-    unique = _UniqueNames()
+    unique, work = _UniqueNames(), WorkOfTrace.read(trace)
     return tuple(
-        events.build_unit(index, unique)
+        events.build_unit(index, unique, work)
         for index, events in enumerate(_group_by_compile(trace, post_grad))
     )
 
@@ -150,7 +154,7 @@ class _CompileEvents:
         elif event.name == names.KERNEL:
             self.kernel_notes.append(event.data)
 
-    def build_unit(self, index: int, unique: _UniqueNames) -> Unit:
+    def build_unit(self, index: int, unique: _UniqueNames, of_trace: WorkOfTrace) -> Unit:
         """Build the Unit from all events. Only this method parses the output code."""
         aot_id = _AOT_ID.search(self.code)
         unit = Unit(index, self.compile_id, aot_id[2] if aot_id else "")
@@ -163,9 +167,11 @@ class _CompileEvents:
         if self.code:
             file = OutputCode.parse(_stabilize_ids(self.code, index), self.kernel_nodes, self.graph)
             unit.output, unit.wrapper = file, _wrapper_listing(unit, file, unique)
+            work = of_trace.of(self.graph) if self.graph else None
             unit.kernels = tuple(
-                replace(k, name=unique(k.name)) for k in read_kernels(file, unit.direction)
+                replace(k, name=unique(k.name)) for k in read_kernels(file, unit.direction, work)
             )
+            unit.boundary = work.boundary if work else None
         return unit
 
 

@@ -35,6 +35,7 @@ from tclab.capturing.target.gaps import HostOperator
 from tclab.capturing.target.timing import alternatives, measured, timed
 from tclab.capturing.target.timing.variants import GraphAlternatives, GraphCompiler, Wrappers
 from tclab.capturing.torch_private import check, compiler, switches
+from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 from tclab.errors import CaptureError
 from tclab.model import Candidates
@@ -206,7 +207,7 @@ def _capture_once(
         )
         compiled = torch.compile(
             fn,
-            backend=inductor.make_backend(request.patches, graph_compiler, cpu_factories),
+            backend=inductor.make_backend(request.patches, graph_compiler, cpu_factories, trace),
             dynamic=options.get("dynamic"),
             fullgraph=options.get("fullgraph", False),
         )
@@ -219,10 +220,10 @@ def _capture_once(
             suppress(inductor.NoResult),
         ):
             for args, kwargs in request.calls:
-                trace.begin_call()
                 results.append(compiled(*args, **kwargs))
                 if request.backward:
                     run_backward(results[-1])
+                trace.add(names.CALLED, None, "", (None, None))
         switches.require_compiled(trace)
     if noted_gaps and not wrappers:
         raise noted_gaps[0]

@@ -16,6 +16,9 @@ from tclab.capturing.fresh import python_function
 from tclab.capturing.read.output_code import OutputCode
 from tclab.capturing.target import choices, constants, device, errors, gaps, tracing
 from tclab.capturing.target.timing.variants import GraphCompiler, Wrappers
+from tclab.capturing.torch_private import compiler
+from tclab.capturing.trace import names
+from tclab.capturing.trace.events import Trace
 
 Compiled = Callable[..., Any]  # the function that runs in place of a graph
 Backend = Callable[[fx.GraphModule, list[Any]], Compiled]
@@ -106,7 +109,10 @@ class NeedsCPUFactories(Exception):
 
 
 def make_backend(
-    patches: Options, graph_compiler: GraphCompiler, cpu_factories: frozenset[int] | None
+    patches: Options,
+    graph_compiler: GraphCompiler,
+    cpu_factories: frozenset[int] | None,
+    trace: Trace,
 ) -> Backend:
     """Make a Dynamo backend that compiles each graph for the target and runs it on the CPU.
 
@@ -135,7 +141,7 @@ def make_backend(
         return (
             _raise_no_result
             if calls_triton(module) or calls_gpu_operator(module)
-            else _cpu_runner(cpu_graph)
+            else _note_runs(_cpu_runner(cpu_graph), trace)
         )
 
     return compile_graph
@@ -164,6 +170,17 @@ def _cpu_runner(module: fx.GraphModule) -> Compiled:
             raise NoResult from error
 
     return run
+
+
+def _note_runs(run: Compiled, trace: Trace) -> Compiled:
+    """Make a function that also notes each run of the graph that is being compiled."""
+    ids = compiler.current_compile_ids()
+
+    def noting(*args: Any) -> Any:
+        trace.add(names.RUN, None, "", ids)
+        return run(*args)
+
+    return noting
 
 
 def _raise_no_result(*args: object) -> NoReturn:

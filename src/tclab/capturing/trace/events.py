@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bisect
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,19 +66,6 @@ class Trace:
 
     events: list[Event[Any]] = field(default_factory=list)
     frames: dict[int, int] = field(default_factory=dict)  # PyTorch's frame number → ours
-    call_starts: list[int] = field(default_factory=list)  # per call: the events before it
-
-    def begin_call(self) -> None:
-        """Note that the next call begins."""
-        self.call_starts.append(len(self.events))
-
-    def calls_by_compile(self) -> dict[str, int]:
-        """Map each compile id to the number, from 1, of the call that compiled it."""
-        calls: dict[str, int] = {}
-        for number, event in enumerate(self.events):
-            if event.compile_id:
-                calls.setdefault(event.compile_id, bisect.bisect_right(self.call_starts, number))
-        return calls
 
     @overload
     def select(self, name: EventName[D], /) -> list[Event[D]]: ...

@@ -95,6 +95,12 @@ LOOP_BODIES: EventName[LoopBodiesNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
 FUSION_QUERY: EventName[FusionQueryNote] = EventName("links_asked")
 FUSED: EventName[FusedNote] = EventName("links_fused")
+#: A compiled graph ran; the payload tells apart the graphs of one compile.
+RUN = "graph_run"
+#: A call of the function ended, its backward included.
+CALLED = "call_ended"
+#: PyTorch's settings for float32 at the end of the capture: ``matmul`` or ``conv`` → ``tf32``.
+PRECISIONS: EventName[Mapping[str, str]] = EventName("float32_precisions")
 #: What a backward graph holds of its checkpointed regions.
 CHECKPOINTS: EventName[Checkpoints] = EventName("checkpoints")
 CUT: EventName[CutNote] = EventName("links_cut")

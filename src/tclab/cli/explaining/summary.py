@@ -97,7 +97,8 @@ def _print_finding(out: Console, finding: Finding) -> None:
 
 def _print_kernels(out: Console, report: Report) -> None:
     is_open = any(row.open for row in report.kernels)
-    compact = kernels.compact_table(report.kernels, _LEFT_OUT[is_open:])
+    rows = kernels.of_first_call(report.kernels)
+    compact = kernels.compact_table(rows, _LEFT_OUT[is_open:])
     if not compact.rows:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")
@@ -108,6 +109,8 @@ def _print_kernels(out: Console, report: Report) -> None:
         table.add_row(*map(escape, row))
     out.print(table)
     _print_more(out, len(compact.rows), "kernels")
+    if later := len(report.kernels) - len(rows):
+        _print_line(out, f"… and {later} of graphs that later calls compiled, in the report")
 
 
 def _print_more(out: Console, count: int, what: str) -> None:

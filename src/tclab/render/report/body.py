@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import starmap
 from typing import TYPE_CHECKING
@@ -149,12 +149,25 @@ def _wrap_html(html: Html, class_: str = "") -> Html:
 
 
 def _draw_kernels(report: Report, options: Options) -> Html:
-    """Draw the table of kernels. Names link to the kernel's code, lines to the source."""
-    if not report.kernels:
+    """Draw the kernels that the first call runs, and in a fold those of graphs that later calls
+    compiled.
+    """
+    first = kernels.of_first_call(report.kernels)
+    later = kernels.of_later_calls(report.kernels)
+    if not later:
+        return _draw_rows(first, report, options)
+    title = f"{parts.count(len(later), 'more row')}, of graphs that later calls compiled"
+    rest = parts.fold(title, _draw_rows(later, report, options))
+    return join([_draw_rows(first, report, options), rest])
+
+
+def _draw_rows(rows: Sequence[KernelRow], report: Report, options: Options) -> Html:
+    """Draw a table of kernels. Names link to the kernel's code, lines to the source."""
+    if not rows:
         return NOTHING
-    compact = kernels.compact_table(report.kernels)
+    compact = kernels.compact_table(rows)
     cells = [[esc(c) if c != "–" else parts.DASH for c in row] for row in table.cell_texts(compact)]
-    for row, kernel in zip(cells, report.kernels if report.chains else ()):
+    for row, kernel in zip(cells, rows if report.chains else ()):
         for at, name in enumerate(compact.columns):
             row[at] = _linked_cell(name, kernel, options) or row[at]
     html = parts.table(

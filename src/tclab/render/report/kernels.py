@@ -10,19 +10,32 @@ from tclab.model import KernelRow, SourceLine, Table
 from tclab.model.kernels import format_answers
 
 COLUMNS = (
-    "kernel", "lines", "bytes moved", "registers", "spilled bytes", "instructions", "times", "kind",
-    "graph",
+    "kernel", "lines", "µs at least", "bytes moved", "registers", "spilled bytes", "instructions",
+    "times", "kind", "graph",
 )  # fmt: skip
+
+
+def of_first_call(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
+    """Return the rows that the first call runs; where the least time of each is known, the dearest
+    first.
+    """
+    return tuple(sorted((row for row in rows if row.runs), key=lambda row: -(row.least or 0)))
+
+
+def of_later_calls(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
+    """Return the rows of graphs that a later call compiled."""
+    return tuple(row for row in rows if not row.runs)
 
 
 def table(rows: Sequence[KernelRow]) -> Table:
     """Return a table with all COLUMNS and a row for each kernel."""
     body = tuple(
-        (row.name, lines_text(row.lines), row.bytes, row.registers, row.spilled, row.instructions,
-         row.times, _kind_text(row), row.graph)
+        (row.name, lines_text(row.lines), None if row.least is None else row.least * 1e6, row.bytes,
+         row.registers, row.spilled, row.instructions, row.times * max(row.runs, 1),
+         _kind_text(row), row.graph)
         for row in rows
     )  # fmt: skip
-    formats = ("", "", ",d", "d", ",d", ",d", ",d", "", "d")
+    formats = ("", "", ",.2f", ",d", "d", ",d", ",d", ",d", "", "d")
     return Table("Kernels", "kernels", COLUMNS, body, formats=formats)
 
 

@@ -1,0 +1,247 @@
+"""Hold the computed least cost of a call against measurements on a GPU.
+
+``PYTHONPATH=src python -m benchmarks.floors --out FILE [NAME…]`` measures on the GPU that is here:
+the time of a compiled call (median and spread of rounds that take turns with CUDA graphs), the time
+that the GPU was busy, and the launches; beside them it computes the call's cost as `tclab explain`
+does, and says which bound was right. What bounds a call by measurement: *launches* where the GPU
+is busy for less than 60 % of the time or CUDA graphs make it more than 1.25 times as fast; else
+*products* where product kernels take most of the busy time and come nearer to their rate than the
+call comes to the memory's bandwidth; else *memory*.
+
+``--costs src/tclab/explain/measured_costs.json`` measures first what launches cost on the host, and
+at the end what the calls attained of the device's rates: tclab computes with that file.
+``--target h200`` only computes, without a GPU. ``--out`` is written after each case.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import json
+import multiprocessing
+import os
+import statistics
+import sys
+import time
+import traceback
+from dataclasses import asdict
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from tclab.system import machine
+
+_AT_ONCE = 14
+_MOST_SECONDS_TO_PREPARE = 200
+
+
+def compute(case: Any, call: Any, target: Any, *, here: bool) -> dict[str, Any]:
+    """Return the computed cost of a call, and its rows with their floors."""
+    from tclab import targets
+    from tclab.capturing import capture
+    from tclab.explain.costs import call_cost, floor
+    from tclab.model import rows_of_chains
+
+    fn, arguments = call
+    device = targets.get(target) if target else targets.of_device(machine.gpu_and_driver()[0])
+    captured = capture(fn, backward=case.backward, target=None if here else target)(*arguments)
+    chains = captured.chains(machine_code=False)
+    rows = rows_of_chains(chains)
+    cost = call_cost(chains, rows, device)
+    if cost is None or device is None:
+        raise SystemExit(f"{case.name}: the cost of a call is not known on this device")
+    floors = [floor(row, device) for row in rows]
+    named = [
+        [r.name, r.times, r.bytes, r.operations, r.rate, f and f.seconds, f and f.bound]
+        for r, f in zip(rows, floors, strict=True)
+    ]
+    longest = sorted(named, key=lambda row: -(row[5] or 0))[:6]
+    return {**asdict(cost), "bound": cost.bound, "seconds": cost.seconds, "rows": longest}
+
+
+def prepared(name: str, target: str, pipe: Connection) -> None:
+    """Compile a case; measure it when told to. Sends "ready" and then the row, or an error."""
+    os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
+    import torch
+
+    from benchmarks import floors_measure as measure
+    from benchmarks.floors_cases import CASES
+
+    torch.set_num_threads(1)
+    case = CASES[name]
+    try:
+        torch.set_float32_matmul_precision("high" if case.tf32 else "highest")
+        torch.manual_seed(0)
+        call = case.make("cpu" if target else "cuda")
+        torch.set_grad_enabled(case.backward)
+        row: dict[str, Any] = {"name": name, "computed": compute(case, call, target, here=not target)}
+        if not target:
+            row |= {"rate": case.rate, **measure.count_work(case, call)}
+            steps = measure.compiled_steps(case, call)
+        pipe.send("ready")
+        pipe.recv()
+        if not target:
+            row["times"] = measure.time_rounds(steps)
+            row |= measure.profile(steps["default"])
+        pipe.send(row)
+    except BaseException:
+        pipe.send({"name": name, "error": traceback.format_exc()[-1500:]})
+
+
+# --------------------------------------------------------------------------- judging
+
+
+def judge(row: dict[str, Any], device: Any) -> dict[str, Any]:
+    """Add what bounded the call by measurement, and whether the computed cost was right."""
+    seconds = {mode: statistics.median(times) for mode, times in row["times"].items()}
+    call, graphs = seconds["default"], seconds["reduce-overhead"]
+    spread = [statistics.quantiles(row["times"]["default"], n=4)[at] for at in (0, 2)]
+    rate = device.operations_per_second(row["rate"]) or float("inf")
+    of_rate = row["operations"] / rate
+    of_bandwidth = row["bytes"] / device.clocks.bytes_per_second
+    if row["busy"] < 0.6 * call or call > 1.25 * graphs:
+        bound = "launches"
+    elif row["product_share"] > 0.5 and of_rate > of_bandwidth:
+        bound = "products"
+    else:
+        bound = "memory"
+    computed = row["computed"]
+    return {
+        **row,
+        "seconds": call,
+        "quartiles": spread,
+        "graphs_seconds": graphs,
+        "measured_bound": bound,
+        "right": bound == computed["bound"],
+        "below": computed["seconds"] <= call,
+    }
+
+
+def run(names: list[str], target: str, keep: Any) -> None:
+    """Prepare the cases side by side, then measure one after the other; `keep` gets each row."""
+    context = multiprocessing.get_context("spawn")
+    for start in range(0, len(names), _AT_ONCE):
+        pipes: dict[Connection, Any] = {}
+        for name in names[start : start + _AT_ONCE]:
+            mine, theirs = context.Pipe()
+            process = context.Process(target=prepared, args=(name, target, theirs))
+            process.start()
+            theirs.close()
+            pipes[mine] = process
+        for pipe in _wait_until_ready(pipes, keep):
+            try:
+                pipe.send("go")
+                keep(pipe.recv())
+            except (EOFError, BrokenPipeError):
+                print("a process died while it measured", file=sys.stderr)
+            pipes[pipe].join(20)
+        for process in pipes.values():
+            process.terminate() if process.is_alive() else None
+
+
+def _wait_until_ready(pipes: dict[Connection, Any], keep: Any) -> list[Connection]:
+    end, waiting = time.monotonic() + _MOST_SECONDS_TO_PREPARE, set(pipes)
+    ready: list[Connection] = []
+    while waiting and time.monotonic() < end:
+        for pipe in wait(list(waiting), timeout=1):
+            assert isinstance(pipe, Connection)
+            waiting.discard(pipe)
+            try:
+                message = pipe.recv()
+            except EOFError:
+                print("a process died while it prepared", file=sys.stderr)
+                continue
+            if message == "ready":
+                ready.append(pipe)
+            else:
+                keep(message)
+    return ready
+
+
+def describe(row: dict[str, Any]) -> str:
+    """Return a row of the table in one line, in µs."""
+    if "error" in row:
+        return f"{row['name']}: {row['error'].splitlines()[-1]}"
+    c = row["computed"]
+    parts = " ".join(f"{key} {c[key] * 1e6:.1f}" for key in ("launches", "memory", "products"))
+    counts = f"{c['kernels']}+{c['library_calls']} launches, {c['unknown']} unknown"
+    line = f"{row['name']:34} {c['bound']:9} floor {c['seconds'] * 1e6:.1f} ({parts}; {counts})"
+    if "seconds" not in row:
+        return line
+    marks = ("" if row["right"] else " WRONG") + ("" if row["below"] else " ABOVE")
+    return (
+        f"{line} | {row['measured_bound']:9} {row['seconds'] * 1e6:.1f}, busy "
+        f"{row['busy'] * 1e6:.1f}, graphs {row['graphs_seconds'] * 1e6:.1f}, "
+        f"{row['launches']:.0f} launched{marks}"
+    )
+
+
+def measured_launches() -> dict[str, float]:
+    """Measure what launches cost, in a process that ends before the cases begin."""
+    from benchmarks.floors_measure import measure_launch_costs
+
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(measure_launch_costs)
+
+
+def attained(rows: list[dict[str, Any]]) -> float:
+    """Return what the calls that were not launch bound reached of the device's rates: the median of
+    their computed seconds on the GPU over those that it was busy.
+    """
+    shares = [
+        (row["computed"]["memory"] + row["computed"]["products"]) / row["busy"]
+        for row in rows
+        if row["measured_bound"] != "launches"
+    ]
+    return statistics.median(shares)
+
+
+def write_costs(path: Path, **measured: float) -> None:
+    """Change these costs in the file, with the provenance of this machine."""
+    import torch
+
+    costs = json.loads(path.read_text(encoding="utf-8"))
+    costs |= {name: float(f"{value:.3g}") for name, value in measured.items()}
+    provenance = {
+        "device": machine.gpu_and_driver()[0],
+        "cpu": machine.describe_cpu().partition(" (")[0],
+        "torch": torch.__version__,
+        "date": dt.datetime.now(dt.timezone.utc).date().isoformat(),
+    }
+    path.write_text(json.dumps(costs | provenance, indent=1) + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Read the command line, and measure."""
+    from benchmarks.floors_cases import CASES
+    from tclab import targets
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="cases; all, if none is named")
+    parser.add_argument("--out", type=Path, help="JSON file for the rows")
+    parser.add_argument("--target", default="", help="only compute, for a GPU that is not here")
+    parser.add_argument("--costs", type=Path, help="measure launches too, into this file")
+    given = parser.parse_args()
+    if given.costs:
+        write_costs(given.costs, **measured_launches())
+    gpu = machine.gpu_and_driver()[0]
+    device = targets.get(given.target) if given.target else targets.of_device(gpu)
+    rows: list[dict[str, Any]] = []
+
+    def keep(row: dict[str, Any]) -> None:
+        rows.append(judge(row, device) if "times" in row else row)
+        print(describe(rows[-1]), flush=True)
+        if given.out:
+            whole = {"device": gpu or given.target, "rows": rows}
+            given.out.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
+
+    run(given.names or list(CASES), given.target, keep)
+    judged = [row for row in rows if "right" in row]
+    if given.costs and judged:
+        write_costs(given.costs, attained=attained(judged))
+    right, below = sum(r["right"] for r in judged), sum(r["below"] for r in judged)
+    print(f"{len(judged)} of {len(rows)} measured; bound right in {right}, floor below in {below}")
+
+
+if __name__ == "__main__":
+    main()

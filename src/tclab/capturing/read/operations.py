@@ -1,0 +1,161 @@
+"""Count the operations of the products in a graph, with the formulas of PyTorch's flop counter.
+
+``torch.utils.flop_counter`` counts a multiply-add as two. A causal attention is the exception: the
+formula counts all scores, and its kernels compute the lower triangle only.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import torch
+
+from tclab.capturing.read.sizes import Sizes
+from tclab.model import Node
+
+# torch.ops.aten.mm.default
+_OPERATOR = re.compile(r"torch\.ops\.((?:higher_order\.)?\w+(?:\.\w+)?)")
+#: Operands' type → the format whose rate holds.
+_RATES = {
+    "f64": "f64", "c128": "f64", "f32": "f32", "c64": "f32", "f16": "f16", "bf16": "f16",
+    "i8": "i8", "u8": "i8",
+}  # fmt: skip
+#: Products without a formula of PyTorch's → the operator whose formula holds for them.
+_LIKE = {"aten._int_mm": "aten.mm"}
+#: Operators of ATen that may multiply matrices, where PyTorch has no formula for one.
+_MAY_MULTIPLY = re.compile(
+    r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv|linalg|solve|cholesky|einsum"
+)
+
+
+class UnknownSize(Exception):
+    """A size that the formula needs is not known."""
+
+
+class Operations:
+    """Counts operations in one graph. `precisions` maps ``matmul`` and ``conv`` to PyTorch's
+    setting for float32: ``tf32``, or anything else for the full precision.
+    """
+
+    def __init__(
+        self, nodes: Iterable[Node], sizes: Sizes, precisions: Mapping[str, str] | None = None
+    ) -> None:
+        self.nodes = {node.name: node for node in nodes}
+        self.sizes = sizes
+        self.precisions = precisions or {}
+        self._parts: dict[str, dict[int, Node]] = {}
+        for node in self.nodes.values():
+            # getitem = convolution_backward[0]
+            if node.target == "operator.getitem" and node.inputs:
+                self._parts.setdefault(node.inputs[0], {})[int(node.args.split(", ")[-1])] = node
+
+    def count(self, nodes: Iterable[Node]) -> tuple[int | None, str]:
+        """Return the operations of these nodes, and the format of the operands of the largest
+        product: (0, "") without a product, None if a size is not known.
+        """
+        counted = [(node, self._operations(node)) for node in nodes if is_product(node)]
+        if not counted:
+            return 0, ""
+        known = [(count, node) for node, count in counted if count is not None]
+        largest = max(known, key=lambda pair: pair[0])[1] if known else counted[0][0]
+        total = sum(count for count, _ in known) if len(known) == len(counted) else None
+        return total, self._rate(largest)
+
+    def _operations(self, node: Node) -> int | None:
+        name = operator_name(node)
+        formula = _formulas().get(_LIKE.get(name, name))
+        if formula is None:
+            return None
+        try:
+            args, kwargs = self._arguments(node)
+            operations = int(formula(*args, **kwargs, out_val=self._result(node)))
+            computed, scores = _computed_scores(name, args, kwargs)
+            return operations * computed // scores
+        except Exception:  # a formula asserts what it needs of the arguments
+            return None
+
+    def _rate(self, node: Node) -> str:
+        operands = [self.nodes[name] for name in node.inputs if name in self.nodes]
+        dtype = next((o.dtype for o in operands if o.shape and o.dtype), "")
+        rate = "f8" if dtype.startswith("f8") else _RATES.get(dtype, "")
+        if rate != "f32":
+            return rate
+        name = operator_name(node)
+        if "attention" in name:  # CUTLASS computes it as three products in TF32
+            return "tf32"
+        kind = "conv" if "conv" in name else "matmul"
+        return "tf32" if self.precisions.get(kind) == "tf32" else "f32"
+
+    # ---------------------------------------------------------------- a formula's arguments
+
+    def _arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of a node's call: tensors without data, and literals."""
+        call = ast.parse(f"call({node.args})", mode="eval").body
+        assert isinstance(call, ast.Call)
+        keywords = {k.arg: self._value(k.value) for k in call.keywords if k.arg}
+        return [self._value(argument) for argument in call.args], keywords
+
+    def _value(self, value: ast.expr) -> Any:
+        if isinstance(value, ast.Name) and value.id in self.nodes:
+            return self._tensor(self.nodes[value.id])
+        if isinstance(value, (ast.List, ast.Tuple)):
+            return [self._value(element) for element in value.elts]
+        if isinstance(value, ast.Constant):
+            return value.value
+        return self.sizes.number(ast.unparse(value))  # -1; None for a dtype or a device
+
+    def _result(self, node: Node) -> Any:
+        parts = self._parts.get(node.name)
+        if parts is None:
+            return self._tensor(node)
+        return tuple(
+            self._tensor(parts[number]) if number in parts else None
+            for number in range(max(3, max(parts) + 1))  # three of a convolution's backward
+        )
+
+    def _tensor(self, node: Node) -> torch.Tensor | None:
+        if node.shape is None:
+            return None
+        shape = self.sizes.shape(node)
+        if shape is None:
+            raise UnknownSize(node.name)
+        return torch.empty(shape, device="meta")
+
+
+def operator_name(node: Node) -> str:
+    """Return ``aten.mm`` for a node that calls ``torch.ops.aten.mm.default``; '' for no operator."""
+    match = _OPERATOR.match(node.target)
+    return match[1] if match else ""
+
+
+def is_product(node: Node) -> bool:
+    """Whether the node is a matrix product, a convolution or an attention, or may hide one: an
+    operator that is not ATen's, or one whose number of scores a mask decides.
+    """
+    name = operator_name(node)
+    if not name or _LIKE.get(name, name) in _formulas():
+        return bool(name)
+    return not name.startswith(("aten.", "prims.")) or bool(_MAY_MULTIPLY.search(name))
+
+
+def _computed_scores(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, int]:
+    """Return how many scores an attention computes, and of how many; (1, 1) if it is all."""
+    if "attention" not in name:
+        return 1, 1
+    schema = getattr(torch.ops.aten, name.partition(".")[2]).default._schema
+    bound = dict(zip((argument.name for argument in schema.arguments), args)) | kwargs
+    if not bound.get("is_causal"):
+        return 1, 1
+    queries, keys = bound["query"].shape[-2], bound["key"].shape[-2]
+    return sum(min(row + 1, keys) for row in range(queries)), queries * keys
+
+
+@cache
+def _formulas() -> dict[str, Callable[..., Any]]:
+    from torch.utils.flop_counter import flop_registry
+
+    return {str(operator): formula for operator, formula in flop_registry.items()}

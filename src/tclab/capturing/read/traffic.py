@@ -1,0 +1,115 @@
+"""Bytes that calls into libraries, and whole graphs, read and write at least: each tensor once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tclab.capturing.read.operations import operator_name
+from tclab.capturing.read.sizes import Sizes
+from tclab.model import Graph, Node
+
+_VIEWS = (
+    "view reshape _unsafe_view permute t transpose expand slice select unsqueeze squeeze alias "
+    "as_strided split split_with_sizes detach diagonal unfold view_as_real view_as_complex"
+)
+VIEWS = frozenset(f"aten.{name}" for name in _VIEWS.split())
+_PARTIAL = "embedding index index_select gather take _unsafe_index embedding_bag _embedding_bag"
+#: Operators that read of their first input only what their indices name.
+PARTIAL = frozenset(f"aten.{name}" for name in _PARTIAL.split())
+#: Operators that write to a part of an input, which is also their result.
+_IN_PLACE = ("copy_", "index_put", "scatter", "select_scatter", "slice_scatter")
+
+
+class Traffic:
+    """Counts bytes in one graph."""
+
+    def __init__(self, graph: Graph, sizes: Sizes) -> None:
+        self.nodes = {node.name: node for node in graph.nodes}
+        self.sizes = sizes
+        self.users: dict[str, list[Node]] = {}
+        for node in graph.nodes:
+            for name in node.inputs:
+                self.users.setdefault(name, []).append(node)
+
+    def of_call(self, nodes: Iterable[Node]) -> int | None:
+        """Return the bytes that a call computing these nodes reads and writes; None if a size is
+        not known.
+        """
+        names = {node.name for node in nodes}
+        computing = [self.nodes[name] for name in names if not self._is_view(self.nodes[name])]
+        if not computing or any(_writes_a_part(node) for node in computing):
+            return None
+        reads = self._reads(computing)
+        read = [size for root, size in reads.items() if root not in names]
+        written = [self.sizes.bytes(node) for node in self._results(computing, names)]
+        known = [size for size in (*read, *written) if size is not None]
+        return sum(known) if known and len(known) == len(read) + len(written) else None
+
+    def of_boundary(self) -> int | None:
+        """Return the bytes that one run of the graph reads of its inputs and writes to its outputs;
+        None if a size is not known.
+        """
+        inputs = {name for name, node in self.nodes.items() if node.op == "placeholder"}
+        computing = [n for n in self.nodes.values() if n.op.startswith("call") and not _is_view(n)]
+        read = [size for root, size in self._reads(computing).items() if root in inputs]
+        output = next((n for n in self.nodes.values() if n.op == "output"), None)
+        made = {self._root(self.nodes[name]).name for name in output.inputs} if output else set()
+        made = {n for n in made - inputs if not _writes_a_part(self.nodes[n])}
+        written = [self.sizes.bytes(self.nodes[name]) for name in made]
+        known = [size for size in (*read, *written) if size is not None]
+        return sum(known) if len(known) == len(read) + len(written) else None
+
+    def _reads(self, computing: Iterable[Node]) -> dict[str, int | None]:
+        """Map each tensor that these nodes read, through views or not, to the bytes read of it:
+        those of the views, and at most its own.
+        """
+        views: dict[str, dict[str, int | None]] = {}
+        for node in computing:
+            for name in dict.fromkeys(node.inputs):
+                view = self.nodes.get(name)
+                if view is None or view.shape is None:
+                    continue
+                size = self.sizes.bytes(view)
+                if operator_name(node) in PARTIAL and name == node.inputs[0]:
+                    written = self.sizes.bytes(node)
+                    size = min(size, written) if size is not None and written is not None else None
+                root = self._root(view)
+                known = views.setdefault(root.name, {})
+                known[name] = max(size, known.get(name) or 0) if size is not None else None
+        return {root: self._read_of(self.nodes[root], sizes) for root, sizes in views.items()}
+
+    def _read_of(self, root: Node, views: dict[str, int | None]) -> int | None:
+        own, parts = self.sizes.bytes(root), [size for size in views.values() if size is not None]
+        if len(parts) < len(views):
+            return own
+        return sum(parts) if own is None else min(own, sum(parts))
+
+    def _results(self, computing: Iterable[Node], names: set[str]) -> Iterator[Node]:
+        """Yield the values that the call leaves to other nodes; parts in place of a tuple."""
+        for node in computing:
+            users = self.users.get(node.name, [])
+            if node.shape is None:
+                yield from (user for user in users if user.target == "operator.getitem")
+            elif not users or any(user.name not in names for user in users):
+                yield node
+
+    def _root(self, node: Node) -> Node:
+        """The value whose memory a view shows; of anything else, itself."""
+        while self._is_view(node) and node.inputs and node.inputs[0] in self.nodes:
+            node = self.nodes[node.inputs[0]]
+        return node
+
+    def _is_view(self, node: Node) -> bool:
+        if node.target == "operator.getitem" and node.inputs:
+            return _is_view(self.nodes[node.inputs[0]])  # a part of a split
+        return _is_view(node)
+
+
+def _is_view(node: Node) -> bool:
+    return operator_name(node) in VIEWS
+
+
+def _writes_a_part(node: Node) -> bool:
+    """Whether the node writes to a part of a tensor, or to one that is also its input."""
+    name = operator_name(node).partition(".")[2]
+    return name.startswith(_IN_PLACE) or (name.endswith("_") and not name.endswith("__"))

@@ -1,0 +1,183 @@
+"""Compute what one call costs at least on a GPU, from the work of its kernels and the GPU's rates.
+
+A kernel takes at least its bytes over the bandwidth of the memory they come from, and its
+operations over the rate of their format. What fits in L2 may come from there: of a kernel's bytes,
+and of those that enter and leave a graph, only what exceeds L2 is charged at the bandwidth of the
+device's memory. Launches run beside that on the host; what one costs was measured
+(`measured_costs.json`, which ``benchmarks/floors.py`` writes).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+from tclab.model import CallCost, Chain, Kernel, KernelRow
+from tclab.targets import Target
+
+_MEASURED = Path(__file__).with_name("measured_costs.json")
+
+
+@dataclass(frozen=True)
+class MeasuredCosts:
+    """Seconds on the host, as measured: of entering a compiled graph, of entering one that needs
+    gradients together with its backward, of one launch of a generated kernel, and of one library
+    call. `attained` is the median of what calls reached of the device's rates. The other fields say
+    where and when.
+    """
+
+    graph: float
+    training: float
+    kernel: float
+    library_call: float
+    attained: float
+    device: str
+    cpu: str
+    torch: str
+    date: str
+
+
+@cache
+def measured_costs() -> MeasuredCosts:
+    """Read the measured costs."""
+    return MeasuredCosts(**json.loads(_MEASURED.read_text(encoding="utf-8")))
+
+
+@dataclass(frozen=True)
+class Floor:
+    """The least seconds that the launches of one row take on a device, and what bounds them:
+    ``memory`` or ``products``.
+    """
+
+    seconds: float
+    bound: str
+
+
+def floor(row: KernelRow, target: Target, *, tf32: bool = False) -> Floor | None:
+    """Return the floor of a row's launches in one run of its graph; None if its bytes or operations
+    are not known. With `tf32`, products of float32 are taken to use TF32.
+    """
+    memory, products = _memory_seconds(row, target), _product_seconds(row, target, tf32=tf32)
+    if memory is None or products is None:
+        return None
+    return Floor(products, "products") if products > memory else Floor(memory, "memory")
+
+
+def add_floors(rows: Sequence[KernelRow], target: Target) -> tuple[KernelRow, ...]:
+    """Return the rows with the least seconds that each takes in the first call."""
+    floors = [floor(row, target) for row in rows]
+    return tuple(
+        row if found is None else replace(row, least=row.runs * found.seconds)
+        for row, found in zip(rows, floors)
+    )
+
+
+def _memory_seconds(row: KernelRow, target: Target) -> float | None:
+    if row.bytes is None or row.language == "cpp":
+        return None
+    each = row.bytes / row.times
+    beyond_l2 = max(0.0, each - target.l2_bytes) / target.clocks.bytes_per_second
+    return row.times * max(each / target.l2_bytes_per_second, beyond_l2)
+
+
+def _product_seconds(row: KernelRow, target: Target, *, tf32: bool) -> float | None:
+    if not row.operations:
+        return None if row.operations is None else 0.0
+    can = target.operations_per_second("tf32") is not None
+    operands = "tf32" if tf32 and can and row.rate == "f32" else row.rate
+    rate = target.operations_per_second(operands)
+    return None if rate is None else row.operations / rate
+
+
+# --------------------------------------------------------------------------- a call
+
+
+def call_cost(
+    chains: Sequence[Chain],
+    rows: Sequence[KernelRow],
+    target: Target | None,
+    *,
+    cuda_graphs: bool = False,
+) -> CallCost | None:
+    """Return what the first call costs at least; None if nothing of it runs on a GPU of known
+    rates. With `cuda_graphs`, replaying a graph launches all of its kernels at once.
+    """
+    if target is None or not any(_runs_on_gpu(chain) for chain in chains):
+        return None
+    call = _Call(chains, tuple(row for row in rows if not row.is_alternative), target)
+    floors = [(row, runs, floor(row, target)) for row, runs in call.rows_with_runs()]
+    known = [(row, runs, found) for row, runs, found in floors if found is not None]
+    memory = sum(runs * found.seconds for _, runs, found in known if found.bound == "memory")
+    products = sum(runs * found.seconds for _, runs, found in known if found.bound == "products")
+    return CallCost(
+        device=target.device,
+        kernels=call.count_launches(library=False),
+        library_calls=call.count_launches(library=True),
+        launches=call.launch_seconds(cuda_graphs=cuda_graphs),
+        memory=max(memory, call.boundary_seconds() - products),
+        products=products,
+        tf32=_tf32_seconds(known, target),
+        unknown=sum(found is None for _, _, found in floors),
+        attained=measured_costs().attained,
+    )
+
+
+def _tf32_seconds(known: Sequence[tuple[KernelRow, int, Floor]], target: Target) -> float | None:
+    """The seconds of the products with TF32; None where no float32 product takes longer without."""
+    bound = [(row, runs) for row, runs, found in known if found.bound == "products"]
+    if not any(row.rate == "f32" for row, _ in bound):
+        return None
+    if target.operations_per_second("tf32") is None:
+        return None
+    faster = [(runs, floor(row, target, tf32=True)) for row, runs in bound]
+    return sum(runs * found.seconds for runs, found in faster if found is not None)
+
+
+def _runs_on_gpu(chain: Chain) -> bool:
+    return any(isinstance(pane, Kernel) and pane.device == "cuda" for pane in chain.panes)
+
+
+@dataclass(frozen=True)
+class _Call:
+    """The graphs and kernels of the first call."""
+
+    chains: Sequence[Chain]
+    rows: Sequence[KernelRow]
+    target: Target
+
+    def rows_with_runs(self) -> Iterator[tuple[KernelRow, int]]:
+        """Yield each row that the call runs, with the runs of its graph."""
+        return ((row, row.runs) for row in self.rows if row.runs)
+
+    def count_launches(self, *, library: bool) -> int:
+        """Count library calls, or launches of generated kernels."""
+        return sum(
+            runs * row.times
+            for row, runs in self.rows_with_runs()
+            if (row.category == "extern") == library
+        )
+
+    def launch_seconds(self, *, cuda_graphs: bool) -> float:
+        """The host's seconds for entering the graphs and launching their kernels."""
+        costs, seconds = measured_costs(), 0.0
+        for number, chain in enumerate(self.chains):
+            directions = {row.direction for row in self.rows if row.graph == number}
+            training = "backward" in directions
+            seconds += chain.runs * (costs.training if training else costs.graph)
+        if cuda_graphs:
+            return seconds
+        kernels, calls = self.count_launches(library=False), self.count_launches(library=True)
+        return seconds + kernels * costs.kernel + calls * costs.library_call
+
+    def boundary_seconds(self) -> float:
+        """The seconds of what enters and leaves the graphs, as far as L2 cannot hold it."""
+        return (
+            sum(
+                chain.runs * max(0, (chain.boundary or 0) - self.target.l2_bytes)
+                for chain in self.chains
+            )
+            / self.target.clocks.bytes_per_second
+        )

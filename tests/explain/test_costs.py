@@ -1,0 +1,105 @@
+"""What a call costs at least, from rows and rates by hand, and of real captures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tclab import targets
+from tclab.explain.costs import call_cost, floor, measured_costs
+from tclab.model import CallCost, Chain, Kernel, KernelRow
+
+H200 = targets.get("h200")
+GPU = Chain(panes=(Kernel(device="cuda", stage="kernel"),))
+LARGE = KernelRow("triton_poi", "pointwise", "python", graph=0, bytes=2**30, operations=0)
+PRODUCT = KernelRow(
+    "extern_kernels.mm", "extern", "python", graph=0, bytes=2**20, operations=10**13, rate="f32"
+)
+
+
+def test_a_kernel_takes_the_longer_of_bytes_and_operations() -> None:
+    memory, products = floor(LARGE, H200), floor(PRODUCT, H200)
+    assert memory and memory.bound == "memory"
+    assert memory.seconds == pytest.approx((2**30 - H200.l2_bytes) / 4.917e12, rel=1e-3)
+    assert products and products.bound == "products"
+    assert products.seconds == pytest.approx(10**13 / 66.9e12, rel=1e-2)
+
+
+def test_what_fits_in_l2_is_not_charged_at_the_bandwidth_of_memory() -> None:
+    small = floor(replace(LARGE, bytes=2**24), H200)
+    assert small and small.seconds == pytest.approx(2**24 / H200.l2_bytes_per_second)
+    assert small.seconds < 2**24 / H200.clocks.bytes_per_second
+    many = floor(replace(LARGE, bytes=2**30, times=64), H200)  # 16 MiB each
+    assert many and many.seconds == pytest.approx(64 * small.seconds)
+
+
+@pytest.mark.parametrize("unknown", [{"bytes": None}, {"operations": None}, {"language": "cpp"}])
+def test_a_row_with_something_unknown_has_no_floor(unknown: dict[str, object]) -> None:
+    row = replace(LARGE, **unknown)  # type: ignore[arg-type]
+    assert floor(row, H200) is None
+    cost = call_cost([GPU], [row, LARGE], H200)
+    assert cost and cost.unknown == 1 and cost.memory > 0
+
+
+def test_a_call_adds_up_the_runs_of_its_graphs() -> None:
+    twin = replace(GPU, runs=0)
+    later = replace(LARGE, graph=1)
+    once = call_cost([GPU, twin], [LARGE, later], H200)
+    assert once == call_cost([GPU], [LARGE], H200)  # the twin was compiled by a later call
+    thrice = call_cost([replace(GPU, runs=3)], [LARGE], H200)
+    assert once and thrice and (once.kernels, thrice.kernels) == (1, 3)
+    assert thrice.memory == pytest.approx(3 * once.memory)
+    assert thrice.launches == pytest.approx(3 * once.launches)
+
+
+def test_float32_products_would_take_less_with_tf32() -> None:
+    cost = call_cost([GPU], [PRODUCT], H200)
+    assert cost and cost.tf32 == pytest.approx(cost.products / 8)
+    with_tf32 = call_cost([GPU], [replace(PRODUCT, rate="tf32")], H200)
+    assert with_tf32 and with_tf32.tf32 is None
+    assert with_tf32.products == pytest.approx(cost.tf32)
+    t4 = call_cost([GPU], [PRODUCT], targets.get("t4"))
+    assert t4 and t4.tf32 is None  # it has no TF32
+
+
+def test_what_enters_and_leaves_a_graph_comes_from_memory() -> None:
+    """Eight kernels of 16 MiB find in L2 what one of them left there, but not 128 MiB of weights."""
+    row = replace(LARGE, bytes=2**27, times=8)
+    inside = call_cost([replace(GPU, boundary=2**20)], [row], H200)
+    weights = call_cost([replace(GPU, boundary=2**27)], [row], H200)
+    assert inside and weights and weights.memory > 1.5 * inside.memory
+
+
+def test_launches_and_library_calls_are_counted_apart() -> None:
+    rows = [
+        replace(LARGE, times=5),
+        replace(PRODUCT, times=2),
+        replace(LARGE, direction="backward"),
+    ]
+    cost, costs = call_cost([GPU], rows, H200), measured_costs()
+    assert cost and (cost.kernels, cost.library_calls) == (6, 2)
+    launches = costs.training + 6 * costs.kernel + 2 * costs.library_call
+    assert cost.launches == pytest.approx(launches)
+    replayed = call_cost([GPU], rows, H200, cuda_graphs=True)
+    assert replayed and replayed.launches == costs.training
+
+
+def test_nothing_is_known_of_a_cpu_or_an_unknown_device() -> None:
+    assert call_cost([Chain(panes=(Kernel(device="cpu", stage="cpp"),))], [LARGE], H200) is None
+    assert call_cost([GPU], [LARGE], None) is None
+
+
+def test_the_bound_weighs_launches_against_what_kernels_attain() -> None:
+    cost = CallCost("GPU", 1, 0, launches=10e-6, memory=9e-6, products=0.0, attained=0.8)
+    assert cost.bound == "memory"
+    assert replace(cost, attained=1.0).bound == "launches"
+    assert cost.seconds == 10e-6
+
+
+def test_the_measured_costs_say_where_and_when() -> None:
+    costs = measured_costs()
+    assert all((costs.device, costs.cpu, costs.torch, costs.date))
+    assert 0 < costs.kernel < costs.graph < costs.training < 1e-3
+    assert 0.3 < costs.attained <= 1
+    assert targets.of_device(costs.device)
