@@ -120,9 +120,8 @@ CASES: dict[str, tuple[Evidence, Evidence]] = {
 
 
 def find(evidence: Evidence) -> tuple[Finding, ...]:
-    """The findings, of a compile that gave a graph if there is no word of any."""
-    graphs = evidence.breaks.graphs or evidence.own is None
-    return findings.find(replace(evidence, breaks=replace(evidence.breaks, graphs=int(graphs))))
+    """The findings, of a compile that gave a graph."""
+    return findings.find(replace(evidence, breaks=replace(evidence.breaks, graphs=1)))
 
 
 def names(evidence: Evidence) -> list[str]:
