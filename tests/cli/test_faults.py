@@ -115,10 +115,9 @@ ROWS = {
         ("explain", "m.py:leaves", *X), 1, ("left with os._exit(0)", "no report was written")),
     "explain, crash": Row(
         ("explain", "m.py:crashes", *X), 1, ("m.py:15 (ctypes.string_at(0)): ", "by SIGSEGV")),
-    "explain, crash beside another thread": Row(
-        ("explain", "m.py:crashes_beside_a_thread", *X), 1, ("m.py:22 (ctypes.string_at(0)): ",)),
-    "explain, crash and no columns": Row(
-        ("explain", "m.py:crashes", *X), 1, ("by SIGSEGV",), {"COLUMNS": "0"}),
+    "explain, crash beside another thread, and no columns": Row(
+        ("explain", "m.py:crashes_beside_a_thread", *X), 1,
+        ("m.py:22 (ctypes.string_at(0)): ", "by SIGSEGV"), {"COLUMNS": "0"}),
     "explain, a report that stdout does not take": Row(
         ("explain", "m.py:plain", *X, "--format", "json"), 1,
         ("stdout: the report cannot be written: No space left", "--output"), stdout="/dev/full"),
