@@ -83,14 +83,20 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     from tclab.compare.summary import summarize_capture
     from tclab.errors import NothingCompiled
     from tclab.fixture.compiling import watch_compiles
+    from tclab.model.snapshots import NOTHING
 
     try:
         with watch_compiles() as capture:
             result = yield
     except NothingCompiled as problem:
         pytest.fail(str(problem), pytrace=False)
-    if excess := limits.list_violations(summarize_capture(capture, limits.within)):
+    summary = summarize_capture(capture, limits.within)
+    if excess := limits.list_violations(summary):
         pytest.fail(excess, pytrace=False)
+    # A marker of a class or module also stands over tests that compile nothing.
+    if marker in item.own_markers and summary.is_empty:
+        step = "call compiled code in the test, or take the marker off"
+        pytest.fail(f"{NOTHING}: no limit can be exceeded\n  next: {step}", pytrace=False)
     return result
 
 

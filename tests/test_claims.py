@@ -131,6 +131,7 @@ def test_a_claim_that_an_error_before_it_kept_from_running_was_not_reached() -> 
         ("(known := check)", "the function check, which"),
         ("map(len, [])", "a map object, which"),
         ("ast", "the module ast, which"),
+        ("(1).__eq__('1')", "NotImplemented, which"),
         ("all(x for x in [])", "all() had nothing to look at"),
         ("all([])", "all() had nothing to look at"),
         ("__name__ and all(x for x in range(9) if x > 9)", "all() had nothing to look at"),

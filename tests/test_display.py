@@ -20,6 +20,12 @@ def shown():
     display.set_sink(None)
 
 
+def test_a_notebook_completes_the_names_for_users_alone():
+    names = [name for name in dir(tclab) if not name.startswith("_")]
+    assert names == sorted(tclab.__all__)
+    assert all(hasattr(tclab, name) for name in names)
+
+
 def test_names_come_from_name_title_kind(shown):
     tclab.show("a", name="My Name")
     tclab.show("b", title="Some Title!")

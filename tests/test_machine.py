@@ -190,6 +190,9 @@ def test_each_variable_that_the_compilers_configuration_reads_is_told():
     [
         ("TRITON_PTXAS_PATH", "/opt/ptxas", "hidden"),
         ("CPLUS_INCLUDE_PATH", "/opt/include", "hidden"),
+        ("LD_LIBRARY_PATH", "/opt/lib", "hidden"),
+        ("GOMP_CPU_AFFINITY", "0-3", "hidden"),
+        ("OPENBLAS_CORETYPE", "Haswell", "Haswell"),
         ("ENABLE_PERSISTENT_TMA_MATMUL", "1", "1"),
         ("ONEDNN_MAX_CPU_ISA", "AVX2", "AVX2"),
         ("TORCH_LOGS", "+dynamo,guards", "+dynamo,guards"),

@@ -13,6 +13,7 @@ from tclab.errors import RunFailed
 from tclab.model import Failure, Provenance, Run
 from tclab.site import run_views
 from tclab.site.engine import events
+from tclab.text.scrub import scrub
 
 MADE = Provenance("2.13.0", "", "3.11", "", "", "2026-01-01")
 GOOD = Run("t/good", "here", "", MADE, 1.25, 2**20)
@@ -97,6 +98,13 @@ def test_no_text_is_taken_for_an_emoji(capsys, text) -> None:
     terminal.error(text)
     terminal.note(text)
     assert capsys.readouterr().err == f"error: {text}\n{text}\n"
+
+
+def test_a_file_below_the_temporary_folder_has_a_path_that_opens(capsys, tmp_path) -> None:
+    file = tmp_path / "model.py"
+    file.touch()
+    terminal.error(f"{scrub(str(file))}:3 (f(x)): it fails; <tmp>/no_such.py:4")
+    assert capsys.readouterr().err == f"error: {file}:3 (f(x)): it fails; <tmp>/no_such.py:4\n"
 
 
 @pytest.mark.parametrize("columns", ["0", "00", "", "1", "abc", "100000"])

@@ -48,3 +48,8 @@ def __getattr__(name: str) -> Any:
 
         return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """List the names for users alone, so that a notebook completes ``tclab.`` with them."""
+    return [*__all__, "__version__"]

@@ -115,10 +115,9 @@ ROWS = {
         ("explain", "m.py:leaves", *X), 1, ("left with os._exit(0)", "no report was written")),
     "explain, crash": Row(
         ("explain", "m.py:crashes", *X), 1, ("m.py:15 (ctypes.string_at(0)): ", "by SIGSEGV")),
-    "explain, crash beside another thread": Row(
-        ("explain", "m.py:crashes_beside_a_thread", *X), 1, ("m.py:22 (ctypes.string_at(0)): ",)),
-    "explain, crash and no columns": Row(
-        ("explain", "m.py:crashes", *X), 1, ("by SIGSEGV",), {"COLUMNS": "0"}),
+    "explain, crash beside another thread, and no columns": Row(
+        ("explain", "m.py:crashes_beside_a_thread", *X), 1,
+        ("m.py:22 (ctypes.string_at(0)): ", "by SIGSEGV"), {"COLUMNS": "0"}),
     "explain, a report that stdout does not take": Row(
         ("explain", "m.py:plain", *X, "--format", "json"), 1,
         ("stdout: the report cannot be written: No space left", "--output"), stdout="/dev/full"),
@@ -137,6 +136,13 @@ ROWS = {
         files={"nb.ipynb": "{}"}),
     "check, a list that is not there": Row(
         ("check", "no_such.toml"), 2, ("no_such.toml: there is no such file", "[[function]]")),
+    "check, a list that is a device": Row(
+        ("check", "/dev/null"), 2, ("/dev/null: it is no file", "[[function]]")),
+    "explain, a package without __init__.py": Row(
+        ("explain", "nsp/uses.py:f", *X), 1,
+        ("nsp/uses.py:1 (from . import sib)", "an __init__.py beside it", "nsp.uses:NAME"),
+        files={"nsp/uses.py": "from . import sib\ndef f(x):\n    return x\n",
+               "nsp/sib.py": ""}),
     "diff, lists without end": Row(
         ("diff", "deep.json", "deep.json"), 2, ("deep.json: not a report: ",),
         files={"deep.json": "[" * 300_000}),
@@ -144,6 +150,14 @@ ROWS = {
     "explain, a torch that cannot be imported": Row(
         ("explain", "m.py:plain", *X), 1, ("PyTorch cannot be imported: ImportError: libgomp.so.1",
         "import torch"), {"PYTHONPATH": f"no_torch:{SRC}"}, NO_TORCH),
+    "explain, a PyTorch that reads its own files as ASCII": Row(
+        ("explain", "m.py:plain", *X), 1,
+        ("PyTorch: its compiler cannot be imported: UnicodeDecodeError", "set LC_ALL=C.UTF-8"),
+        {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}),
+    "upgrade, a cache that cannot be written": Row(
+        ("upgrade", "m.py:plain", *X, "--to", "2.15.0"), 1,
+        ("/proc/tclab/environments: no environment can be made there", "XDG_CACHE_HOME"),
+        {"XDG_CACHE_HOME": "/proc"}),
     # disks
     "explain, no room for temporary files": Row(
         ("explain", "m.py:plain", *X), 1, ("the disk is full", "free some space", "TMPDIR"),

@@ -279,6 +279,47 @@ def test_a_file_of_another_topic_that_a_run_imports_counts(lab):
     assert (status.state, status.why) == ("stale", ("snippets/u/_h.py changed",))
 
 
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("snippets/t/rows.txt", "print(open('snippets/t/rows.txt').read())"),
+        ("snippets/t/rows.txt", ("import pathlib\nhere = pathlib.Path(__file__).parent\n"
+         "print((here / 'rows.txt').read_text())")),
+        ("snippets/t/data/rows.txt", ("import os.path\nhere = os.path.dirname(__file__)\n"
+         "print(open(os.path.join(here, 'data', 'rows.txt')).read())")),
+        ("snippets/t/data/rows.txt", ("import pathlib\nhere = pathlib.Path(__file__).parent\n"
+         "print((here / 'data' / 'rows.txt').read_text())")),
+        ("snippets/t/rows.txt", ("import mmap\nwith open('snippets/t/rows.txt') as f:\n"
+         "    print(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ)[:])")),
+        ("snippets/t/more.py", "exec(open('snippets/t/more.py').read())"),
+        ("snippets/t/more.py", "import runpy\nrunpy.run_path('snippets/t/more.py')"),
+        ("snippets/t/more.py", ("import subprocess, sys\n"
+         "subprocess.run([sys.executable, 'snippets/t/more.py'], check=True)")),
+    ],
+    ids=["open", "path", "join", "slash", "mmap", "exec", "runpy", "subprocess"],
+)  # fmt: skip
+def test_a_file_that_the_text_names_counts_however_it_is_read(lab, file, code):
+    path = lab.root / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("'one'\n")
+    snippet = lab.write("t/one", code)
+    assert lab.run(snippet)["t/one"].failure is None
+    assert lab.plan().local_status(snippet).state == "fresh"
+    path.write_text("'two'\n")
+    status = lab.plan().local_status(snippet)
+    assert (status.state, status.why) == ("stale", (f"{file} changed",))
+
+
+def test_a_file_that_a_helper_names_counts_and_one_of_another_folder_does_not(lab):
+    for name in ("t/rows.txt", "u/rows.txt"):
+        (lab.root / "snippets" / name).parent.mkdir(exist_ok=True)
+        (lab.root / "snippets" / name).write_text("one\n")
+    (lab.root / "snippets/t/_rows.py").write_text("text = open('snippets/t/rows.txt').read()\n")
+    run = lab.one("import _rows\nprint(_rows.text, 'prose of rows.', '/etc/passwd', '../..')\n")
+    named = {name for name in run.rests_on if not name.startswith("tclab/")}
+    assert named == {"snippets/t/_rows.py", "snippets/t/rows.txt"}
+
+
 def test_a_file_of_pythonpath_that_a_run_imports_counts(lab, tmp_path, monkeypatch):
     first, second = tmp_path / "first", tmp_path / "second"
     for folder in (first, second):

@@ -62,6 +62,18 @@ def test_no_variable_of_the_interpreter_strips_an_assert(lab, monkeypatch):
     assert [line for line in run.stderr.splitlines() if "import" in line] == []
 
 
+def test_the_hour_and_the_language_of_a_machine_reach_no_run(lab, monkeypatch):
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    monkeypatch.setenv("LC_ALL", "C")
+    run = lab.one(
+        """
+        import locale, time
+        print(time.localtime(0).tm_hour, locale.setlocale(locale.LC_ALL, ""))
+        """
+    )
+    assert run.stdout == "0 C.UTF-8\n"
+
+
 # --------------------------------------------------------------------------- folders
 
 #: A space, a quote, and what is only unusual.

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tclab.explain import ExplainRequest, Report, explain_named
+from tclab.explain.trials.trier import Trier
 from tests.chromium import launched
 
 BROKEN = """\
@@ -59,6 +60,35 @@ def example_inputs():
 """
 
 Write = Callable[[str, str], Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def trial_process() -> Iterator[pytest.MonkeyPatch]:
+    """Fork the trials of all reports from one process: each new one imports PyTorch's compiler,
+    which takes longer than most trials.
+    """
+    start, kept = Trier._wait_until_started, Trier(None)
+
+    def started(trier: Trier) -> Any:
+        trier.process = kept.process
+        kept.process = start(trier)
+        return kept.process
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Trier, "_wait_until_started", started)
+        patch.setattr(Trier, "end", lambda _: None)
+        yield patch
+    kept.end()
+
+
+@pytest.fixture
+def own_trial_process(trial_process: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let each report start, and end, the process of its trials, as it does for a reader."""
+    shared = Trier._wait_until_started, Trier.end
+    trial_process.undo()
+    yield
+    trial_process.setattr(Trier, "_wait_until_started", shared[0])
+    trial_process.setattr(Trier, "end", shared[1])
 
 
 @pytest.fixture

@@ -188,7 +188,7 @@ def test_without_seconds_nothing_is_tried():
     assert trier.see(Remedy()) is None and trier.process is None
 
 
-def test_a_trial_that_does_not_end(write):
+def test_a_trial_that_does_not_end(write, own_trial_process):
     write("endless.py", "while True:\n    pass\n")
     with trying(ExplainRequest.parse("endless.py:f")) as trier:
         trier.seconds = 1.0
@@ -196,7 +196,7 @@ def test_a_trial_that_does_not_end(write):
         assert trier.see(Remedy()) is None  # nor is another one begun
 
 
-def test_a_process_that_ends_is_said(write):
+def test_a_process_that_ends_is_said(write, own_trial_process):
     write("ends.py", "import os\nos._exit(3)\n")
     with trying(ExplainRequest.parse("ends.py:f")) as trier:
         seen = trier.see(Remedy())

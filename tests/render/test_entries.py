@@ -35,3 +35,13 @@ def test_a_row_knows_how_many_lines_it_has() -> None:
     assert lines(drawn([short, log, ["c", "x" * 150]])) == [1, 3, 3]
     links = {"a": [("x.html", "A page"), ("y.html", "another page")]}
     assert lines(drawn([short], shown=links)) == [3]  # two of links, which are higher
+
+
+def test_a_long_text_lies_below_its_row_and_what_follows_it_stays_in_its_column() -> None:
+    columns = ["name", "default", "comment", "at"]
+    table = Table("Settings", "settings", columns=columns, rows=[["a", "1", "word " * 40, "x.py"]])
+    html = entries.html(table, entries.EntryNotes())
+    assert re.findall(r"<td( [^>]*)?>", html) == [
+        *("", "", ' style="grid-area:2/2/auto/-1"', ' style="grid-area:1/4"')
+    ]
+    assert lines(html) == [1 + 3]  # of its row, and of the text across the table

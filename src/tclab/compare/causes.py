@@ -110,11 +110,15 @@ def _block_sizes(body: str) -> list[str]:
 
 
 def _necessary_forms(old: str, new: str) -> Iterator[Form]:
-    """Return the forms whose rules are necessary to make the two bodies equal."""
+    """Return the forms whose rules are necessary to make the two bodies equal. Without a rule that
+    applied to neither they are as equal.
+    """
+    flows = _build_flow(old), _build_flow(new)
     return (
         form
         for form in FORMS
-        if _build_flow(old, form).canonical_lines != _build_flow(new, form).canonical_lines
+        if any(flow.fired[form.name] for flow in flows)
+        and _build_flow(old, form).canonical_lines != _build_flow(new, form).canonical_lines
     )
 
 

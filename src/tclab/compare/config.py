@@ -9,6 +9,7 @@ backward = true
 from __future__ import annotations
 
 import importlib.util
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,7 +44,8 @@ def read_config(path: Path) -> tuple[CheckedFunction, ...]:
     """Return the functions of a file. BadRequest if an entry is wrong."""
     step = 'write [[function]], and below it name = "model.py:Block"'
     if not path.is_file():
-        raise BadRequest(str(path), "there is no such file", step)
+        what = "it is no file" if path.exists() else "there is no such file"
+        raise BadRequest(str(path), what, step)
     data = _parse_toml(path)
     entries = data.pop("function", None)
     if not isinstance(entries, list) or not entries:
@@ -73,7 +75,13 @@ def _read_entry(entry: Mapping[str, Any], place: str) -> CheckedFunction:
     level = entry.get("level", "kernels" if "target" in request else "graphs")
     if level not in LEVELS:
         raise BadRequest(f"{place}, {name}", f"level = {level!r}", f"one of {', '.join(LEVELS)}")
-    return CheckedFunction(name, level, request)
+    return CheckedFunction(_shortest(name), level, request)
+
+
+def _shortest(name: str) -> str:
+    """The shortest spelling of ``./model.py:Block``: each has a baseline of its own."""
+    where, colon, function = name.rpartition(":")
+    return f"{os.path.normpath(where)}:{function}" if colon and where else name
 
 
 def _parse_toml(path: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 from tclab.compare.flow import LOAD, NOTHING, STORE, Flow, Operation, Rule, is_pointer
 from tclab.compare.rewritings import EXTREMA, OlderCall
@@ -192,23 +193,29 @@ def _evaluate_index(flow: Flow, operation: Operation, operands: tuple[int, ...])
     if address.name != "Add" or flow.nodes[below[1]][0].name == "index":
         return None
     try:
-        values = [_evaluate_at_sample(flow, below[1], sample) for sample in range(_SAMPLES)]
+        values = _evaluate_at_samples(flow, below[1])
     except ZeroDivisionError:
         return None
     index = flow.make_exactly(Operation("index", tuple(map(str, values))))
     return flow.make(operation, flow.make_exactly(address, below[0], index), *operands[1:])
 
 
-def _evaluate_at_sample(flow: Flow, node: int, sample: int) -> int:
-    """Evaluate an index with a pseudo-random value for each variable, chosen by `sample`."""
+def _evaluate_at_samples(flow: Flow, node: int) -> tuple[int, ...]:
+    """Evaluate an index with pseudo-random values for each variable."""
     operation, operands = flow.nodes[node]
     if operation.name in _ARITHMETIC:
-        return _ARITHMETIC[operation.name](
-            *(_evaluate_at_sample(flow, each, sample) for each in operands)
-        )
+        values = (_evaluate_at_samples(flow, each) for each in operands)
+        return tuple(map(_ARITHMETIC[operation.name], *values))
     if isinstance(operation.value, int) and not isinstance(operation.value, bool):
-        return operation.value
-    return random.Random(f"{flow.digest(node)} {sample}").randrange(1 << 20)
+        return (operation.value,) * _SAMPLES
+    return _sample_variable(flow.digest(node))
+
+
+@cache
+def _sample_variable(digest: str) -> tuple[int, ...]:
+    """Return the values of the variable with this digest."""
+    seeds = (f"{digest} {sample}" for sample in range(_SAMPLES))
+    return tuple(random.Random(seed).randrange(1 << 20) for seed in seeds)
 
 
 def _is_constant(flow: Flow, node: int, value: object) -> bool:

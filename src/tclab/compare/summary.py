@@ -23,6 +23,11 @@ class CompileSummary:
     breaks: tuple[Break, ...] = ()
     breaks_elsewhere: tuple[BreakIdentity, ...] = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was compiled, and no graph break says why."""
+        return self.snapshot.is_empty and not self.breaks_elsewhere
+
     def find_break(self, identity: object) -> Break | None:
         """Return the break with this identity, or None."""
         pairs = zip(self.snapshot.breaks, self.breaks)

@@ -149,6 +149,9 @@ def _suggest_module(name: str) -> str:
 def _import_advice(error: BaseException, path: Path | None, name: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.split('.')[0]}, or run from the folder it is in"
+    if path is not None and isinstance(error, ImportError) and "no known parent" in str(error):
+        module = ".".join(Path(near(str(path))).with_suffix("").parts)
+        return f"put an __init__.py beside it, or say it as a module of the package: {module}:NAME"
     if isinstance(error, SystemExit):
         return 'put what runs the program under: if __name__ == "__main__":'
     command = f"python -c 'import {name}'" if path is None else f"python {path.name}"

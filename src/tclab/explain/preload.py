@@ -11,28 +11,43 @@ from __future__ import annotations
 import atexit
 import gc
 import importlib
+import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+from tclab.errors import ExplainError
 from tclab.system import machine
+from tclab.text.scrub import scrub
 
 
 def import_compiler(*, cpu: bool) -> None:
     """Import what a compile needs; with `cpu`, test the CPU's vector instructions meanwhile.
 
     PyTorch reads environment variables when it is imported, so the user's own file must be imported
-    first. PyTorch caches each test's answer; Inductor repeats a test that fails here.
+    first. PyTorch caches each test's answer; Inductor repeats a test that fails here. ExplainError
+    if the compiler cannot be imported.
     """
     with ThreadPoolExecutor() as beside:
-        importlib.import_module("torch._inductor.codecache")
-        if cpu and machine.has_cxx() and not machine.has_cuda():
-            from tclab.capturing.torch_private import vector_isa
+        try:
+            importlib.import_module("torch._inductor.codecache")
+            if cpu and machine.has_cxx() and not machine.has_cuda():
+                from tclab.capturing.torch_private import vector_isa
 
-            for isa in vector_isa.cpu_isas():
-                beside.submit(bool, isa)
-        importlib.import_module("torch._inductor.compile_fx")
+                for isa in vector_isa.cpu_isas():
+                    beside.submit(bool, isa)
+            importlib.import_module("torch._inductor.compile_fx")
+        except Exception as error:
+            raise _explain_import(error) from error
         importlib.import_module("tclab.capturing")
+
+
+def _explain_import(error: Exception) -> ExplainError:
+    what = "".join(traceback.format_exception_only(error)).strip()
+    step = "python -c 'import torch._inductor.compile_fx' has to work"
+    if isinstance(error, UnicodeError):  # PyTorch reads its own files in the locale's encoding
+        step = "unset PYTHONUTF8 and PYTHONCOERCECLOCALE, or set LC_ALL=C.UTF-8"
+    return ExplainError("PyTorch", f"its compiler cannot be imported: {scrub(what)}", step)
 
 
 @contextmanager

@@ -33,6 +33,9 @@ _PADDING = 3
 _SHORT = 16
 #: Rows that a long table shows at first. A table is long with more than twice as many rows.
 _ROWS_AT_FIRST = 50
+#: A cell of more characters goes below its row, across all columns but the first: a column would
+#: make it as tall as a page. So many characters are in a line there.
+_LONG, _LONG_LINE = 100, 90
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
 _BREAK_POINTS = re.compile(r"(?<=[a-z0-9])([._])(?=[A-Za-z0-9])")
@@ -139,16 +142,37 @@ def _draw_row(
         pages = (tag("a", esc(words), href=href) for href, words in links)
         other_cells.append(join(pages, markup("<br>")))
     name_cell = tag("code", _draw_name(name))
-    cell_texts = [
-        markup("<td>{}", cell) for cell in (name_cell, *other_cells)
-    ]  # HTML needs no end tag here
+    cell_texts = _place_cells([name_cell, *other_cells], row)
     column_widths = list(widths.values())
     link_lines = _count_lines(["\n".join(words for _, words in links)], column_widths[-1:])
+    short = ["" if _is_long(text) else text for text in row]
     # The line of a link is a quarter higher than a line of text.
-    lines = max(_count_lines(row, column_widths[: len(row)]), link_lines + (link_lines + 2) // 4)
+    lines = max(_count_lines(short, column_widths[: len(row)]), link_lines + (link_lines + 2) // 4)
+    lines += sum(_count_lines([text], [_LONG_LINE]) for text in row if _is_long(text))
     height = f"--lines:{lines};" if lines > 1 else ""
     phone_lines = sum(_count_lines([text], [_PHONE_WIDTH]) for text in row) + 2 * len(links)
     return tag("tr", *cell_texts, id=entry_id(table, name), style=f"{height}--tall:{phone_lines}")
+
+
+def _place_cells(cells: Sequence[Html], texts: Sequence[str]) -> list[Html]:
+    """Return the cells of a row as HTML, which needs no end tag here. Long ones get places of their
+    own in the grid, and so do those after them, which would follow them there.
+    """
+    placed: list[Html] = []
+    below = 1
+    for number, cell in enumerate(cells, 1):
+        if 1 < number <= len(texts) and _is_long(texts[number - 1]):
+            below += 1
+            placed.append(markup('<td style="grid-area:{}/2/auto/-1">{}', below, cell))
+        elif below > 1:
+            placed.append(markup('<td style="grid-area:1/{}">{}', number, cell))
+        else:
+            placed.append(markup("<td>{}", cell))
+    return placed
+
+
+def _is_long(text: str) -> bool:
+    return len(_visible_text(text)) > _LONG
 
 
 def _count_lines(texts: Sequence[str], widths: Sequence[int]) -> int:

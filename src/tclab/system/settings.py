@@ -13,7 +13,7 @@ from tclab.text.scrub import scrub
 
 _PREFIXES = (
     *("TORCH", "TRITON", "INDUCTOR", "PYTORCH", "OMP_", "MKL_", "KMP_", "AOT", "ATEN_"),
-    *("ONEDNN_", "DNNL_", "AMDGCN_", "NVPTX_"),
+    *("ONEDNN_", "DNNL_", "AMDGCN_", "NVPTX_", "GOMP_"),
 )
 
 # Where something is kept or written, and variables that tclab sets itself: neither changes the
@@ -26,13 +26,19 @@ _UNPUBLISHED = re.compile(
 _SWITCH = re.compile(r"|[01]|true|false|on|off|yes|no|none", re.IGNORECASE)
 
 #: Published variables without one of `_PREFIXES`.
-_OTHER_NAMES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_TF32_OVERRIDE", "CXX", "CUBLAS_WORKSPACE_CONFIG")
+_OTHER_NAMES = (
+    "CUDA_VISIBLE_DEVICES",
+    "NVIDIA_TF32_OVERRIDE",
+    "CXX",
+    "CUBLAS_WORKSPACE_CONFIG",
+    "OPENBLAS_CORETYPE",
+)
 
 #: Places where compilers, headers and libraries are found. They belong to one machine.
 PLACES = (
     *("CC", "CUDACXX", "CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH"),
-    *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_PRELOAD", "OMP_PREFIX", "HALIDE_LIB"),
-    *("HALIDE_INCLUDE", "TORCHINDUCTOR_CUTLASS_DIR", "TORCHINDUCTOR_CK_DIR"),
+    *("COMPILER_PATH", "GCC_EXEC_PREFIX", "LD_PRELOAD", "LD_LIBRARY_PATH", "OMP_PREFIX"),
+    *("HALIDE_LIB", "HALIDE_INCLUDE", "TORCHINDUCTOR_CUTLASS_DIR", "TORCHINDUCTOR_CK_DIR"),
     *("TRITON_OVERRIDE_DIR", "TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"),
     *("TRITON_LIBDEVICE_PATH", "TRITON_CUDART_PATH", "TRITON_CUDACRT_PATH"),
     *("TRITON_LIBCUDA_PATH", "TRITON_LIBHIP_PATH", "TRITON_CUPTI_LIB_PATH"),

@@ -19,6 +19,7 @@ from tclab.errors import BadRequest, TclabError
 from tclab.explain import OnStep, Step
 from tclab.model import Version
 from tclab.system import files, machine, paths
+from tclab.text.scrub import scrub
 
 #: PyTorch → the Triton it works with. PyTorch's CPU builds do not install Triton. The Makefile
 #: repeats the table, since it runs before there is a Python; a test compares them.
@@ -128,9 +129,17 @@ def _read_marker(folder: Path) -> set[str]:
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """Hold a lock, so that only one process at a time makes the environment."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with open(folder.with_name(f"{folder.name}.lock"), "a", encoding="ascii") as file:
+    """Hold a lock, so that only one process at a time makes the environment. NoEnvironment if
+    nothing can be written there.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        file = open(folder.with_name(f"{folder.name}.lock"), "a", encoding="ascii")  # noqa: SIM115
+    except OSError as error:
+        cause = f"no environment can be made there: {error.strerror}"
+        step = "name a folder with XDG_CACHE_HOME, or a Python that has PyTorch with --python"
+        raise NoEnvironment(scrub(str(folder.parent)), cause, step) from error
+    with file:
         with contextlib.suppress(ImportError):  # Windows has none
             import fcntl
 

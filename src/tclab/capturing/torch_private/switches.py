@@ -47,10 +47,13 @@ def is_disabled(fn: object) -> bool:
 
 def _find_setting() -> str:
     """Return the line that switches compiling off, as a user writes it, or an empty string."""
+    import torch
     from torch._dynamo import config
 
     if config.disable:
         return "torch._dynamo.config.disable = True"
+    if getattr(torch.compile, "__module__", "") != "torch":  # as suites do to save time
+        return "torch.compile = …, a function of another module,"
     stance = _stance().stance
     return "" if stance == "default" else f'torch.compiler.set_stance("{stance}")'
 

@@ -1,8 +1,8 @@
 """Run as the process that trials are forked from: it imports PyTorch once, and none of the reader's
 code.
 
-It writes READY, reads pairs of a request and a remedy from its standard input, and answers each
-with a `Seen`. On a platform without fork it makes one trial and exits.
+It writes READY, reads a working folder, a request and a remedy from its standard input, and answers
+each such triple with a `Seen`. On a platform without fork it makes one trial and exits.
 """
 
 from __future__ import annotations
@@ -30,17 +30,19 @@ def main() -> None:
     answers.flush()
     while True:
         try:
-            request, remedy = pickle.load(asked)
+            folder, request, remedy = pickle.load(asked)
         except EOFError:
             return
-        pickle.dump(_try_in_fork(request, remedy, asked), answers)
+        pickle.dump(_try_in_fork(folder, request, remedy, asked), answers)
         answers.flush()
         if not hasattr(os, "fork"):
             return
 
 
-def _try_in_fork(request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Seen:
-    """Make a trial in a forked process, and return what it saw or how it ended."""
+def _try_in_fork(folder: str, request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Seen:
+    """Make a trial in a forked process that works in `folder`; return what it saw or how it
+    ended.
+    """
     if not hasattr(os, "fork"):
         return attempt(request, remedy)
     reads, writes = os.pipe()
@@ -51,6 +53,7 @@ def _try_in_fork(request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Se
             request_signal_at_parent_death(own)
             asked.close()
             os.close(reads)
+            os.chdir(folder)
             with os.fdopen(writes, "wb") as answer:
                 pickle.dump(attempt(request, remedy), answer)
         finally:

@@ -43,7 +43,7 @@ class Trier:
         if process is None:
             return None
         began = time.monotonic()
-        seen = _answer(process, (self.request, remedy), self.seconds)
+        seen = _answer(process, (os.getcwd(), self.request, remedy), self.seconds)
         self.seconds -= time.monotonic() - began
         return seen if isinstance(seen, Seen) else None
 

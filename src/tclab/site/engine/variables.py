@@ -12,8 +12,10 @@ GRAPH_CACHES_OFF = {
     "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
 }
 
-#: Same hashes, same text, no colours, no files beside the snippet.
+#: Same hashes, same text, same hours and language, no colours, no files beside the snippet.
 SAME_EVERY_TIME = {
+    "TZ": "UTC",
+    "LC_ALL": "C.UTF-8",
     "PYTHONHASHSEED": "0",
     "PYTHONIOENCODING": "utf-8:backslashreplace",
     "PYTHONDONTWRITEBYTECODE": "1",

@@ -113,6 +113,8 @@ def describe_always_true(value: object) -> str:
     next step; '' for a value that can be false.
     """
     kind = type(value)
+    if value is NotImplemented:  # what `(1).__eq__("1")` gives: Python takes it for true
+        return "NotImplemented, which is true though nothing was compared: write it as a == b"
     if isinstance(value, tuple) and value:
         return f"a tuple of {len(value)}, which is true whatever stands in it: compare it"
     can_be_false = hasattr(kind, "__bool__") or hasattr(kind, "__len__")

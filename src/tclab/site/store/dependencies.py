@@ -1,5 +1,5 @@
-"""The dependencies of a run: the files that its processes imported, and the recorded files that
-they opened, each with its digest.
+"""The dependencies of a run: the files that its processes imported, those that the snippet and its
+helpers name in their text, and the recorded files that they opened, each with its digest.
 
 Names are relative to the project's root (``snippets/topic/_shared.py``); those of tclab's own code
 begin with its package (``tclab/workshop/bench/rows.py``), those of other files in a folder of
@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tclab.model import Run, Snippet
+from tclab.site.snippets.named_files import named_files
 from tclab.system.imports import is_installed
 
 #: Digests of files by their names.
@@ -55,6 +56,7 @@ def dependency_digests(
         return {}
     own = {name: path for name, path in files.items() if name and not _is_hidden(name)}
     own |= {_name(path.resolve(), root): path for path in snippet.includes}
+    own |= {_name(path, root): path for path in _named_files(snippet, own, root)}
     code = {name for name in package if name in own or name.startswith(_ALWAYS)}
     digests = {
         name: _digest_before(began, path)
@@ -62,6 +64,13 @@ def dependency_digests(
         if name and not name.startswith(_CODE)
     }
     return dict(sorted((digests | {name: package[name] for name in code}).items()))
+
+
+def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path) -> set[Path]:
+    """The files that the snippet or a file of the project that it imports names in its text."""
+    helpers = (path for name, path in own.items() if is_project_file(name) and path.suffix == ".py")
+    named = (named_files(path, root) for path in (snippet.path, *helpers))
+    return {path for paths in named for path in paths if not _is_hidden(_name(path, root))}
 
 
 def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:

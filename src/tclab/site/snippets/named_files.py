@@ -1,0 +1,68 @@
+"""Find the files that a Python file names in its text: data that it reads in whatever way.
+
+What a run opened cannot be observed from inside it: Dynamo would trace the observer. So each text
+in the source that is the path of a file, from the project's folder or from the file's own, counts:
+
+    torch.load("snippets/quantised/scales.pt")
+    (Path(__file__).parent / "data" / "rows.csv").read_text()
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def named_files(path: Path, root: Path) -> set[Path]:
+    """Return the files below `root` that the text of the Python file `path` names; none if it
+    cannot be parsed.
+    """
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return set()
+    named = {
+        folder / text
+        for text in _path_texts(tree)
+        for folder in (path.parent, root)
+        if _may_be_a_file(text)
+    }
+    resolved = {each.resolve() for each in named if each.is_file()}
+    return {each for each in resolved if each.is_relative_to(root)} - {path.resolve()}
+
+
+def _may_be_a_file(text: str) -> bool:
+    """Whether a text can be the path of a file; most texts are prose or code."""
+    return 0 < len(text) < 256 and text.isprintable() and not text.endswith(("/", "."))
+
+
+def _path_texts(tree: ast.AST) -> Iterator[str]:
+    """Yield each text, and the texts that ``/`` or ``join`` puts together: ``data/rows.csv``."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+            yield "/".join(_texts_at_the_end(list(_divided(node))))
+        elif isinstance(node, ast.Call):
+            yield "/".join(_texts_at_the_end(node.args))
+
+
+def _divided(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the parts of ``folder / "data" / "rows.csv"``, in order."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
+        yield from _divided(node.left)
+        yield node.right
+    else:
+        yield node
+
+
+def _texts_at_the_end(parts: list[ast.expr]) -> list[str]:
+    """Return the texts that stand after the last part that is none."""
+    texts: list[str] = []
+    for part in parts:
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            texts.append(part.value)
+        else:
+            texts.clear()
+    return texts
