@@ -67,12 +67,15 @@ def bound(cost: CallCost | None) -> str:
         return ""
     launches = parts.count(cost.kernels + cost.library_calls, "launch", "launches")
     tf32 = f" ({format_seconds(cost.tf32)} with TF32)" if cost.tf32 is not None else ""
-    numbers = (
-        f"{launches} {format_seconds(cost.launches)}, bytes {format_seconds(cost.memory)}, "
-        f"products {format_seconds(cost.products)}{tf32}"
+    products = f" and {format_seconds(cost.products)} for its products{tf32}"
+    left_out = f" {parts.count(cost.unknown, 'kernel')} of unknown cost left out." * bool(
+        cost.unknown
     )
-    less = f"; {parts.count(cost.unknown, 'row')} of unknown cost left out" if cost.unknown else ""
-    return f"{BOUNDS[cost.bound].capitalize()} by the least each takes in a call: {numbers}{less}."
+    return (
+        f"{BOUNDS[cost.bound].capitalize()}: a call takes at least {format_seconds(cost.launches)} "
+        f"for its {launches}, {format_seconds(cost.memory)} for its bytes"
+        f"{products * bool(cost.products)}.{left_out}"
+    )
 
 
 def refusal_text(report: Report) -> str:
