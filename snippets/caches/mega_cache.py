@@ -68,7 +68,7 @@ tclab.show(
 )
 
 # claim: both-caches-are-saved
-assert kept["aot_autograd"] == 1 and kept["inductor"] == 1
+assert kept["aot_autograd"] >= 1 and kept["inductor"] >= 1  # all that the process made
 # claim: loaded-artifacts-hit
 assert first[:2] == (0, 0) and loaded[:2] == (1, 1)
 # claim: compiled-objects-are-not-in-it

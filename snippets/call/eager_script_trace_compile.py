@@ -12,6 +12,7 @@ import warnings
 
 import numpy as np
 import torch
+from torch._dynamo.testing import CompileCounter
 
 import tclab
 
@@ -72,10 +73,11 @@ def a_number_from_a_tensor(x):
 FUNCTIONS = (plain, branch_on_a_value, loop_over_a_size, dict_of_mixed, keyword_arguments)
 FUNCTIONS += (closure, try_and_except, generator, numpy_inside, a_number_from_a_tensor)
 EXAMPLE, OTHER = torch.arange(1.0, 11.0).view(10, 1), -torch.arange(1.0, 5.0).view(4, 1)
+counters = {}
 WAYS = {
     "script": torch.jit.script,
     "trace": lambda f: torch.jit.trace(f, (EXAMPLE,)),
-    "torch.compile": lambda f: torch.compile(f, backend="eager"),
+    "torch.compile": lambda f: torch.compile(f, backend=counters.setdefault(f, CompileCounter())),
 }
 
 
@@ -106,6 +108,7 @@ said = {way: [row[1 + i] for row in rows] for i, way in enumerate(WAYS)}
 caught = [row[3] for row in rows if row[0] == "try_and_except"]
 # claim: compile-is-right-on-nine
 assert said["torch.compile"].count("right") >= 9, rows
+assert all(counter.frame_count for counter in counters.values()), "one was not compiled"
 # claim: and-refuses-a-failure-that-is-caught, torch < 2.14
 assert caught == ["refused: TorchRuntimeError"], rows
 # claim: and-on-all-ten, torch >= 2.14

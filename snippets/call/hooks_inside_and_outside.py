@@ -4,7 +4,8 @@ A forward hook doubles the result. Where the call of the module is compiled, the
 it and its product is one more operation of the graph. Where only `forward` is compiled, the hook
 runs in Python after the graph. A hook on the wrapper belongs to the wrapper: the module inside
 knows nothing of it. The last table adds the hook after the first call, to the module that was
-compiled or to a layer in it.
+compiled or to a layer in it: the number of graphs would not say whose they are, so their
+operations are counted.
 """
 
 import torch
@@ -66,25 +67,35 @@ columns = ("hook, and what is compiled", "operations in the graph", "doubled", "
 tclab.show(tclab.Table("Where a forward hook runs", "hooks", columns, rows))
 
 
-def later(way, where):
-    """Graphs before and after a hook is added to one of its modules, and whether it was called."""
+def later(way, where, make=Block):
+    """Operations of each graph, before and after a hook is added to one of its modules; called?"""
     torch._dynamo.reset()
-    counter, module = CompileCounter(), Block()
-    ready = torch.compile(module, backend=counter) if way == "torch.compile(m)" else module
+    sizes, module = [], make()
+
+    def counted(graph, inputs):
+        sizes.append(sum(node.op.startswith("call") for node in graph.graph.nodes))
+        return graph.forward
+
+    ready = torch.compile(module, backend=counted) if way == "torch.compile(m)" else module
     if way == "m.compile()":
-        module.compile(backend=counter)
-    plain, before = ready(x), counter.frame_count
+        module.compile(backend=counted)
+    plain, before = ready(x), sizes.copy()
     module.get_submodule(where).register_forward_hook(double)
     called = not torch.equal(ready(x), plain)
-    return before, counter.frame_count, called
+    return before, sizes, called
 
 
 late = [(way, where or "m", *later(way, where)) for way in ways[:2] for where in ("", "lin")]
 # claim: a-later-hook-on-a-layer-is-ignored
-assert [row[2:] for row in late if row[1] == "lin"] == [(1, 1, False)] * 2
-# claim: one-on-the-compiled-module-compiles-again
-assert [row[2:] for row in late if row[1] == "m"] == [(1, 2, True)] * 2
-columns = ("compiled with", "hook added to", "graphs before", "graphs after", "called")
+assert [row[2:] for row in late if row[1] == "lin"] == [([3], [3], False)] * 2
+# claim: one-on-the-compiled-module-is-a-graph-of-its-own
+assert [row[2:] for row in late if row[1] == "m"] == [([3], [3, 1], True)] * 2
+bare = later("torch.compile(m)", "", lambda: torch.nn.Linear(4, 4))
+late.append(("torch.compile(m)", "m, a bare nn.Linear", *bare))
+# claim: of-a-bare-layer-it-is-not-called
+assert bare == ([1], [1], False)
+late = [(*row[:2], *(", ".join(map(str, sizes)) for sizes in row[2:4]), row[4]) for row in late]
+columns = ("compiled with", "hook added to", "operations before", "operations after", "called")
 tclab.show(tclab.Table("A hook added after the first call", "later", columns, late))
 
 sums = []

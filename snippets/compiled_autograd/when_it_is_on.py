@@ -79,4 +79,4 @@ assert default is False and off == 0
 # claim: the-context-takes-eager-too
 assert context == 1
 # claim: all-gradients-are-right
-assert all(right for _, right in results.values())
+assert inner == under == context == 1 and all(right for _, right in results.values())

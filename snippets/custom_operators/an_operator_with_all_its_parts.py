@@ -101,6 +101,6 @@ assert is_refused(x)
 # claim: what-stands-before-and-after-is-compiled
 assert any(kernel.category != "extern" for kernel in c.units[0].kernels)
 # claim: the-gradient-is-right
-assert torch.allclose(ours, x.grad)
+assert len(c.backward) == 1 and torch.allclose(ours, x.grad)
 # claim: opcheck-accepts-it
 assert set(checks.values()) == {"SUCCESS"}

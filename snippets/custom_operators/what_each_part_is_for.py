@@ -9,6 +9,7 @@ Inductor compiles `read_before`, a function that reads the input before it calls
 import logging
 
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import tclab
 
@@ -45,8 +46,9 @@ def eager(op):
 
 
 def compiled(op, backend="aot_eager"):
-    fn = torch.compile(lambda x: op(x) + 1, backend=backend, fullgraph=True)
-    return torch.equal(fn(x.clone()), x * 2 + 1)
+    counter = CompileCounterWithBackend(backend)
+    fn = torch.compile(lambda x: op(x) + 1, backend=counter, fullgraph=True)
+    return torch.equal(fn(x.clone()), x * 2 + 1) and counter.frame_count == 1
 
 
 def with_inductor(op):
@@ -54,15 +56,17 @@ def with_inductor(op):
 
 
 def read_before(op):
-    fn = torch.compile(lambda x: x.sin() + op(x), fullgraph=True)
-    return torch.allclose(fn(x.clone()), x.sin() + x * 2)
+    counter = CompileCounterWithBackend("inductor")
+    fn = torch.compile(lambda x: x.sin() + op(x), backend=counter, fullgraph=True)
+    return torch.allclose(fn(x.clone()), x.sin() + x * 2) and counter.frame_count == 1
 
 
 def gradient(op):
     leaf = x.clone().requires_grad_()
-    fn = torch.compile(lambda x: op(x) + 1, backend="aot_eager", fullgraph=True)
+    counter = CompileCounterWithBackend("aot_eager")
+    fn = torch.compile(lambda x: op(x) + 1, backend=counter, fullgraph=True)
     fn(leaf).sum().backward()
-    return leaf.grad.tolist() == [2] * 4
+    return leaf.grad.tolist() == [2] * 4 and counter.frame_count == 1
 
 
 def opcheck(op):

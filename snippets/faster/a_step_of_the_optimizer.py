@@ -92,7 +92,7 @@ assert graphs == 1
 # claim: with-no-more-kernels-than-fused
 assert number["compiled, foreach"] <= number["fused"]
 # claim: all-end-at-the-same-weights
-assert max(off.values()) < 1e-5
+assert graphs == 1 and kernels and max(off.values()) < 1e-5
 # claim: foreach-without-capturable-refuses-a-tensor
 assert refuses_a_tensor(foreach=True)
 assert not (refuses_a_tensor() or refuses_a_tensor(foreach=True, capturable=True))

@@ -8,6 +8,7 @@ forwards and NaN backwards. Make the argument harmless first, then compute: the 
 import math
 
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import tclab
 
@@ -28,13 +29,20 @@ def gradient(fn):
     return value.item(), *x.grad.tolist()
 
 
+counter = CompileCounterWithBackend("inductor")
+
+
+def made(fn, how):
+    return torch.compile(fn, backend=counter, fullgraph=True) if how == "compiled" else fn
+
+
 rows = [
-    (fn.__name__, how, *gradient(torch.compile(fn, fullgraph=True) if how == "compiled" else fn))
+    (fn.__name__, how, *gradient(made(fn, how)))
     for fn in (poisoned, safe)
     for how in ("eager", "compiled")
 ]
 # claim: the-value-is-right
-assert all(value == 2.0 for _, _, value, _, _ in rows)
+assert counter.frame_count == 2 and all(value == 2.0 for _, _, value, _, _ in rows)
 # claim: the-gradient-is-nan
 assert all(math.isnan(at_zero) for name, _, _, at_zero, _ in rows if name == "poisoned")
 # claim: a-harmless-argument-is-the-cure

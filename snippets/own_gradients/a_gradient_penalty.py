@@ -7,6 +7,7 @@ with; weights' gradients are compared with eager's.
 # tclab: needs=cxx timeout=240
 
 import torch
+from torch._dynamo.testing import CompileCounterWithBackend
 from torch.func import grad
 
 import tclab
@@ -52,9 +53,13 @@ def then_backward(call):
     return step
 
 
+counters = []
+
+
 def compiled(fn):
     torch._dynamo.reset()
-    return torch.compile(fn, fullgraph=True)
+    counters.append(CompileCounterWithBackend("inductor"))
+    return torch.compile(fn, backend=counters[-1], fullgraph=True)
 
 
 def answer(make):
@@ -97,5 +102,6 @@ eager, outside, func, whole, half = ANSWERS.values()
 assert outside[1] is None
 # claim: nested-is-one-graph-and-right
 assert whole[0] == half[0] == func[0] == "right"
+assert [counter.frame_count for counter in counters[1:]] == [1, 1]
 # claim: compiled-it-peaks-lower
 assert max(whole[1], half[1]) < min(eager[1], func[1])

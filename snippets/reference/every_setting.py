@@ -4,6 +4,7 @@ The names, types and defaults are those of the installed modules; comments and v
 from their source. A default that is computed from the machine stands as it is written there. The
 type stands behind a default that does not tell it, such as `None`.
 """
+# tclab: needs=cxx
 
 import torch
 import torch._dynamo.config
@@ -12,6 +13,7 @@ import torch._inductor.config
 import torch.compiler.config
 import torch.fx.experimental._config
 from _source import settings
+from torch._dynamo.testing import CompileCounterWithBackend
 
 import tclab
 
@@ -73,3 +75,22 @@ assert {"triton.cudagraphs", "cpp.threads", "max_autotune"} <= set(inductor)
 assert torch._dynamo.config.recompile_limit == dynamo["recompile_limit"].default == 8
 # claim: a-variable-belongs-to-its-setting
 assert variables["TORCHINDUCTOR_MAX_AUTOTUNE"][0] == "torch._inductor.config.max_autotune"
+
+
+def compiles_by_threads(*numbers, **config):
+    """Compiles of one function that is called with each number of threads in turn."""
+    torch._dynamo.reset()
+    counter, before = CompileCounterWithBackend("inductor"), torch.get_num_threads()
+    with torch._inductor.config.patch(config):
+        compiled = torch.compile(torch.sin, backend=counter)
+        for number in numbers:
+            torch.set_num_threads(number)
+            compiled(torch.ones(4))
+    torch.set_num_threads(before)
+    return counter.frame_count
+
+
+# claim: dynamic-threads-compile-again
+assert compiles_by_threads(1, 2, 1, **{"cpp.dynamic_threads": True}) == 2
+# claim: other-threads-compile-again
+assert compiles_by_threads(1, 2, 1) == 2 and compiles_by_threads(1, 1) == 1

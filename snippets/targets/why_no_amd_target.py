@@ -1,8 +1,8 @@
 """What a target for AMD lacks: not Triton, but the PyTorch that writes the kernels.
 
 Triton's wheel compiles a kernel for an MI300X without the GPU, down to its instructions. Which
-kernels there are is Inductor's choice, and Inductor asks `torch.version.hip`, which is fixed when
-PyTorch is built: in some of these places when the module is imported.
+kernels there are is Inductor's choice, and Inductor asks `torch.version.hip`, an attribute of
+Python: in some of these places when the module is imported.
 """
 # tclab: needs=triton
 

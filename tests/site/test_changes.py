@@ -71,6 +71,12 @@ def test_a_sentence_that_came_true_stands_apart() -> None:
     assert "was" in gone and "It is two." in come and "It is two." not in gone
 
 
+def test_a_sentence_that_speaks_of_both_versions_is_no_change() -> None:
+    both = [("a/x#was", "held", "false"), ("a/x#was", "false", "held")]
+    page = html([*both, ("a/x#is", "false", "held")])
+    assert "It was one" not in page and "It is two" in page
+
+
 def test_an_assert_without_a_sentence_has_its_name() -> None:
     assert "<code>a/y#it</code>" in html([("a/y#it", "held", "false")])
 

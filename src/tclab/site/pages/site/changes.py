@@ -7,7 +7,7 @@ under the older version, and the result under the newer one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from tclab import render
 from tclab.errors import PageError
@@ -19,6 +19,8 @@ from tclab.site.pages.prose.sentences import Sentence
 from tclab.site.pages.rendering import RunningBlock
 from tclab.site.pages.site import verdicts
 
+#: A sentence and the page that it stands on.
+_Line = tuple[Html, Html]
 #: The result of a claim whose assert was true.
 _HELD = "held"
 # [the words](https://…), [](value:…), **the words**
@@ -29,11 +31,14 @@ def html(block: RunningBlock, book: Book, run: Run) -> Html:
     """Render the changed sentences and beliefs with links to their pages."""
     claims, beliefs = _changed_table(block, run, "claims"), _changed_table(block, run, "beliefs")
     before, after = claims.columns[1:]
-    newly_false = [row for row in claims.rows if row[1] == _HELD]
-    newly_true = [row for row in claims.rows if row[2] == _HELD]
+    held, holds = (
+        _sentences(block, book, [row for row in claims.rows if row[column] == _HELD])
+        for column in (1, 2)
+    )
+    # A sentence that is in both speaks of several versions, and is as true as it was.
     pieces = [
-        *_sentences_table(block, book, f"Held in {before}, not in {after}", newly_false),
-        *_sentences_table(block, book, f"Holds in {after}, not in {before}", newly_true),
+        *_sentences_table(f"Held in {before}, not in {after}", held, holds),
+        *_sentences_table(f"Holds in {after}, not in {before}", holds, held),
         *_beliefs_table(block, book, beliefs),
     ]
     nothing = parts.note("No sentence and no belief that was tried on both differs.")
@@ -49,18 +54,22 @@ def _changed_table(block: RunningBlock, run: Run, name: str) -> Table:
     return table
 
 
+def _sentences(
+    block: RunningBlock, book: Book, rows: Sequence[tuple[object, ...]]
+) -> dict[_Line, None]:
+    """The sentences on these claims, in order; a claim without a sentence appears by its name."""
+    return dict.fromkeys(line for row in rows for line in _claim_rows(block, book, str(row[0])))
+
+
 def _sentences_table(
-    block: RunningBlock, book: Book, head: str, rows: Sequence[tuple[object, ...]]
+    head: str, lines: Mapping[_Line, None], others: Container[_Line]
 ) -> Iterator[Html]:
-    """Yield a table of sentences, if any; a claim without a sentence appears by its name."""
-    if rows:
-        cells = dict.fromkeys(
-            line for row in rows for line in _claim_rows(block, book, str(row[0]))
-        )
-        yield parts.table([head, "page"], cells, label=head, search=False)
+    """Yield a table of the sentences that are not among the others, if there are any."""
+    if own := [line for line in lines if line not in others]:
+        yield parts.table([head, "page"], own, label=head, search=False)
 
 
-def _claim_rows(block: RunningBlock, book: Book, claim: str) -> Iterator[tuple[Html, Html]]:
+def _claim_rows(block: RunningBlock, book: Book, claim: str) -> Iterator[_Line]:
     name, _, claim_name = claim.partition("#")
     sentences = [each for each in book.sentences if (name, claim_name) in each.claims]
     for each in sentences:
