@@ -4,7 +4,7 @@
 # Right: the same checkpointed network runs at two times in one step: the compiled backward
 #   recomputes it in advance and needs more memory than eager; compile the blocks (regional).
 # First screen has: memory || MiB || peak | recompute || checkpoint | each block || regional ||
-#   block by block
+#   block by block || blocks one by one
 import torch
 import torch.utils.checkpoint as ckpt
 from torch import nn

@@ -31,7 +31,7 @@ class Neuron(nn.Module):
         self.register_buffer("target", torch.ones(6))
 
     def loss(self, current):
-        spikes = Spike.apply(current - 0.5)
+        spikes = Spike.apply(current)
         return (spikes - self.target).square().mean()
 
     def forward(self, current):
@@ -40,4 +40,4 @@ class Neuron(nn.Module):
 
 
 def example_inputs():
-    return (torch.linspace(0, 1, 6),)
+    return (torch.linspace(-1, 1, 6),)
