@@ -78,7 +78,7 @@ def _recorded(compile_: Callable[..., Any], found: list[Compiled]) -> Callable[.
 def _torch_folder() -> str:
     import torch
 
-    return torch.__file__.removesuffix("__init__.py")
+    return str(torch.__file__).removesuffix("__init__.py")
 
 
 def _place_of(frame: FrameType | None) -> str:

@@ -4,7 +4,7 @@
 # Right: compiled, torch.func.grad_and_value takes the step function's own gradient (0) in place of
 #   the surrogate; use loss.backward()/torch.autograd.grad or a custom_op.
 # First screen has: differs from eager | backward || Spike | torch.autograd.grad ||
-#   register_autograd || custom_op
+#   register_autograd || custom_op || torch.compiler.disable(
 # Not: Results: equal to eager | random, not comparable
 import torch
 from torch import nn

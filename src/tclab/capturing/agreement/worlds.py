@@ -178,7 +178,18 @@ def _caches(fn: Callable[..., Any]) -> list[Any]:
             for each in vars(cls).values() if values.is_users_class(cls) else ():
                 function = getattr(each, "__func__", each)
                 found[id(function)] = function
-    return [each for each in found.values() if isinstance(each, functools._lru_cache_wrapper)]
+    caches = (_cache_in(each) for each in found.values())
+    return [each for each in caches if each is not None]
+
+
+def _cache_in(value: Any) -> Any:
+    """Return the cache of functools in a function, also if it is wrapped; None if there is none."""
+    while not isinstance(value, functools._lru_cache_wrapper):
+        inside = getattr(value, "__dict__", None)
+        value = inside.get("__wrapped__") if isinstance(inside, dict) else None
+        if value is None:
+            return None
+    return value
 
 
 def _variables_of(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
