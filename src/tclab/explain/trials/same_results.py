@@ -109,7 +109,9 @@ def _remove_transform(
     left_out = made.func if _last_name(made.func) in _AT_ONCE else made
     new = f"torch.compiler.disable({ast.unparse(left_out)})"
     yield _remedy(
-        f"{cause}; leave it out of the compile: {new}", at, _replace_expression(lines[at - 1], left_out, new)
+        f"{cause}; leave it out of the compile: {new}",
+        at,
+        _replace_expression(lines[at - 1], left_out, new),
     )
 
 
