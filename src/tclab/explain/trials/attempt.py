@@ -196,7 +196,7 @@ def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
     if what == "two":
         change = functools.partial(_two, dims=[int(name) for name in names])
     elif what == "detach":
-        change = _detached
+        change = _detach
     else:
         return calls
     return [
