@@ -78,6 +78,30 @@ def when_called(x):
     return torch.compile(plain, backend="eager")(x)
 
 
+class Table:
+    def __init__(self):
+        self.handlers = [self.double]
+
+    def double(self, x):
+        return x + x
+
+
+table = Table()
+table.double = torch.compile(table.double, backend="eager")
+
+
+def answer(x):
+    return table.handlers[0](x)
+
+
+called = Part(1)
+called.compile(backend="eager")
+
+
+def goes_round(x):
+    return called.forward(x)
+
+
 def example_inputs():
     return (torch.ones(3),)
 """
@@ -139,3 +163,26 @@ def test_for_a_target_the_whole_is_compiled():
 def test_what_is_disabled_is_not_compiled():
     found = own_compiles.find(torch.compiler.disable(lambda x: x))
     assert not found.objects and not found.compiles
+
+
+def test_an_original_that_was_stored_before_the_compile(explained):
+    report = explained("answer")
+    call, compile_ = (
+        PARTS.splitlines().index(line) + 1
+        for line in (
+            "    return table.handlers[0](x)",
+            'table.double = torch.compile(table.double, backend="eager")',
+        )
+    )
+    assert counts.verdict(report) == (
+        "0 frames were compiled of the 1 object that your file compiles: the uncompiled "
+        f"`Table.double` is called at own_parts.py:{call} (return table.handlers[0](x)); what "
+        f"torch.compile made of it (own_parts.py:{compile_}) is not."
+    )
+    assert report.own.fix.endswith("(Not tried.)")
+
+
+def test_a_forward_that_is_called_directly(explained):
+    report = explained("goes_round")
+    assert "the uncompiled `Part.forward` is called at own_parts.py:" in report.own.cause
+    assert "return called(x). Tried: 1 frame is compiled." in report.own.fix

@@ -6,6 +6,7 @@ imports no PyTorch; explaining does.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,6 +22,7 @@ from tclab.explain import (
     steps,
     subject,
     trials,
+    uncalled,
     warning_log,
 )
 from tclab.explain import options as _options
@@ -109,8 +111,12 @@ def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLo
         run.import_torch()
         with warning_log.collecting(warnings):
             on_step(Step(f"importing {where}"))
-            with load.loaded(where) as module:
-                named = subject.find(module, where, name, request.inputs, grad=request.backward)
+            with contextlib.ExitStack() as imported:
+                with uncalled.recording() as made:
+                    module = imported.enter_context(load.loaded(where))
+                    named = subject.find(
+                        module, where, name, request.inputs, grad=request.backward, made=made
+                    )
                 on_step(Step("importing PyTorch's compiler"))
                 preload.import_compiler(cpu=request.target is None)
                 _options.check(request.options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import re
 import signal
 import traceback
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from tclab.compare import fixes
 from tclab.errors import ExplainError, TclabError
 from tclab.explain.inputs import Call, describe
-from tclab.explain.load import causes, last_line, near, place_of
+from tclab.explain.load import causes, code_at, last_line, place_of
 from tclab.explain.seeds import seeded
 from tclab.explain.subject import Subject
 from tclab.explain.trials import failing
@@ -32,9 +31,6 @@ _LEAVE = "leave --backward out"
 _HINTS = machine.CXX_STEPS | {
     "FailOnRecompileLimitHit": "see the recompile reasons with fewer calls in example_inputs()",
 }
-# torch._dynamo.exc.UserError: Constraints violated (batch)! For more information, run with …
-# ValueError: Found the following conflicts between user-specified ranges and inferred ranges from …
-_SPECIALISED = re.compile(r"Constraints? ?violat|conflicts between user-specified", re.IGNORECASE)
 
 
 class FailedForTarget(TargetError):
@@ -59,15 +55,17 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
 def of_the_function(subject: Subject, alone: Seen, trier: Trier) -> ExplainError:
     """Return the error for a function that raises without torch.compile; `alone` is that run."""
     place, cause = alone.place or subject.place, f"{subject.title} raised: {alone.error}"
-    if _SPECIALISED.search(alone.error) and failing.larger_example(trier):
-        step = "a size of 0 or 1 in an example is taken for a constant: give an example of batch 2"
-        return ExplainError(place, cause, f"{step} or more. Tried: with 2 it works")
+    if step := failing.larger_example(trier, alone.error, compiled=False):
+        return ExplainError(place, cause, step)
     arguments = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
     step = f"correct the line, or the inputs ({arguments})"
     if "NotImplementedError" in alone.error and "from the 'CPU' backend" in alone.error:
         step = "the operator has no kernel for the CPU: with torch.library.register_fake "
         step += "--target shows what is around it"
-    return ExplainError(place, cause, f"it raises without torch.compile too: {step}")
+    own = alone.error.startswith("torch._dynamo.")  # as torch.export calls it
+    return ExplainError(
+        place, cause, step if own else f"it raises without torch.compile too: {step}"
+    )
 
 
 def of_its_own_compiles(subject: Subject, error: BaseException, trier: Trier) -> ExplainError:
@@ -75,6 +73,7 @@ def of_its_own_compiles(subject: Subject, error: BaseException, trier: Trier) ->
     place = place_of(error) or subject.place
     cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
     step = failing.other_order(trier, place)
+    step = step or failing.larger_example(trier, last_line(error), compiled=True)
     method = "'__func__'" in str(error) or "'__self__'" in str(error)
     step = step or failing.kept_object(trier, method=method)
     if method:
@@ -104,7 +103,7 @@ def of_the_compiler(
     place = place_of(error) or _printed_place(text) or place
     found = failing.look(trier, place)
     if at := _PLACE.fullmatch(found.place):
-        place = _code_at(at["file"], int(at["line"]))
+        place = code_at(at["file"], int(at["line"]))
     operator = failing.operator(text) or found.operator
     where = f", in {found.stage}" * bool(found.stage) + f", at {operator}" * bool(operator)
     cause = f"it runs, but torch.compile fails on it{where}: {last_line(error)}"
@@ -124,14 +123,8 @@ def _printed_place(text: str) -> str:
     for frame in reversed(
         user_lines.select_user_lines(_PRINTED.finditer(text), lambda each: each["file"])
     ):
-        return _code_at(frame["file"], int(frame["line"]))
+        return code_at(frame["file"], int(frame["line"]))
     return ""
-
-
-def _code_at(file: str, line: int) -> str:
-    """Return a line and its code, with the path relative to the working folder."""
-    code = linecache.getline(file, line).strip()
-    return f"{near(file)}:{line}" + (f" ({code})" if code else "")
 
 
 def of_fullgraph(subject: Subject, breaks: Breaks) -> ExplainError:
@@ -171,7 +164,7 @@ def of_the_process(place: str, status: int, stack: str = "") -> ExplainError:
     stack = current[1] if current else stack
     frames = user_lines.select_user_lines(_FRAME.finditer(stack), lambda frame: frame["file"])
     for frame in frames[:1]:  # the innermost frame is the first
-        place = _code_at(frame["file"], int(frame["line"]))
+        place = code_at(frame["file"], int(frame["line"]))
     return ExplainError(
         place, f"{_describe_end(status)}; no report was written", _end_advice(status)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
+import linecache
 import os
 import sys
 import traceback
@@ -190,6 +191,12 @@ def place_of(error: BaseException, path: Path | None = None) -> str:
         code = f" ({frame.line})" if frame.line else ""
         return f"{near(frame.filename)}:{frame.lineno}{code}"
     return ""
+
+
+def code_at(file: str, line: int) -> str:
+    """Return a line and its code, with the path relative to the working folder."""
+    code = linecache.getline(file, line).strip()
+    return f"{near(file)}:{line}" + (f" ({code})" if code else "")
 
 
 def near(file: str) -> str:

@@ -7,16 +7,19 @@ from __future__ import annotations
 import ast
 import linecache
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tclab.explain.load import near
+from tclab.explain.seeds import seeded
+from tclab.explain.uncalled import Compiled, find_running_original
 from tclab.model import OwnCompiles, SourceLine
 from tclab.text import spans, user_lines
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
+    from tclab.explain.subject import Subject
 
 #: PyTorch's number for the graph break at the recompile limit.
 LIMIT = "GB0039"
@@ -31,31 +34,41 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 @dataclass(frozen=True)
 class Found:
     """The compiled objects that a call can reach; `compiles` is set if the code itself calls
-    torch.compile.
+    torch.compile. `made` are the compiles at import of objects that a call can reach.
     """
 
     objects: tuple[Any, ...] = ()
     compiles: bool = False
+    made: tuple[Compiled, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.objects) or self.compiles
+        return bool(self.objects) or self.compiles or bool(self.made)
 
 
 NOTHING = Found()
 
 
-def find(value: object) -> Found:
+def find(value: object, made: Iterable[Compiled] = ()) -> Found:
     """Visit what a call of `value` can reach, attributes, elements, closures and named globals, and
-    return its compiled objects.
+    return its compiled objects. Of `made` those are kept whose original it reaches; if the value is
+    a part of that original, it is what the file compiles.
     """
     objects: list[object] = []
     compiles = False
-    for each in _reachable_objects(value):
+    reached = list(_reachable_objects(value))
+    for each in reached:
         if is_compiled(each):
             objects.append(each)
         elif isinstance(each, types.FunctionType):
             compiles = compiles or _calls_compile(each)
-    return Found(tuple(objects), compiles)
+    idents = set(map(id, reached))
+    part = id(getattr(value, "__func__", value))
+    kept = (m for m in made if id(getattr(m.original, "__self__", m.original)) in idents)
+    return Found(
+        tuple(objects),
+        compiles,
+        tuple(m for m in kept if part not in map(id, _reachable_objects(m.original))),
+    )
 
 
 def is_compiled(value: object) -> bool:
@@ -139,12 +152,14 @@ def _methods(kind: type) -> Iterator[object]:
 # --------------------------------------------------------------------------- after the run
 
 
-def summarize(capture: Capture, subject: Callable[..., object], found: Found) -> OwnCompiles:
+def summarize(capture: Capture, subject: Subject) -> OwnCompiles:
     """Summarize the run of the compiled objects, including those that the run itself compiled."""
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.trace import names
 
-    objects = {id(each): each for each in (*found.objects, *find(subject).objects)}
+    made = [each.result for each in subject.own.made]
+    every = (*subject.own.objects, *made, *find(subject.callable).objects)
+    objects = {id(each): each for each in every}
     tried = {event.compile_id for event in capture.trace.select(names.METRICS)}
     limits = [name_around(item.location) for item in capture.breaks if item.gb_id == LIMIT]
     return OwnCompiles(
@@ -171,7 +186,7 @@ def name_around(place: SourceLine | None) -> str:
     )
 
 
-def _explain_none(subject: Callable[..., object]) -> str:
+def _explain_none(subject: Subject) -> str:
     """Return why no frame of the user's own compiled objects was compiled."""
     import torch
 
@@ -179,10 +194,47 @@ def _explain_none(subject: Callable[..., object]) -> str:
 
     if compiler.is_disabled():
         return "TorchDynamo is disabled (torch._dynamo.config.disable, TORCHDYNAMO_DISABLE)"
-    for each in _reachable_objects(subject):
+    for each in _reachable_objects(subject.callable):
         if isinstance(each, torch.nn.Module) and (bound := bound_elsewhere(each)):
             return f"`forward` is bound to another object ({_place(bound)})"
-    return NONE_REACHED
+    return _running_original(subject) or NONE_REACHED
+
+
+def _running_original(subject: Subject) -> str:
+    """Return which uncompiled original runs in place of its compiled form, and where; '' if none
+    does.
+    """
+    recorded = {id(each.result) for each in subject.own.made}
+    others = (
+        Compiled(original, each)
+        for each in subject.own.objects
+        if id(each) not in recorded and (original := original_of(each)) is not None
+    )
+    call = subject.calls()[0]
+    with seeded():
+        found = find_running_original(
+            lambda: subject.callable(*call.args, **call.kwargs), (*subject.own.made, *others)
+        )
+    if found is None:
+        return ""
+    compiled, place = found
+    made = f" ({compiled.place})" if compiled.place else ""
+    if compiled.is_in_place:
+        return (
+            f"the uncompiled `{compiled.name}.forward` is called at {place}; Module.compile{made} "
+            "changes the call of the module, and not its forward"
+        )
+    return (
+        f"the uncompiled `{compiled.name}` is called at {place}; what torch.compile made of it"
+        f"{made} is not"
+    )
+
+
+def original_of(compiled: Any) -> Any:
+    """Return the object that torch.compile was applied to; for Module.compile the module itself."""
+    inside = vars(compiled)
+    inner = inside.get("_torchdynamo_orig_callable")
+    return inner if inner is not None else inside.get("_modules", {}).get("_orig_mod", compiled)
 
 
 def bound_elsewhere(module: Any) -> types.MethodType | None:

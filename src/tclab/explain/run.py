@@ -122,9 +122,9 @@ class Compilation:
     def _as_it_is(self, calls: list[_Call]) -> Outcome | None:
         """Capture what the subject compiles itself; return None if its calls reach none of it."""
         capture = self._capture(calls, as_it_is=True)
-        subject = self.subject.callable
-        own = own_compiles.summarize(capture, subject, self.subject.own)
-        if own.cause == own_compiles.NONE_REACHED and not own_compiles.is_compiled(subject):
+        own = own_compiles.summarize(capture, self.subject)
+        is_compiled = own_compiles.is_compiled(self.subject.callable)
+        if own.cause == own_compiles.NONE_REACHED and not is_compiled:
             return None
         agreement = Agreement(reason=_AS_IT_IS)
         return replace(self._with_machine_code(capture), own=own, agreement=agreement)

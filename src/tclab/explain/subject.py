@@ -13,6 +13,7 @@ from tclab.explain import inputs, own_compiles
 from tclab.explain.inputs import Calls, MakeCalls, Spec
 from tclab.explain.load import last_line, named, place_of
 from tclab.explain.seeds import seeded
+from tclab.explain.uncalled import Compiled
 
 _NOT_FETCHED = "make it without what is fetched or read there: random weights have the same kernels"
 _COMPILED = (
@@ -58,9 +59,17 @@ class Subject:
 
 
 def find(
-    module: ModuleType, where: str, name: str, specs: Sequence[Spec], *, grad: bool
+    module: ModuleType,
+    where: str,
+    name: str,
+    specs: Sequence[Spec],
+    *,
+    grad: bool,
+    made: Sequence[Compiled] = (),
 ) -> Subject:
-    """Return the object `name` of a file or module as something to call, with the calls to make."""
+    """Return the object `name` of a file or module as something to call, with the calls to make.
+    `made` are the compiles of the import; a factory's are added while it is called.
+    """
     place = f"{where}:{name}"
     given = named(module, name, where)
     value, remarks = _callable(given, place, own_inputs=bool(specs) or has_examples(module))
@@ -69,7 +78,7 @@ def find(
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
     remarks = (*remarks, *_generator_remark(function))
-    return Subject(name, place, value, calls, remarks, own_compiles.find(value))
+    return Subject(name, place, value, calls, remarks, own_compiles.find(value, made))
 
 
 def _generator_remark(function: Callable[..., object]) -> tuple[str, ...]:

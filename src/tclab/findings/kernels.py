@@ -33,7 +33,8 @@ _KEEP_LAYOUT = (
     "next operator takes. (Not tried.)"
 )
 _COMPILE_BLOCKS = (
-    "Compile the blocks one by one, with block.compile(), in place of the whole. (Not tried.)"
+    "Compile the blocks one by one, with block.forward = torch.compile(block.forward), in place of "
+    "the whole. (Not tried.)"
 )
 
 

@@ -4,7 +4,7 @@
 # Right: the C++ backend of Inductor fails (KeyError 'buf…') on a mask filled in place and used in a
 #   softmax; not the user's fault; build the mask out of place or outside.
 # First screen has: KeyError | nductor | at bias[block || at .softmax( || at torch.full | out of
-#   place || outside || aot_eager
+#   place || outside || aot_eager || max_fusion_size
 # Not: raises without torch.compile too | raises without it too
 import torch
 from torch import nn

@@ -4,7 +4,7 @@
 # Right: compiled, torch.func.jacrev differentiates through exp itself, and the clamped backward is
 #   left out; use torch.autograd.functional.jacobian/autograd.grad or a custom_op.
 # First screen has: differs from eager | backward || SafeExp | torch.autograd || register_autograd
-#   || custom_op
+#   || custom_op || torch.compiler.disable(
 # Not: Results: equal to eager | random, not comparable
 import torch
 from torch.autograd import Function

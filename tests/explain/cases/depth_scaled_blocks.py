@@ -6,6 +6,7 @@
 #   forward anew until the limit of 8, and the last two run eagerly; raise recompile_limit, or make
 #   the depth a tensor.
 # First screen has: depth | limit | recompile_limit || tensor || buffer || argument
+#   || isolate_recompiles
 # Not: No graph break: the code is in one graph | No fix is known
 import torch
 from torch import nn

@@ -5,7 +5,7 @@
 # Right: each layer's self.dilation is guarded, so eleven compiled layers compile one forward anew
 #   up to the limit of 8, and the rest run eagerly; raise recompile_limit or compile the whole model
 #   once.
-# First screen has: dilation | limit | recompile_limit || whole
+# First screen has: dilation | limit | recompile_limit || whole || isolate_recompiles
 # Not: No graph break: the code is in one graph | No fix is known
 import torch
 import torch.nn.functional as F

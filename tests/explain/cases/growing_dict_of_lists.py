@@ -13,12 +13,12 @@ import torch
 HISTORY = defaultdict(list)
 
 
-def log_norms(journal, name, gradient):
-    """Note the norm of a layer's gradient under the layer's name."""
+def log_norms(journal, gradient):
+    """Note the norm of a gradient under the number of the step."""
     size = torch.linalg.vector_norm(gradient)
-    journal[name].append(size)
+    journal[len(journal)].append(size)
     return gradient / (size + 1e-8)
 
 
 def example_inputs():
-    return [(HISTORY, f"layer.{k}", torch.randn(4, 4)) for k in range(6)]
+    return [(HISTORY, torch.randn(4, 4)) for _ in range(6)]

@@ -5,6 +5,7 @@
 # Right: each cell's self.name picks its state and is guarded: ten compiled cells share one code and
 #   reach the limit of 8; pass the state as an argument, or raise recompile_limit.
 # First screen has: name | limit | recompile_limit || argument || pass
+#   || isolate_recompiles
 # Not: No graph break: the code is in one graph | No fix is known
 import torch
 from torch import nn

@@ -4,7 +4,7 @@
 # Right: compiled, torch.func.vjp differentiates the forward and leaves the reversed gradient out
 #   (its sign is wrong); use torch.autograd.grad or a custom_op.
 # First screen has: differs from eager | backward || Reverse | torch.autograd.grad ||
-#   register_autograd || custom_op
+#   register_autograd || custom_op || torch.compiler.disable(
 # Not: Results: equal to eager | random, not comparable
 import torch
 

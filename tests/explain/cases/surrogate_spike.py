@@ -4,7 +4,7 @@
 # Right: compiled, torch.func.grad_and_value takes the step function's own gradient (0) in place of
 #   the surrogate; use loss.backward()/torch.autograd.grad or a custom_op.
 # First screen has: differs from eager | backward || Spike | torch.autograd.grad ||
-#   register_autograd || custom_op
+#   register_autograd || custom_op || torch.compiler.disable(
 # Not: Results: equal to eager | random, not comparable
 import torch
 from torch import nn
@@ -31,7 +31,7 @@ class Neuron(nn.Module):
         self.register_buffer("target", torch.ones(6))
 
     def loss(self, current):
-        spikes = Spike.apply(current - 0.5)
+        spikes = Spike.apply(current)
         return (spikes - self.target).square().mean()
 
     def forward(self, current):
@@ -40,4 +40,4 @@ class Neuron(nn.Module):
 
 
 def example_inputs():
-    return (torch.linspace(0, 1, 6),)
+    return (torch.linspace(-1, 1, 6),)

@@ -4,7 +4,7 @@
 # Right: the compiled backward recomputes the blocks of several traversals before it uses them, so
 #   it holds more than eager; compile each block (regional).
 # First screen has: memory || MiB || peak | recompute || checkpoint | each block || regional ||
-#   block by block
+#   block by block || blocks one by one
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint

@@ -4,7 +4,7 @@
 # Right: two passes through the checkpointed layers: the compiled backward recomputes many of them
 #   before it needs them and holds more memory than eager; compile the layers one by one.
 # First screen has: memory || MiB || peak | recompute || checkpoint | each block || regional ||
-#   block by block
+#   block by block || blocks one by one
 import torch
 from torch import nn
 from torch.utils.checkpoint import checkpoint

@@ -50,13 +50,15 @@ class Variable:
 @dataclass
 class World:
     """A function and what its calls start from; `contents` are the values of `variables`, in their
-    order.
+    order. `caches` are those of functools that were empty at the start: what they keep cannot be
+    copied, and so they are emptied before the calls of a copy.
     """
 
     fn: Callable[..., Any]
     calls: Sequence[Call]
     variables: tuple[Variable, ...]
     contents: list[Any]
+    caches: tuple[Any, ...] = ()
 
     @classmethod
     def of(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
@@ -64,14 +66,15 @@ class World:
         of the user's functions that it names.
         """
         variables = tuple(_variables(fn))
-        return cls(fn, calls, variables, [each.get() for each in variables])
+        empty = tuple(each for each in _caches(fn) if not each.cache_info().currsize)
+        return cls(fn, calls, variables, [each.get() for each in variables], empty)
 
     def copy(self, convert: Convert | None = None) -> World:
         """Return a copy; `convert` changes the floating-point type. The error of a value that
         cannot be copied is raised.
         """
         fn, calls, contents = values.deep_copy((self.fn, self.calls, self.contents), convert)
-        return World(fn, calls, self.variables, contents)
+        return World(fn, calls, self.variables, contents, self.caches)
 
     @contextmanager
     def entered(self) -> Iterator[None]:
@@ -81,6 +84,8 @@ class World:
         before = [each.get() for each in self.variables]
         try:
             self._fill(self.contents)
+            for cache in self.caches:
+                cache.cache_clear()
             yield
         finally:
             self.contents = [each.get() for each in self.variables]
@@ -138,18 +143,53 @@ def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
 
 def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
     """Yield each variable once, from all functions of the user's that are reached by name."""
-    waiting, seen, found = [*_functions(fn)], set[int](), set[tuple[str, int]]()
+    found = set[tuple[str, int]]()
+    for function in _reached(fn):
+        for variable, value in _variables_of(function):
+            key = variable.name, id(variable.holder)
+            if key not in found and not _is_code(value):
+                found.add(key)
+                yield variable
+
+
+def _reached(fn: Callable[..., Any]) -> Iterator[FunctionType]:
+    """Yield the functions of the user's that are reached by name."""
+    waiting, seen = [*_functions(fn)], set[int]()
     while waiting:
         function = waiting.pop()
         if id(function) in seen or not user_lines.is_user_file(function.__code__.co_filename):
             continue
         seen.add(id(function))
-        for variable, value in _variables_of(function):
-            key = variable.name, id(variable.holder)
+        yield function
+        for _, value in _variables_of(function):
             waiting += _functions(value)
-            if key not in found and not _is_code(value):
-                found.add(key)
-                yield variable
+
+
+def _caches(fn: Callable[..., Any]) -> list[Any]:
+    """Return the functions with a cache of functools that a call can reach: those that are called
+    by name, and the methods of the classes of what is.
+    """
+    reached = [fn, *(value for each in _reached(fn) for _, value in _variables_of(each))]
+    found = {id(value): value for value in reached}
+    for value in reached:
+        owner = getattr(value, "__self__", value)
+        modules = owner.modules() if isinstance(owner, torch.nn.Module) else [owner]
+        for cls in {each if isinstance(each, type) else type(each) for each in modules}:
+            for each in vars(cls).values() if values.is_users_class(cls) else ():
+                function = getattr(each, "__func__", each)
+                found[id(function)] = function
+    caches = (_cache_in(each) for each in found.values())
+    return [each for each in caches if each is not None]
+
+
+def _cache_in(value: Any) -> Any:
+    """Return the cache of functools in a function, also if it is wrapped; None if there is none."""
+    while not isinstance(value, functools._lru_cache_wrapper):
+        inside = getattr(value, "__dict__", None)
+        value = inside.get("__wrapped__") if isinstance(inside, dict) else None
+        if value is None:
+            return None
+    return value
 
 
 def _variables_of(function: FunctionType) -> Iterator[tuple[Variable, Any]]:

@@ -4,10 +4,13 @@ fresh process that imports the file anew, so no trial sees state of a compile or
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tclab.explain.steps import OnStep, Step
+from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy, Tried
 from tclab.explain.trials.trier import Trier, trying
 from tclab.model import DIFFERS, OwnCompiles
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
 
+_CALL_IT = "Call what torch.compile returns in its place."
 _REBOUND = (
     "Bind it anew to the copy, copy.forward = types.MethodType(copy.forward.__func__, copy), or "
     "compile in place, with block.compile()."
@@ -42,11 +46,31 @@ def try_fixes(
 
 
 def _add_fix(own: OwnCompiles | None, trier: Trier) -> OwnCompiles | None:
-    """Add the fix to the file's own compiles if a `forward` is bound to another object."""
-    if own is None or "bound to another object" not in own.cause:
+    """Add what makes the file's own compiles run, if none did, to what it compiles itself."""
+    if own is None or not own.cause:
         return own
-    seen = trier.see(Remedy(rebound=True))
-    if seen is None:
-        return replace(own, fix=f"{_REBOUND} (Not tried.)")
-    frames = sum(seen.compiles.values())
-    return replace(own, fix=f"{_REBOUND} Tried: {frames} frames are compiled." if frames else "")
+    remedies = list(_remedies(own.cause, trier))
+    for remedy in remedies:
+        seen = trier.see(remedy)
+        if seen is None:
+            return replace(own, fix=f"{remedy.said} (Not tried.)")
+        if frames := sum(seen.compiles.values()):
+            verb = "frame is" if frames == 1 else "frames are"
+            return replace(own, fix=f"{remedy.said} Tried: {frames} {verb} compiled.")
+    return replace(own, fix=f"{_CALL_IT} (Not tried.)" if "uncompiled" in own.cause else "")
+
+
+def _remedies(cause: str, trier: Trier) -> Iterator[Remedy]:
+    if "bound to another object" in cause:
+        yield Remedy(_REBOUND, rebound=True)
+    if "Module.compile" in cause:
+        called = re.search(r":(\d+) \((.*?)\);", cause)
+        line = int(called[1]) if called else 0
+        lines = failing.text(trier).splitlines()[:line]
+        if lines and ".forward(" in lines[-1]:
+            changed = lines[-1].replace(".forward(", "(")
+            said = f"Call the module itself (line {line}): {changed.strip()}."
+            yield Remedy(said, lines={line: changed})
+    elif "uncompiled" in cause:
+        for way in failing.IN_PLACE:
+            yield replace(way, said=f"Compile in place: {way.said}.")

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import types
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 from unittest import mock
@@ -162,13 +161,15 @@ def _compile_with_remedy(
 def _compiled_in_place(
     compile_: Callable[..., Any], remedy: Remedy, model: Any = None, **how: Any
 ) -> Any:
-    if inspect.ismethod(model):
-        function = _compile_with_remedy(compile_, remedy, model.__func__, **how)
-        return types.MethodType(function, model.__self__)
-    compiled = _compile_with_remedy(compile_, remedy, model, **how)
+    import torch
+
     if not subject.is_module(model):
-        return compiled
-    model.compile(backend=remedy.backend)
+        return _compile_with_remedy(compile_, remedy, model, **how)
+    with mock.patch.object(torch, "compile", compile_):  # Module.compile calls it, too
+        if remedy.in_place == "forward":
+            model.forward = _compile_with_remedy(compile_, remedy, model.forward, **how)
+        else:
+            model.compile(backend=remedy.backend)
     return model
 
 
@@ -191,8 +192,12 @@ def _change_arguments(fn: Any, calls: list[Call], remedy: Remedy) -> list[Call]:
         return [_replace_argument(fn, call, names[0], copy.deepcopy(last)) for call in calls]
     if what == "mark":
         return [_mark_dynamic(fn, call, names[0], int(names[1])) for call in calls]
-    change = {"detach": _detach, "two": _two_rows}.get(what)
-    if change is None:
+    change: Callable[[Any], Any]
+    if what == "two":
+        change = functools.partial(_two, dims=[int(name) for name in names])
+    elif what == "detach":
+        change = _detach
+    else:
         return calls
     return [
         Call(tuple(map(change, call.args)), {k: change(v) for k, v in call.kwargs.items()})
@@ -206,12 +211,18 @@ def _detach(value: Any) -> Any:
     return value.detach() if isinstance(value, torch.nn.Parameter) else value
 
 
-def _two_rows(value: Any) -> Any:
+def _two(value: Any, dims: Collection[int]) -> Any:
+    """Return a tensor with size 2 in place of 0 or 1 in these dimensions; in all if none is
+    named.
+    """
     import torch
 
-    if isinstance(value, torch.Tensor) and value.dim() and value.shape[0] < 2:
-        return value.new_zeros(2, *value.shape[1:])
-    return value
+    if not isinstance(value, torch.Tensor):
+        return value
+    shape = [
+        max(size, 2) if dim in dims or not dims else size for dim, size in enumerate(value.shape)
+    ]
+    return value if shape == list(value.shape) else value.new_zeros(shape)
 
 
 def _bind(fn: Any, call: Call) -> dict[str, Any]:

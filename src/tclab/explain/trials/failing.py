@@ -19,15 +19,18 @@ _NO_FUSION = Remedy(
     options={"options": {"max_fusion_size": 1}},
     backend="inductor",
 )
-_METHOD = Remedy(
-    "compile the function of the method and bind it: "
-    "types.MethodType(torch.compile(method.__func__), method.__self__)",
-    in_place=True,
+_KEEPS = (
+    "it keeps its class, its methods and the keys of its state_dict, where that of "
+    "torch.compile(module) has `_orig_mod.` before each"
 )
-_MODULE = Remedy(
-    "compile the module in place, module.compile(): it keeps its class, its methods and the keys "
-    "of its state_dict, where that of torch.compile(module) has `_orig_mod.` before each",
-    in_place=True,
+#: The ways to compile a module in place. Before PyTorch 2.14 the first one compiles nothing of a
+#: module whose forward is PyTorch's own, such as nn.Sequential.
+IN_PLACE = (
+    Remedy("module.compile()", in_place="module"),
+    Remedy(
+        "module.forward = torch.compile(module.forward), as module.compile() compiles nothing here",
+        in_place="forward",
+    ),
 )
 # ... While executing %setitem : [num_users=0] = call_function[target=operator.setitem](args = …
 _OPERATOR = re.compile(r"\[target=(?P<name>[\w.]+)\]|target: (?P<other>[\w.]+)")
@@ -116,10 +119,30 @@ def without_compile(trier: Trier) -> Seen | None:
     return trier.see(Remedy(compiled=False))
 
 
-def larger_example(trier: Trier) -> bool:
-    """Return whether the calls succeed if a first dimension of 0 or 1 becomes 2."""
-    seen = trier.see(Remedy(compiled=False, arguments="two rows"))
-    return seen is not None and not seen.error
+# torch._dynamo.exc.UserError: Constraints violated (batch)! For more information, run with …
+# ValueError: Found the following conflicts between user-specified ranges and inferred ranges from …
+_SPECIALISED = re.compile(r"Constraints? ?violat|conflicts between user-specified", re.IGNORECASE)
+_CONSTANT = "a size of 0 or 1 in an example is taken for a constant: give an example of"
+#: The dimensions that are tried one by one before all together.
+_DIMS = ("two 0", "two 1", "two 2", "two 3", "two")
+
+
+def larger_example(trier: Trier, error: str, *, compiled: bool) -> str:
+    """Return the advice to give a larger example if the error is about a size that became a
+    constant, and the calls succeed if sizes of 0 or 1 become 2; else ''.
+    """
+    if not _SPECIALISED.search(error):
+        return ""
+    for arguments in _DIMS:
+        seen = trier.see(Remedy(compiled=compiled, arguments=arguments))
+        if seen is None:
+            return f"{_CONSTANT} 2 or more where it varies (not tried)"
+        if not seen.error:
+            dim = arguments.removeprefix("two").strip()
+            larger = {"0": "batch 2 or more", "": "2 or more in every dimension"}
+            more = larger.get(dim, f"2 or more in dimension {dim}")
+            return f"{_CONSTANT} {more}. Tried: with 2 it works"
+    return ""
 
 
 def other_order(trier: Trier, place: str) -> str:
@@ -127,17 +150,29 @@ def other_order(trier: Trier, place: str) -> str:
     none.
     """
     for remedy in rewrites.moved_compiles(text(trier), line_of(place)):
-        seen = trier.see(remedy)
-        if seen and not seen.error:
-            return f"{remedy.said}. Tried: it does not raise"
+        if outcome := _runs_compiled(trier.see(remedy)):
+            return f"{remedy.said}. {outcome}"
     return ""
 
 
 def kept_object(trier: Trier, *, method: bool) -> str:
-    """The way to compile an object without replacing it."""
-    remedy = _METHOD if method else _MODULE
-    seen = trier.see(remedy)
-    return f"{remedy.said}. Tried: it does not raise" if seen and not seen.error else ""
+    """The way to compile with which the object that is compiled stays what it is."""
+    modules = (
+        replace(way, said=f"compile the module in place, {way.said}: {_KEEPS}") for way in IN_PLACE
+    )
+    for remedy in rewrites.bound_compiles(text(trier)) if method else modules:
+        if outcome := _runs_compiled(trier.see(remedy)):
+            return f"{remedy.said}. {outcome}"
+    return ""
+
+
+def _runs_compiled(seen: Seen | None) -> str:
+    """Return what a trial shows that raised nothing and compiled something; else ''."""
+    if seen is None or seen.error or not (frames := sum(seen.compiles.values())):
+        return ""
+    return (
+        f"Tried: it does not raise, and {frames} frame{'s are' if frames > 1 else ' is'} compiled"
+    )
 
 
 def line_of(place: str) -> int:

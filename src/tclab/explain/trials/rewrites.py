@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from tclab.explain.trials.remedy import Remedy
@@ -108,6 +109,26 @@ def moved_compiles(text: str, failing: int) -> Iterator[Remedy]:
             said = f"move `{line.strip()}` (line {number}) behind line {failing}"
             blank = indented("pass", line)
             yield Remedy(said, lines={number: blank, failing: f"{lines[failing - 1]}\n{line}"})
+
+
+# torch.compile(optimizer.step, dynamic=False)
+_COMPILED_METHOD = re.compile(
+    r"torch\.compile\((?P<owner>\w+(?:\.\w+)*)\.(?P<name>\w+)(?P<options>, [^()]*)?\)"
+)
+
+
+def bound_compiles(text: str) -> Iterator[Remedy]:
+    """Yield remedies that each compile the function of a method and bind it to its object again."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _COMPILED_METHOD.search(line):
+            owner, method = match["owner"], f"{match['owner']}.{match['name']}"
+            new = f"torch.compile({method}.__func__{match['options'] or ''}).__get__({owner})"
+            changed = line.replace(match[0], new)
+            said = (
+                "compile the method's function and bind it, as types.MethodType does "
+                f"(line {number}): {changed.strip()}"
+            )
+            yield Remedy(said, lines={number: changed})
 
 
 def _indent(line: str) -> int:

@@ -12,6 +12,8 @@ from tclab.explain.trials.rewrites import indented, parsed
 _MOST = 4
 _CACHES = ("lru_cache", "cache")
 _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
+#: These take the values with the function, and return no function of them.
+_AT_ONCE = ("vjp", "jvp")
 
 
 def rewrites(text: str, first: int = 0) -> list[Remedy]:
@@ -103,11 +105,13 @@ def _remove_transform(
                 )
                 said = f"{cause}; use torch.autograd.grad in its place: {new}"
                 yield _remedy(said, at, _replace_expression(lines[at - 1], call, new))
-    new = f"torch.compiler.disable({ast.unparse(made)})"
+    # vjp(function, *primals) differentiates at once; grad(function) returns a function
+    left_out = made.func if _last_name(made.func) in _AT_ONCE else made
+    new = f"torch.compiler.disable({ast.unparse(left_out)})"
     yield _remedy(
         f"{cause}; leave it out of the compile: {new}",
         at,
-        _replace_expression(lines[at - 1], made, new),
+        _replace_expression(lines[at - 1], left_out, new),
     )
 
 

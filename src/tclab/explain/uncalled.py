@@ -1,0 +1,116 @@
+"""Find compiled objects whose uncompiled originals run in their place: a bound method that was
+stored before the compile, a loop variable that is thrown away, a `forward` that is called directly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+from unittest import mock
+
+from tclab.explain.load import code_at
+from tclab.text import user_lines
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One call of torch.compile, or of `Module.compile`, which returns the module itself. `place`
+    is the user's line that made it, ``my_model.py:12``; '' if it is not known.
+    """
+
+    original: Any
+    result: Any
+    place: str = ""
+
+    @property
+    def name(self) -> str:
+        """The class of a module; else the qualified name of the function."""
+        return str(getattr(self.original, "__qualname__", type(self.original).__name__))
+
+    @property
+    def is_in_place(self) -> bool:
+        return self.original is self.result
+
+    def runs_in(self, frame: FrameType) -> bool:
+        """Return whether the frame runs the uncompiled original."""
+        function = getattr(self.original, "forward", self.original)
+        code = getattr(getattr(function, "__func__", function), "__code__", None)
+        if frame.f_code is not code:
+            return False
+        owner = getattr(function, "__self__", None)
+        return owner is None or frame.f_locals.get("self") is owner
+
+
+@contextmanager
+def recording() -> Iterator[list[Compiled]]:
+    """Record the calls of torch.compile and Module.compile in the block."""
+    import torch
+
+    found: list[Compiled] = []
+    module = torch.nn.Module
+    with (
+        mock.patch.object(torch, "compile", _recorded(torch.compile, found)),
+        mock.patch.object(module, "compile", _recorded(module.compile, found)),
+    ):
+        yield found
+
+
+def _recorded(compile_: Callable[..., Any], found: list[Compiled]) -> Callable[..., Any]:
+    @functools.wraps(compile_)
+    def compile_and_record(*args: Any, **options: Any) -> Any:
+        caller = sys._getframe(1)
+        result = compile_(*args, **options)
+        original = args[0] if args else options.get("model")
+        if original is not None and not caller.f_code.co_filename.startswith(_torch_folder()):
+            place = _place_of(caller).partition(" (")[0]
+            found.append(Compiled(original, original if result is None else result, place))
+        return result
+
+    return compile_and_record
+
+
+def _torch_folder() -> str:
+    import torch
+
+    return str(torch.__file__).removesuffix("__init__.py")
+
+
+def _place_of(frame: FrameType | None) -> str:
+    """Return the innermost of the user's lines from a frame outwards."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if user_lines.is_user_file(file) and not file.startswith("<"):
+            return code_at(file, frame.f_lineno)
+        frame = frame.f_back
+    return ""
+
+
+def find_running_original(
+    call: Callable[[], object], compiled: Iterable[Compiled]
+) -> tuple[Compiled, str] | None:
+    """Make a call and return the first compiled object whose uncompiled original runs in it, with
+    the user's line that calls that; None if there is none.
+    """
+    every, found = list(compiled), list[tuple[Compiled, str]]()
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "call" and not found:
+            for each in every:
+                if each.runs_in(frame) and (place := _place_of(frame.f_back)):
+                    found.append((each, place))
+                    return
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        with contextlib.suppress(Exception):
+            call()
+    finally:
+        sys.setprofile(before)
+    return found[0] if found else None
