@@ -58,7 +58,7 @@ def test_a_difference_is_the_first_finding_with_its_next_step(
 ) -> None:
     wrong = Difference("output 0", "values", "1", "0", 448, 512, 7, 8)
     found = Agreement("differs", differences=(wrong,), stage="Inductor", way="dynamic=True")
-    (finding,) = findings.find(Evidence(agreement=found))
+    (finding,) = findings.find(Evidence(agreement=found, breaks=explained["default"].breaks))
     report = replace(explained["default"], agreement=found, findings=(finding,))
     assert "<strong>results differ</strong>" in document.html(report)
     summary.print_summary(report, Path(__file__))

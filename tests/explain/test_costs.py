@@ -44,10 +44,10 @@ def test_a_row_with_something_unknown_has_no_floor(unknown: dict[str, object]) -
 
 def test_a_call_adds_up_the_runs_of_its_graphs() -> None:
     twin = replace(GPU, runs=0)
-    later = replace(LARGE, graph=1)
+    later = replace(LARGE, graph=1, runs=0)
     once = call_cost([GPU, twin], [LARGE, later], H200)
     assert once == call_cost([GPU], [LARGE], H200)  # the twin was compiled by a later call
-    thrice = call_cost([replace(GPU, runs=3)], [LARGE], H200)
+    thrice = call_cost([replace(GPU, runs=3)], [replace(LARGE, runs=3)], H200)
     assert once and thrice and (once.kernels, thrice.kernels) == (1, 3)
     assert thrice.memory == pytest.approx(3 * once.memory)
     assert thrice.launches == pytest.approx(3 * once.launches)

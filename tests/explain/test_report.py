@@ -32,6 +32,7 @@ from tclab.render import text as rendered
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
 from tclab.render.report.graph_symbols import graphs_of_symbols
+from tclab.render.report.kernels import of_first_call
 from tclab.render.viewer.panes import BARE
 
 
@@ -233,8 +234,8 @@ def test_the_page_says_what_the_report_holds(html, broken):
 
 
 def test_a_report_begins_with_the_verdict_and_the_reader_s_lines(html, broken):
-    order = ["1 graph break:", "Avoid calling builtin", f"PyTorch {broken.provenance.torch}",
-             broken.provenance.date, 'id="source"', 'id="chains"', 'id="kernels"',
+    order = ["1 graph break:", f"PyTorch {broken.provenance.torch}", broken.provenance.date,
+             "Avoid calling builtin", 'id="source"', 'id="chains"', 'id="kernels"',
              'id="breaks"', 'id="guards"']  # fmt: skip
     places = [html.index(part) for part in order]
     assert places == sorted(places)
@@ -452,7 +453,8 @@ def test_the_summary_is_bounded(broken, tmp_path, capsys):
     report = replace(broken, findings=(found,) * 30, kernels=broken.kernels * 30)
     out = said(report, tmp_path / "x.html", capsys)
     assert "… and 10 more findings in the report" in out
-    assert "… and 70 more kernels in the report" in out
+    kernels = len(of_first_call(report.kernels))
+    assert f"… and {kernels - 20} more kernels in the report" in out and kernels > 20
     assert out.count("graph break broken.py") == 20
 
 

@@ -83,7 +83,8 @@ def small(x, weight):
 
 
 def mixed(x):
-    return x.sin() + torch.arange(16).float().cos().sum()
+    kept = torch.stack([torch.full((), 2.0), torch.full((), 3.0)])
+    return x * 2, kept.unsqueeze(0) + 1
 
 
 def printed(x):
@@ -136,7 +137,8 @@ def asks_and_prints_on_the_gpu(x, weight):
 def copies_prints_and_moves(x):
     y = x.t().contiguous()
     print("seen")
-    return y + torch.ones(4096).cumsum(0).sum()
+    kept = torch.stack([torch.full((), 2.0), torch.full((), 3.0)])
+    return y * 2, kept.unsqueeze(0) + 1
 
 
 def shifts_prints_and_asks(history):
@@ -160,7 +162,7 @@ PLANTED = (
             target="h200"),
     Planted("mixed", "(torch.randn(16),)", ("cpu-tensors",), target="h200"),
     Planted("printed", "(torch.randn(8),)", ("graph-break",), ("skipped",)),
-    Planted("looped", "(torch.randn(8),)", ("skipped",)),
+    Planted("looped", "(torch.randn(8),)", ("nothing-compiled", "skipped")),
     Planted("transposed", _LARGE, ("copies",), ("launch-bound",), target="h200"),
     Planted("autocast", "(torch.randn(8, 8), torch.randn(8, 8))", ("cache-bypass",)),
     Planted("cast", "(torch.randn(8),)", (), ("copies", "graph-break", "recompile")),
@@ -168,7 +170,8 @@ PLANTED = (
             ("compiles-every-call", "graph-break", "graph-break"), calls=4),
     Planted("asks_and_prints_on_the_gpu", _FLOAT32,
             ("float32-products", "graph-break", "graph-break"), target="h200"),
-    Planted("copies_prints_and_moves", _LARGE, ("copies",), target="h200"),
+    Planted("copies_prints_and_moves", _LARGE, ("copies", "cpu-tensors", "graph-break"),
+            target="h200"),
     Planted("shifts_prints_and_asks", "(torch.randn(8, 64),)",
             ("results-differ", "graph-break", "graph-break")),
 )  # fmt: skip

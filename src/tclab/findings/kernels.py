@@ -17,7 +17,12 @@ _COPY_SHARE = 0.05
 _MORE_MEMORY = 1.25
 #: The modes of torch.compile that record CUDA graphs.
 _CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
-_COPIES = ("clone", "copy", "_to_copy", "constant_pad_nd", "contiguous")
+_COPIES = frozenset({"clone", "copy", "_to_copy", "constant_pad_nd", "contiguous"})
+#: Operators that move no value: a copy in another layout has them beside it.
+_VIEWS = frozenset({
+    *("permute", "view", "reshape", "t", "transpose", "expand", "unsqueeze", "squeeze", "slice"),
+    "select",
+})  # fmt: skip
 _MOST_PLACES = 3
 
 _USE_TF32 = (
@@ -114,9 +119,9 @@ def find_copies(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _only_copies(row: KernelRow) -> bool:
-    """Return whether each ATen node of a kernel is a copy: ``clone``, ``clone_1``."""
-    names = [origin.rstrip("0123456789").rstrip("_") for origin in row.origins]
-    return bool(names) and all(name in _COPIES for name in names)
+    """Return whether each operator of a kernel is a copy, such as ``aten.clone``, or a view."""
+    names = {origin.partition(".")[2] for origin in row.origins}
+    return bool(names & _COPIES) and names <= _COPIES | _VIEWS
 
 
 def find_spills(evidence: Evidence) -> Iterator[Finding]:

@@ -21,8 +21,8 @@ from tclab.render.report import counts, findings, kernels, words
 _MOST = 20
 #: The most calls to print, so that what is wrong stands on the first screen.
 _CALLS = 4
-#: Columns that a terminal leaves out: the kernel's name or its instructions show the same.
-_LEFT_OUT = ("kind", "instructions")
+#: Columns that a terminal leaves out, and where some kernels are open, which their kind says.
+_LEFT_OUT, _LEFT_OUT_OPEN = ("kind", "instructions"), ("registers", "instructions")
 
 
 def print_summary(report: Report, path: Path | None) -> None:
@@ -98,7 +98,7 @@ def _print_finding(out: Console, finding: Finding) -> None:
 def _print_kernels(out: Console, report: Report) -> None:
     is_open = any(row.open for row in report.kernels)
     rows = kernels.of_first_call(report.kernels)
-    compact = kernels.compact_table(rows, _LEFT_OUT[is_open:])
+    compact = kernels.compact_table(rows, _LEFT_OUT_OPEN if is_open else _LEFT_OUT)
     if not compact.rows:
         return
     table = Table(box=None, pad_edge=False, header_style="dim")

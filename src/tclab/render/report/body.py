@@ -36,8 +36,8 @@ def html(report: Report, options: Options) -> Html:
         list(_with_ids(sections, options))
         for sections in (_open_sections(report, options), _folded_sections(report, options))
     )
-    head = [_draw_verdict(report), *_draw_alerts(report), findings.html(report.findings, options),
-            _draw_calls(report), _draw_stamp(report)]  # fmt: skip
+    head = [_draw_verdict(report), _draw_stamp(report), *_draw_alerts(report),
+            findings.html(report.findings, options), _draw_calls(report)]  # fmt: skip
     links = (
         tag("li", tag("a", esc(title), href=f"#{ident}"))
         for ident, title, _ in open_sections + folded_sections
