@@ -74,7 +74,10 @@ def prepared(name: str, target: str, pipe: Connection) -> None:
         torch.manual_seed(0)
         call = case.make("cpu" if target else "cuda")
         torch.set_grad_enabled(case.backward)
-        row: dict[str, Any] = {"name": name, "computed": compute(case, call, target, here=not target)}
+        row: dict[str, Any] = {
+            "name": name,
+            "computed": compute(case, call, target, here=not target),
+        }
         if not target:
             row |= {"rate": case.rate, **measure.count_work(case, call)}
             steps = measure.compiled_steps(case, call)

@@ -47,7 +47,9 @@ AGAIN = Recompile("0/1", "f", ("0/0: tensor 'x' size mismatch at index 0. expect
 THIRD = Recompile("0/2", "f", ("0/1: n == 2",), START)
 TIMES = CompileTime((Phase("dynamo", 3, 6.0),), compiles=3)
 COST = CallCost("NVIDIA H200", 30, 6, launches=2e-4, memory=6e-6, products=5e-5, tf32=7e-6)
-COPY = KernelRow("triton_poi_fused_clone_0", origins=("aten.permute", "aten.clone"), lines=(LINE,), bytes=900)
+COPY = KernelRow(
+    "triton_poi_fused_clone_0", origins=("aten.permute", "aten.clone"), lines=(LINE,), bytes=900
+)
 WORK = KernelRow("triton_poi_fused_add_1", origins=("aten.add",), lines=(LINE,), bytes=1000)
 BYPASS = Caching("0/0", "AOTAutograd", "bypass", "a higher-order operator", LINE)
 HELD = Checkpoints(regions=4, held=3, bytes=300, one=100)
