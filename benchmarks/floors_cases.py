@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - as users call it
 from torch import nn
 
 from tclab.workshop.catalog.subject import Subject
@@ -39,9 +39,7 @@ def _of_catalog(builder: str, **size: Any) -> Callable[[str], Call]:
     return make
 
 
-def _whole(
-    name: str, batch: int, dtype: torch.dtype = torch.bfloat16
-) -> Callable[[str], Call]:
+def _whole(name: str, batch: int, dtype: torch.dtype = torch.bfloat16) -> Callable[[str], Call]:
     def make(device: str) -> Call:
         whole = importlib.import_module("tclab.workshop.catalog.models.whole")
         model, arguments = getattr(whole, name)()
