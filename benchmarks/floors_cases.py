@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F
+import torch.nn.functional as F  # noqa: N812 - as users call it
 from torch import nn
 
 from tclab.workshop.catalog.subject import Subject

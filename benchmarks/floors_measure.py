@@ -18,7 +18,9 @@ from tclab.workshop.catalog.subject import collect_tensors, count_bytes
 _ROUNDS = 7
 _ROUND_SECONDS = 0.04
 #: Kernels of cuBLAS, cuDNN, CUTLASS and the attention libraries compute products.
-_PRODUCT = re.compile(r"gemm|gemv|nvjet|cutlass|xmma|conv|flash|fmha|attention|cudnn|splitK", re.I)
+_PRODUCT = re.compile(
+    r"gemm|gemv|nvjet|cutlass|xmma|conv|flash|fmha|attention|cudnn|splitK", re.IGNORECASE
+)
 _NO_PRODUCT = re.compile(r"^triton_|nchwToNhwc|nhwcToNchw")
 
 

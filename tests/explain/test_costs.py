@@ -64,7 +64,7 @@ def test_float32_products_would_take_less_with_tf32() -> None:
 
 
 def test_what_enters_and_leaves_a_graph_comes_from_memory() -> None:
-    """Eight kernels of 16 MiB find in L2 what one of them left there, but not 128 MiB of weights."""
+    """Eight kernels of 16 MiB find in L2 what the one before left, but not 128 MiB of weights."""
     row = replace(LARGE, bytes=2**27, times=8)
     inside = call_cost([replace(GPU, boundary=2**20)], [row], H200)
     weights = call_cost([replace(GPU, boundary=2**27)], [row], H200)

@@ -111,7 +111,7 @@ def test_cpp_kernels(version):
     assert forward.origins == ("aten.add", "aten.relu", "aten.mul", "aten.sum", "aten.le")
     assert backward.origins == ("aten.expand", "aten.mul", "aten.full", "aten.where")
     call = f"{forward.kernel_name}(primals_1, buf0, buf1)"
-    assert forward.facts == KernelFacts(calls=1, first_call=call)
+    assert forward.facts == KernelFacts(calls=1, first_call=call, operations=0)
     assert [(s.file, s.line) for s in forward.source_lines] == [(FILE, 9)]
     assert forward.code.startswith("#include <torch/csrc/inductor/cpp_prefix.h>\n")
 
@@ -137,6 +137,7 @@ def test_a_triton_kernel_and_a_library_call(version):
         "size_hints": "{'x': 64, 'r0_': 64}",
     }
     assert triton.facts == KernelFacts(
+        operations=0,
         written=written,
         original_aten=("aten.relu", "aten.sum"),
         calls=1,

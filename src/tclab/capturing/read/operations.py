@@ -28,7 +28,8 @@ _RATES = {
 _LIKE = {"aten._int_mm": "aten.mm"}
 #: Operators of ATen that may multiply matrices, where PyTorch has no formula for one.
 _MAY_MULTIPLY = re.compile(
-    r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv|linalg|solve|cholesky|einsum"
+    r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv\d|convolution|linalg|solve"
+    r"|cholesky|einsum"
 )
 
 
@@ -127,7 +128,7 @@ class Operations:
 
 
 def operator_name(node: Node) -> str:
-    """Return ``aten.mm`` for a node that calls ``torch.ops.aten.mm.default``; '' for no operator."""
+    """Return ``aten.mm`` for a call of ``torch.ops.aten.mm.default``; '' for no operator."""
     match = _OPERATOR.match(node.target)
     return match[1] if match else ""
 
@@ -147,7 +148,7 @@ def _computed_scores(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) 
     if "attention" not in name:
         return 1, 1
     schema = getattr(torch.ops.aten, name.partition(".")[2]).default._schema
-    bound = dict(zip((argument.name for argument in schema.arguments), args)) | kwargs
+    bound = dict(zip((argument.name for argument in schema.arguments), args)) | dict(kwargs)
     if not bound.get("is_causal"):
         return 1, 1
     queries, keys = bound["query"].shape[-2], bound["key"].shape[-2]

@@ -1,0 +1,54 @@
+"""Rates of the targets, against the TFLOPS of NVIDIA's datasheets (dense)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tclab import targets
+
+#: Target, format, TFLOPS of the datasheet, and the clock in MHz that the datasheet takes for them.
+DATASHEETS = [
+    ("a100", "f16", 312, 1410), ("a100", "tf32", 156, 1410), ("a100", "f32", 19.5, 1410),
+    ("a100", "f64", 19.5, 1410), ("a100", "i8", 624, 1410),
+    ("h100", "f16", 989.4, 1830), ("h100", "tf32", 494.7, 1830), ("h100", "f32", 66.9, 1980),
+    ("h100", "f64", 66.9, 1980), ("h100", "f8", 1978.9, 1830),
+    ("h200", "f16", 989.4, 1830), ("h200", "f32", 66.9, 1980),
+    ("l40s", "f16", 362.05, 2490), ("l40s", "tf32", 183, 2520), ("l40s", "f32", 91.6, 2520),
+    ("l40s", "f8", 733, 2520), ("l4", "f16", 121, 2040), ("l4", "f32", 30.3, 2040),
+    ("a10", "f16", 125, 1695), ("a10", "tf32", 62.5, 1695), ("a10", "f32", 31.2, 1695),
+    ("a10", "i8", 250, 1695),
+    ("t4", "f16", 65, 1590), ("t4", "f32", 8.1, 1590), ("t4", "i8", 130, 1590),
+    ("b200", "f16", 2250, 1860), ("b200", "f32", 75, 1965), ("b200", "f8", 4500, 1860),
+    # GeForce: half where the products are added up in float32
+    ("rtx4090", "f16", 165.2, 2520), ("rtx4090", "tf32", 82.6, 2520),
+    ("rtx4090", "f32", 82.6, 2520), ("rtx4090", "f8", 330.3, 2520),
+    ("rtx4090", "i8", 660.6, 2520),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "operands", "tflops", "clock"), DATASHEETS)
+def test_a_rate_is_the_datasheets_at_its_clock(
+    name: str, operands: str, tflops: float, clock: int
+) -> None:
+    target = targets.get(name)
+    rate = target.operations_per_second(operands)
+    assert rate is not None
+    assert rate * clock / target.clocks.multiprocessor == pytest.approx(tflops * 1e12, rel=0.015)
+    assert rate >= tflops * 1e12 * 0.99  # a floor takes the highest clock
+
+
+def test_a_format_that_a_card_lacks_has_no_rate() -> None:
+    assert targets.get("t4").operations_per_second("tf32") is None
+    assert targets.get("a100").operations_per_second("f8") is None
+
+
+def test_every_target_has_rates_and_is_found_by_its_devices_name() -> None:
+    for target in targets.TARGETS.values():
+        assert target.operations_per_second("f32") and target.operations_per_second("f16")
+        assert targets.of_device(target.device) == target
+    assert targets.of_device("a GPU that nobody knows") is None
+
+
+def test_l2_gives_more_than_the_white_paper_of_the_a100_says() -> None:
+    a100 = targets.get("a100")  # 5120 bytes per cycle
+    assert a100.l2_bytes_per_second >= 5120 * 1.41e9
