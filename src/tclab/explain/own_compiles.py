@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import linecache
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from tclab.text import spans, user_lines
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
-    from tclab.explain.subject import Subject
 
 #: PyTorch's number for the graph break at the recompile limit.
 LIMIT = "GB0039"
@@ -152,13 +151,17 @@ def _methods(kind: type) -> Iterator[object]:
 # --------------------------------------------------------------------------- after the run
 
 
-def summarize(capture: Capture, subject: Subject) -> OwnCompiles:
-    """Summarize the run of the compiled objects, including those that the run itself compiled."""
+def summarize(
+    capture: Capture, subject: Callable[..., object], own: Found, call: Callable[[], object]
+) -> OwnCompiles:
+    """Summarize the run of the compiled objects, including those that the run itself compiled;
+    `call` makes the first call again.
+    """
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.trace import names
 
-    made = [each.result for each in subject.own.made]
-    every = (*subject.own.objects, *made, *find(subject.callable).objects)
+    made = [each.result for each in own.made]
+    every = (*own.objects, *made, *find(subject).objects)
     objects = {id(each): each for each in every}
     tried = {event.compile_id for event in capture.trace.select(names.METRICS)}
     limits = [name_around(item.location) for item in capture.breaks if item.gb_id == LIMIT]
@@ -167,7 +170,7 @@ def summarize(capture: Capture, subject: Subject) -> OwnCompiles:
         frames=len(tried),
         ok=len(tried - failed_compiles(capture.trace)),
         limits=tuple(dict.fromkeys(limits)),
-        cause="" if tried else _explain_none(subject),
+        cause="" if tried else _explain_none(subject, own, call),
     )
 
 
@@ -186,7 +189,7 @@ def name_around(place: SourceLine | None) -> str:
     )
 
 
-def _explain_none(subject: Subject) -> str:
+def _explain_none(subject: Callable[..., object], own: Found, call: Callable[[], object]) -> str:
     """Return why no frame of the user's own compiled objects was compiled."""
     import torch
 
@@ -194,27 +197,24 @@ def _explain_none(subject: Subject) -> str:
 
     if compiler.is_disabled():
         return "TorchDynamo is disabled (torch._dynamo.config.disable, TORCHDYNAMO_DISABLE)"
-    for each in _reachable_objects(subject.callable):
+    for each in _reachable_objects(subject):
         if isinstance(each, torch.nn.Module) and (bound := bound_elsewhere(each)):
             return f"`forward` is bound to another object ({_place(bound)})"
-    return _running_original(subject) or NONE_REACHED
+    return _running_original(own, call) or NONE_REACHED
 
 
-def _running_original(subject: Subject) -> str:
+def _running_original(own: Found, call: Callable[[], object]) -> str:
     """Return which uncompiled original runs in place of its compiled form, and where; '' if none
     does.
     """
-    recorded = {id(each.result) for each in subject.own.made}
+    recorded = {id(each.result) for each in own.made}
     others = (
         Compiled(original, each)
-        for each in subject.own.objects
+        for each in own.objects
         if id(each) not in recorded and (original := original_of(each)) is not None
     )
-    call = subject.calls()[0]
     with seeded():
-        found = find_running_original(
-            lambda: subject.callable(*call.args, **call.kwargs), (*subject.own.made, *others)
-        )
+        found = find_running_original(call, (*own.made, *others))
     if found is None:
         return ""
     compiled, place = found

@@ -122,12 +122,17 @@ class Compilation:
     def _as_it_is(self, calls: list[_Call]) -> Outcome | None:
         """Capture what the subject compiles itself; return None if its calls reach none of it."""
         capture = self._capture(calls, as_it_is=True)
-        own = own_compiles.summarize(capture, self.subject)
-        is_compiled = own_compiles.is_compiled(self.subject.callable)
+        subject = self.subject.callable
+        own = own_compiles.summarize(capture, subject, self.subject.own, self._first_call)
+        is_compiled = own_compiles.is_compiled(subject)
         if own.cause == own_compiles.NONE_REACHED and not is_compiled:
             return None
         agreement = Agreement(reason=_AS_IT_IS)
         return replace(self._with_machine_code(capture), own=own, agreement=agreement)
+
+    def _first_call(self) -> object:
+        call = self.subject.calls()[0]
+        return self.subject.callable(*call.args, **call.kwargs)
 
     def _run_for_target(self) -> Outcome:
         from tclab.capturing.target.timing import timed
