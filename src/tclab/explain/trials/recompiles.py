@@ -181,7 +181,7 @@ def _remedies(function: _Function, subject: Subject, trier: Trier) -> Iterator[R
         if not dynamic:
             said = "Compile with dynamic=True: a number is then a symbol."
             yield Remedy(said, options={"dynamic": True})
-        if any(match["what"].startswith("self.") for match in numbers):
+        if any("." in match["what"] for match in numbers):
             yield _UNSPECIALISED
     if function.limited and subject.own:
         yield _ISOLATED
