@@ -37,15 +37,15 @@ found = report.findings
 # claim: a-compile-at-each-call-is-the-dearest
 assert found[0].name == "compiles-every-call" and found[0].cost.unit == "s a call"
 assert found[0].cost.known == "measured" and found[0].cost.seconds > 0
-# claim: a-break-that-asks-for-a-number-waits
 waits = [each for each in found if "wait" in each.cost.unit]
+# claim: a-break-that-asks-for-a-number-waits
 assert [each.places[0].code.strip() for each in waits] == ["scale = y.abs().max().item()"]
 # claim: each-finding-has-a-line-and-a-fix
 assert all(each.places and each.actions for each in found)
 breaks = [each.places[0].code.strip() for each in found if each.name == "graph-break"]
 assert breaks == ['print("shape:", y.shape)', "scale = y.abs().max().item()"], breaks
-# claim: brief-has-the-same-findings
 short = json.loads(brief.text(report))
+# claim: brief-has-the-same-findings
 assert [each["kind"] for each in short["findings"]] == [each.name for each in found]
 assert len(brief.text(report).encode()) <= brief.MOST_BYTES
 

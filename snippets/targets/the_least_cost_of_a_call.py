@@ -23,8 +23,8 @@ rows, made = record["rows"], record["environment"]
 assert len(rows) >= 26
 # claim: no-call-took-less
 assert all(row["computed"]["seconds"] <= row["seconds"] for row in rows)
-# claim: the-bound-was-right-in-nine-of-ten
 right = [row for row in rows if row["computed"]["bound"] == row["measured_bound"]]
+# claim: the-bound-was-right-in-nine-of-ten
 assert len(right) >= 0.9 * len(rows)
 # claim: not-in-all
 assert len(right) < len(rows)

@@ -34,8 +34,8 @@ assert 0 < kernels["open"] <= 0.015 * kernels["kernels"]
 # claim: the-rest-is-refused
 assert kernels["identical"] + kernels["open"] + kernels["refused"] == kernels["kernels"]
 assert kernels["refused"] < 0.002 * kernels["kernels"]
-# claim: what-is-open-or-refused-has-its-reason
 left = [row for row in operators if {"open", "refused"} & set(row["verdicts"])]
+# claim: what-is-open-or-refused-has-its-reason
 assert left and all(row["why"] for row in left)
 
 caption = f"{made['gpu']}, PyTorch {made['torch']}, Triton {made['triton']}, {record['recorded']}"

@@ -190,7 +190,13 @@ def test_the_dearest_comes_first() -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(0.0, "0 µs"), (4.4e-6, "4.4 µs"), (2.1e-4, "0.21 ms"), (0.0995, "0.1 s"), (17.3, "17 s")],
+    [
+        (3e-12, "under 0.1 µs"),
+        (4.4e-6, "4.4 µs"),
+        (2.1e-4, "0.21 ms"),
+        (0.0995, "0.1 s"),
+        (17.3, "17 s"),
+    ],
 )
 def test_seconds_as_a_reader_writes_them(seconds: float, text: str) -> None:
     assert format_seconds(seconds) == text

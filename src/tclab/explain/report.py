@@ -124,7 +124,6 @@ def _find(capture: Capture, request: ExplainRequest, tried: Tried, report: Repor
         advisories=report.advisories,
         kernels=report.kernels,
         cost=report.cost,
-        bytes_per_second=request.target.clocks.bytes_per_second if request.target else 0.0,
         cuda_graph_skips=capture.cuda_graph_skips,
         on_host=tuple(place for _, place in capture.on_host),
         cachings=capture.cachings,

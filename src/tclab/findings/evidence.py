@@ -26,8 +26,7 @@ class Evidence:
 
     `recompiles` are those that ended well; `fixes` has what ends them, by the first line of the
     function (``file:line``), and `distinct` the values that each frame was compiled for: frame →
-    source → values. `bytes_per_second` is the bandwidth of the device's memory, 0 where it is not
-    known; `on_host` are the lines whose operators run on the CPU beside a GPU.
+    source → values. `on_host` are the lines whose operators run on the CPU beside a GPU.
     """
 
     calls: int = 1
@@ -42,7 +41,6 @@ class Evidence:
     advisories: tuple[Advice, ...] = ()
     kernels: tuple[KernelRow, ...] = ()
     cost: CallCost | None = None
-    bytes_per_second: float = 0.0
     cuda_graph_skips: tuple[str, ...] = ()
     on_host: tuple[str, ...] = ()
     cachings: tuple[Caching, ...] = ()

@@ -50,13 +50,17 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
         return
     saved = cost.products - cost.tf32
     if saved > _TF32_SHARE * cost.seconds:
+        rows = [row for row in evidence.kernels if row.rate == "f32" and row.runs]
+        rows.sort(key=lambda row: -(row.least or 0))
+        lines = dict.fromkeys(line for row in rows for line in row.lines)
         yield Finding(
             "float32-products",
             f"products of float32 values take {format_seconds(cost.products)} a call at least, and "
             f"{format_seconds(cost.tf32)} with TF32",
-            cost=Cost(saved, "s a call", "computed"),
-            actions=(_USE_TF32,),
-            section="kernels",
+            tuple(lines)[:_MOST_PLACES],
+            Cost(saved, "s a call", "computed"),
+            (_USE_TF32,),
+            "kernels",
         )
 
 
@@ -102,12 +106,9 @@ def find_copies(evidence: Evidence) -> Iterator[Finding]:
     total = sum(row.bytes or 0 for row in evidence.kernels)
     for row in evidence.kernels:
         if row.bytes and _only_copies(row) and row.bytes >= _COPY_SHARE * total:
-            rate = evidence.bytes_per_second
-            cost = (
-                Cost(row.bytes / rate, "s a call", "computed")
-                if rate
-                else Cost(row.bytes, "byte a call", "counted")
-            )
+            cost = Cost(row.bytes, "byte a call", "counted")
+            if row.least is not None:
+                cost = Cost(row.least, "s a call", "computed")
             yield Finding(
                 "copies",
                 f"{row.name} only copies ({', '.join(row.origins)})",

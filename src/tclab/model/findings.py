@@ -98,8 +98,13 @@ class Cost:
         return f"{self.amount:,.0f} {noun}{plural} {rest}, {self.known}"
 
 
+_SHORTEST = 1e-7
+
+
 def format_seconds(seconds: float) -> str:
     """Write seconds as a reader would: ``4 µs``, ``0.21 ms``, ``1.3 s``."""
+    if seconds < _SHORTEST:
+        return "under 0.1 µs"
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size * 0.0995 or unit == "µs":
             return f"{float(f'{seconds / size:.2g}'):g} {unit}"
