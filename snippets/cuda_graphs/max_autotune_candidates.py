@@ -19,10 +19,8 @@ timed = []
 
 
 def keep(timings, name, *_):
-    rows = [
-        (choice.name.rstrip("0123456789_") or choice.name, choice.name, ms)
-        for choice, ms in timings.items()
-    ]
+    rows = [(choice.name.rstrip("0123456789_") or choice.name, choice.name, ms)
+            for choice, ms in timings.items()]
     timed.append((name, sorted(rows, key=lambda row: row[2])))
 
 
