@@ -56,7 +56,7 @@ def dependency_digests(
         return {}
     own = {name: path for name, path in files.items() if name and not _is_hidden(name)}
     own |= {_name(path.resolve(), root): path for path in snippet.includes}
-    own |= {_name(path, root): path for path in _named_files(snippet, own, root)}
+    own |= {_name(path, root): path for path in _named_files(snippet, own, root, began)}
     code = {name for name in package if name in own or name.startswith(_ALWAYS)}
     digests = {
         name: _digest_before(began, path)
@@ -66,11 +66,18 @@ def dependency_digests(
     return dict(sorted((digests | {name: package[name] for name in code}).items()))
 
 
-def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path) -> set[Path]:
-    """The files that the snippet or a file of the project that it imports names in its text."""
+def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path, began: int) -> set[Path]:
+    """The files that the snippet or a file of the project that it imports names in its text. One
+    that changed after the run `began` is left out: the run itself may have written it.
+    """
     helpers = (path for name, path in own.items() if is_project_file(name) and path.suffix == ".py")
     named = (named_files(path, root) for path in (snippet.path, *helpers))
-    return {path for paths in named for path in paths if not _is_hidden(_name(path, root))}
+    return {
+        path
+        for paths in named
+        for path in paths
+        if not _is_hidden(_name(path, root)) and path.stat().st_ctime_ns < began
+    }
 
 
 def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:
