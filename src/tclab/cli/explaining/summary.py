@@ -22,7 +22,7 @@ _MOST = 20
 #: The most calls to print, so that what is wrong stands on the first screen.
 _CALLS = 4
 #: Columns that a terminal leaves out, and where some kernels are open, which their kind says.
-_LEFT_OUT, _LEFT_OUT_OPEN = ("kind", "instructions"), ("registers", "instructions")
+_LEFT_OUT, _LEFT_OUT_OPEN = ("kind", "instructions"), ("µs at least", "instructions")
 
 
 def print_summary(report: Report, path: Path | None) -> None:
