@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
 from tclab.compare.identity import STACK_VALUE, readable_source
-from tclab.findings.dynamo import break_reason, join_few
+from tclab.findings.dynamo import break_reason, join_few, select_lines
 from tclab.model import Break, Breaks, Finding, Guard, LineNote, SourceLine, Symbol
 from tclab.text import user_lines
 
@@ -58,7 +58,7 @@ def _breaks(breaks: Breaks) -> Iterator[tuple[SourceLine, LineNote]]:
 def _users_lines(item: Break) -> list[SourceLine]:
     """Return the user's frames of a break, outermost first."""
     stack = item.stack or ((item.location,) if item.location else ())
-    return user_lines.select_user_lines(stack, lambda line: line.file)
+    return select_lines(stack)
 
 
 def _reason(item: Break) -> str:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tclab.explain.load import near
 from tclab.explain.seeds import seeded
 from tclab.explain.uncalled import Compiled, find_running_original
+from tclab.findings.dynamo import LIMIT
 from tclab.model import OwnCompiles, SourceLine
 from tclab.text import spans, user_lines
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-#: PyTorch's number for the graph break at the recompile limit.
-LIMIT = "GB0039"
 #: The reason for no compiled frame if nothing is wrong with the compiled objects.
 NONE_REACHED = "a call reaches none of the compiled objects"
 #: The most objects to visit; a call of a large model can reach as many.

@@ -12,6 +12,7 @@ from tclab import advisories, findings, targets
 from tclab.compare import take_snapshot
 from tclab.explain import costs, distinct_values
 from tclab.findings import Evidence
+from tclab.findings.kernels import CUDA_GRAPH_MODES
 from tclab.model import (
     UNKNOWN,
     Agreement,
@@ -98,7 +99,7 @@ def _cost(capture: Capture, report: Report, request: ExplainRequest) -> Report:
     target = request.target or targets.of_device(report.provenance.gpu)
     if target is None:
         return report
-    asked = request.options.get("mode") in ("reduce-overhead", "max-autotune")
+    asked = request.options.get("mode") in CUDA_GRAPH_MODES
     cuda_graphs = asked and not capture.cuda_graph_skips
     rows = costs.add_floors(report.kernels, target)
     cost = costs.call_cost(report.chains, rows, target, cuda_graphs=cuda_graphs)

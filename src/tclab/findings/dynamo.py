@@ -42,8 +42,12 @@ def _hints(item: Break) -> tuple[str, ...]:
 
 def break_line(item: Break) -> SourceLine | None:
     """Return the reader's innermost line of a break; where there is none, the break's own."""
-    lines = user_lines.select_user_lines(item.stack, lambda line: line.file)
-    return lines[-1] if lines else item.location
+    return next(reversed(select_lines(item.stack)), item.location)
+
+
+def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:
+    """Return the reader's lines of a stack, outermost first."""
+    return user_lines.select_user_lines(stack, lambda line: line.file)
 
 
 def break_reason(item: Break, place: SourceLine | None = None) -> str:

@@ -16,7 +16,7 @@ _COPY_SHARE = 0.05
 #: A compiled backward that holds this many times eager's bytes is a finding.
 _MORE_MEMORY = 1.25
 #: The modes of torch.compile that record CUDA graphs.
-_CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
+CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
 _COPIES = frozenset({"clone", "copy", "_to_copy", "constant_pad_nd", "contiguous"})
 #: Operators that move no value: a copy in another layout has them beside it.
 _VIEWS = frozenset({
@@ -67,7 +67,7 @@ def find_float32_products(evidence: Evidence) -> Iterator[Finding]:
 def find_launch_bound(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding if launching takes much longer than the kernels do, without CUDA graphs."""
     cost = evidence.cost
-    if cost is None or evidence.mode in _CUDA_GRAPH_MODES or cost.bound != "launches":
+    if cost is None or evidence.mode in CUDA_GRAPH_MODES or cost.bound != "launches":
         return
     count, device = cost.kernels + cost.library_calls, cost.memory + cost.products
     if count >= _FEWEST_LAUNCHES and cost.launches >= _LAUNCH_SHARE * device:

@@ -86,13 +86,12 @@ def _print_head(out: Console, report: Report) -> None:
 
 def _print_finding(out: Console, finding: Finding) -> None:
     """Print what happened, where, what it costs and what to do."""
-    head, *rest = findings.lines([finding])
     color = "bold red" if FINDING_KINDS[finding.name].rank == WRONG else "yellow"
-    _print_line(out, f"[{color}]{escape(finding.title)}[/]{escape(head[len(finding.title) :])}")
-    for line in rest:
-        word, colon, text = line.partition(": ")
-        is_action = colon and word.strip() in ("fix", "or")
-        _print_indented(out, f"{word}: " if is_action else "  ", text if is_action else line[2:])
+    place = escape(findings.place_text(finding))
+    _print_line(out, f"[{color}]{escape(finding.title)}[/] {place}".rstrip())
+    _print_indented(out, "  ", findings.what_text(finding))
+    for word, text in findings.actions(finding):
+        _print_indented(out, f"  {word} ", text)
 
 
 def _print_kernels(out: Console, report: Report) -> None:

@@ -16,6 +16,7 @@ from tclab.explain.inputs import Call
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
 from tclab.explain.trials.remedy import Remedy, Seen
+from tclab.findings.dynamo import LIMIT
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
@@ -102,7 +103,7 @@ def _raising(request: ExplainRequest) -> Seen:
 
 def summarize(capture: Capture) -> Seen:
     """Count the breaks and compiles of a capture, and list the functions at the recompile limit."""
-    limits = [item for item in capture.breaks if item.gb_id == own_compiles.LIMIT]
+    limits = [item for item in capture.breaks if item.gb_id == LIMIT]
     failed = next((b.reason for b in capture.breaks if b.skipped and b not in limits), "")
     return Seen(
         error=failed,

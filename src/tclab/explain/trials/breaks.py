@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 
 from tclab.compare import fixes
-from tclab.explain import own_compiles
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy
 from tclab.explain.trials.trier import Trier
+from tclab.findings.dynamo import LIMIT
 from tclab.model import Break, Breaks
 
 #: A setting in a hint, which can be tried.
@@ -27,11 +27,11 @@ def tried(breaks: Breaks, functions: dict[str, str], trier: Trier) -> Breaks:
     """Return the breaks with the hints that help; untried ones are marked. The break at the
     recompile limit gets the remedy for the function's recompiles as its hint.
     """
-    counted = sum(item.gb_id != own_compiles.LIMIT for item in breaks)
+    counted = sum(item.gb_id != LIMIT for item in breaks)
     outcomes: dict[str, str] = {}
     changed = []
     for item in breaks:
-        if item.gb_id == own_compiles.LIMIT:
+        if item.gb_id == LIMIT:
             hints = tuple(filter(None, [functions.get(str(item.location), "")]))
         elif item.skipped and item.gb_id in ("", _BACKEND):
             hints = (failing.look(trier, str(item.location)).step,)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 from tclab.compare import fixes
 from tclab.compare.identity import failed_guards, readable_source
-from tclab.explain import distinct_values, own_compiles, source
+from tclab.explain import distinct_values, source
 from tclab.explain.trials.attempt import summarize
 from tclab.explain.trials.remedy import Remedy, Seen
 from tclab.explain.trials.trier import Trier
+from tclab.findings.dynamo import LIMIT
 
 if TYPE_CHECKING:
     from tclab.capturing import Capture
@@ -66,7 +67,7 @@ def find_fixes(capture: Capture, subject: Subject, trier: Trier) -> dict[str, st
 
 
 def _functions(capture: Capture) -> Iterator[_Function]:
-    limits = {str(b.location) for b in capture.breaks if b.gb_id == own_compiles.LIMIT}
+    limits = {str(b.location) for b in capture.breaks if b.gb_id == LIMIT}
     distinct = distinct_values.find(capture)
     by_place: dict[str, _Function] = {}
     for item in capture.recompiles.recompiles:

@@ -34,34 +34,41 @@ def _draw_finding(finding: Finding, options: Options) -> Html:
     if finding.section:
         head.append(tag("a", esc("details"), href=f"#{options.id(finding.section)}"))
     lines = [tag("p", join(head, markup(" ")), class_="explain-finding")]
-    lines += [tag("p", code_of(finding))] if finding.places and finding.places[0].code else []
+    lines += (
+        [tag("p", tag("code", esc(finding.places[0].code.strip())))]
+        if finding.places and finding.places[0].code
+        else []
+    )
     lines.append(tag("p", parts.prose(finding.what)))
-    for word, text in _actions(finding):
+    for word, text in actions(finding):
         lines.append(tag("p", tag("em", esc(word)), esc(" "), parts.prose(text)))
     return tag("li", *lines)
-
-
-def code_of(finding: Finding) -> Html:
-    """Return the code of a finding's first line."""
-    return tag("code", esc(finding.places[0].code.strip()))
 
 
 def _is_known(finding: Finding) -> bool:
     return finding.cost != NOT_KNOWN
 
 
-def _actions(finding: Finding) -> Iterator[tuple[str, str]]:
+def actions(finding: Finding) -> Iterator[tuple[str, str]]:
     """Yield each action after its word: ``fix`` for the first one, then ``or``."""
     for number, action in enumerate(finding.actions):
         yield ("or:" if number else "fix:"), action
 
 
+def place_text(finding: Finding) -> str:
+    """Return the finding's first line and its code: ``m.py:7  y = x.item()``; '' without a line."""
+    place = finding.places[0] if finding.places else None
+    return f"{place}  {place.code.strip()}".rstrip() if place else ""
+
+
+def what_text(finding: Finding) -> str:
+    """Return what happened, and what it costs if that is known."""
+    return finding.what + (f" ({finding.cost})" if _is_known(finding) else "")
+
+
 def lines(findings: Sequence[Finding]) -> Iterator[str]:
     """Yield the findings as lines of text; what belongs to one is indented."""
     for finding in findings:
-        place = finding.places[0] if finding.places else None
-        where = f" {place}  {place.code.strip()}".rstrip() if place else ""
-        yield f"{finding.title}{where}"
-        cost = f" ({finding.cost})" if _is_known(finding) else ""
-        yield f"  {finding.what}{cost}"
-        yield from (f"  {word} {text}" for word, text in _actions(finding))
+        yield f"{finding.title} {place_text(finding)}".rstrip()
+        yield f"  {what_text(finding)}"
+        yield from (f"  {word} {text}" for word, text in actions(finding))
