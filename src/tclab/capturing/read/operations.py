@@ -27,6 +27,7 @@ _RATES = {
 #: Products without a formula of PyTorch's → the operator whose formula holds for them.
 _LIKE = {"aten._int_mm": "aten.mm"}
 #: Operators of ATen that may multiply matrices, where PyTorch has no formula for one.
+# aten.mm
 _MAY_MULTIPLY = re.compile(
     r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv\d|convolution|linalg|solve"
     r"|cholesky|einsum"

@@ -16,7 +16,8 @@ from tclab.model import Node
 #: Symbol → the size for which Dynamo created it.
 Hints = Mapping[str, int]
 
-# f32, bf16, i64, b8, f8e4m3fn, c64: the bits of an element are the first number
+# The bits of an element are the first number.
+# f32
 _BITS = re.compile(r"[a-z]+(\d+)")
 _BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,

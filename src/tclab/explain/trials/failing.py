@@ -160,10 +160,14 @@ def kept_object(trier: Trier, *, method: bool) -> str:
     modules = (
         replace(way, said=f"compile the module in place, {way.said}: {_KEEPS}") for way in IN_PLACE
     )
+    idle = ""
     for remedy in rewrites.bound_compiles(text(trier)) if method else modules:
-        if outcome := _runs_compiled(trier.see(remedy)):
+        seen = trier.see(remedy)
+        if outcome := _runs_compiled(seen):
             return f"{remedy.said}. {outcome}"
-    return ""
+        if seen and not seen.error:  # the calls may reach nothing that is compiled
+            idle = idle or f"{remedy.said}. Tried: it does not raise; the calls compile nothing"
+    return idle
 
 
 def _runs_compiled(seen: Seen | None) -> str:

@@ -125,8 +125,8 @@ def bound_compiles(text: str) -> Iterator[Remedy]:
             new = f"torch.compile({method}.__func__{match['options'] or ''}).__get__({owner})"
             changed = line.replace(match[0], new)
             said = (
-                "compile the method's function and bind it, as types.MethodType does "
-                f"(line {number}): {changed.strip()}"
+                "compile the method's function and bind it, as types.MethodType(function, object) "
+                f"does (line {number}): {changed.strip()}"
             )
             yield Remedy(said, lines={number: changed})
 
