@@ -10,7 +10,7 @@ device's memory. Launches run beside that on the host; what one costs was measur
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -107,11 +107,14 @@ def call_cost(
     """
     if target is None or not any(_runs_on_gpu(chain) for chain in chains):
         return None
-    call = _Call(chains, tuple(row for row in rows if not row.is_alternative), target)
-    floors = [(row, runs, floor(row, target)) for row, runs in call.rows_with_runs()]
-    known = [(row, runs, found) for row, runs, found in floors if found is not None]
-    memory = sum(runs * found.seconds for _, runs, found in known if found.bound == "memory")
-    products = sum(runs * found.seconds for _, runs, found in known if found.bound == "products")
+    run = tuple(row for row in rows if row.runs and not row.is_alternative)
+    call = _Call(chains, run, target)
+    floors = [(row, floor(row, target)) for row in run]
+    known = [(row, found) for row, found in floors if found is not None]
+    memory, products = (
+        sum(row.runs * found.seconds for row, found in known if found.bound == bound)
+        for bound in ("memory", "products")
+    )
     return CallCost(
         device=target.device,
         kernels=call.count_launches(library=False),
@@ -120,20 +123,20 @@ def call_cost(
         memory=max(memory, call.boundary_seconds() - products),
         products=products,
         tf32=_tf32_seconds(known, target),
-        unknown=sum(found is None for _, _, found in floors),
+        unknown=len(floors) - len(known),
         attained=measured_costs().attained,
     )
 
 
-def _tf32_seconds(known: Sequence[tuple[KernelRow, int, Floor]], target: Target) -> float | None:
+def _tf32_seconds(known: Sequence[tuple[KernelRow, Floor]], target: Target) -> float | None:
     """The seconds of the products with TF32; None where no float32 product takes longer without."""
-    bound = [(row, runs) for row, runs, found in known if found.bound == "products"]
-    if not any(row.rate == "f32" for row, _ in bound):
+    bound = [row for row, found in known if found.bound == "products"]
+    if not any(row.rate == "f32" for row in bound):
         return None
     if target.operations_per_second("tf32") is None:
         return None
-    faster = [(runs, floor(row, target, tf32=True)) for row, runs in bound]
-    return sum(runs * found.seconds for runs, found in faster if found is not None)
+    faster = [(row, floor(row, target, tf32=True)) for row in bound]
+    return sum(row.runs * found.seconds for row, found in faster if found is not None)
 
 
 def _runs_on_gpu(chain: Chain) -> bool:
@@ -142,22 +145,16 @@ def _runs_on_gpu(chain: Chain) -> bool:
 
 @dataclass(frozen=True)
 class _Call:
-    """The graphs and kernels of the first call."""
+    """The graphs of a report, and the kernels that the first call runs."""
 
     chains: Sequence[Chain]
     rows: Sequence[KernelRow]
     target: Target
 
-    def rows_with_runs(self) -> Iterator[tuple[KernelRow, int]]:
-        """Yield each row that the call runs, with the runs of its graph."""
-        return ((row, row.runs) for row in self.rows if row.runs)
-
     def count_launches(self, *, library: bool) -> int:
         """Count library calls, or launches of generated kernels."""
         return sum(
-            runs * row.times
-            for row, runs in self.rows_with_runs()
-            if (row.category == "extern") == library
+            row.runs * row.times for row in self.rows if (row.category == "extern") == library
         )
 
     def launch_seconds(self, *, cuda_graphs: bool) -> float:

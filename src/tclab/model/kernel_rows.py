@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from tclab.model.artifacts import Artifact, Chain, Kernel, SourceLine
 from tclab.model.codec import kind
-from tclab.model.kernels import Config, Resources, TimedAnswer
+from tclab.model.kernels import Config, Resources, TimedAnswer, needs_unlikely
 
 
 @kind("kernel-row")
@@ -51,7 +51,7 @@ class KernelRow:
     @property
     def is_alternative(self) -> bool:
         """Whether the GPU runs this kernel only if it finds an unlikely answer."""
-        return not all(answer.is_likely for answer in self.open)
+        return needs_unlikely(self.open)
 
 
 @kind("candidate")

@@ -90,6 +90,11 @@ class TimedAnswer:
         return self.answer == LIKELY[self.question.choice]
 
 
+def needs_unlikely(answers: Iterable[TimedAnswer]) -> bool:
+    """Return whether one of the answers that a kernel depends on is unlikely."""
+    return not all(answer.is_likely for answer in answers)
+
+
 def format_answers(answers: Iterable[TimedAnswer]) -> str:
     """Name the answers that lead to an open kernel: ``pad=yes``; '' if there are none. If several
     answers differ, each is followed by its operator.
@@ -233,7 +238,7 @@ class KernelFacts:
     @property
     def is_alternative(self) -> bool:
         """Whether the GPU runs this kernel only if it finds an unlikely answer."""
-        return not all(answer.is_likely for answer in self.open)
+        return needs_unlikely(self.open)
 
     @property
     def traffic(self) -> int | None:

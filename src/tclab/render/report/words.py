@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tclab.model import BOUNDS, format_seconds
+from tclab.model import BOUNDS, format_seconds, needs_unlikely
 from tclab.render import parts, stamp
 from tclab.render.escape import one_line
 
@@ -48,7 +48,7 @@ def _padding_text(report: Report) -> str:
     text = f"{products} could be padded, which the GPU would time."
     if not answers:
         return f"{text} No kernel depends on it."
-    if not all(answer.is_likely for answer in answers):
+    if needs_unlikely(answers):
         return f"{text} Both ways are shown, marked open; what is not marked is in both."
     return (
         f"{text} Shown is the way without padding, as is likely; what depends on it is marked "
