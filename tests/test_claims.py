@@ -30,8 +30,8 @@ def ran(source: str) -> tuple[dict[str, Claim], dict[str, object]]:
     """The claims of a file that ran, by name, and its globals."""
     tree = ast.parse(source, "x.py")
     named = claims.find(tree, source, "x.py")
-    claims.register_in(tree, named)
-    register = claims.Register()
+    claims.insert_claim_blocks(tree, named)
+    register = claims.ClaimRegister()
     namespace: dict[str, object] = {claims.REGISTER: register}
     with contextlib.suppress(KeyError, SystemExit):  # as where the header declares them
         exec(compile(tree, "x.py", "exec"), namespace)

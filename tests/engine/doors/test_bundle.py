@@ -16,7 +16,7 @@ from tclab.errors import RecordingError, StoreError, TclabError
 from tclab.model import Failure, Provenance
 from tclab.site import snippets
 from tclab.site.engine import bare, events
-from tclab.site.remote import bundle, import_bundle, protocol, tars
+from tclab.site.remote import bundle, bundle_import, protocol, tars
 from tclab.site.store import recordings
 
 ENV = "box-torch2.13"
@@ -35,7 +35,7 @@ def bundles(lab, tmp_path):
 
 
 def take(lab, runs, *names):
-    return import_bundle.import_runs(runs, lab.plan(), snippets.find(lab.root), names)
+    return bundle_import.import_runs(runs, lab.plan(), snippets.find(lab.root), names)
 
 
 def records(lab):
@@ -198,14 +198,14 @@ def test_a_failure_elsewhere_revokes_the_recording_that_is_there(lab, runs):
     good = lab.plan().recorded_status(snippet, ENV)
     assert good.fresh
     bad = replace(good.run(), failure=Failure("assertion", "2 is not 3"))
-    import_bundle.recorder(lab.plan(), ENV, [snippet])(bad)
+    bundle_import.recorder(lab.plan(), ENV, [snippet])(bad)
     status = lab.plan().recorded_status(snippet, ENV)
     assert (status.state, status.run()) == ("failed", good.run())
     assert status.problem.place == f"records/{ENV}/t/one"
     assert "failed when it was run to record it again: 2 is not 3" in status.problem.cause
     assert f"tclab record {ENV} t/one" in status.problem.next_step
     assert lab.plan().recorded_status(snippets.get("t/two", lab.root), ENV).fresh
-    import_bundle.recorder(lab.plan(), ENV, [snippet])(replace(good.run(), seconds=9.0))
+    bundle_import.recorder(lab.plan(), ENV, [snippet])(replace(good.run(), seconds=9.0))
     assert lab.plan().recorded_status(snippet, ENV).fresh
 
 
@@ -240,20 +240,20 @@ def test_an_environment_is_of_one_pytorch_on_one_machine(lab, runs):
 def test_a_run_from_elsewhere_is_of_the_pytorch_of_the_recordings(lab):
     """As one that comes back through Dask is kept."""
     with pytest.raises(TclabError, match="its name says nothing to a worker") as why:
-        import_bundle.required_versions(lab.root, ENV, "", "")
+        bundle_import.required_versions(lab.root, ENV, "", "")
     assert "--torch" in why.value.next_step
-    assert import_bundle.required_versions(lab.root, ENV, "2.15", "") == ("2.15", "")
+    assert bundle_import.required_versions(lab.root, ENV, "2.15", "") == ("2.15", "")
     one, two = lab.write("t/one", CODE), lab.write("t/two", CODE)
     run = replace(lab.run(one)["t/one"], environment=ENV)
-    keep = import_bundle.recorder(lab.plan(), ENV, [one])
+    keep = bundle_import.recorder(lab.plan(), ENV, [one])
     keep(run)
-    assert import_bundle.required_versions(lab.root, ENV, "", "") == (
+    assert bundle_import.required_versions(lab.root, ENV, "", "") == (
         run.provenance.torch,
         run.provenance.gpu,
     )
     for field in ({"torch": "2.11.0"}, {"gpu": "NVIDIA H200"}):
         other = replace(run, snippet="t/two", provenance=replace(run.provenance, **field))
-        for write in (keep, import_bundle.recorder(lab.plan(), ENV, [two])):
+        for write in (keep, bundle_import.recorder(lab.plan(), ENV, [two])):
             with pytest.raises(StoreError, match="t/two is of PyTorch"):
                 write(other)
     assert not (lab.root / "records" / ENV / "t/two").exists()

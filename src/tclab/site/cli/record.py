@@ -17,7 +17,7 @@ from tclab.site.cli.remote import FILE, add_on_option, print_refused
 from tclab.site.engine.record import record as record_runs
 from tclab.site.engine.record import snippets_to_record
 from tclab.site.remote import bundle as bundles
-from tclab.site.remote import client, import_bundle
+from tclab.site.remote import bundle_import, client
 
 
 @click.command(epilog=EXIT_STATUS, short_help="Keep this machine's runs for others.")
@@ -86,7 +86,7 @@ def record(
     if bundle is not None and gpu:
         raise click.UsageError("--gpu needs --on: you choose the machine of a bundle")
     if cluster is not None or bundle is not None:
-        torch, gpu = import_bundle.required_versions(lab.root, environment, torch, gpu)
+        torch, gpu = bundle_import.required_versions(lab.root, environment, torch, gpu)
         todo = snippets_to_record(lab.plan, environment, chosen, force=force)
         if bundle is not None:
             _write_jobs(lab, bundle, todo, environment, torch)
@@ -127,7 +127,7 @@ def _record_on_cluster(
     if not request.snippets:
         terminal.note(f"{request.environment}: fresh")
         return 0
-    keep = import_bundle.recorder(lab.plan, request.environment, request.snippets)
+    keep = bundle_import.recorder(lab.plan, request.environment, request.snippets)
     request = replace(request, keep=keep)
     total = len(request.snippets)
     with run_views.progress(total, "recording") as on_event, print_results_at_end() as made:
@@ -140,6 +140,6 @@ def _record_on_cluster(
 def _import_runs(lab: Project, path: Path, words: tuple[str, ...]) -> int:
     """Import a bundle's runs; return the exit status."""
     names = [snippet.name for snippet in lab.select(words)] if words else []
-    imported, refused = import_bundle.import_runs(path, lab.plan, lab.snippets, names)
+    imported, refused = bundle_import.import_runs(path, lab.plan, lab.snippets, names)
     print_results(imported)
     return print_refused(refused, ["all"]) or int(any(not run.ok for run in imported.values()))

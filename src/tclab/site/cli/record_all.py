@@ -9,7 +9,7 @@ from tclab.site import run_views
 from tclab.site.cli.project import Project, print_results_at_end
 from tclab.site.cli.remote import print_refused
 from tclab.site.engine.record import record
-from tclab.site.remote import client, environments, import_bundle
+from tclab.site.remote import bundle_import, client, environments
 from tclab.site.remote.environments import EnvironmentPlan
 
 
@@ -55,7 +55,7 @@ def _record_on_cluster(
     terminal.note(f"{names}: {terminal.plural(total, 'snippet')}, on {address.address}")
     requests = [
         replace(
-            request, keep=import_bundle.recorder(lab.plan, request.environment, request.snippets)
+            request, keep=bundle_import.recorder(lab.plan, request.environment, request.snippets)
         )
         for request in (planned.request for planned in plans)
     ]

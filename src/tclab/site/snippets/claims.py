@@ -29,11 +29,11 @@ from typing import TypeVar
 
 from tclab.errors import SnippetError
 from tclab.model import Claim, Clause, Version, source_lines
-from tclab.site.snippets.tautology import constant_truth, describe_always_true
+from tclab.site.snippets.tautology import describe_always_true, fold_truth
 
 Value = TypeVar("Value")
 
-#: The name of the engine's `Register` in the file's globals.
+#: The name of the engine's `ClaimRegister` in the file's globals.
 REGISTER = "__tclab_claim__"
 
 _COMMENT = re.compile(r"^\s*#\s*claim:(?P<text>.*)$")
@@ -63,7 +63,7 @@ def _claim(text: str, node: ast.Assert | None, place: str) -> Claim:
     if node is None:
         cause = f"below the claim {name} stands no assert of the module itself"
         raise SnippetError(place, cause, "put the comment right above an assert, in no function")
-    if constant_truth(node.test):
+    if fold_truth(node.test):
         cause = f"the claim {name} cannot fail: {ast.unparse(node.test)} is true without a run"
         raise SnippetError(place, cause, "assert what the run showed: its values, its counts")
     try:
@@ -85,7 +85,7 @@ def _module_asserts(tree: ast.AST) -> Iterator[ast.Assert]:
 # --------------------------------------------------------------------------- running
 
 
-class Register:
+class ClaimRegister:
     """Counts by claim of being reached and passed, and the reason why a claim is broken.
 
     In a process that the file forks the claims are plain asserts, since they prove nothing there.
@@ -136,7 +136,7 @@ class _ClaimBlock:
     a run reports all broken claims.
     """
 
-    def __init__(self, register: Register, name: str) -> None:
+    def __init__(self, register: ClaimRegister, name: str) -> None:
         self.register, self.name = register, name
 
     def __enter__(self) -> None:
@@ -167,8 +167,8 @@ def _reason(error: BaseException, *, false: bool) -> str:
     return text if false else f"its test raised {type(error).__name__}{text and f': {text}'}"
 
 
-def register_in(tree: ast.Module, claims: tuple[Claim, ...]) -> None:
-    """Put each claim's assert into a block of the register; changes `tree` in place."""
+def insert_claim_blocks(tree: ast.Module, claims: tuple[Claim, ...]) -> None:
+    """Put each claim's assert in `tree` into a `with` block of the register, in place."""
     _BlockInserter({claim.line: claim.name for claim in claims}).visit(tree)
     ast.fix_missing_locations(tree)
 

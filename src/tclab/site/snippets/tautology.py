@@ -29,20 +29,20 @@ _SUMS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 _UNPACKED = (ast.Starred, ast.FormattedValue)
 
 
-def constant_truth(node: ast.expr) -> bool | None:
-    """The truth of an expression if it is the same in every run, else None."""
+def fold_truth(node: ast.expr) -> bool | None:
+    """Return the truth of an expression if it is the same in every run, else None."""
     match node:
         case ast.UnaryOp(op=ast.Not(), operand=operand):
-            known = constant_truth(operand)
+            known = fold_truth(operand)
             return None if known is None else not known
         case ast.BoolOp(op=op, values=values):
-            return _combine(map(constant_truth, values), decides=isinstance(op, ast.Or))
+            return _combine(map(fold_truth, values), decides=isinstance(op, ast.Or))
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            known = constant_truth(test)
+            known = fold_truth(test)
             ends = (
-                {constant_truth(body), constant_truth(orelse)}
+                {fold_truth(body), fold_truth(orelse)}
                 if known is None
-                else {constant_truth((orelse, body)[known])}
+                else {fold_truth((orelse, body)[known])}
             )
             return ends.pop() if len(ends) == 1 else None
         case ast.Compare(left=left, ops=ops, comparators=others):
@@ -50,7 +50,7 @@ def constant_truth(node: ast.expr) -> bool | None:
             pairs = (_compare(*each) for each in zip(ops, sides, others))
             return _combine(pairs, decides=False)
         case ast.NamedExpr(value=value):
-            return constant_truth(value)
+            return fold_truth(value)
         case ast.Lambda() | ast.GeneratorExp():
             return True
     return _container_truth(node)

@@ -99,21 +99,21 @@ class Head:
     files: Mapping[str, str]  # name → SHA-256
 
 
-def read_head(folder: Path, name: str, error: type[StoreError] = StoreError) -> Head:
-    """Read ``run.json`` and check every digest. Raises an `error` for a damaged file."""
+def read_head(folder: Path, name: str, error_type: type[StoreError] = StoreError) -> Head:
+    """Read ``run.json`` and check every digest. Raises an `error_type` for a damaged file."""
     path = folder / "run.json"
-    data = _read_json(path, name, error)
+    data = _read_json(path, name, error_type)
     if data.pop("digest", None) != digest(data):
-        raise _damage_error(path, name, "is not what was written", error)
+        raise _damage_error(path, name, "is not what was written", error_type)
     if data.get("format") != FORMAT:
         cause = f"is of format {data.get('format')}, which this tclab does not read"
-        raise _damage_error(path, name, cause, error)
+        raise _damage_error(path, name, cause, error_type)
     try:
         head = _decode_head(folder, data)
     except DECODE_ERRORS as problem:
-        raise _damage_error(path, name, f"cannot be read: {problem}", error) from None
+        raise _damage_error(path, name, f"cannot be read: {problem}", error_type) from None
     for file, expected in head.files.items():
-        _check_digest(folder / file, expected, name, error)
+        _check_digest(folder / file, expected, name, error_type)
     return head
 
 
@@ -134,57 +134,59 @@ def _check_name(file: object, files: Mapping[str, str]) -> str:
     return file
 
 
-def read(folder: Path, name: str, error: type[StoreError] = StoreError) -> Run:
+def read(folder: Path, name: str, error_type: type[StoreError] = StoreError) -> Run:
     """Read the whole run in a folder, with every digest checked."""
-    return read_rest(read_head(folder, name, error), error)
+    return read_rest(read_head(folder, name, error_type), error_type)
 
 
-def read_rest(head: Head, error: type[StoreError] = StoreError) -> Run:
+def read_rest(head: Head, error_type: type[StoreError] = StoreError) -> Run:
     """Read the artifacts and the output of a run whose `head` was read; return the whole run."""
-    artifacts = tuple(_read_artifact(head, file, error) for file in head.artifacts)
-    stdout, stderr = (_read_output(head, file, error) for file in ("stdout.txt", "stderr.txt"))
+    artifacts = tuple(_read_artifact(head, file, error_type) for file in head.artifacts)
+    stdout, stderr = (_read_output(head, file, error_type) for file in ("stdout.txt", "stderr.txt"))
     return replace(head.run, artifacts=artifacts, stdout=stdout, stderr=stderr)
 
 
-def _read_output(head: Head, file: str, error: type[StoreError]) -> str:
+def _read_output(head: Head, file: str, error_type: type[StoreError]) -> str:
     path = head.folder / file
     try:
         return _read_text(path) if file in head.files else ""
     except (OSError, ValueError) as problem:
-        raise _damage_error(path, head.run.snippet, f"cannot be read: {problem}", error) from None
+        raise _damage_error(
+            path, head.run.snippet, f"cannot be read: {problem}", error_type
+        ) from None
 
 
-def _read_artifact(head: Head, file: str, error: type[StoreError]) -> Artifact:
+def _read_artifact(head: Head, file: str, error_type: type[StoreError]) -> Artifact:
     path, name = head.folder / file, head.run.snippet
-    data = _read_json(path, name, error)
+    data = _read_json(path, name, error_type)
     try:
         for key, value in data.items():
             if isinstance(value, dict) and set(value) == {_FILE}:
                 data[key] = _read_text(head.folder / _check_name(value[_FILE], head.files))
         return cast(Artifact, decode_as(Artifact, data))
     except (OSError, *DECODE_ERRORS) as problem:
-        raise _damage_error(path, name, f"cannot be read: {problem}", error) from None
+        raise _damage_error(path, name, f"cannot be read: {problem}", error_type) from None
 
 
-def _read_json(path: Path, name: str, error: type[StoreError]) -> dict[str, Json]:
+def _read_json(path: Path, name: str, error_type: type[StoreError]) -> dict[str, Json]:
     try:
         data: Json = json.loads(_read_bytes(path))
     except FileNotFoundError:
-        raise _damage_error(path, name, "is missing", error) from None
+        raise _damage_error(path, name, "is missing", error_type) from None
     except (OSError, *DECODE_ERRORS) as problem:
-        raise _damage_error(path, name, f"is truncated or damaged: {problem}", error) from None
+        raise _damage_error(path, name, f"is truncated or damaged: {problem}", error_type) from None
     if not isinstance(data, dict):
-        raise _damage_error(path, name, "is not what was written", error)
+        raise _damage_error(path, name, "is not what was written", error_type)
     return data
 
 
-def _check_digest(path: Path, expected: str, name: str, error: type[StoreError]) -> None:
+def _check_digest(path: Path, expected: str, name: str, error_type: type[StoreError]) -> None:
     try:
         actual = hashlib.sha256(_read_bytes(path)).hexdigest()
     except (OSError, ValueError) as problem:
-        raise _damage_error(path, name, f"cannot be read: {problem}", error) from None
+        raise _damage_error(path, name, f"cannot be read: {problem}", error_type) from None
     if actual != expected:
-        raise _damage_error(path, name, "was truncated or edited after it was written", error)
+        raise _damage_error(path, name, "was truncated or edited after it was written", error_type)
 
 
 def _read_bytes(path: Path) -> bytes:
@@ -198,12 +200,12 @@ def _read_text(path: Path) -> str:
     return path.read_bytes().decode("utf-8")
 
 
-def _damage_error(path: Path, name: str, cause: str, error: type[StoreError]) -> StoreError:
+def _damage_error(path: Path, name: str, cause: str, error_type: type[StoreError]) -> StoreError:
     step = f"run it again: tclab run --force {name}"
-    if error is not StoreError:
+    if error_type is not StoreError:
         step = "restore it (git checkout), or record it again: "
         step += f"tclab record {path.parents[2].name} {name}"
-    return error(_short_path(path), cause, step)
+    return error_type(_short_path(path), cause, step)
 
 
 def _short_path(path: Path) -> str:

@@ -77,7 +77,7 @@ def _run(folder: Path) -> NoReturn:
     forked.prepare()
     display.set_sink(Collector(folder / "artifacts.jsonl"))
     _write(folder / "began", time.monotonic())  # this clock is the same for all processes
-    process, register, lost = os.getpid(), claims.Register(), _collect_lost_asserts()
+    process, register, lost = os.getpid(), claims.ClaimRegister(), _collect_lost_asserts()
     error = _execute(job, register)
     if os.getpid() != process:
         forked.leave(error, job["file"])
@@ -139,11 +139,11 @@ def _collect_lost_asserts() -> list[BaseException]:
     return lost
 
 
-def _execute(job: JobFile, register: claims.Register) -> BaseException | None:
+def _execute(job: JobFile, register: claims.ClaimRegister) -> BaseException | None:
     """Run the file; return the error that ended it, if any. Its forks return from here, too."""
     try:
         tree = ast.parse(job["source"], job["file"])
-        claims.register_in(tree, claims.find(tree, job["source"], job["file"]))
+        claims.insert_claim_blocks(tree, claims.find(tree, job["source"], job["file"]))
         main = _make_main_module(job).__dict__
         main[claims.REGISTER] = register
         _runner(job["runner"])(tree, job, main)
@@ -163,7 +163,7 @@ def _runner(name: str) -> Runner:
     return getattr(importlib.import_module(module), function) if module else _run_plainly
 
 
-def _claim_results(register: claims.Register) -> ClaimResults:
+def _claim_results(register: claims.ClaimRegister) -> ClaimResults:
     broken = {name: _clean_message(message) for name, message in register.broken.items()}
     return {"reached": dict(register.reached), "passed": dict(register.passed), "broken": broken}
 
