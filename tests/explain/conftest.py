@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tclab.explain import ExplainRequest, Report, explain_named
-from tclab.explain.trials.trier import Trier
+from tclab.explain.trials.runner import TrialRunner
 from tests.chromium import launched
 
 BROKEN = """\
@@ -67,16 +67,16 @@ def trial_process() -> Iterator[pytest.MonkeyPatch]:
     """Fork the trials of all reports from one process: each new one imports PyTorch's compiler,
     which takes longer than most trials.
     """
-    start, kept = Trier._wait_until_started, Trier(None)
+    start, kept = TrialRunner._wait_until_started, TrialRunner(None)
 
-    def started(trier: Trier) -> Any:
-        trier.process = kept.process
-        kept.process = start(trier)
+    def started(runner: TrialRunner) -> Any:
+        runner.process = kept.process
+        kept.process = start(runner)
         return kept.process
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Trier, "_wait_until_started", started)
-        patch.setattr(Trier, "end", lambda _: None)
+        patch.setattr(TrialRunner, "_wait_until_started", started)
+        patch.setattr(TrialRunner, "end", lambda _: None)
         yield patch
     kept.end()
 
@@ -84,11 +84,11 @@ def trial_process() -> Iterator[pytest.MonkeyPatch]:
 @pytest.fixture
 def own_trial_process(trial_process: pytest.MonkeyPatch) -> Iterator[None]:
     """Let each report start, and end, the process of its trials, as it does for a reader."""
-    shared = Trier._wait_until_started, Trier.end
+    shared = TrialRunner._wait_until_started, TrialRunner.end
     trial_process.undo()
     yield
-    trial_process.setattr(Trier, "_wait_until_started", shared[0])
-    trial_process.setattr(Trier, "end", shared[1])
+    trial_process.setattr(TrialRunner, "_wait_until_started", shared[0])
+    trial_process.setattr(TrialRunner, "end", shared[1])
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from tclab.capturing import capture
 from tclab.capturing.torch_private import compiler
 from tclab.explain.trials import breaks
 from tclab.explain.trials.attempt import summarize
-from tclab.explain.trials.remedy import Remedy, Seen
+from tclab.explain.trials.remedy import Remedy, TrialResult
 from tests.gallery import TOPICS, causes_of
 
 # … torch._dynamo.config.capture_scalar_outputs = True … Tried: 2 graph breaks become 1.
@@ -32,12 +32,12 @@ class Here:
     def __init__(self, fn: Callable[..., Any], x: torch.Tensor) -> None:
         self.fn, self.x = fn, x
 
-    def see(self, remedy: Remedy) -> Seen:
+    def run(self, remedy: Remedy) -> TrialResult:
         """What a trial sees that runs in a process of its own."""
         try:
             return summarize(self.captured(remedy.settings))
         except Exception as error:
-            return Seen(error=str(error))
+            return TrialResult(error=str(error))
 
     def captured(self, settings: Any = None) -> Any:
         random.seed(0)

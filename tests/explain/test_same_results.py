@@ -9,9 +9,9 @@ import pytest
 from tclab.explain import ExplainRequest
 from tclab.explain.trials import differing
 from tclab.explain.trials.attempt import attempt
-from tclab.explain.trials.remedy import Remedy, Seen
-from tclab.explain.trials.same_results import rewrites
-from tclab.explain.trials.trier import Trier
+from tclab.explain.trials.remedy import Remedy, TrialResult
+from tclab.explain.trials.runner import TrialRunner
+from tclab.explain.trials.same_results import list_rewrites
 from tclab.model import Agreement, SourceLine
 
 FILE = """\
@@ -67,7 +67,7 @@ def test_the_lines_make_them_equal(write, name, count):
     request = ExplainRequest.parse(f"unequal.py:{name}")
     assert not attempt(request, Remedy(compared=True)).agrees
     said = {"looked_up": "functools.cache", "slope": "torch.func.grad", "moved": "out of place"}
-    found = [each for each in rewrites(FILE) if said[name] in each.said]
+    found = [each for each in list_rewrites(FILE) if said[name] in each.said]
     assert len(found) == count
     assert all(attempt(request, each).agrees for each in found)
 
@@ -87,23 +87,23 @@ def test_the_line_that_differs_is_tried_first_and_said(write):
     found = Agreement("differs", stage="Inductor", line=SourceLine("unequal.py", line),
                       way="backend='aot_eager'")  # fmt: skip
 
-    class Stub(Trier):
-        def see(self, remedy):
-            return Seen(agrees=line in remedy.lines)
+    class Stub(TrialRunner):
+        def run(self, remedy):
+            return TrialResult(agrees=line in remedy.lines)
 
-    trier = Stub(ExplainRequest.parse("unequal.py:moved"))
-    way = differing.find_way(found, trier).way
+    runner = Stub(ExplainRequest.parse("unequal.py:moved"))
+    way = differing.find_way(found, runner).way
     code = "rows.copy_(torch.cat((rows[:1], rows[:-1].clone()), 0))"
     assert way == f"write it out of place (line {line}): {code}"
     option = replace(found, way="dynamic=True")
-    assert differing.find_way(option, trier) is option
+    assert differing.find_way(option, runner) is option
 
 
 def test_words():
     text = "keep = lru_cache(None)(made)\nrows[:, 2:] = rows[:, :-2]\nrows[0] = rows[1]\n"
-    cached, joined = rewrites(text)
+    cached, joined = list_rewrites(text)
     assert cached.lines == {1: "keep = torch.compiler.disable(lru_cache(None)(made))"}
     assert joined.lines == {2: "rows.copy_(torch.cat((rows[:, :2], rows[:, :-2]), 1))"}
-    (copied,) = rewrites("rows[1:].copy_(rows[:-1].clone())")
+    (copied,) = list_rewrites("rows[1:].copy_(rows[:-1].clone())")
     assert copied.lines == {1: "rows.copy_(torch.cat((rows[:1], rows[:-1].clone()), 0))"}
-    assert rewrites("x = 1\n") == rewrites("def broken(:\n") == []
+    assert list_rewrites("x = 1\n") == list_rewrites("def broken(:\n") == []

@@ -58,7 +58,7 @@ def found(write, name, *specs, grad=False):
     path = write("pkg/model.py", MODEL)
     for module in [m for m in sys.modules if m.startswith("pkg")]:
         del sys.modules[module]
-    with load.loaded(str(path)) as module:
+    with load.import_module(str(path)) as module:
         parsed = [parse(s) for s in specs]
         return subject.find(module, "pkg/model.py", name, parsed, grad=grad)
 
@@ -111,7 +111,7 @@ def test_what_was_compiled_already_is_kept_and_opened_for_a_target(write):
 def test_a_file_may_have_the_name_of_another_module(write):
     path = write("json.py", "def f(x):\n    return x\n")
     kept = sys.modules["json"]
-    with load.loaded(str(path)) as module:
+    with load.import_module(str(path)) as module:
         assert module.f(3) == 3 and module.__name__ == "json_"
     assert sys.modules["json"] is kept
 

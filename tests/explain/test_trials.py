@@ -16,8 +16,8 @@ from tclab.errors import ExplainError
 from tclab.explain import ExplainRequest, explain, explain_named
 from tclab.explain.trials import recompiles
 from tclab.explain.trials.remedy import Remedy
-from tclab.explain.trials.rewrites import moved_compiles, rewrites
-from tclab.explain.trials.trier import Trier, trying
+from tclab.explain.trials.rewrites import list_rewrites, move_compiles
+from tclab.explain.trials.runner import TrialRunner, open_runner
 from tclab.model import Report
 
 SRC = Path(recompiles.__file__).resolve().parents[3]
@@ -184,23 +184,23 @@ def test_an_object_is_not_tried_and_it_is_said_so():
 
 
 def test_without_seconds_nothing_is_tried():
-    trier = Trier(ExplainRequest.parse("tried.py:f"), seconds=0)
-    assert trier.see(Remedy()) is None and trier.process is None
+    runner = TrialRunner(ExplainRequest.parse("tried.py:f"), seconds=0)
+    assert runner.run(Remedy()) is None and runner.process is None
 
 
 def test_a_trial_that_does_not_end(write, own_trial_process):
     write("endless.py", "while True:\n    pass\n")
-    with trying(ExplainRequest.parse("endless.py:f")) as trier:
-        trier.seconds = 1.0
-        assert trier.see(Remedy()) is None
-        assert trier.see(Remedy()) is None  # nor is another one begun
+    with open_runner(ExplainRequest.parse("endless.py:f")) as runner:
+        runner.seconds = 1.0
+        assert runner.run(Remedy()) is None
+        assert runner.run(Remedy()) is None  # nor is another one begun
 
 
 def test_a_process_that_ends_is_said(write, own_trial_process):
     write("ends.py", "import os\nos._exit(3)\n")
-    with trying(ExplainRequest.parse("ends.py:f")) as trier:
-        seen = trier.see(Remedy())
-    assert seen is not None and seen.error == "the process ended"
+    with open_runner(ExplainRequest.parse("ends.py:f")) as runner:
+        result = runner.run(Remedy())
+    assert result is not None and result.error == "the process ended"
 
 
 # --------------------------------------------------------------------------- words
@@ -208,11 +208,11 @@ def test_a_process_that_ends_is_said(write, own_trial_process):
 
 def test_lines_are_written_another_way():
     text = "mask = one()\nmask[rows, columns] = 0\nwith torch.inference_mode():\n    pass\n"
-    (first, second) = rewrites(text, 3)
+    (first, second) = list_rewrites(text, 3)
     assert first.lines == {3: "with torch.no_grad():"}
     assert second.lines[2].startswith("mask = mask.index_put((rows, columns,), ")
-    assert rewrites("x[:1, f(3)] = 0\nx = 1\nd['a'] = (\n 1)\n") == []
-    (decorated,) = rewrites("@torch.inference_mode()\ndef f():\n    pass\n")
+    assert list_rewrites("x[:1, f(3)] = 0\nx = 1\nd['a'] = (\n 1)\n") == []
+    (decorated,) = list_rewrites("@torch.inference_mode()\ndef f():\n    pass\n")
     assert decorated.lines == {1: "@torch.no_grad()"}
 
 
@@ -226,7 +226,7 @@ def test_lines_are_written_another_way():
     ],
 )
 def test_a_position_of_no_dimension_becomes_a_vector(line, written):
-    assert rewrites(line)[0].lines == {1: written}
+    assert list_rewrites(line)[0].lines == {1: written}
     at, width = torch.tensor(2), 3 if "worst" in line or ":, at" in line else 4
     names = {"at": at, "worst": at, "new": torch.rand(width), "y": torch.rand(width)}
     names |= {"keys": torch.rand(3, 4), "x": torch.rand(3, 4)}
@@ -283,7 +283,7 @@ def test_an_object_that_is_compiled_in_place_stays_what_it_is(write, name, said)
 
 def test_a_compile_is_moved_behind_the_line_that_fails():
     text = "    o.step = torch.compile(o.step)\n    make(o)\n    o.step()\n"
-    (moved,) = moved_compiles(text, 2)
+    (moved,) = move_compiles(text, 2)
     assert moved.lines == {1: "    pass", 2: "    make(o)\n    o.step = torch.compile(o.step)"}
 
 

@@ -39,16 +39,16 @@ def test_a_saved_file_is_told_once(write):
     a, b = str(write("a.py", "1")), str(write("b.py", "1"))
     watched = Watched()
     watched.add([a, b], since=time.time() + 60)
-    assert watched.changed() == []
+    assert watched.take_changes() == []
     later(Path(b), "2")
-    assert watched.changed() == [b] and watched.changed() == []
+    assert watched.take_changes() == [b] and watched.take_changes() == []
 
 
 def test_a_file_that_was_saved_while_it_was_read_counts_as_changed(write):
     path = str(write("a.py", "1"))
     watched = Watched()
     watched.add([path], since=time.time() - 60)
-    assert watched.changed() == [path] and watched.changed() == []
+    assert watched.take_changes() == [path] and watched.take_changes() == []
 
 
 def test_a_file_that_goes_and_comes_is_told(write):
@@ -56,9 +56,9 @@ def test_a_file_that_goes_and_comes_is_told(write):
     watched = Watched()
     watched.add([str(path)], since=time.time() + 60)
     path.unlink()
-    assert watched.changed() == [str(path)]
+    assert watched.take_changes() == [str(path)]
     path.write_text("1")
-    assert watched.changed() == [str(path)]
+    assert watched.take_changes() == [str(path)]
 
 
 def test_of_a_folder_only_new_python_files_count(write, folder):
@@ -67,9 +67,9 @@ def test_of_a_folder_only_new_python_files_count(write, folder):
     watched.add([f"{folder}/"], since=time.time() + 60)
     write("report.html", "x")
     later(folder / "a.py", "2")
-    assert watched.changed() == []
+    assert watched.take_changes() == []
     write("helper.py", "x")
-    assert watched.changed() == [f"{folder}/"]
+    assert watched.take_changes() == [f"{folder}/"]
 
 
 def test_only_the_user_s_own_modules_are_watched(write, folder):
@@ -77,8 +77,8 @@ def test_only_the_user_s_own_modules_are_watched(write, folder):
 
     path = write("own_module_x.py", "import helper_x\n")
     helper = write("helper_x.py", "x = 1\n")
-    with load.loaded(str(path)):
-        found = files.imported()
+    with load.import_module(str(path)):
+        found = files.imported_files()
     assert {str(path), str(helper)} <= found
     assert torch.__file__ not in found and os.__file__ not in found and load.__file__ not in found
 
@@ -94,9 +94,9 @@ def test_what_the_compiler_wrote_is_nobody_s_to_edit(write, folder, monkeypatch)
 @pytest.mark.parametrize("fault", ["x = (\n", "raise ValueError\n", "import no_such_package_x\n"])
 def test_a_module_that_cannot_be_imported_is_watched_too(write, fault):
     path, helper = write("m.py", "import bad_helper\n"), write("bad_helper.py", fault)
-    with pytest.raises(Exception) as raised, load.loaded(str(path)):
+    with pytest.raises(Exception) as raised, load.import_module(str(path)):
         pass
-    assert {str(path), str(helper)} <= files.in_error(raised.value)
+    assert {str(path), str(helper)} <= files.files_in_error(raised.value)
 
 
 # --------------------------------------------------------------------------- server

@@ -71,7 +71,7 @@ def explain(
         compare=compare,
     )  # fmt: skip
     _options.check(options)
-    inner = subject.uncompiled(fn, name)
+    inner = subject.strip_compile(fn, name)
     listed = [_inputs.Call(tuple(call)) for call in calls]
     function = inner.forward if subject.is_module(inner) else inner
     _inputs.check_fit(function, listed, name)
@@ -97,7 +97,7 @@ def explain_named(
     except TclabError:
         raise
     except Exception as error:  # the named object raises when an attribute is read
-        if place := load.place_of(error):
+        if place := load.find_user_line(error):
             cause = f"it raised where tclab looked at it: {load.last_line(error)}"
             raise ExplainError(place, cause, "correct the line") from error
         raise
@@ -113,7 +113,7 @@ def _explain_named(request: ExplainRequest, on_step: OnStep, warnings: WarningLo
             on_step(Step(f"importing {where}"))
             with contextlib.ExitStack() as imported:
                 with uncalled.recording() as made:
-                    module = imported.enter_context(load.loaded(where))
+                    module = imported.enter_context(load.import_module(where))
                     named = subject.find(
                         module, where, name, request.inputs, grad=request.backward, made=made
                     )

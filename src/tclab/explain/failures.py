@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tclab.compare import fixes
 from tclab.errors import ExplainError, TclabError
 from tclab.explain.inputs import Call, describe
-from tclab.explain.load import causes, code_at, last_line, place_of
+from tclab.explain.load import causes, code_at, find_user_line, last_line
 from tclab.explain.seeds import seeded
 from tclab.explain.subject import Subject
 from tclab.explain.trials import failing
@@ -23,8 +23,8 @@ from tclab.text import user_lines
 from tclab.text.scrub import scrub
 
 if TYPE_CHECKING:
-    from tclab.explain.trials.remedy import Seen
-    from tclab.explain.trials.trier import Trier
+    from tclab.explain.trials.remedy import TrialResult
+    from tclab.explain.trials.runner import TrialRunner
     from tclab.model import Breaks
 
 _LEAVE = "leave --backward out"
@@ -52,10 +52,12 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
     return None
 
 
-def of_the_function(subject: Subject, alone: Seen, trier: Trier) -> ExplainError:
+def explain_function_error(
+    subject: Subject, alone: TrialResult, runner: TrialRunner
+) -> ExplainError:
     """Return the error for a function that raises without torch.compile; `alone` is that run."""
     place, cause = alone.place or subject.place, f"{subject.title} raised: {alone.error}"
-    if step := failing.larger_example(trier, alone.error, compiled=False):
+    if step := failing.advise_larger_example(runner, alone.error, compiled=False):
         return ExplainError(place, cause, step)
     arguments = "; ".join(describe(call) or "nothing" for call in subject.calls()[:4])
     step = f"correct the line, or the inputs ({arguments})"
@@ -68,25 +70,27 @@ def of_the_function(subject: Subject, alone: Seen, trier: Trier) -> ExplainError
     )
 
 
-def of_its_own_compiles(subject: Subject, error: BaseException, trier: Trier) -> ExplainError:
+def explain_own_compile_error(
+    subject: Subject, error: BaseException, runner: TrialRunner
+) -> ExplainError:
     """Return the error for a function that fails only while its own torch.compile is active."""
-    place = place_of(error) or subject.place
+    place = find_user_line(error) or subject.place
     cause = f"{subject.title} raised: {last_line(error)}; without its own torch.compile it does not"
-    step = failing.other_order(trier, place)
-    step = step or failing.larger_example(trier, last_line(error), compiled=True)
+    step = failing.find_working_order(runner, place)
+    step = step or failing.advise_larger_example(runner, last_line(error), compiled=True)
     method = "'__func__'" in str(error) or "'__self__'" in str(error)
-    step = step or failing.kept_object(trier, method=method)
+    step = step or failing.advise_keeping_object(runner, method=method)
     if method:
         cause += ". torch.compile of a method returns a function, which is bound to nothing"
         step = step or "compile a function that calls the method"
-    return ExplainError(place, cause, step or failing.look(trier, place).step)
+    return ExplainError(place, cause, step or failing.diagnose(runner, place).step)
 
 
-def of_the_compiler(
-    subject: Subject, error: BaseException, target: Target | None, trier: Trier
+def explain_compiler_error(
+    subject: Subject, error: BaseException, target: Target | None, runner: TrialRunner
 ) -> TclabError:
     """Return the error for a function that runs in eager, but that the compiler fails on."""
-    place = place_of(error) or subject.place
+    place = find_user_line(error) or subject.place
     for each in filter(files.is_disk_full_error, causes(error)):
         cause = f"the disk is full, where the compiler writes: {last_line(each)}"
         return ExplainError(place, cause, files.disk_space_advice())
@@ -100,11 +104,11 @@ def of_the_compiler(
         return ExplainError(
             place, f"it runs, but torch.compile fails on it: {last_line(error)}", step
         )
-    place = place_of(error) or _printed_place(text) or place
-    found = failing.look(trier, place)
+    place = find_user_line(error) or _printed_place(text) or place
+    found = failing.diagnose(runner, place)
     if at := _PLACE.fullmatch(found.place):
         place = code_at(at["file"], int(at["line"]))
-    operator = failing.operator(text) or found.operator
+    operator = failing.find_operator(text) or found.operator
     where = f", in {found.stage}" * bool(found.stage) + f", at {operator}" * bool(operator)
     cause = f"it runs, but torch.compile fails on it{where}: {last_line(error)}"
     return ExplainError(place, cause, found.step)
@@ -127,7 +131,7 @@ def _printed_place(text: str) -> str:
     return ""
 
 
-def of_fullgraph(subject: Subject, breaks: Breaks) -> ExplainError:
+def explain_fullgraph_break(subject: Subject, breaks: Breaks) -> ExplainError:
     """Return the error for a function with graph breaks and ``fullgraph=True``."""
     first, count = breaks.breaks[0], len(breaks)
     number = f" [{first.gb_id}]" if first.gb_id else ""
@@ -156,7 +160,7 @@ _CURRENT = re.compile(r"^Current thread 0x.*\n((?:  .*\n?)*)", re.MULTILINE)
 _FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTILINE)
 
 
-def of_the_process(place: str, status: int, stack: str = "") -> ExplainError:
+def explain_process_end(place: str, status: int, stack: str = "") -> ExplainError:
     """Return the error for a process that ended before it had made the report. A `status` below 0
     is the signal that killed it; `stack` is what faulthandler wrote.
     """
@@ -187,7 +191,7 @@ def _end_advice(status: int) -> str:
 # --------------------------------------------------------------------------- no backward
 
 
-def no_gradient(subject: Subject) -> ExplainError:
+def explain_missing_gradient(subject: Subject) -> ExplainError:
     """Return the error for ``--backward`` if the results have no gradient."""
     calls = subject.calls()
     results = [subject.callable(*call.args, **call.kwargs) for call in calls]

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from tclab.errors import BadRequest, ExplainError
-from tclab.explain.load import last_line, place_of
+from tclab.explain.load import find_user_line, last_line
 from tclab.explain.seeds import seeded
 
 #: Data type as PyTorch abbreviates it → its name in torch.
@@ -163,7 +163,7 @@ def from_examples(module: ModuleType, where: str) -> Calls:
             examples = module.example_inputs()
     except (Exception, SystemExit) as error:
         raise ExplainError(
-            place_of(error) or place,
+            find_user_line(error) or place,
             f"example_inputs() failed: {last_line(error)}",
             _examples_advice(error),
         ) from error

@@ -34,7 +34,7 @@ def split(spec: str) -> tuple[str, str]:
 
 
 @contextmanager
-def loaded(where: str, lines: Mapping[int, str] | None = None) -> Iterator[ModuleType]:
+def import_module(where: str, lines: Mapping[int, str] | None = None) -> Iterator[ModuleType]:
     """Import the file or module. Within the block it can import its neighbours, as if Python had
     been started in its folder. `lines`, by number, replace lines of the file.
     """
@@ -120,12 +120,12 @@ def _import_error(where: str, name: str, path: Path | None, error: BaseException
     if path is None and absent and f"{name}.".startswith(f"{absent}."):
         return BadRequest(where, f"no module {absent!r}", _suggest_module(absent))
     if isinstance(error, SyntaxError):
-        at = f"{near(error.filename or where)}:{error.lineno or '?'}"
+        at = f"{shorten_path(error.filename or where)}:{error.lineno or '?'}"
         code = f": {error.text.strip()}" if error.text else ""
         return ExplainError(at, f"{type(error).__name__}: {error.msg}{code}", "correct the line")
     what = "sys.exit was called" if isinstance(error, SystemExit) else _describe_with_cause(error)
     return ExplainError(
-        place_of(error, path) or where,
+        find_user_line(error, path) or where,
         f"it cannot be imported: {what}",
         _import_advice(error, path, name),
     )
@@ -151,7 +151,7 @@ def _import_advice(error: BaseException, path: Path | None, name: str) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"install {error.name.split('.')[0]}, or run from the folder it is in"
     if path is not None and isinstance(error, ImportError) and "no known parent" in str(error):
-        module = ".".join(Path(near(str(path))).with_suffix("").parts)
+        module = ".".join(Path(shorten_path(str(path))).with_suffix("").parts)
         return f"put an __init__.py beside it, or say it as a module of the package: {module}:NAME"
     if isinstance(error, SystemExit):
         return 'put what runs the program under: if __name__ == "__main__":'
@@ -179,7 +179,7 @@ def last_line(error: BaseException) -> str:
     return scrub(said)[:400]
 
 
-def place_of(error: BaseException, path: Path | None = None) -> str:
+def find_user_line(error: BaseException, path: Path | None = None) -> str:
     """Return the user's innermost line in an error's traceback, with its code; '' if there is none.
 
     Lines of `path` are preferred; code that is in no file is ignored.
@@ -189,23 +189,23 @@ def place_of(error: BaseException, path: Path | None = None) -> str:
     own = [f for f in frames if path is not None and f.filename == str(path)]
     for frame in reversed(own or frames):
         code = f" ({frame.line})" if frame.line else ""
-        return f"{near(frame.filename)}:{frame.lineno}{code}"
+        return f"{shorten_path(frame.filename)}:{frame.lineno}{code}"
     return ""
 
 
 def code_at(file: str, line: int) -> str:
     """Return a line and its code, with the path relative to the working folder."""
     code = linecache.getline(file, line).strip()
-    return f"{near(file)}:{line}" + (f" ({code})" if code else "")
+    return f"{shorten_path(file)}:{line}" + (f" ({code})" if code else "")
 
 
-def near(file: str) -> str:
+def shorten_path(file: str) -> str:
     """Return a path relative to the working folder if the file is below it."""
     here = os.getcwd() + os.sep
     return file.removeprefix(here) if file.startswith(here) else scrub(file)
 
 
-def named(module: ModuleType, name: str, where: str) -> Any:
+def find_object(module: ModuleType, name: str, where: str) -> Any:
     """Return the object `name` of a module; it can have dots. BadRequest suggests the nearest
     name.
     """

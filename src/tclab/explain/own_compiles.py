@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tclab.explain.load import near
+from tclab.explain.load import shorten_path
 from tclab.explain.seeds import seeded
 from tclab.explain.uncalled import Compiled, find_running_original
 from tclab.findings.dynamo import LIMIT
@@ -259,4 +259,4 @@ def _place(forward: types.MethodType) -> str:
         if isinstance(node, ast.Assign)
         and any(isinstance(t, ast.Attribute) and t.attr == "forward" for t in node.targets)
     ]
-    return f"{near(code.co_filename)}:{lines[-1] if lines else code.co_firstlineno}"
+    return f"{shorten_path(code.co_filename)}:{lines[-1] if lines else code.co_firstlineno}"

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from tclab.explain.request import ExplainRequest
     from tclab.explain.run import Outcome
     from tclab.explain.subject import Subject
-    from tclab.explain.trials.remedy import Tried
+    from tclab.explain.trials.remedy import TriedFixes
 
 
 def build(
     subject: Subject, request: ExplainRequest, outcome: Outcome, calls: tuple[str, ...],
-    tried: Tried,
+    tried: TriedFixes,
 ) -> Report:  # fmt: skip
     """Build the report of one capture; files below the working folder get relative paths."""
     from tclab.explain import source
@@ -88,7 +88,9 @@ def build(
     )
     report = _cost(capture, report, request)
     report = _find(capture, request, tried, report)
-    sources = source.annotated(capture, chains, subject.callable, tried.breaks, report.findings)
+    sources = source.annotate_sources(
+        capture, chains, subject.callable, tried.breaks, report.findings
+    )
     return _shareable(replace(report, sources=sources))
 
 
@@ -106,7 +108,7 @@ def _cost(capture: Capture, report: Report, request: ExplainRequest) -> Report:
     return replace(report, kernels=rows, cost=cost)
 
 
-def _find(capture: Capture, request: ExplainRequest, tried: Tried, report: Report) -> Report:
+def _find(capture: Capture, request: ExplainRequest, tried: TriedFixes, report: Report) -> Report:
     """Return the report with its findings."""
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.read.runs import calls_by_compile

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from tclab.errors import CaptureError, ExplainError, NoGradient, TclabError, UnsupportedTorch
 from tclab.explain import failures, own_compiles, steps
-from tclab.explain.load import last_line, place_of
+from tclab.explain.load import find_user_line, last_line
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
 from tclab.explain.steps import OnStep, Step
 from tclab.explain.subject import Subject
 from tclab.explain.trials import failing
-from tclab.explain.trials.remedy import Seen
-from tclab.explain.trials.trier import trying
+from tclab.explain.trials.remedy import TrialResult
+from tclab.explain.trials.runner import open_runner
 from tclab.model import Agreement
 from tclab.targets import TargetError
 
@@ -205,7 +205,7 @@ class Compilation:
                 compiled = capture(subject.callable, backward=request.backward, **options)
                 return compiled.capture_calls(calls, most_lines=request.most_lines, **callback)
         except NoGradient:
-            raise failures.no_gradient(subject) from None
+            raise failures.explain_missing_gradient(subject) from None
         except TclabError:
             raise
         except (Exception, SystemExit) as error:
@@ -217,28 +217,28 @@ class Compilation:
         """
         subject, request = self.subject, self.request
         self.on_step(Step(f"calling {subject.title} without the compiler"))
-        with trying(request) as trier:
-            alone = failing.without_compile(trier) or self._eager_error_here(error)
+        with open_runner(request) as runner:
+            alone = failing.run_uncompiled(runner) or self._eager_error_here(error)
             if alone.error:
-                return failures.of_the_function(subject, alone, trier)
+                return failures.explain_function_error(subject, alone, runner)
             if options.get("fullgraph") and (broken := self._broken_graph()):
                 return broken
             if options.get("as_it_is"):
-                return failures.of_its_own_compiles(subject, error, trier)
+                return failures.explain_own_compile_error(subject, error, runner)
             self.on_step(Step("trying what may help"))
-            return failures.of_the_compiler(subject, error, options.get("target"), trier)
+            return failures.explain_compiler_error(subject, error, options.get("target"), runner)
 
-    def _eager_error_here(self, error: BaseException) -> Seen:
+    def _eager_error_here(self, error: BaseException) -> TrialResult:
         """Call the function once more in this process, uncompiled, and return its error if it is
         the same one: objects that the compile left changed can raise another.
         """
         if self.subject.own:
-            return Seen()
+            return TrialResult()
         with _quiet():
             own = failures.eager_error(self.subject, self.request.backward)
         if own is None or last_line(own) not in str(error) + last_line(error):
-            return Seen()
-        return Seen(last_line(own), place_of(own))
+            return TrialResult()
+        return TrialResult(last_line(own), find_user_line(own))
 
     def _broken_graph(self) -> ExplainError | None:
         """Return the error for the first graph break of a compile without ``fullgraph``; None
@@ -246,7 +246,7 @@ class Compilation:
         """
         with contextlib.suppress(TclabError):
             breaks = self._dynamo_only(fullgraph=False).breaks
-            return failures.of_fullgraph(self.subject, breaks) if breaks else None
+            return failures.explain_fullgraph_break(self.subject, breaks) if breaks else None
         return None
 
 

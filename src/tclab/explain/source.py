@@ -46,7 +46,7 @@ def _origins(dynamo: Listing) -> Iterator[str]:
             yield from keys
 
 
-def annotated(
+def annotate_sources(
     capture: Capture, chains: Sequence[Chain], subject: Callable[..., object], breaks: Breaks,
     findings: Sequence[Finding],
 ) -> tuple[Annotated, ...]:  # fmt: skip

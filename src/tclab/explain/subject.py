@@ -11,7 +11,7 @@ from typing import Any
 from tclab.errors import ExplainError
 from tclab.explain import inputs, own_compiles
 from tclab.explain.inputs import Calls, MakeCalls, Spec
-from tclab.explain.load import last_line, named, place_of
+from tclab.explain.load import find_object, find_user_line, last_line
 from tclab.explain.seeds import seeded
 from tclab.explain.uncalled import Compiled
 
@@ -45,7 +45,7 @@ class Subject:
         if not self.own:
             return self
         remarks = (*self.remarks, _COMPILED)
-        inner = uncompiled(self.callable, self.place)
+        inner = strip_compile(self.callable, self.place)
         return replace(self, callable=inner, remarks=remarks, own=own_compiles.NOTHING)
 
     @property
@@ -71,9 +71,9 @@ def find(
     `made` are the compiles of the import; a factory's are added while it is called.
     """
     place = f"{where}:{name}"
-    given = named(module, name, where)
+    given = find_object(module, name, where)
     value, remarks = _callable(given, place, own_inputs=bool(specs) or has_examples(module))
-    inner = uncompiled(value, place)
+    inner = strip_compile(value, place)
     calls = _calls(module, where, inner, specs, place, grad)
     function = inner.forward if is_module(inner) else inner
     inputs.check_fit(function, calls(), place)
@@ -103,7 +103,7 @@ def is_module(value: object) -> bool:
 # --------------------------------------------------------------------------- the callable
 
 
-def uncompiled(value: Any, place: str) -> Any:
+def strip_compile(value: Any, place: str) -> Any:
     """Return the object that torch.compile was applied to; the value itself if it was not compiled.
     ExplainError if torch.compiler.disable was applied to it.
     """
@@ -148,7 +148,7 @@ def _call_maker(maker: Callable[[], object], place: str) -> object:
         with seeded():
             return maker()
     except (Exception, SystemExit) as error:
-        at = place_of(error) or place
+        at = find_user_line(error) or place
         step = _NOT_FETCHED if isinstance(error, OSError) else "correct the line"
         raise ExplainError(at, f"{place} raised: {last_line(error)}", step) from error
 

@@ -51,7 +51,7 @@ def explain_in_environment(
         if out.is_file():
             return _read_result(json.loads(out.read_text(encoding="utf-8")), torch)
         said = log.read_text(encoding="utf-8", errors="replace")
-        error = failures.of_the_process(request["spec"], process.returncode, said)
+        error = failures.explain_process_end(request["spec"], process.returncode, said)
         last = next(filter(None, map(str.strip, reversed(said.splitlines()))), "")
         cause = _safe(f"{error.cause}; {last[:300]}")
         return ExplainResult(failure=Problem(_safe(error.place), cause, error.next_step))

@@ -109,5 +109,5 @@ def _status(status: int, received: set[int], reported: int | None, fault: Binary
         os.kill(os.getpid(), -status)
     fault.seek(0)
     stack = fault.read().decode("utf-8", "replace")
-    terminal.error(failures.of_the_process("tclab explain", status, stack))
+    terminal.error(failures.explain_process_end("tclab explain", status, stack))
     return 1

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from tclab.explain.steps import OnStep, Step
 from tclab.explain.trials import failing
-from tclab.explain.trials.remedy import Remedy, Tried
-from tclab.explain.trials.trier import Trier, trying
+from tclab.explain.trials.remedy import Remedy, TriedFixes
+from tclab.explain.trials.runner import TrialRunner, open_runner
 from tclab.model import DIFFERS, OwnCompiles
 
 if TYPE_CHECKING:
@@ -29,44 +29,44 @@ _REBOUND = (
 
 def try_fixes(
     subject: Subject, request: ExplainRequest, outcome: Outcome, on_step: OnStep
-) -> Tried:
+) -> TriedFixes:
     """Try remedies for breaks, recompiles and results unlike eager's; return those that help."""
     from tclab.explain.trials import breaks, differing, recompiles
 
     capture, own, agreement = outcome.capture, outcome.own, outcome.agreement
     differs = agreement.verdict == DIFFERS
     if not (capture.breaks or capture.recompiles or differs or (own and own.cause)):
-        return Tried(capture.breaks, own=own, agreement=agreement)
+        return TriedFixes(capture.breaks, own=own, agreement=agreement)
     on_step(Step("trying what may help"))
-    with trying(request) as trier:
-        functions = recompiles.find_fixes(capture, subject, trier)
-        hinted = breaks.tried(capture.breaks, functions, trier)
-        agreement = differing.find_way(agreement, trier)
-        return Tried(hinted, functions, _add_fix(own, trier), agreement)
+    with open_runner(request) as runner:
+        functions = recompiles.find_fixes(capture, subject, runner)
+        hinted = breaks.try_hints(capture.breaks, functions, runner)
+        agreement = differing.find_way(agreement, runner)
+        return TriedFixes(hinted, functions, _add_fix(own, runner), agreement)
 
 
-def _add_fix(own: OwnCompiles | None, trier: Trier) -> OwnCompiles | None:
+def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None:
     """Add what makes the file's own compiles run, if none did, to what it compiles itself."""
     if own is None or not own.cause:
         return own
-    remedies = list(_remedies(own.cause, trier))
+    remedies = list(_remedies(own.cause, runner))
     for remedy in remedies:
-        seen = trier.see(remedy)
-        if seen is None:
+        result = runner.run(remedy)
+        if result is None:
             return replace(own, fix=f"{remedy.said} (Not tried.)")
-        if frames := sum(seen.compiles.values()):
+        if frames := sum(result.compiles.values()):
             verb = "frame is" if frames == 1 else "frames are"
             return replace(own, fix=f"{remedy.said} Tried: {frames} {verb} compiled.")
     return replace(own, fix=f"{_CALL_IT} (Not tried.)" if "uncompiled" in own.cause else "")
 
 
-def _remedies(cause: str, trier: Trier) -> Iterator[Remedy]:
+def _remedies(cause: str, runner: TrialRunner) -> Iterator[Remedy]:
     if "bound to another object" in cause:
         yield Remedy(_REBOUND, rebound=True)
     if "Module.compile" in cause:
         called = re.search(r":(\d+) \((.*?)\);", cause)
         line = int(called[1]) if called else 0
-        lines = failing.text(trier).splitlines()[:line]
+        lines = failing.read_file(runner).splitlines()[:line]
         if lines and ".forward(" in lines[-1]:
             changed = lines[-1].replace(".forward(", "(")
             said = f"Call the module itself (line {line}): {changed.strip()}."

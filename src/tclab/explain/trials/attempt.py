@@ -15,7 +15,7 @@ from tclab.explain import load, own_compiles, source, subject
 from tclab.explain.inputs import Call
 from tclab.explain.request import ExplainRequest
 from tclab.explain.seeds import seeded
-from tclab.explain.trials.remedy import Remedy, Seen
+from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.findings.dynamo import LIMIT
 
 if TYPE_CHECKING:
@@ -23,24 +23,26 @@ if TYPE_CHECKING:
     from tclab.capturing.agreement import Comparison
 
 
-def attempt(request: ExplainRequest, remedy: Remedy) -> Seen:
+def attempt(request: ExplainRequest, remedy: Remedy) -> TrialResult:
     """Import what the request names, and make its calls with the remedy."""
     where, name = load.split(request.spec)
     try:
         if remedy.compared:
-            return Seen(agrees=_agrees(request, remedy))
+            return TrialResult(agrees=_agrees(request, remedy))
         if remedy.halved:
             return _raising(request)
-        with _torch_compile(remedy) as undo, load.loaded(where, remedy.lines) as module:
+        with _torch_compile(remedy) as undo, load.import_module(where, remedy.lines) as module:
             named = subject.find(module, where, name, request.inputs, grad=request.backward)
             if remedy.whole:
                 undo()
             return _run(named, request, remedy)
     except (Exception, SystemExit) as error:
-        return Seen(load.last_line(error) or type(error).__name__, load.place_of(error))
+        return TrialResult(
+            load.last_line(error) or type(error).__name__, load.find_user_line(error)
+        )
 
 
-def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Seen:
+def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> TrialResult:
     from tclab.capturing import capture
     from tclab.capturing.backward import run_backward
     from tclab.capturing.torch_private import compiler
@@ -59,15 +61,15 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> See
                 result = fn(*args, **kwargs)
                 if request.backward:
                     run_backward(result)
-            return Seen()
+            return TrialResult()
         if named.own and not remedy.whole:
-            seen = capture(fn, backward=request.backward, as_it_is=True)
+            result = capture(fn, backward=request.backward, as_it_is=True)
         else:
             options = {**request.options, **remedy.options}
             if remedy.backend != "inductor":
                 options = {k: v for k, v in options.items() if k not in ("mode", "options")}
-            seen = capture(fn, backward=request.backward, backend=remedy.backend, **options)
-        return summarize(seen.capture_calls(calls, most_lines=0))
+            result = capture(fn, backward=request.backward, backend=remedy.backend, **options)
+        return summarize(result.capture_calls(calls, most_lines=0))
 
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
@@ -85,27 +87,27 @@ def _comparison(request: ExplainRequest, lines: Mapping[int, str]) -> Comparison
     from tclab.capturing.agreement import Comparison
 
     where, name = load.split(request.spec)
-    with load.loaded(where, lines) as module:
+    with load.import_module(where, lines) as module:
         named = subject.find(module, where, name, request.inputs, grad=request.backward)
         calls = [(call.args, dict(call.kwargs)) for call in named.calls()]
         return Comparison.begin(named.callable, calls, request.backward)
 
 
-def _raising(request: ExplainRequest) -> Seen:
+def _raising(request: ExplainRequest) -> TrialResult:
     """The operator on which Inductor raises, with its line."""
     comparison = _comparison(request, {})
     found = None if isinstance(comparison, str) else comparison.raising_operator()
     if found is None or found.line is None:
-        return Seen()
+        return TrialResult()
     file = source.files().get(found.line.file, found.line.file)
-    return Seen(place=f"{file}:{found.line.line}", operator=found.name)
+    return TrialResult(place=f"{file}:{found.line.line}", operator=found.name)
 
 
-def summarize(capture: Capture) -> Seen:
+def summarize(capture: Capture) -> TrialResult:
     """Count the breaks and compiles of a capture, and list the functions at the recompile limit."""
     limits = [item for item in capture.breaks if item.gb_id == LIMIT]
     failed = next((b.reason for b in capture.breaks if b.skipped and b not in limits), "")
-    return Seen(
+    return TrialResult(
         error=failed,
         breaks=len(capture.breaks) - len(limits),
         compiles=count_compiles(capture),

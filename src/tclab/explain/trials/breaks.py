@@ -8,7 +8,7 @@ from dataclasses import replace
 from tclab.compare import fixes
 from tclab.explain.trials import failing
 from tclab.explain.trials.remedy import Remedy
-from tclab.explain.trials.trier import Trier
+from tclab.explain.trials.runner import TrialRunner
 from tclab.findings.dynamo import LIMIT
 from tclab.model import Break, Breaks
 
@@ -23,7 +23,7 @@ _BACKEND = "GB0219"
 NOT_TRIED = "(Not tried.)"
 
 
-def tried(breaks: Breaks, functions: dict[str, str], trier: Trier) -> Breaks:
+def try_hints(breaks: Breaks, functions: dict[str, str], runner: TrialRunner) -> Breaks:
     """Return the breaks with the hints that help; untried ones are marked. The break at the
     recompile limit gets the remedy for the function's recompiles as its hint.
     """
@@ -34,9 +34,9 @@ def tried(breaks: Breaks, functions: dict[str, str], trier: Trier) -> Breaks:
         if item.gb_id == LIMIT:
             hints = tuple(filter(None, [functions.get(str(item.location), "")]))
         elif item.skipped and item.gb_id in ("", _BACKEND):
-            hints = (failing.look(trier, str(item.location)).step,)
+            hints = (failing.diagnose(runner, str(item.location)).step,)
         else:
-            hints = tuple(filter(None, (_hint(h, counted, outcomes, trier) for h in _hints(item))))
+            hints = tuple(filter(None, (_hint(h, counted, outcomes, runner) for h in _hints(item))))
         changed.append(replace(item, hints=hints))
     return replace(breaks, breaks=tuple(changed))
 
@@ -45,21 +45,21 @@ def _hints(item: Break) -> list[str]:
     return [" ".join(hint.split()) for hint in fixes.usable_hints(item)]
 
 
-def _hint(hint: str, before: int, outcomes: dict[str, str], trier: Trier) -> str:
+def _hint(hint: str, before: int, outcomes: dict[str, str], runner: TrialRunner) -> str:
     """Return a hint with the outcome of its trial; '' if it does not help."""
     match = SETTING.search(hint)
     if match is None and _PRINTS not in hint:
         return f"{hint} {NOT_TRIED}"
     name = match["name"] if match else _PRINTS
     if name not in outcomes:
-        seen = trier.see(Remedy(settings={name: True if match else {print}}))
-        if seen is None:
+        result = runner.run(Remedy(settings={name: True if match else {print}}))
+        if result is None:
             outcomes[name] = NOT_TRIED
-        elif seen.error or seen.breaks >= before:
+        elif result.error or result.breaks >= before:
             outcomes[name] = ""
         else:
             outcomes[name] = (
-                f"Tried: {before} graph break{'s' * (before != 1)} become {seen.breaks}."
+                f"Tried: {before} graph break{'s' * (before != 1)} become {result.breaks}."
             )
     outcome = outcomes[name]
     said = hint.replace(match[0], f"torch._dynamo.config.{name} = True") if match else hint

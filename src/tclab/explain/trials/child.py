@@ -2,7 +2,7 @@
 code.
 
 It writes READY, reads a working folder, a request and a remedy from its standard input, and answers
-each such triple with a `Seen`. On a platform without fork it makes one trial and exits.
+each such triple with a `TrialResult`. On a platform without fork it makes one trial and exits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from tclab.explain.request import ExplainRequest
 from tclab.explain.trials.attempt import attempt
-from tclab.explain.trials.remedy import READY, Remedy, Seen
+from tclab.explain.trials.remedy import READY, Remedy, TrialResult
 from tclab.system.processes import request_signal_at_parent_death
 
 
@@ -39,7 +39,9 @@ def main() -> None:
             return
 
 
-def _try_in_fork(folder: str, request: ExplainRequest, remedy: Remedy, asked: BinaryIO) -> Seen:
+def _try_in_fork(
+    folder: str, request: ExplainRequest, remedy: Remedy, asked: BinaryIO
+) -> TrialResult:
     """Make a trial in a forked process that works in `folder`; return what it saw or how it
     ended.
     """
@@ -62,8 +64,8 @@ def _try_in_fork(folder: str, request: ExplainRequest, remedy: Remedy, asked: Bi
     with os.fdopen(reads, "rb") as answer:
         said = answer.read()
     os.waitpid(child, 0)
-    seen: Seen = pickle.loads(said) if said else Seen("the process ended")
-    return seen
+    result: TrialResult = pickle.loads(said) if said else TrialResult("the process ended")
+    return result
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tclab.explain import load
 from tclab.explain.trials import rewrites
-from tclab.explain.trials.remedy import Remedy, Seen
-from tclab.explain.trials.trier import Trier
+from tclab.explain.trials.remedy import Remedy, TrialResult
+from tclab.explain.trials.runner import TrialRunner
 
 #: A stage, and the backend that stops after it.
 _STAGES = (("Dynamo", "eager"), ("AOTAutograd", "aot_eager"))
@@ -65,58 +65,58 @@ class Failing:
         return f"no way round was found{tried}: report it to PyTorch, with this file"
 
 
-def look(trier: Trier, place: str = "") -> Failing:
+def diagnose(runner: TrialRunner, place: str = "") -> Failing:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
     the error names, if any; without one the operator is looked for, too.
     """
-    found = _look(trier, place)
-    if found.stage != "Inductor" or line_of(place):
+    found = _diagnose_stage(runner, place)
+    if found.stage != "Inductor" or find_line_number(place):
         return found
-    seen = trier.see(Remedy(halved=True))
-    return replace(found, place=seen.place, operator=seen.operator) if seen else found
+    result = runner.run(Remedy(halved=True))
+    return replace(found, place=result.place, operator=result.operator) if result else found
 
 
-def _look(trier: Trier, place: str) -> Failing:
-    stage = _stage(trier)
+def _diagnose_stage(runner: TrialRunner, place: str) -> Failing:
+    stage = _stage(runner)
     if not stage:
         return Failing()
-    remedies = rewrites.rewrites(text(trier), line_of(place))
+    remedies = rewrites.list_rewrites(read_file(runner), find_line_number(place))
     if stage == "Inductor":
         remedies.append(_NO_FUSION)
     workaround = "backend='aot_eager' compiles it, without kernels" if stage == "Inductor" else ""
     tried: list[str] = []
     for remedy in remedies:
-        seen = trier.see(remedy)
-        if seen and not seen.error and seen.compiles:
+        result = runner.run(remedy)
+        if result and not result.error and result.compiles:
             return Failing(stage, f"{remedy.said}. Tried: it compiles", tuple(tried))
-        if seen is None:
+        if result is None:
             return Failing(stage, workaround, tuple(tried), ended=False)
         tried.append(remedy.said)
     return Failing(stage, workaround, tuple(tried))
 
 
-def operator(message: str) -> str:
+def find_operator(message: str) -> str:
     """Return the operator that the compiler's error names, '' if none."""
     match = _OPERATOR.search(message)
     return (match["name"] or match["other"]) if match else ""
 
 
-def _stage(trier: Trier) -> str:
+def _stage(runner: TrialRunner) -> str:
     """Return the first stage that fails; '' if it was not tried."""
     for stage, backend in _STAGES:
-        seen = trier.see(Remedy(backend=backend))
-        if seen is None:
+        result = runner.run(Remedy(backend=backend))
+        if result is None:
             return ""
-        if seen.error or not seen.compiles:
+        if result.error or not result.compiles:
             return stage
     return "Inductor"
 
 
-def without_compile(trier: Trier) -> Seen | None:
+def run_uncompiled(runner: TrialRunner) -> TrialResult | None:
     """Make the calls in a fresh process without torch.compile; return None if that was not
     tried.
     """
-    return trier.see(Remedy(compiled=False))
+    return runner.run(Remedy(compiled=False))
 
 
 # torch._dynamo.exc.UserError: Constraints violated (batch)! For more information, run with …
@@ -127,17 +127,17 @@ _CONSTANT = "a size of 0 or 1 in an example is taken for a constant: give an exa
 _DIMS = ("two 0", "two 1", "two 2", "two 3", "two")
 
 
-def larger_example(trier: Trier, error: str, *, compiled: bool) -> str:
+def advise_larger_example(runner: TrialRunner, error: str, *, compiled: bool) -> str:
     """Return the advice to give a larger example if the error is about a size that became a
     constant, and the calls succeed if sizes of 0 or 1 become 2; else ''.
     """
     if not _SPECIALISED.search(error):
         return ""
     for arguments in _DIMS:
-        seen = trier.see(Remedy(compiled=compiled, arguments=arguments))
-        if seen is None:
+        result = runner.run(Remedy(compiled=compiled, arguments=arguments))
+        if result is None:
             return f"{_CONSTANT} 2 or more where it varies (not tried)"
-        if not seen.error:
+        if not result.error:
             dim = arguments.removeprefix("two").strip()
             larger = {"0": "batch 2 or more", "": "2 or more in every dimension"}
             more = larger.get(dim, f"2 or more in dimension {dim}")
@@ -145,48 +145,48 @@ def larger_example(trier: Trier, error: str, *, compiled: bool) -> str:
     return ""
 
 
-def other_order(trier: Trier, place: str) -> str:
+def find_working_order(runner: TrialRunner, place: str) -> str:
     """Return the order of the reader's lines with which their own torch.compile succeeds, '' if
     none.
     """
-    for remedy in rewrites.moved_compiles(text(trier), line_of(place)):
-        if outcome := _runs_compiled(trier.see(remedy)):
+    for remedy in rewrites.move_compiles(read_file(runner), find_line_number(place)):
+        if outcome := _runs_compiled(runner.run(remedy)):
             return f"{remedy.said}. {outcome}"
     return ""
 
 
-def kept_object(trier: Trier, *, method: bool) -> str:
+def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
     """The way to compile with which the object that is compiled stays what it is."""
     modules = (
         replace(way, said=f"compile the module in place, {way.said}: {_KEEPS}") for way in IN_PLACE
     )
     idle = ""
-    for remedy in rewrites.bound_compiles(text(trier)) if method else modules:
-        seen = trier.see(remedy)
-        if outcome := _runs_compiled(seen):
+    for remedy in rewrites.bind_compiles(read_file(runner)) if method else modules:
+        result = runner.run(remedy)
+        if outcome := _runs_compiled(result):
             return f"{remedy.said}. {outcome}"
-        if seen and not seen.error:  # the calls may reach nothing that is compiled
+        if result and not result.error:  # the calls may reach nothing that is compiled
             idle = idle or f"{remedy.said}. Tried: it does not raise; the calls compile nothing"
     return idle
 
 
-def _runs_compiled(seen: Seen | None) -> str:
+def _runs_compiled(result: TrialResult | None) -> str:
     """Return what a trial shows that raised nothing and compiled something; else ''."""
-    if seen is None or seen.error or not (frames := sum(seen.compiles.values())):
+    if result is None or result.error or not (frames := sum(result.compiles.values())):
         return ""
     return (
         f"Tried: it does not raise, and {frames} frame{'s are' if frames > 1 else ' is'} compiled"
     )
 
 
-def line_of(place: str) -> int:
+def find_line_number(place: str) -> int:
     """Return the line number in a place, 0 if there is none."""
     match = _LINE.search(place)
     return int(match[1]) if match else 0
 
 
-def text(trier: Trier) -> str:
+def read_file(runner: TrialRunner) -> str:
     """Return the reader's file; '' for a module of a package, whose lines cannot be replaced."""
-    where, _ = load.split(trier.request.spec) if trier.request else ("", "")
+    where, _ = load.split(runner.request.spec) if runner.request else ("", "")
     path = Path(where)
     return path.read_text(encoding="utf-8") if where.endswith(".py") and path.is_file() else ""

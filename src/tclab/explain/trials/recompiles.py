@@ -14,8 +14,8 @@ from tclab.compare import fixes
 from tclab.compare.identity import failed_guards, readable_source
 from tclab.explain import distinct_values, source
 from tclab.explain.trials.attempt import summarize
-from tclab.explain.trials.remedy import Remedy, Seen
-from tclab.explain.trials.trier import Trier
+from tclab.explain.trials.remedy import Remedy, TrialResult
+from tclab.explain.trials.runner import TrialRunner
 from tclab.findings.dynamo import LIMIT
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Function:
         return str(self.place)
 
 
-def find_fixes(capture: Capture, subject: Subject, trier: Trier) -> dict[str, str]:
+def find_fixes(capture: Capture, subject: Subject, runner: TrialRunner) -> dict[str, str]:
     """Map each function to the fix for its recompiles, or to an untried suggestion. The key is the
     ``file:line`` of its first line.
     """
@@ -60,7 +60,7 @@ def find_fixes(capture: Capture, subject: Subject, trier: Trier) -> dict[str, st
     symbols = {readable_source(symbol.source) for symbol in capture.symbols.symbols}
     return {
         function.key: _fix(
-            function, before, list(_remedies(function, subject, trier)), symbols, trier
+            function, before, list(_remedies(function, subject, runner)), symbols, runner
         )
         for function in _functions(capture)
     }
@@ -80,17 +80,17 @@ def _functions(capture: Capture) -> Iterator[_Function]:
     yield from by_place.values()
 
 
-def _fix(function: _Function, before: Seen, remedies: list[Remedy], symbols: set[str],
-         trier: Trier) -> str:  # fmt: skip
+def _fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbols: set[str],
+         runner: TrialRunner) -> str:  # fmt: skip
     if not function.limited and (number := _explain_symbol(function, symbols)):
         return number
     helped, failed, untried = [], [], False
     for remedy in remedies:
-        seen = trier.see(remedy)
-        if seen is None:
+        result = runner.run(remedy)
+        if result is None:
             untried = True
             break
-        if outcome := _outcome(function, remedy, before, seen):
+        if outcome := _outcome(function, remedy, before, result):
             helped.append(f"{remedy.said} Tried: {outcome}.")
         else:
             failed.append(remedy)
@@ -114,7 +114,7 @@ def _one_each(guards: tuple[str, ...]) -> list[str]:
     return [guard for guard in matches if guard in first.values()]
 
 
-def _outcome(function: _Function, remedy: Remedy, before: Seen, after: Seen) -> str:
+def _outcome(function: _Function, remedy: Remedy, before: TrialResult, after: TrialResult) -> str:
     """Return a clause that says how a remedy helped; '' if it did not help."""
     once, now = before.compiles.get(function.key, 0), after.compiles.get(function.key, 0)
     if after.error or function.key in after.limits:
@@ -129,7 +129,7 @@ def _outcome(function: _Function, remedy: Remedy, before: Seen, after: Seen) -> 
     return f"it is compiled {times} instead of {once} times" if now < once else ""
 
 
-def _outcome_of_the_whole(before: Seen, after: Seen) -> str:
+def _outcome_of_the_whole(before: TrialResult, after: TrialResult) -> str:
     once, now = sum(before.compiles.values()), sum(after.compiles.values())
     return f"compiles: {now} in place of {once}" if 0 < now < once else ""
 
@@ -155,8 +155,8 @@ def _explain_symbol(function: _Function, symbols: set[str]) -> str:
 # --------------------------------------------------------------------------- remedies to try
 
 
-def _remedies(function: _Function, subject: Subject, trier: Trier) -> Iterator[Remedy]:
-    dynamic = trier.request is not None and trier.request.options.get("dynamic") is True
+def _remedies(function: _Function, subject: Subject, runner: TrialRunner) -> Iterator[Remedy]:
+    dynamic = runner.request is not None and runner.request.options.get("dynamic") is True
     arguments = _arguments(subject)
     sizes = [match for guard in function.guards if (match := _SIZE.match(guard))]
     if sizes:

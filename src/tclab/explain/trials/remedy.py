@@ -47,7 +47,7 @@ class Remedy:
 
 
 @dataclass(frozen=True)
-class Seen:
+class TrialResult:
     """The outcome of a trial. `error` is what it raised, else ''; `compiles` counts the successful
     ones of each function, ``file:line``; `limits` are the functions at the recompile limit;
     `agrees` says that the results are eager's. `operator` raises in Inductor, at `place`.
@@ -63,7 +63,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedFixes:
     """The breaks with tried hints, the fix for the recompiles of each function (``file:line``), the
     file's own compiles, and the agreement with what makes the results equal.
     """

@@ -12,17 +12,17 @@ from tclab.explain.trials.remedy import Remedy
 _MOST = 4
 
 
-def rewrites(text: str, first: int = 0) -> list[Remedy]:
+def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
     """Return replacements for lines of a file, each as a remedy; that of line `first`, if any,
     comes first.
     """
     lines = text.splitlines()
-    every = [remedy for node in ast.walk(parsed(text)) for remedy in _rewrites_of(node, lines)]
+    every = [remedy for node in ast.walk(parse_file(text)) for remedy in _rewrites_of(node, lines)]
     every.sort(key=lambda remedy: first not in remedy.lines)
     return every[:_MOST]
 
 
-def parsed(text: str) -> ast.Module:
+def parse_file(text: str) -> ast.Module:
     """The tree of a file; an empty one where it cannot be read."""
     try:
         return ast.parse(text)
@@ -72,7 +72,7 @@ def _copied_by_index(
         f"a position of shape [1]: {code} (line {node.lineno}); a tensor of no dimension as an "
         "index is read with .item()"
     )
-    yield _rewrite(said, node.lineno, indented(code, lines[node.lineno - 1]))
+    yield _rewrite(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
 
 
 def _out_of_place(
@@ -87,19 +87,19 @@ def _out_of_place(
     value = f"torch.as_tensor({new}, dtype={what}.dtype, device={what}.device)"
     code = f"{what} = {what}.index_put(({indices},), {value})"
     said = f"the out-of-place form (line {node.lineno}): {code}"
-    yield _rewrite(said, node.lineno, indented(code, lines[node.lineno - 1]))
+    yield _rewrite(said, node.lineno, indent_like(code, lines[node.lineno - 1]))
 
 
 def _rewrite(said: str, line: int, code: str) -> Remedy:
     return Remedy(said, lines={line: code}, backend="inductor")
 
 
-def indented(code: str, like: str) -> str:
+def indent_like(code: str, like: str) -> str:
     """Code with the indentation of a line."""
     return like[: len(like) - len(like.lstrip())] + code
 
 
-def moved_compiles(text: str, failing: int) -> Iterator[Remedy]:
+def move_compiles(text: str, failing: int) -> Iterator[Remedy]:
     """Yield remedies that each move a statement with torch.compile from before line `failing` to
     after it.
     """
@@ -107,7 +107,7 @@ def moved_compiles(text: str, failing: int) -> Iterator[Remedy]:
     for number, line in enumerate(lines[: failing - 1], 1):
         if "torch.compile(" in line and _indent(line) == _indent(lines[failing - 1]):
             said = f"move `{line.strip()}` (line {number}) behind line {failing}"
-            blank = indented("pass", line)
+            blank = indent_like("pass", line)
             yield Remedy(said, lines={number: blank, failing: f"{lines[failing - 1]}\n{line}"})
 
 
@@ -117,7 +117,7 @@ _COMPILED_METHOD = re.compile(
 )
 
 
-def bound_compiles(text: str) -> Iterator[Remedy]:
+def bind_compiles(text: str) -> Iterator[Remedy]:
     """Yield remedies that each compile the function of a method and bind it to its object again."""
     for number, line in enumerate(text.splitlines(), 1):
         if match := _COMPILED_METHOD.search(line):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from tclab.explain.trials.remedy import Remedy
-from tclab.explain.trials.rewrites import indented, parsed
+from tclab.explain.trials.rewrites import indent_like, parse_file
 
 #: The most lines of a file that are tried.
 _MOST = 4
@@ -16,9 +16,9 @@ _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hess
 _AT_ONCE = ("vjp", "jvp")
 
 
-def rewrites(text: str, first: int = 0) -> list[Remedy]:
+def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
     """The replacements for lines of a file to try, the nearest to line `first` first."""
-    lines, tree = text.splitlines(), parsed(text)
+    lines, tree = text.splitlines(), parse_file(text)
     every = [
         *_remove_caches(tree, lines),
         *_rewrite_transforms(tree, lines),
@@ -42,13 +42,13 @@ def _remove_caches(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
                     f"compiled code ignores {name} (line {at}) and runs {node.name} in every call; "
                     f"call {node.name} outside and "
                     "pass its result (not tried), or put @torch.compiler.disable above it",
-                    at, f"{indented('@torch.compiler.disable', line)}\n{line}",
+                    at, f"{indent_like('@torch.compiler.disable', line)}\n{line}",
                 )  # fmt: skip
         elif isinstance(node, ast.Assign) and _is_in_one_line(node) and _is_cache(node.value):
             at, made = node.lineno, ast.unparse(node.value)
             code = f"{ast.unparse(node.targets[0])} = torch.compiler.disable({made})"
             said = f"compiled code ignores what functools keeps; write {code} (line {at})"
-            yield _remedy(said, at, indented(code, lines[at - 1]))
+            yield _remedy(said, at, indent_like(code, lines[at - 1]))
 
 
 def _is_in_one_line(node: ast.stmt | ast.expr) -> bool:
@@ -132,7 +132,7 @@ def _rewrite_shifts(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
         ):
             at = target.lineno
             said = f"write it out of place (line {at}): {code}"
-            yield _remedy(said, at, indented(code, lines[at - 1]))
+            yield _remedy(said, at, indent_like(code, lines[at - 1]))
 
 
 def _written_slices(tree: ast.Module) -> Iterator[tuple[ast.Subscript, ast.expr]]:

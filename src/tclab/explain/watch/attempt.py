@@ -86,7 +86,7 @@ class Attempt:
                 yield self.messages_in.recv()
             except EOFError:  # the process ended without Done or Failed
                 self.process.join()
-                yield Failed(failures.of_the_process(self.place, self.process.exitcode or 0))
+                yield Failed(failures.explain_process_end(self.place, self.process.exitcode or 0))
                 return
             seconds = 0.0
 
@@ -110,8 +110,8 @@ def _explain(request: ExplainRequest, parent: Connection) -> None:
     try:
         last = Done(explain_named(request, on_step=parent.send, warnings=warnings))
     except TclabError as error:
-        read, last = files.in_error(error), Failed(error, tuple(warnings.texts))
+        read, last = files.files_in_error(error), Failed(error, tuple(warnings.texts))
     except BaseException as error:
-        read, last = files.in_error(error), Failed(traceback.format_exc())
-    parent.send(Files(frozenset(read | files.imported())))
+        read, last = files.files_in_error(error), Failed(traceback.format_exc())
+    parent.send(Files(frozenset(read | files.imported_files())))
     parent.send(last)

@@ -52,7 +52,7 @@ class Watched:
         """Watch these files only."""
         self.stamps = {path: self.stamps[path] for path in paths}
 
-    def changed(self) -> list[str]:
+    def take_changes(self) -> list[str]:
         """Return the files that changed, and make their present stamps the new reference."""
         different = self._different()
         while different:
@@ -70,7 +70,7 @@ class Watched:
 
     def wait(self) -> list[str]:
         """Block until a file has changed, and return the changed ones."""
-        while not (changed := self.changed()):
+        while not (changed := self.take_changes()):
             time.sleep(PAUSE)
         return changed
 
@@ -85,7 +85,7 @@ def _time_saved(path: str) -> float:
 # --------------------------------------------------------------------------- imported files
 
 
-def imported() -> set[str]:
+def imported_files() -> set[str]:
     """Return the files of this process's modules that belong to the user."""
     files = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     return {file for file in files if isinstance(file, str) and _is_own(file)}
@@ -103,7 +103,7 @@ def _is_own(file: str) -> bool:
     return not file.startswith(tuple(f + os.sep for f in others))
 
 
-def in_error(error: BaseException) -> set[str]:
+def files_in_error(error: BaseException) -> set[str]:
     """Return the user's files in the tracebacks of an error and of its causes: a module whose
     import failed appears nowhere else.
     """

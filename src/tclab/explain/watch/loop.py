@@ -49,7 +49,7 @@ def _follow(under_way: Attempt, watched: Watched, on_event: OnEvent) -> list[str
     After a failed attempt, new files beside the watched ones count as saved, too.
     """
     read: frozenset[str] = frozenset()
-    while not (changed := watched.changed()):
+    while not (changed := watched.take_changes()):
         for message in under_way.messages(PAUSE):
             if isinstance(message, Files):
                 read = message.paths

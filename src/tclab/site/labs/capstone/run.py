@@ -33,7 +33,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
     path, name = request["path"], request["name"]
     os.chdir(os.path.dirname(path))  # the model may read files beside it
     report = explain.explain_named(explain.ExplainRequest.parse(f"{request['path']}:{name}"))
-    with load.loaded(path) as module:
+    with load.import_module(path) as module:
         model = subject.find(module, job["file"], name, (), grad=False)
         with torch.no_grad():
             results = _findings(report, model, dict(getattr(module, "EXPLAINED", {})))

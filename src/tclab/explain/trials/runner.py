@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tclab.explain.request import ExplainRequest
-from tclab.explain.trials.remedy import READY, Remedy, Seen
+from tclab.explain.trials.remedy import READY, Remedy, TrialResult
 
 #: The seconds that all trials of a report may take together.
 SECONDS = 90.0
@@ -26,7 +26,7 @@ _SRC = Path(__file__).resolve().parents[3]
 
 
 @dataclass
-class Trier:
+class TrialRunner:
     """Tries remedies on the function or module that `request` names. Without a request, as for a
     function passed as an object, it tries nothing.
     """
@@ -35,7 +35,7 @@ class Trier:
     seconds: float = SECONDS
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
-    def see(self, remedy: Remedy) -> Seen | None:
+    def run(self, remedy: Remedy) -> TrialResult | None:
         """Make the calls with the remedy; return None if the trial was not made or did not end."""
         if self.request is None or ":" not in self.request.spec or self.seconds <= 0:
             return None
@@ -43,9 +43,9 @@ class Trier:
         if process is None:
             return None
         began = time.monotonic()
-        seen = _answer(process, (os.getcwd(), self.request, remedy), self.seconds)
+        result = _answer(process, (os.getcwd(), self.request, remedy), self.seconds)
         self.seconds -= time.monotonic() - began
-        return seen if isinstance(seen, Seen) else None
+        return result if isinstance(result, TrialResult) else None
 
     def _wait_until_started(self) -> subprocess.Popen[bytes] | None:
         """Return the process once it has imported PyTorch; None if that takes too long."""
@@ -96,10 +96,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def trying(request: ExplainRequest | None) -> Iterator[Trier]:
-    """Yield a Trier, and end its process after the block."""
-    trier = Trier(request)
+def open_runner(request: ExplainRequest | None) -> Iterator[TrialRunner]:
+    """Yield a `TrialRunner`, and end its process after the block."""
+    runner = TrialRunner(request)
     try:
-        yield trier
+        yield runner
     finally:
-        trier.end()
+        runner.end()
