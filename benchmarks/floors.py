@@ -43,7 +43,7 @@ def compute(case: Any, call: Any, target: Any, *, here: bool) -> dict[str, Any]:
     from tclab.model import rows_of_chains
 
     fn, arguments = call
-    device = targets.get(target) if target else targets.of_device(machine.gpu_and_driver()[0])
+    device = targets.get(target) if target else targets.find_by_device(machine.gpu_and_driver()[0])
     captured = capture(fn, backward=case.backward, target=None if here else target)(*arguments)
     chains = captured.chains(machine_code=False)
     rows = rows_of_chains(chains)
@@ -234,7 +234,7 @@ def main() -> None:
     if given.costs:
         write_costs(given.costs, **measured_launches())
     gpu = machine.gpu_and_driver()[0]
-    device = targets.get(given.target) if given.target else targets.of_device(gpu)
+    device = targets.get(given.target) if given.target else targets.find_by_device(gpu)
     rows: list[dict[str, Any]] = []
 
     def keep(row: dict[str, Any]) -> None:

@@ -45,8 +45,8 @@ def test_a_format_that_a_card_lacks_has_no_rate() -> None:
 def test_every_target_has_rates_and_is_found_by_its_devices_name() -> None:
     for target in targets.TARGETS.values():
         assert target.operations_per_second("f32") and target.operations_per_second("f16")
-        assert targets.of_device(target.device) == target
-    assert targets.of_device("a GPU that nobody knows") is None
+        assert targets.find_by_device(target.device) == target
+    assert targets.find_by_device("a GPU that nobody knows") is None
 
 
 def test_l2_gives_more_than_the_white_paper_of_the_a100_says() -> None:

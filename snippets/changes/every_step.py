@@ -26,7 +26,7 @@ def row(step):
     parts = step.parts.values()
     pairs = sum(len(part.kernels) for part in parts)
     differing = sum(part.differing for part in parts)
-    names = {pair.of.name for part in parts for pair in part.moving}
+    names = {pair.before.name for part in parts for pair in part.possibly_different}
     memory = {name for part in parts for name, old, new in part.memory if new > old}
     claims = len(step.became_false), len(step.became_true), len(step.verdicts)
     name = f"{step.before.release} to {step.after.release}"

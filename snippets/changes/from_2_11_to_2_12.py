@@ -12,6 +12,6 @@ step = step_to("2.11", "2.12")
 # claim: each-side-is-of-its-version
 assert (step.before.release, step.after.release) == ("2.11", "2.12")
 # claim: each-function-compiles-under-both-or-neither
-assert not step.of("functions", "h200").on_one_side
+assert not step.part("functions", "h200").on_one_side
 # claim: random-numbers-are-drawn-as-before
-assert "pytorch#198333" not in {c.form.issue for c in step.of("functions", "h200").causes}
+assert "pytorch#198333" not in {c.form.issue for c in step.part("functions", "h200").causes}

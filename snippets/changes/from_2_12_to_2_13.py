@@ -11,7 +11,7 @@ step = step_to("2.12", "2.13")
 
 # claim: each-side-is-of-its-version
 assert (step.before.release, step.after.release) == ("2.12", "2.13")
-functions = step.of("functions", "h200")
+functions = step.part("functions", "h200")
 most = max(functions.causes, key=lambda cause: len(cause.pairs))
 
 # claim: random-numbers-are-drawn-by-another-helper

@@ -11,11 +11,11 @@ step = step_to("2.13", "2.14")
 
 # claim: each-side-is-of-its-version
 assert (step.before.release, step.after.release) == ("2.13", "2.14")
-functions = step.of("functions", "h200")
+functions = step.part("functions", "h200")
 
 # claim: each-kernel-that-differs-has-a-named-cause
 assert functions.differing > 0 == functions.unnamed
 # claim: a-permutation-compiles
-assert [pair.of.name for pair in functions.on_one_side] == ["indexing/random_permutation"]
+assert [pair.before.name for pair in functions.on_one_side] == ["indexing/random_permutation"]
 # claim: no-memory-more
 assert not [row for row in functions.memory if row[2] > row[1]]

@@ -11,7 +11,7 @@ step = step_to("2.14", "2.15")
 
 # claim: each-side-is-of-its-version
 assert (step.before.release, step.after.release) == ("2.14", "2.15")
-functions = step.of("functions", "h200")
+functions = step.part("functions", "h200")
 
 # claim: only-random-numbers
 assert [cause.form.issue for cause in functions.causes] == ["pytorch#198333"]

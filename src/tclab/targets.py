@@ -246,7 +246,7 @@ def get(name: str | Target) -> Target:
     raise TargetError(f"target {name!r}", "no such target", _suggest_targets(key))
 
 
-def of_device(device: str) -> Target | None:
+def find_by_device(device: str) -> Target | None:
     """Return the target whose device the CUDA driver gives this name, or None."""
     return next((target for target in TARGETS.values() if target.device == device), None)
 

@@ -81,7 +81,7 @@ def test_sums_in_two_directions_read_once_on_a_gpu():
     """A mix-order reduction; what it asks of its parts is no question of its own."""
     x = torch.ones(8192, 768)
     pairs = tclab.capture(both, target="h200")(x).fusion_pairs[0]
-    assert [pair.saved for pair in pairs.with_verdict("fused")] == [x.nbytes]
+    assert [pair.saved for pair in pairs.select_pairs("fused")] == [x.nbytes]
     assert len({(pair.first, pair.second) for pair in pairs.pairs}) == len(pairs.pairs)
 
 

@@ -102,4 +102,4 @@ def test_the_measured_costs_say_where_and_when() -> None:
     assert all((costs.device, costs.cpu, costs.torch, costs.date))
     assert 0 < costs.kernel < costs.graph < costs.training < 1e-3
     assert 0.3 < costs.attained <= 1
-    assert targets.of_device(costs.device)
+    assert targets.find_by_device(costs.device)

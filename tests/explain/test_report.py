@@ -32,7 +32,7 @@ from tclab.render import text as rendered
 from tclab.render.report import counts as words
 from tclab.render.report import document, kernels
 from tclab.render.report.graph_symbols import graphs_of_symbols
-from tclab.render.report.kernels import of_first_call
+from tclab.render.report.kernels import select_first_call
 from tclab.render.viewer.panes import BARE
 
 
@@ -453,7 +453,7 @@ def test_the_summary_is_bounded(broken, tmp_path, capsys):
     report = replace(broken, findings=(found,) * 30, kernels=broken.kernels * 30)
     out = said(report, tmp_path / "x.html", capsys)
     assert "… and 10 more findings in the report" in out
-    kernels = len(of_first_call(report.kernels))
+    kernels = len(select_first_call(report.kernels))
     assert f"… and {kernels - 20} more kernels in the report" in out and kernels > 20
     assert out.count("graph break broken.py") == 20
 

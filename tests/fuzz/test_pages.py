@@ -75,7 +75,7 @@ def test_a_page_is_read_or_refused_with_its_line(text):
 def test_a_place_is_the_line_of_the_text(text, offset):
     page = PageText("docs/x.md", text)
     offset = min(offset, len(text))
-    assert page.line_of(offset) == 1 + text.count("\n", 0, offset)
+    assert page.find_line(offset) == 1 + text.count("\n", 0, offset)
 
 
 @given(MIXES)
@@ -87,7 +87,7 @@ def test_what_is_bound_stands_in_the_text(text):
         return
     for sentence in found:
         assert text[sentence.start : sentence.end].startswith(f"[{sentence.text}](claim:")
-        assert sentence.line == page.line_of(sentence.start)
+        assert sentence.line == page.find_line(sentence.start)
 
 
 def read_or_refuse(text: str) -> None:

@@ -74,7 +74,7 @@ LEFT = {
 def test_a_binding_that_is_left_is_named_with_its_line(written: str, left: str) -> None:
     text = PageText("docs/p.md", f"# Home\n\n{written}\n")
     made = markdown.markdown(text.text, extensions=EXTENSIONS)
-    errors = list(binding_html.leftover_bindings(made, "docs/p.md", text))
+    errors = list(binding_html.find_leftover_bindings(made, "docs/p.md", text))
     assert repr(left) in str(errors[0]) and "\n  next: " in str(errors[0])
     assert html.unescape(errors[0].place).startswith("docs/p.md")
 
@@ -87,7 +87,7 @@ def test_a_binding_that_is_left_is_named_with_its_line(written: str, left: str) 
 )  # fmt: skip
 def test_what_speaks_of_bindings_is_none(fine: str) -> None:
     made = markdown.markdown(f"{fine}\n", extensions=EXTENSIONS)
-    assert not list(binding_html.leftover_bindings(made, "docs/p.md", None))
+    assert not list(binding_html.find_leftover_bindings(made, "docs/p.md", None))
 
 
 SNIPPET = '''"""Count."""

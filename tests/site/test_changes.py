@@ -43,7 +43,7 @@ def book() -> Any:
         pages={CHAPTER.page: CHAPTER},
         url=lambda page: page.removeprefix("docs/").replace(".md", ".html"),
         uses=[SimpleNamespace(function="verdicts", page="docs/beliefs/b.md", snippet="beliefs/x")],
-        runs_of=lambda name, place: [judged()],
+        select_runs=lambda name, place: [judged()],
     )
 
 

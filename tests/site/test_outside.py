@@ -111,7 +111,7 @@ def test_the_text_of_a_run_is_text_in_a_twin_too() -> None:
     live = "[x](javascript:alert(1)) <b>a_b</b>\n**c** `d` _e_"
     table = Table("T", "t", ("what", "text"), (("one", live),))
     run = SimpleNamespace(artifact=lambda name: table, environment="here")
-    book = SimpleNamespace(runs_of=lambda name, place: [run])
+    book = SimpleNamespace(select_runs=lambda name, place: [run])
     text = PageText("p.md", "# P\n\nIt is [](value:t/x#t/one/text).\n")
     inert = r"[x\](javascript:alert(1)) \<b\>a_b\</b\> \*\*c\*\* \`d\` \_e\_"
     assert f"It is {inert}." in markdown_pages.page_markdown(text, book)

@@ -116,7 +116,7 @@ ODD = Table("Odd", "odd", ("x", "time"), (("-4", 1), ("2.0", 2), ("> 8", 3), ("b
 def taken(table: Table, row: str, column: str = "time") -> str:
     """What a value of this row is in a table, with a stand-in for the book."""
     run = SimpleNamespace(artifact=lambda name: table, environment="here")
-    book = SimpleNamespace(runs_of=lambda name, place: [run])
+    book = SimpleNamespace(select_runs=lambda name, place: [run])
     (value,) = PageText("p.md", f"[](value:t/x#{table.name}/{row}/{column})").values
     return proofs.number_text(value, book)
 

@@ -208,7 +208,7 @@ def page_problems() -> Iterator[TclabError]:
         except TclabError as error:
             yield error
         else:
-            yield from binding_html.leftover_bindings(markdown.markdown(linked), path, text)
+            yield from binding_html.find_leftover_bindings(markdown.markdown(linked), path, text)
 
 
 def test_what_is_true_is_published(case) -> None:

@@ -69,9 +69,9 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
 def test_with_inductor_what_flips_is_found(lab: Lab) -> None:
     planted = [lab.write("t/counted", COUNTED), lab.write("t/other", "# claim: a\nassert __name__")]
     made = shadow.Shadow(flips.INDUCTOR, lab.root, lab.root / "shadow")
-    assert [snippet.name for snippet in made.chosen(planted)] == ["t/counted"]
+    assert [snippet.name for snippet in made.select(planted)] == ["t/counted"]
     runs = made.run(planted, 1)
-    found = shadow.flips_of(runs["t/counted"])
+    found = shadow.map_flips(runs["t/counted"])
     assert sorted(found) == ["t/counted#no-autograd-of-its-own", "t/counted#two"], runs
     assert made.run(planted, 1) == runs  # a second command runs nothing that ended, good or bad
 
@@ -79,7 +79,7 @@ def test_with_inductor_what_flips_is_found(lab: Lab) -> None:
 def test_over_filled_caches_what_flips_is_found(lab: Lab) -> None:
     planted = [lab.write("t/cached", CACHED)]
     runs = shadow.Shadow(flips.CACHES, lab.root, lab.root / "shadow").run(planted, 1)
-    assert list(shadow.flips_of(runs["t/cached"])) == ["t/cached#missed"], runs
+    assert list(shadow.map_flips(runs["t/cached"])) == ["t/cached#missed"], runs
 
 
 def run(*claims: Claim, failure: Failure | None = None) -> Run:
@@ -95,7 +95,7 @@ def test_the_list_has_what_flips_and_nothing_else() -> None:
     def lines(*listed: str) -> list[str]:
         reasons = dict.fromkeys(listed, "so it is")
         unknown = lambda name: name not in ("t/a", "t/gpu")  # noqa: E731
-        return list(shadow.differences(flips.CACHES, runs, reasons, unknown))
+        return list(shadow.describe_differences(flips.CACHES, runs, reasons, unknown))
 
     (line,) = lines("t/gpu#one")
     assert line == "[caches] t/a#false flips, and shadow.json does not say why: n is 0"
@@ -106,11 +106,11 @@ def test_the_list_has_what_flips_and_nothing_else() -> None:
 
 def test_a_snippet_that_ends_early_flips_whole() -> None:
     failure = Failure("raised", "InductorError: no")
-    found = shadow.flips_of(run(Claim("never-reached", 9, "assert 1"), failure=failure))
+    found = shadow.map_flips(run(Claim("never-reached", 9, "assert 1"), failure=failure))
     assert found == {"t/a": "raised: InductorError: no"}
     ended = {"t/a": run(failure=failure)}
     listed = {"t/a": "no code of it", "t/a#one": "so it has to name its backend"}
-    assert not list(shadow.differences(flips.INDUCTOR, ended, listed, lambda name: False))
+    assert not list(shadow.describe_differences(flips.INDUCTOR, ended, listed, lambda name: False))
 
 
 def test_the_projects_own_list_names_claims_that_are_there() -> None:

@@ -228,7 +228,7 @@ class Capture:
     def _short_triton_sources(self, unit: Unit) -> dict[str, str]:
         return size_limit.sources_within_limit(unit.output.triton_sources(), self.most_lines)
 
-    def left_out(self) -> dict[str, str]:
+    def omitted_kernels(self) -> dict[str, str]:
         """Map the name of each kernel whose instructions are left out to the reason: it has too
         many lines, or its graph too many C++ kernels.
         """

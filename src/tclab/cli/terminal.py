@@ -51,7 +51,7 @@ def plural(count: int, noun: str) -> str:
 
 def error(problem: object) -> None:
     """Print an error on stderr; its first line is marked."""
-    head, _, rest = _with_paths(str(problem)).partition("\n")
+    head, _, rest = _write_out_paths(str(problem)).partition("\n")
     out = console(stderr=True)
     out.print(f"[bold red]error:[/] {escape(head)}", soft_wrap=True)
     if rest:
@@ -60,14 +60,14 @@ def error(problem: object) -> None:
 
 def note(text: str) -> None:
     """Print a remark on stderr."""
-    console(stderr=True).print(escape(_with_paths(text)), soft_wrap=True)
+    console(stderr=True).print(escape(_write_out_paths(text)), soft_wrap=True)
 
 
 # <tmp>/work/model.py:12
 _CLEANED = re.compile(r"<tmp>(/[^\s:<>\"',)]+)")
 
 
-def _with_paths(text: str) -> str:
+def _write_out_paths(text: str) -> str:
     """Write out the paths of files that exist below the folder for temporary files, so that an
     editor opens them: what is written into a file has ``<tmp>`` there.
     """

@@ -26,7 +26,7 @@ from tclab.explain import (
     warning_log,
 )
 from tclab.explain import options as _options
-from tclab.explain.request import ExplainRequest, target_named
+from tclab.explain.request import ExplainRequest, find_target
 from tclab.explain.steps import OnStep, Step
 from tclab.explain.warning_log import WarningLog
 from tclab.model import Report
@@ -67,7 +67,7 @@ def explain(
     run.require_torch()
     name = getattr(fn, "__qualname__", type(fn).__name__)
     request = ExplainRequest(
-        name, target_named(target), backward, options=options, assume=dict(assume or {}),
+        name, find_target(target), backward, options=options, assume=dict(assume or {}),
         compare=compare,
     )  # fmt: skip
     _options.check(options)

@@ -98,10 +98,10 @@ def _reachable_objects(value: object) -> Iterator[object]:
             continue
         seen.add(id(each))
         yield each
-        waiting += _parts_of(each)
+        waiting += _list_parts(each)
 
 
-def _parts_of(value: Any) -> list[object]:
+def _list_parts(value: Any) -> list[object]:
     if isinstance(value, dict):
         return list(dict.values(value))
     for container in _CONTAINERS:
@@ -210,7 +210,7 @@ def _running_original(own: Found, call: Callable[[], object]) -> str:
     others = (
         Compiled(original, each)
         for each in own.objects
-        if id(each) not in recorded and (original := original_of(each)) is not None
+        if id(each) not in recorded and (original := find_original(each)) is not None
     )
     with seeded():
         found = find_running_original(call, (*own.made, *others))
@@ -229,7 +229,7 @@ def _running_original(own: Found, call: Callable[[], object]) -> str:
     )
 
 
-def original_of(compiled: Any) -> Any:
+def find_original(compiled: Any) -> Any:
     """Return the object that torch.compile was applied to; for Module.compile the module itself."""
     inside = vars(compiled)
     inner = inside.get("_torchdynamo_orig_callable")

@@ -98,7 +98,7 @@ def _cost(capture: Capture, report: Report, request: ExplainRequest) -> Report:
     """Return the report with what its kernels and the first call cost at least, on the target or on
     the GPU that is here.
     """
-    target = request.target or targets.of_device(report.provenance.gpu)
+    target = request.target or targets.find_by_device(report.provenance.gpu)
     if target is None:
         return report
     asked = request.options.get("mode") in CUDA_GRAPH_MODES
@@ -161,7 +161,7 @@ def _omitted_kernels(capture: Capture) -> Iterator[Problem]:
     because there are too many.
     """
     step = "add --long-kernels for all instructions: that can take minutes"
-    for name, cause in capture.left_out().items():
+    for name, cause in capture.omitted_kernels().items():
         yield Problem(f"kernel {name}", cause, step)
 
 

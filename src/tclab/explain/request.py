@@ -64,7 +64,7 @@ class ExplainRequest:
         load.split(spec)
         specs = tuple(map(_inputs.parse, inputs))
         assumed = _options.parse_assumed(assume, target)
-        device, compile_options = target_named(target), _options.parse(options)
+        device, compile_options = find_target(target), _options.parse(options)
         most = None if long_kernels else _options.MOST_LINES
         return cls(
             spec,
@@ -80,7 +80,7 @@ class ExplainRequest:
         )  # fmt: skip
 
 
-def target_named(name: str | None) -> Target | None:
+def find_target(name: str | None) -> Target | None:
     """Return the target of this name. TargetError suggests the nearest name; UnsupportedTorch means
     that Triton is missing.
     """

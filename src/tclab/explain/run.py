@@ -91,12 +91,12 @@ class Compilation:
 
         calls = self._calls()
         with assembling_ahead(self.request.most_lines):
-            if self.subject.own and (outcome := self._as_it_is(calls)):
+            if self.subject.own and (outcome := self._capture_own_compiles(calls)):
                 return outcome
             comparison = self._comparison(calls)
             capture = self._capture(calls, comparison, **self.request.options)
             agreement = self._agreement(comparison)
-        return replace(self._with_machine_code(capture), agreement=agreement)
+        return replace(self._compile_machine_code(capture), agreement=agreement)
 
     def _comparison(self, calls: list[_Call]) -> Comparison | str:
         """Begin a comparison with eager; return the reason if the results cannot be compared."""
@@ -119,7 +119,7 @@ class Compilation:
                 return comparison.judge_new_compile(self.request.options)
             return comparison.agreement(self.request.options)
 
-    def _as_it_is(self, calls: list[_Call]) -> Outcome | None:
+    def _capture_own_compiles(self, calls: list[_Call]) -> Outcome | None:
         """Capture what the subject compiles itself; return None if its calls reach none of it."""
         capture = self._capture(calls, as_it_is=True)
         subject = self.subject.callable
@@ -128,7 +128,7 @@ class Compilation:
         if own.cause == own_compiles.NONE_REACHED and not is_compiled:
             return None
         agreement = Agreement(reason=_AS_IT_IS)
-        return replace(self._with_machine_code(capture), own=own, agreement=agreement)
+        return replace(self._compile_machine_code(capture), own=own, agreement=agreement)
 
     def _first_call(self) -> object:
         call = self.subject.calls()[0]
@@ -146,7 +146,7 @@ class Compilation:
         except (TargetError, CaptureError) as error:
             refusal: TclabError = error
         else:
-            return replace(self._with_machine_code(capture), agreement=agreement)
+            return replace(self._compile_machine_code(capture), agreement=agreement)
         return Outcome(self._run_without_target(refusal), refusal, agreement)
 
     def _agreement_of_the_cpu(self) -> Agreement:
@@ -179,7 +179,7 @@ class Compilation:
         }
         return self._capture(self._calls(), backend="eager", **(options | changed))
 
-    def _with_machine_code(self, capture: Capture) -> Outcome:
+    def _compile_machine_code(self, capture: Capture) -> Outcome:
         """Compile the capture's kernels. If Triton cannot compile one, the chains have no machine
         code, and its error is the refusal.
         """
@@ -201,7 +201,7 @@ class Compilation:
         subject, request = self.subject, self.request
         callback = {} if isinstance(comparison, str) else {"on_result": comparison.add_result}
         try:
-            with _quiet(), seeded(), steps.reported(self.on_step, subject.title):
+            with _quiet(), seeded(), steps.reporting(self.on_step, subject.title):
                 compiled = capture(subject.callable, backward=request.backward, **options)
                 return compiled.capture_calls(calls, most_lines=request.most_lines, **callback)
         except NoGradient:

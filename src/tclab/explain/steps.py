@@ -43,7 +43,7 @@ def silent(step: Step) -> None:
 
 
 @contextmanager
-def reported(on_step: OnStep, title: str) -> Iterator[None]:
+def reporting(on_step: OnStep, title: str) -> Iterator[None]:
     """Call `on_step` when a phase of a compile begins, within the block."""
     from tclab.capturing.torch_private import compiler
 

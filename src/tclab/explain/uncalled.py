@@ -55,20 +55,20 @@ def recording() -> Iterator[list[Compiled]]:
     found: list[Compiled] = []
     module = torch.nn.Module
     with (
-        mock.patch.object(torch, "compile", _recorded(torch.compile, found)),
-        mock.patch.object(module, "compile", _recorded(module.compile, found)),
+        mock.patch.object(torch, "compile", _record(torch.compile, found)),
+        mock.patch.object(module, "compile", _record(module.compile, found)),
     ):
         yield found
 
 
-def _recorded(compile_: Callable[..., Any], found: list[Compiled]) -> Callable[..., Any]:
+def _record(compile_: Callable[..., Any], found: list[Compiled]) -> Callable[..., Any]:
     @functools.wraps(compile_)
     def compile_and_record(*args: Any, **options: Any) -> Any:
         caller = sys._getframe(1)
         result = compile_(*args, **options)
         original = args[0] if args else options.get("model")
         if original is not None and not caller.f_code.co_filename.startswith(_torch_folder()):
-            place = _place_of(caller).partition(" (")[0]
+            place = _find_place(caller).partition(" (")[0]
             found.append(Compiled(original, original if result is None else result, place))
         return result
 
@@ -81,7 +81,7 @@ def _torch_folder() -> str:
     return str(torch.__file__).removesuffix("__init__.py")
 
 
-def _place_of(frame: FrameType | None) -> str:
+def _find_place(frame: FrameType | None) -> str:
     """Return the innermost of the user's lines from a frame outwards."""
     while frame is not None:
         file = frame.f_code.co_filename
@@ -102,7 +102,7 @@ def find_running_original(
     def watch(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and not found:
             for each in every:
-                if each.runs_in(frame) and (place := _place_of(frame.f_back)):
+                if each.runs_in(frame) and (place := _find_place(frame.f_back)):
                     found.append((each, place))
                     return
 

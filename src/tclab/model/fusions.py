@@ -79,7 +79,7 @@ class FusionPairs(Artifact):
     groups: tuple[tuple[str, ...], ...] = ()
     compile_id: str = ""
 
-    def with_verdict(self, verdict: str) -> tuple[FusionPair, ...]:
+    def select_pairs(self, verdict: str) -> tuple[FusionPair, ...]:
         """Return the pairs with this verdict, one of VERDICTS."""
         return tuple(pair for pair in self.pairs if pair.verdict == verdict)
 

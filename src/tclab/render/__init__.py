@@ -76,7 +76,7 @@ SCRIPTS = {
 
 def html(artifact: Artifact, options: Options | None = None) -> Html:
     """Return the artifact as HTML, without title and stamp."""
-    return kinds.html(artifact, _with_prefix(options, artifact))
+    return kinds.html(artifact, _add_prefix(options, artifact))
 
 
 def figure(
@@ -93,11 +93,11 @@ def figure(
     `stamped` False.
     """
     return _run.figure(
-        artifact, run, _with_prefix(options, artifact), titled=titled, stamped=stamped
+        artifact, run, _add_prefix(options, artifact), titled=titled, stamped=stamped
     )
 
 
-def _with_prefix(options: Options | None, artifact: Artifact) -> Options:
+def _add_prefix(options: Options | None, artifact: Artifact) -> Options:
     """Return the options with a prefix that is valid in ids: by default the artifact's name."""
     options = options or Options()
     return replace(options, prefix=identifier(options.prefix or artifact.name))
@@ -126,7 +126,7 @@ def keywords(artifact: Artifact, options: Options | None = None) -> list[Keyword
     """Return keywords for the site's search: the operations and kernels in the artifact's code,
     each with a line.
     """
-    return opcodes.keywords(artifact, _with_prefix(options, artifact))
+    return opcodes.keywords(artifact, _add_prefix(options, artifact))
 
 
 def output(run: Run, options: Options | None = None) -> Html:

@@ -37,7 +37,7 @@ def planted(fn: Callable[..., Any], other: Callable[..., Any], *args: Any) -> Ag
     comparison = Comparison.begin(fn, [(args, {})], backward=False)
     assert not isinstance(comparison, str)
     comparison.add_result(other(*args))
-    comparison.compiled = lambda *_, **__: comparison.seen  # type: ignore[method-assign]
+    comparison.compiled = lambda *_, **__: comparison.observed  # type: ignore[method-assign]
     comparison._first_operator = lambda _: None  # type: ignore[method-assign]
     return comparison.agreement({})
 

@@ -175,12 +175,12 @@ def test_pairs_that_were_fused_and_what_it_saves(version):
     pairs = decided(version, None)
     rows, all_but_columns = 32 * 4, ("op0", "op1", "op2", "op3")
     assert pairs.groups == (all_but_columns, ("op4",))
-    assert [(p.first, p.second, p.saved, p.round) for p in pairs.with_verdict("fused")] == [
+    assert [(p.first, p.second, p.saved, p.round) for p in pairs.select_pairs("fused")] == [
         (("op1",), ("op2",), 32 * rows, 1),  # what is between them is not read again
         (("op0",), ("op1", "op2"), 32 * rows + 2 * rows, 2),  # the maxima are not written
         (("op0", "op1", "op2"), ("op3",), 2 * (32 * rows + rows), 2),
     ]
-    assert all(p.reason == "" for p in pairs.with_verdict("fused"))
+    assert all(p.reason == "" for p in pairs.select_pairs("fused"))
 
 
 @each_version
@@ -189,10 +189,10 @@ def test_pairs_that_were_refused_and_why(version):
     between = pairs.pair("op1", "op3")
     assert between.reason == "intermediate nodes between node1 & node2"
     assert pairs.share_group(between) and between.shared == {"buf1": 32 * 32 * 4}
-    apart = [pair for pair in pairs.with_verdict("refused") if pair.reason == "no shared data"]
+    apart = [pair for pair in pairs.select_pairs("refused") if pair.reason == "no shared data"]
     assert apart and all("op4" in pair.ops and not pair.shared for pair in apart)
-    assert len(apart) + 1 == len(pairs.with_verdict("refused"))
-    assert all(pairs.share_group(pair) for pair in pairs.with_verdict("possible"))
+    assert len(apart) + 1 == len(pairs.select_pairs("refused"))
+    assert all(pairs.share_group(pair) for pair in pairs.select_pairs("possible"))
     with pytest.raises(KeyError, match="op3 with op0 was not considered"):
         pairs.pair("op3", "op0")
 

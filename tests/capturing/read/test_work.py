@@ -141,14 +141,17 @@ MASKED = (
 
 def test_a_gather_reads_the_rows_that_it_names() -> None:
     graph = Graph(nodes=parse(READS_ROWS).nodes)
-    assert Traffic(graph, Sizes()).of_boundary() == 4 * 8 * 4 + 4 * 8 + 4 * 8 * 4
+    assert Traffic(graph, Sizes()).count_boundary_bytes() == 4 * 8 * 4 + 4 * 8 + 4 * 8 * 4
 
 
 def test_an_operator_that_may_hide_a_product_is_not_taken_for_free() -> None:
     nodes = parse(MASKED).nodes
     (encoder,) = [node for node in nodes if node.name == "s"]
     assert Operations(nodes, Sizes()).count([encoder])[0] is None
-    assert Work.of(Graph(nodes=nodes), Sizes(), {}).of_library_call([encoder]).operations is None
+    assert (
+        Work.from_graph(Graph(nodes=nodes), Sizes(), {}).describe_library_call([encoder]).operations
+        is None
+    )
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def fused(capture: Any) -> dict[frozenset[tuple[str, str]], str]:
     kernels = [k for k in capture.kernels if "relu" in k.kernel_name]
     return {
         frozenset((each.question.operator[-8:], each.answer) for each in k.facts.open):
-        alternatives.unnumbered(k) for k in kernels
+        alternatives.unnumbered_code(k) for k in kernels
     }  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def test_two_products_decided_differently(neighbours: Any, first: str, second: s
     assume = {"pad: mm of [8, 64]": first, "pad: mm of [8, 48]": second}
     c = tclab.capture(two_products, target="h200", assume=assume)(*PRODUCTS)
     assert not c.timed
-    (own,) = [alternatives.unnumbered(k) for k in c.kernels if "relu" in k.kernel_name]
+    (own,) = [alternatives.unnumbered_code(k) for k in c.kernels if "relu" in k.kernel_name]
     assert own == fused(neighbours)[frozenset({("[64, 30]", first), ("[48, 30]", second)})]
 
 
@@ -172,7 +172,7 @@ def test_a_measured_choice_decides_and_says_so(neighbours: Any, monkeypatch: Any
     assert not c.timed and not any(k.facts.open for k in c.kernels)
     (kernel,) = [k for k in c.kernels if "relu" in k.kernel_name]
     decided = frozenset({("[64, 30]", "yes"), ("[48, 30]", "no")})
-    assert alternatives.unnumbered(kernel) == fused(neighbours)[decided]
+    assert alternatives.unnumbered_code(kernel) == fused(neighbours)[decided]
     assert kernel.facts.measured == "as measured on an NVIDIA H200 on 2026-11-23"
     assert {(d.choice, d.source) for d in c.decisions} == {
         ("pad=yes", kernel.facts.measured), ("pad=no", kernel.facts.measured)
@@ -224,7 +224,7 @@ def test_unmeasured_products_are_not_padded_and_their_kernels_are_open(neighbour
     """One way is shown and counted: that without padding, which is likely."""
     likely = tclab.capture(two_products, target="h200")(*PRODUCTS)
     unpadded = tclab.capture(two_products, target="h200", assume={"pad": "no"})(*PRODUCTS)
-    codes = [[alternatives.unnumbered(k) for k in c.kernels] for c in (likely, unpadded)]
+    codes = [[alternatives.unnumbered_code(k) for k in c.kernels] for c in (likely, unpadded)]
     assert codes[0] == codes[1] and likely.timed == neighbours.timed
     assert likely.overview == unpadded.overview == neighbours.overview
     for kernel in likely.kernels:

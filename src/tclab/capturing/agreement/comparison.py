@@ -32,14 +32,14 @@ class Comparison:
     start: World
     random_state: runs.RandomState
     backward: bool
-    seen: Observation = field(default_factory=Observation)
+    observed: Observation = field(default_factory=Observation)
 
     @classmethod
     def begin(
         cls, fn: Callable[..., Any], calls: Sequence[Call], backward: bool
     ) -> Comparison | str:
         """Copy everything that the calls start from; return the reason if that is not possible."""
-        world = World.of(fn, calls)
+        world = World.from_function(fn, calls)
         try:
             return cls(world, world.copy(), runs.RandomState(), backward)
         except Exception as error:
@@ -47,14 +47,14 @@ class Comparison:
 
     def add_result(self, result: object) -> None:
         """Record what a compiled call returned."""
-        self.seen.add_result(result, self.world)
+        self.observed.add_result(result, self.world)
 
     def agreement(self, options: Mapping[str, Any]) -> Agreement:
         """Make the calls in eager, from the same start, and compare. `options` are the capture's
         options of torch.compile; compiles that search for the cause of a difference use them, too.
         """
         self.world.contents = [each.get() for each in self.world.variables]
-        self.seen.add_state(self.world)
+        self.observed.add_state(self.world)
         try:
             return self._judge(options)
         except Exception as error:
@@ -63,12 +63,12 @@ class Comparison:
     def agrees_with(self, other: Comparison, options: Mapping[str, Any]) -> bool:
         """Return whether the compiled calls of another comparison agree with these eager calls."""
         other.random_state = self.random_state
-        eager, seen = self.eager(), other.compiled(options)
-        if eager.error or seen.error:
+        eager, observed = self.eager(), other.compiled(options)
+        if eager.error or observed.error:
             return False
-        if not compare_observations(eager, seen).differences:
+        if not compare_observations(eager, observed).differences:
             return True
-        return not compare_observations(eager, seen, self.reference(_NOISY)).differences
+        return not compare_observations(eager, observed, self.reference(_NOISY)).differences
 
     def raising_operator(self) -> operators.Operator | None:
         """Return the operator on which Inductor's compile of these calls raises, if it is found."""
@@ -79,7 +79,7 @@ class Comparison:
         compile.
         """
         try:
-            self.seen = self.compiled(options, eager_random=False)
+            self.observed = self.compiled(options, eager_random=False)
             found = self._judge(options)
         except Exception as error:
             return Agreement(UNKNOWN, reason=f"{type(error).__name__}: {error!s:.200}")
@@ -87,13 +87,13 @@ class Comparison:
 
     def _judge(self, options: Mapping[str, Any]) -> Agreement:
         eager = self.eager()
-        if not compare_observations(eager, self.seen).differences:
-            return _agreement_equal(compare_observations(eager, self.seen))
+        if not compare_observations(eager, self.observed).differences:
+            return _agreement_equal(compare_observations(eager, self.observed))
         if compare_observations(eager, self.eager(), NO_REFERENCE).differences:
             return Agreement(RANDOM, reason="two eager runs with the same seed differ, too")
         for noisy_runs in (_NOISY, _MORE_NOISY):
             reference = self.reference(noisy_runs)
-            found = compare_observations(eager, self.seen, reference)
+            found = compare_observations(eager, self.observed, reference)
             if not found.differences:
                 return _agreement_equal(found)
         again = self.compiled(options, eager_random=True)
@@ -101,8 +101,8 @@ class Comparison:
             return _agreement_equal(found, "with the random numbers of eager: fallback_random")
 
         def differs(changed: Mapping[str, Any]) -> bool:
-            seen = self.compiled({**_common_options(options), **changed})
-            return bool(compare_observations(eager, seen, reference).differences)
+            observed = self.compiled({**_common_options(options), **changed})
+            return bool(compare_observations(eager, observed, reference).differences)
 
         return stages.explain_difference(found.differences, differs, self._first_operator)
 
@@ -122,7 +122,7 @@ class Comparison:
                     self.backward,
                     replaying.recording_values(found),
                 )
-                return operators.first_unmatched(self.compiled, found, dynamo=backend == "eager")
+                return operators.find_unmatched(self.compiled, found, dynamo=backend == "eager")
         except Exception:  # the verdict then names no operator
             return None
 
@@ -149,8 +149,8 @@ class Comparison:
 
     def _run_in_float64(self, noise: float = 0.0, seed: int = 0) -> tuple[Observation, float]:
         world = self.start.copy(lambda tensor: tensor.double())
-        seen, eps = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
-        return seen, max(eps, self.start.eps())
+        observed, eps = runs.run_in_float64(world, self.random_state, self.backward, noise, seed)
+        return observed, max(eps, self.start.eps())
 
 
 def _common_options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -52,7 +52,7 @@ class Reference:
         tensors = [each.data for each in found if each and isinstance(each.data, torch.Tensor)]
         if len(tensors) < len(every) or len({each.shape for each in tensors}) > 1:
             return None
-        exact, *noisy = map(numbers.as_double, tensors)
+        exact, *noisy = map(numbers.to_double, tensors)
         return Samples(exact, noisy, self.eps)
 
 

@@ -52,7 +52,7 @@ class Samples:
 
 def distance(eager: torch.Tensor, compiled: torch.Tensor) -> Distance:
     """Return the distance of two tensors of equal type and shape, without a reference."""
-    left, right = as_double(eager), as_double(compiled)
+    left, right = to_double(eager), to_double(compiled)
     same = (left == right) | (left.isnan() & right.isnan())
     if not eager.is_floating_point() and not eager.is_complex():
         return Distance(~same)
@@ -69,7 +69,7 @@ def distance_by_reference(
     relative to the largest value, counts as rounding.
     """
     plain = distance(eager, compiled)
-    left, right = as_double(eager), as_double(compiled)
+    left, right = to_double(eager), to_double(compiled)
     if samples is None or samples.exact.shape != left.shape:
         return Distance(plain.wrong & ~_is_near_largest(left, right, eager.dtype), plain.ulps)
     exact = samples.exact
@@ -127,7 +127,7 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
     """
     if not left.is_floating_point() and not left.is_complex():
         return bool(torch.equal(left, right))
-    pair = as_double(left), as_double(right)
+    pair = to_double(left), to_double(right)
     return bool((_error(*pair) <= units * torch.finfo(left.dtype).eps * _largest(pair[0])).all())
 
 
@@ -152,7 +152,7 @@ def _unit(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return unit.clamp(min=max(info.tiny * info.eps, 5e-324))
 
 
-def as_double(values: torch.Tensor) -> torch.Tensor:
+def to_double(values: torch.Tensor) -> torch.Tensor:
     """Return the values in float64; complex numbers get a last dimension of size 2 for both
     parts.
     """

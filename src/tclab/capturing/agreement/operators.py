@@ -32,9 +32,7 @@ class Operator:
     line: SourceLine | None
 
 
-def first_unmatched(
-    run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool
-) -> Operator | None:
+def find_unmatched(run: RunWith, found: Sequence[torch.Tensor], *, dynamo: bool) -> Operator | None:
     """Return the first operator of Dynamo's or ATen's graphs with a result that is not among the
     results that eager `found`.
     """
@@ -93,7 +91,7 @@ def _raises(call: GraphCall, node: fx.Node) -> bool:
     torch.compiler.reset()
     try:
         with torch.no_grad():
-            torch.compile(call.up_to(node))(*map(replaying.copy_value, call.inputs))
+            torch.compile(call.cut_after(node))(*map(replaying.copy_value, call.inputs))
     except Exception:
         return True
     return False
@@ -103,7 +101,7 @@ def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
     """Return whether the graph up to a node, compiled, returns other values or leaves
     other inputs than in eager.
     """
-    module = call.up_to(node)
+    module = call.cut_after(node)
     sides = []
     for each in (module, torch.compile(module)):
         inputs = [*map(replaying.copy_value, call.inputs)]

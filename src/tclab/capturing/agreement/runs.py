@@ -35,7 +35,7 @@ class RandomState:
         self.numpy_state = self.numpy.random.get_state() if self.numpy else None
 
     @contextmanager
-    def restored(self) -> Iterator[None]:
+    def restoring(self) -> Iterator[None]:
         """Restore the state, seed PyTorch, and run the block; afterwards all continue as
         before it.
         """
@@ -58,18 +58,18 @@ def run(
     world: World, random_state: RandomState, backward: bool, fn: Callable[..., Any], mode: Mode
 ) -> Observation:
     """Make the calls of `world` with `fn`, and record what they return, raise and leave."""
-    seen = Observation()
-    with redirect_stdout(sys.stderr), random_state.restored(), world.entered(), mode:
+    observed = Observation()
+    with redirect_stdout(sys.stderr), random_state.restoring(), world.applied(), mode:
         try:
             for args, kwargs in world.calls:
                 result = fn(*args, **kwargs)
                 if backward:
                     run_backward(result)
-                seen.add_result(result, world)
+                observed.add_result(result, world)
         except Exception as error:
-            seen.error = error
-    seen.add_state(world)
-    return seen
+            observed.error = error
+    observed.add_state(world)
+    return observed
 
 
 def run_eager(

@@ -61,7 +61,7 @@ class World:
     caches: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
+    def from_function(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
         """Return the world of a function: its variables are those named by its code and by the code
         of the user's functions that it names.
         """
@@ -77,7 +77,7 @@ class World:
         return World(fn, calls, self.variables, contents, self.caches)
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def applied(self) -> Iterator[None]:
         """Give the variables this world's contents during the block and store their values at its
         end; afterwards the variables have their earlier values.
         """
@@ -144,15 +144,15 @@ def _parameters(fn: Callable[..., Any], count: int) -> list[str]:
 def _variables(fn: Callable[..., Any]) -> Iterator[Variable]:
     """Yield each variable once, from all functions of the user's that are reached by name."""
     found = set[tuple[str, int]]()
-    for function in _reached(fn):
-        for variable, value in _variables_of(function):
+    for function in _reachable_functions(fn):
+        for variable, value in _find_variables(function):
             key = variable.name, id(variable.holder)
             if key not in found and not _is_code(value):
                 found.add(key)
                 yield variable
 
 
-def _reached(fn: Callable[..., Any]) -> Iterator[FunctionType]:
+def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
     """Yield the functions of the user's that are reached by name."""
     waiting, seen = [*_functions(fn)], set[int]()
     while waiting:
@@ -161,7 +161,7 @@ def _reached(fn: Callable[..., Any]) -> Iterator[FunctionType]:
             continue
         seen.add(id(function))
         yield function
-        for _, value in _variables_of(function):
+        for _, value in _find_variables(function):
             waiting += _functions(value)
 
 
@@ -169,7 +169,10 @@ def _caches(fn: Callable[..., Any]) -> list[Any]:
     """Return the functions with a cache of functools that a call can reach: those that are called
     by name, and the methods of the classes of what is.
     """
-    reached = [fn, *(value for each in _reached(fn) for _, value in _variables_of(each))]
+    reached = [
+        fn,
+        *(value for each in _reachable_functions(fn) for _, value in _find_variables(each)),
+    ]
     found = {id(value): value for value in reached}
     for value in reached:
         owner = getattr(value, "__self__", value)
@@ -192,7 +195,7 @@ def _cache_in(value: Any) -> Any:
     return value
 
 
-def _variables_of(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
+def _find_variables(function: FunctionType) -> Iterator[tuple[Variable, Any]]:
     """Yield the variables outside of a function that its code names, with their values."""
     space = function.__globals__
     for name in _names(function.__code__):

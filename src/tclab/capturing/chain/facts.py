@@ -21,7 +21,7 @@ def collect_facts(kernel: Kernel, unit: Unit) -> KernelFacts:
         not_fused=_refused_pairs({op for group in groups for op in group.ops}, unit.pairs),
     )
     compiled = unit.compiled.get(kernel.kernel_name)
-    return _with_machine_code(facts, compiled) if compiled else facts
+    return _add_machine_code(facts, compiled) if compiled else facts
 
 
 def _fused_groups(kernel: Kernel, unit: Unit) -> list[FusedGroup]:
@@ -44,7 +44,7 @@ def _refused_pairs(ops: Set[str], pairs: FusionPairs | None) -> tuple[NotFused, 
     )
 
 
-def _with_machine_code(facts: KernelFacts, compiled: CompiledKernel) -> KernelFacts:
+def _add_machine_code(facts: KernelFacts, compiled: CompiledKernel) -> KernelFacts:
     facts = replace(facts, configuration=compiled.configuration, resources=compiled.resources)
     sass = compiled.stages.get("sass")
     return replace(facts, instructions=_count_instructions(sass.code)) if sass else facts

@@ -26,11 +26,11 @@ def compile_candidates(kernels: Iterable[CompiledKernel]) -> Candidates:
     The first candidate of a kernel is the configuration that it was compiled with.
     """
     several = [kernel for kernel in kernels if len(kernel.candidates) > 1]
-    rows = tuple(candidate for kernel in several for candidate in _candidates_of(kernel))
+    rows = tuple(candidate for kernel in several for candidate in _list_candidates(kernel))
     return Candidates("Candidates", "candidates", rows)
 
 
-def _candidates_of(kernel: CompiledKernel) -> Iterator[Candidate]:
+def _list_candidates(kernel: CompiledKernel) -> Iterator[Candidate]:
     autotuner = autotuners.build_autotuner(kernel.name, kernel.source)
     heuristic = read_heuristic(kernel.source)
     candidates = [Candidate(kernel.name, heuristic, config) for config in kernel.candidates]

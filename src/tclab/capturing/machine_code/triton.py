@@ -188,7 +188,7 @@ def read_resources(binary: Any) -> Resources | None:
         return None
     used = read_usage(cubin)
     return replace(
-        used, shared=binary.metadata.shared, occupancy=_occupancy_of(used, binary.metadata)
+        used, shared=binary.metadata.shared, occupancy=_compute_occupancy(used, binary.metadata)
     )
 
 
@@ -203,7 +203,7 @@ def read_usage(cubin: bytes) -> Resources:
     return Resources(registers, spilled=local, shared=shared, stack=stack)
 
 
-def _occupancy_of(used: Resources, metadata: Any) -> Occupancy | None:
+def _compute_occupancy(used: Resources, metadata: Any) -> Occupancy | None:
     """The occupancy with these resources; None for a GPU whose limits are not known."""
     if not (device := architecture(metadata.target.arch)):
         return None

@@ -70,11 +70,11 @@ def restore_file_names(text: str, files: dict[str, str]) -> str:
     full names, and hide the values of environment variables.
     """
 
-    def with_full_name(match: re.Match[str]) -> str:
+    def insert_full_name(match: re.Match[str]) -> str:
         file = scrub(files.get(match["file"], match["file"]))
         return f"# {file}:{match['line']} in "
 
-    return _COMMENT.sub(with_full_name, redaction.redact_guards(text))
+    return _COMMENT.sub(insert_full_name, redaction.redact_guards(text))
 
 
 def _leaf_guards(tree: str) -> Iterator[Guard]:

@@ -95,7 +95,7 @@ def _library_call(
         category="extern",
         device=_graph_device(file.graph),
         direction=direction,
-        facts=work.of_library_call(nodes) if work else KernelFacts(),
+        facts=work.describe_library_call(nodes) if work else KernelFacts(),
         links=dict.fromkeys(range(1, text.count("\n") + 2), keys) if keys else {},
         **_origin_fields(nodes),
     )

@@ -31,7 +31,7 @@ class Traffic:
             for name in node.inputs:
                 self.users.setdefault(name, []).append(node)
 
-    def of_call(self, nodes: Iterable[Node]) -> int | None:
+    def count_bytes(self, nodes: Iterable[Node]) -> int | None:
         """Return the bytes that a call computing these nodes reads and writes; None if a size is
         not known.
         """
@@ -45,7 +45,7 @@ class Traffic:
         known = [size for size in (*read, *written) if size is not None]
         return sum(known) if known and len(known) == len(read) + len(written) else None
 
-    def of_boundary(self) -> int | None:
+    def count_boundary_bytes(self) -> int | None:
         """Return the bytes that one run of the graph reads of its inputs and writes to its outputs;
         None if a size is not known.
         """
@@ -76,9 +76,9 @@ class Traffic:
                 root = self._root(view)
                 known = views.setdefault(root.name, {})
                 known[name] = max(size, known.get(name) or 0) if size is not None else None
-        return {root: self._read_of(self.nodes[root], sizes) for root, sizes in views.items()}
+        return {root: self._count_read(self.nodes[root], sizes) for root, sizes in views.items()}
 
-    def _read_of(self, root: Node, views: dict[str, int | None]) -> int | None:
+    def _count_read(self, root: Node, views: dict[str, int | None]) -> int | None:
         own, parts = self.sizes.bytes(root), [size for size in views.values() if size is not None]
         if len(parts) < len(views):
             return own

@@ -167,7 +167,7 @@ class _CompileEvents:
         if self.code:
             file = OutputCode.parse(_stabilize_ids(self.code, index), self.kernel_nodes, self.graph)
             unit.output, unit.wrapper = file, _wrapper_listing(unit, file, unique)
-            work = of_trace.of(self.graph) if self.graph else None
+            work = of_trace.make_work(self.graph) if self.graph else None
             unit.kernels = tuple(
                 replace(k, name=unique(k.name)) for k in read_kernels(file, unit.direction, work)
             )

@@ -23,22 +23,22 @@ class Work:
     traffic: Traffic
 
     @classmethod
-    def of(cls, graph: Graph, sizes: Sizes, precisions: dict[str, str]) -> Work:
+    def from_graph(cls, graph: Graph, sizes: Sizes, precisions: dict[str, str]) -> Work:
         """Prepare to count the work in a graph with these sizes, and settings for float32."""
         operations = Operations(graph.nodes, sizes, precisions)
         return cls(graph, operations, Traffic(graph, sizes))
 
-    def of_library_call(self, nodes: Sequence[Node]) -> KernelFacts:
+    def describe_library_call(self, nodes: Sequence[Node]) -> KernelFacts:
         """Return the facts of a library call that computes these nodes."""
         if not nodes:
             return KernelFacts()
         operations, rate = self.operations.count(nodes)
-        return KernelFacts(operations=operations, rate=rate, bytes=self.traffic.of_call(nodes))
+        return KernelFacts(operations=operations, rate=rate, bytes=self.traffic.count_bytes(nodes))
 
     @cached_property
     def boundary(self) -> int | None:
         """Bytes that one run reads of the graph's inputs and writes to its outputs."""
-        return self.traffic.of_boundary()
+        return self.traffic.count_boundary_bytes()
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,6 @@ class WorkOfTrace:
         settings = trace.select(names.PRECISIONS)
         return cls(hints_by_compile(trace), dict(settings[-1].data) if settings else {})
 
-    def of(self, graph: Graph) -> Work:
+    def make_work(self, graph: Graph) -> Work:
         """Return the Work of one graph."""
-        return Work.of(graph, Sizes(self.hints.get(graph.compile_id, {})), self.precisions)
+        return Work.from_graph(graph, Sizes(self.hints.get(graph.compile_id, {})), self.precisions)

@@ -82,7 +82,7 @@ class TargetCapture(Capture):
         self.on_host = tuple((each.operator, each.place) for each in outcome.on_host)
         self.wrapper_code = outcome.wrappers  #: the output code as Inductor wrote it, not scrubbed
         self.timed = tuple(
-            dict.fromkeys(q for graph in outcome.alternatives for q in graph.untimed)
+            dict.fromkeys(q for graph in outcome.alternatives for q in graph.untimed_questions)
         )
 
     @cached_property

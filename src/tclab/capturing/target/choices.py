@@ -16,7 +16,7 @@ from torch import fx
 from tclab.capturing.target import attention, fallbacks, gaps
 from tclab.capturing.target.refusals import remember_errors
 from tclab.capturing.target.timing import padding
-from tclab.capturing.target.traced_lines import line_being_traced, line_of_node
+from tclab.capturing.target.traced_lines import find_line_of_node, find_traced_line
 from tclab.targets import Target, TargetError
 
 #: Inductor's setting → why it is refused: it times candidates on the GPU, or needs a CUDA build.
@@ -130,7 +130,7 @@ def check_dynamo_graph(module: fx.GraphModule) -> None:
             name = _operator_name(node)
             if node.op in ("call_function", "call_method") and name in _PICKED_BY_GPU:
                 raise TargetError(
-                    f"{name}, {line_of_node(node)}", f"not known for a GPU that is not there: "
+                    f"{name}, {find_line_of_node(node)}", f"not known for a GPU that is not there: "
                     f"{_PICKED_BY_GPU[name]}", "capture on the GPU",
                 )  # fmt: skip
 
@@ -153,12 +153,12 @@ def _check_operator(node: fx.Node) -> None:
     elif packet in _LIBRARY_OPERATORS:
         why = "its kernel or layout is chosen by a library of the GPU"
     elif _runs_on_host(node):
-        gaps.defer_host_operator(gaps.HostOperator(name, line_of_node(node)))
+        gaps.defer_host_operator(gaps.HostOperator(name, find_line_of_node(node)))
         return
     else:
         return
     raise TargetError(
-        f"{name}, {line_of_node(node)}", why, "capture on the GPU, or without target="
+        f"{name}, {find_line_of_node(node)}", why, "capture on the GPU, or without target="
     )
 
 
@@ -193,7 +193,7 @@ def _select_conv_backend(*args: Any, **kwargs: Any) -> str:
     data = args[0] if args else kwargs["input"]
     if data.device.type == "cuda" and not torch.backends.cudnn.enabled:
         raise TargetError(
-            f"convolution, {line_being_traced()}",
+            f"convolution, {find_traced_line()}",
             "cuDNN is switched off",
             "torch.backends.cudnn.enabled",
         )

@@ -11,7 +11,7 @@ from tclab.capturing.target.decisions import Decision, note_decision
 from tclab.capturing.target.sdpa.call import BACKENDS, Call, Machine
 from tclab.capturing.target.sdpa.choose import Choice, allows, choose
 from tclab.capturing.target.sdpa.rule import AttentionRules
-from tclab.capturing.target.traced_lines import line_being_traced
+from tclab.capturing.target.traced_lines import find_traced_line
 from tclab.targets import Target, TargetError
 
 NAME = "scaled_dot_product_attention"
@@ -80,7 +80,7 @@ class AttentionChooser:
     def _decision(self, choice: Choice) -> Decision:
         verified = (self.version and self.version.torch, self.target.capability) in VERIFIED
         rules = f"by PyTorch's rules, {_AUTHORITY[verified]}"
-        return Decision(NAME, line_being_traced(), str(choice), rules)
+        return Decision(NAME, find_traced_line(), str(choice), rules)
 
 
 def _unknown_reason(call: Call) -> str:
@@ -95,7 +95,7 @@ def _unknown_reason(call: Call) -> str:
 def attention_refusal(why: str) -> TargetError:
     """The error for a call of attention whose kernel is not known."""
     return TargetError(
-        f"{NAME}, {line_being_traced()}",
+        f"{NAME}, {find_traced_line()}",
         f"PyTorch picks its kernel by the GPU, its libraries and the inputs; {why}",
         "write it out, softmax(q @ k.mT) @ v, with options={'pattern_matcher': False} if Inductor "
         "fuses that; or capture on the GPU",

@@ -16,7 +16,7 @@ import torch
 
 from tclab.capturing.target import gaps, tracing
 from tclab.capturing.target.refusals import remember_errors
-from tclab.capturing.target.traced_lines import line_being_traced
+from tclab.capturing.target.traced_lines import find_traced_line
 from tclab.targets import TargetError
 
 
@@ -93,7 +93,7 @@ _NO_META_KERNEL = "it has no meta kernel: PyTorch runs it on the GPU to learn th
 
 def _refusal_error(operator: object) -> TargetError:
     return TargetError(
-        f"{operator}, {line_being_traced()}",
+        f"{operator}, {find_traced_line()}",
         _NO_META_KERNEL,
         "capture on the GPU; or give it one, torch.library.register_fake",
     )
@@ -101,7 +101,7 @@ def _refusal_error(operator: object) -> TargetError:
 
 def _guess_gap(operator: object) -> TargetError:
     return TargetError(
-        f"{operator}, {line_being_traced()}",
+        f"{operator}, {find_traced_line()}",
         f"{_NO_META_KERNEL}; here its kernel for the CPU was asked, so the kernels around it are "
         "right if both return the same shapes and strides",
         "capture on the GPU to be sure",

@@ -43,7 +43,7 @@ def fake_gpu(target: Target) -> Iterator[None]:
         stack.enter_context(mock.patch("torch.autograd._engine_run_backward", _backward_engine))
         refuse = torch.compiler.disable(remember_errors(_refuse_jiterator))
         stack.enter_context(mock.patch("torch.cuda.jiterator._JittedFunction.__call__", refuse))
-        stack.enter_context(_without_device_init())
+        stack.enter_context(_preventing_device_init())
         stack.enter_context(_installing_device_guard())
         stack.enter_context(_dispatching_as_on_cuda())
         stack.enter_context(patterns.using_target_patterns())
@@ -91,7 +91,7 @@ def _patching_device_interfaces(interface: type) -> Iterator[None]:
 
 
 @contextmanager
-def _without_device_init() -> Iterator[None]:
+def _preventing_device_init() -> Iterator[None]:
     """Keep fake tensors from initializing CUDA, which seems to be available."""
     from torch._subclasses import fake_tensor
 

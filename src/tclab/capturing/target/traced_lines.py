@@ -15,12 +15,12 @@ from tclab.text.scrub import scrub
 _UNKNOWN = "line unknown"
 
 
-def line_of_node(node: fx.Node) -> str:
+def find_line_of_node(node: fx.Node) -> str:
     """The innermost of the user's lines in the stack trace of an FX node."""
     return _innermost_line(printed_stack(node.meta.get("stack_trace") or ""))
 
 
-def line_being_traced() -> str:
+def find_traced_line() -> str:
     """The innermost of the user's lines that Dynamo or AOTAutograd traces at present."""
     meta = fx_traceback.get_current_meta() or {}
     return _innermost_line(_dynamo_stack() or printed_stack(meta.get("stack_trace") or ""))
@@ -29,7 +29,7 @@ def line_being_traced() -> str:
 def _innermost_line(stack: Sequence[SourceLine]) -> str:
     """The innermost of the user's lines; if none is the user's, the innermost line."""
     lines = user_lines.select_user_lines_or_all(stack, lambda line: line.file)
-    return next(map(_with_code, reversed(lines)), _UNKNOWN)
+    return next(map(_add_code, reversed(lines)), _UNKNOWN)
 
 
 def _dynamo_stack() -> tuple[SourceLine, ...]:
@@ -40,6 +40,6 @@ def _dynamo_stack() -> tuple[SourceLine, ...]:
     return tuple(SourceLine(scrub(f.filename), f.lineno or 0, f.line or "") for f in frames)
 
 
-def _with_code(line: SourceLine) -> str:
+def _add_code(line: SourceLine) -> str:
     code = line.code.strip()
     return f"{line} ({code})" if code else str(line)

@@ -67,7 +67,7 @@ def _wrap_compile(compile_: Callable[..., Any], trace: Trace) -> Callable[..., A
     """Wrap Inductor's compile of a graph: add an event on its cache to `trace` first."""
     from torch._inductor.codecache import FxGraphCache
 
-    def compile_noted(graph: Any, inputs: Any, to_check: Any, *rest: Any, **options: Any) -> Any:
+    def compile_and_note(graph: Any, inputs: Any, to_check: Any, *rest: Any, **options: Any) -> Any:
         of_graph = {k: v for k, v in options.items() if k != "compile_region_name"}
         try:
             key, info = FxGraphCache.prepare_key(graph, inputs, of_graph, to_check, False)
@@ -79,4 +79,4 @@ def _wrap_compile(compile_: Callable[..., Any], trace: Trace) -> Callable[..., A
         trace.add(name, None, payload, compiler.current_compile_ids())
         return compile_(graph, inputs, to_check, *rest, **options)
 
-    return compile_noted
+    return compile_and_note

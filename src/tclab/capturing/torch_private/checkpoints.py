@@ -46,14 +46,14 @@ def _wrap_partition(partition: Callable[..., Any], trace: Trace) -> Callable[...
     @functools.wraps(partition)
     def partitioned(*args: Any, **kwargs: Any) -> Any:
         forward, backward = partition(*args, **kwargs)
-        if found := held_at_once(backward.graph):
+        if found := measure_held_values(backward.graph):
             trace.add(names.CHECKPOINTS, found, "", compiler.current_compile_ids())
         return forward, backward
 
     return partitioned
 
 
-def held_at_once(graph: torch.fx.Graph) -> Checkpoints | None:
+def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
     """The values of checkpointed regions that a backward graph holds; None without such regions."""
     nodes = list(graph.nodes)
     last, arguments = _last_uses(nodes), set(_arguments(nodes))

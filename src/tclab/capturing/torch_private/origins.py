@@ -125,7 +125,7 @@ def _patches(notes: Collector) -> Iterator[tuple[object, str, Function]]:
     for owner, name, make in seams:
         original = getattr(owner, name)
         yield owner, name, wraps(original)(make(original, notes))
-    for cls in origins_kernels.with_subclasses(ir.Loops):
+    for cls in origins_kernels.list_subclasses(ir.Loops):
         for name in ("store_output", "store_reduction"):
             if name in vars(cls):
                 yield cls, name, origins_kernels.wrap_store(vars(cls)[name])

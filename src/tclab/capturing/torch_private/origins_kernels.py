@@ -33,10 +33,10 @@ R = TypeVar("R")
 lowered_marks: ContextVar[Marks] = ContextVar("lowered", default=())
 
 
-def with_subclasses(cls: type) -> list[type]:
+def list_subclasses(cls: type) -> list[type]:
     """Return a class and all its direct and indirect subclasses."""
     subclasses: list[type] = cls.__subclasses__()
-    return [cls] + [c for sub in subclasses for c in with_subclasses(sub)]
+    return [cls] + [c for sub in subclasses for c in list_subclasses(sub)]
 
 
 @contextmanager

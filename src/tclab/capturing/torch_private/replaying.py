@@ -49,7 +49,7 @@ class GraphCall:
         Noting(self.graph).run(*map(copy_value, self.inputs))
         yield from noted
 
-    def up_to(self, node: fx.Node) -> fx.GraphModule:
+    def cut_after(self, node: fx.Node) -> fx.GraphModule:
         """Return the graph up to one of its nodes, which becomes its output."""
         graph, new = fx.Graph(), dict[fx.Node, fx.Node]()
         for each in self.graph.graph.nodes:

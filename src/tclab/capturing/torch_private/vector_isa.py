@@ -43,12 +43,12 @@ def try_isa(isa: Any) -> set[Path]:
     sources: list[Path] = []
     write = codecache.write
 
-    def write_noted(*args: Any, **options: Any) -> tuple[str, str]:
+    def write_and_note(*args: Any, **options: Any) -> tuple[str, str]:
         key, path = write(*args, **options)
         sources.append(Path(path))
         return key, path
 
-    with mock.patch.object(codecache, "write", write_noted):
+    with mock.patch.object(codecache, "write", write_and_note):
         bool(isa)
     return {file for source in sources for file in source.parent.glob(f"{source.stem}.*")}
 

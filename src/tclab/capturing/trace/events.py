@@ -101,10 +101,10 @@ class Trace:
     def renumber(self, text: str) -> str:
         """Replace PyTorch's compile ids at the start of each line by the ids of this trace."""
 
-        def renumbered(match: re.Match[str]) -> str:
+        def replace_number(match: re.Match[str]) -> str:
             return self._compile_id(int(match[1]), int(match[2])) + ":"
 
-        return _COMPILE_ID.sub(renumbered, text)
+        return _COMPILE_ID.sub(replace_number, text)
 
     def stabilize(self, text: str) -> str:
         """Renumber the names in `text` that Dynamo counts process-wide, so that they count within

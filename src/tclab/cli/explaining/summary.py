@@ -96,7 +96,7 @@ def _print_finding(out: Console, finding: Finding) -> None:
 
 def _print_kernels(out: Console, report: Report) -> None:
     is_open = any(row.open for row in report.kernels)
-    rows = kernels.of_first_call(report.kernels)
+    rows = kernels.select_first_call(report.kernels)
     compact = kernels.compact_table(rows, _LEFT_OUT_OPEN if is_open else _LEFT_OUT)
     if not compact.rows:
         return

@@ -57,23 +57,23 @@ class _Events:
         elif isinstance(event, Done):
             self._done(event.report)
         elif isinstance(event, Failed):
-            self._failed(event)
+            self._print_failure(event)
         elif isinstance(event, Changed):
-            self._changed(event)
+            self._print_change(event)
 
     def _done(self, report: Report) -> None:
         report_file.write(report, self.path, "html")
         self.live.update("done", f"made at {time.strftime('%H:%M:%S')}", report)
         print_summary(report, self.path)
 
-    def _failed(self, event: Failed) -> None:
+    def _print_failure(self, event: Failed) -> None:
         if isinstance(event.error, BadOption) and self.live.report is None:
             raise event.error  # no edit can fix the command line
         self.live.update("failed", str(event.error))
         terminal.error(event.error)
         print_warnings(event.warnings)
 
-    def _changed(self, event: Changed) -> None:
+    def _print_change(self, event: Changed) -> None:
         names = ", ".join(sorted({os.path.relpath(path) for path in event.paths}))
         self.out.print(f"\n[dim]{time.strftime('%H:%M:%S')}[/] {escape(names)} changed")
         self.live.update("working", "importing")

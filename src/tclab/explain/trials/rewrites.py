@@ -17,7 +17,7 @@ def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
     comes first.
     """
     lines = text.splitlines()
-    every = [remedy for node in ast.walk(parse_file(text)) for remedy in _rewrites_of(node, lines)]
+    every = [remedy for node in ast.walk(parse_file(text)) for remedy in _rewrite_node(node, lines)]
     every.sort(key=lambda remedy: first not in remedy.lines)
     return every[:_MOST]
 
@@ -30,20 +30,20 @@ def parse_file(text: str) -> ast.Module:
         return ast.Module([], [])
 
 
-def _rewrites_of(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
+def _rewrite_node(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
     if isinstance(node, ast.With):
-        yield from _without_inference_mode(node.lineno, lines)
+        yield from _replace_inference_mode(node.lineno, lines)
     elif isinstance(node, ast.FunctionDef):
         for decorator in node.decorator_list:
-            yield from _without_inference_mode(decorator.lineno, lines)
+            yield from _replace_inference_mode(decorator.lineno, lines)
     elif isinstance(node, ast.Assign) and node.lineno == node.end_lineno:
         target = node.targets[0]
         if isinstance(target, ast.Subscript):
-            yield from _copied_by_index(node, target, lines)
+            yield from _copy_by_index(node, target, lines)
             yield from _out_of_place(node, target, lines)
 
 
-def _without_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
+def _replace_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
     """``with torch.inference_mode():`` and ``@torch.inference_mode()``."""
     line = lines[at - 1]
     if "inference_mode(" in line:
@@ -51,7 +51,7 @@ def _without_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
         yield _rewrite(said, at, line.replace("inference_mode(", "no_grad("))
 
 
-def _copied_by_index(
+def _copy_by_index(
     node: ast.Assign, target: ast.Subscript, lines: Sequence[str]
 ) -> Iterator[Remedy]:
     """Rewrite ``keys[:, at] = new`` or ``keys[at, 1:] = 0`` with a position of shape [1]."""

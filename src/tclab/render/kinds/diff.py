@@ -58,7 +58,7 @@ class Pair:
 
 def pair_listings(artifact: Diff) -> Iterator[Pair]:
     """Pair the listings of both sides: within a stage, the nth of one with the nth of the other."""
-    left, right = _by_stage(artifact.left), _by_stage(artifact.right)
+    left, right = _group_by_stage(artifact.left), _group_by_stage(artifact.right)
     for stage in dict.fromkeys([*left, *right]):
         paired = list(zip_longest(left.get(stage, ()), right.get(stage, ())))
         for number, (left_listing, right_listing) in enumerate(paired, 1):
@@ -66,7 +66,7 @@ def pair_listings(artifact: Diff) -> Iterator[Pair]:
             yield Pair(name, stage, Side(left_listing), Side(right_listing))
 
 
-def _by_stage(listings: Sequence[Listing]) -> dict[str, list[Listing]]:
+def _group_by_stage(listings: Sequence[Listing]) -> dict[str, list[Listing]]:
     by_stage: dict[str, list[Listing]] = defaultdict(list)
     for listing in listings:
         by_stage[listing.stage].append(listing)

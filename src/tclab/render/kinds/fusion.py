@@ -26,7 +26,7 @@ _ALL_THE_SAME = "In the end they are in one group all the same, through other pa
 
 def summary(pairs: FusionPairs) -> str:
     """Count nodes, groups and pairs, and the bytes that fusion saved, in two sentences."""
-    fused = pairs.with_verdict("fused")
+    fused = pairs.select_pairs("fused")
     saved = sum(pair.saved or 0 for pair in fused)
     group_count = parts.count(len(pairs.groups), "group")
     return (

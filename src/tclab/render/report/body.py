@@ -33,7 +33,7 @@ def html(report: Report, options: Options) -> Html:
     """Return the summary, links to the sections, and the sections."""
     options = replace(options, sources=_id_prefixes(report, options))
     open_sections, folded_sections = (
-        list(_with_ids(sections, options))
+        list(_add_ids(sections, options))
         for sections in (_open_sections(report, options), _folded_sections(report, options))
     )
     head = [_draw_verdict(report), _draw_stamp(report), *_draw_alerts(report),
@@ -111,7 +111,7 @@ def _draw_alert(head: str, cause: str, next_step: str) -> Html:
 Section = tuple[str, str, Html]
 
 
-def _with_ids(sections: Iterable[Section], options: Options) -> Iterator[Section]:
+def _add_ids(sections: Iterable[Section], options: Options) -> Iterator[Section]:
     """Return the sections that are not empty, with ids instead of names."""
     return ((options.id(name), title, inner) for name, title, inner in sections if inner)
 
@@ -152,8 +152,8 @@ def _draw_kernels(report: Report, options: Options) -> Html:
     """Draw the kernels that the first call runs, and in a fold those of graphs that later calls
     compiled.
     """
-    first = kernels.of_first_call(report.kernels)
-    later = kernels.of_later_calls(report.kernels)
+    first = kernels.select_first_call(report.kernels)
+    later = kernels.select_later_calls(report.kernels)
     if not later:
         return _draw_rows(first, report, options)
     title = f"{parts.count(len(later), 'more row')}, of graphs that later calls compiled"

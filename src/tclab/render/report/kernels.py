@@ -15,14 +15,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def of_first_call(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
+def select_first_call(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
     """Return the rows that the first call runs; where the least time of each is known, the dearest
     first.
     """
     return tuple(sorted((row for row in rows if row.runs), key=lambda row: -(row.least or 0)))
 
 
-def of_later_calls(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
+def select_later_calls(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
     """Return the rows of graphs that a later call compiled."""
     return tuple(row for row in rows if not row.runs)
 

@@ -155,4 +155,4 @@ def changes(name: str) -> Html:
 def _find(name: str) -> tuple[rendering.RunningBlock, Snippet, tuple[Run, ...]]:
     block, book = rendering.current_block(), state.build().book
     example = book.snippet(name, block.place)
-    return block, example, book.runs_of(name, block.place)
+    return block, example, book.select_runs(name, block.place)

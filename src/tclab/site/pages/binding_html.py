@@ -57,7 +57,7 @@ _STEP = (
 _CODE_ELEMENTS = frozenset({"pre", "code", "script", "style", "textarea"})
 
 
-def leftover_bindings(page: str, file: str, text: PageText | None) -> Iterator[PageError]:
+def find_leftover_bindings(page: str, file: str, text: PageText | None) -> Iterator[PageError]:
     """Yield an error for each binding left in the HTML of a page.
 
     It may be left in a link, in another element, or in text outside code; `file` is the source.

@@ -63,13 +63,13 @@ def _call_output(call: Call, running: RunningBlock) -> str:
         with rendering.make_current(running):
             return f"{function(*arguments, **call.options)}\n"
     except TclabError as error:
-        raise _with_place(error, call) from error
+        raise _add_place(error, call) from error
     except Exception as error:
         cause = f"{type(error).__name__}: {error}"
         raise PageError(str(call), cause, f"correct the arguments of {call.function}()") from error
 
 
-def _with_place(error: TclabError, call: Call) -> TclabError:
+def _add_place(error: TclabError, call: Call) -> TclabError:
     """The error with a place on the page: itself if it has one, else a new error at the call."""
     if error.place.startswith(f"{call.page}:"):
         return error

@@ -91,7 +91,7 @@ class Book:
         """All snippets by name, those of the labs included."""
         return self.snippets | {name: lab.snippet for name, lab in self.labs.items()}
 
-    def runs_of(self, name: str, place: str) -> tuple[Run, ...]:
+    def select_runs(self, name: str, place: str) -> tuple[Run, ...]:
         """The runs to show for snippet `name`: at least one, none stale, none failed."""
         snippet = self.snippet(name, place)
         if not self.runs.get(name):

@@ -193,7 +193,9 @@ def on_page_content(html: str, page: SitePage, **_: Any) -> str:
     A binding that is left in the HTML fails the build.
     """
     build, path = state.build(), f"docs/{page.file.src_uri}"
-    build.failures.extend(binding_html.leftover_bindings(html, path, build.book.pages.get(path)))
+    build.failures.extend(
+        binding_html.find_leftover_bindings(html, path, build.book.pages.get(path))
+    )
     html = binding_html.restore_text(html)
     checkbox = NOTHING if page.is_homepage else proofs.proofs_switch(html)
     if lab_pages.is_lab(page):

@@ -98,7 +98,7 @@ def extract_notebook(html: str) -> str:
 
 def notebook(lab: Lab, book: Book) -> NotebookPart:
     """The solved lab with its outputs (nbformat 4.5)."""
-    run = book.runs_of(lab.snippet.name, lab.snippet.file)[0]
+    run = book.select_runs(lab.snippet.name, lab.snippet.file)[0]
     place = lab.snippet.file
     page = state.build().page(place, url(lab))
     outputs, exercises = _outputs(run, page), _exercises(lab)
@@ -106,9 +106,10 @@ def notebook(lab: Lab, book: Book) -> NotebookPart:
     cells: list[NotebookPart] = []
     for number, cell in enumerate(lab.cells):
         if cell.kind == "markdown":
-            cells += answers.prose(_linked_prose(book.cells[place, cell.line + 1], page, book))
+            prose = _linked_prose(book.cells[place, cell.line + 1], page, book)
+            cells += answers.prose_cells(prose)
         else:
-            cells += answers.code(cell, _code_cells(cell, outputs.get(number, []), exercises))
+            cells += answers.code_cells(cell, _code_cells(cell, outputs.get(number, []), exercises))
         if number == 0:
             cells.append(_raw_cell(_download_bar(lab, run, page)))
     cells += answers.close()
@@ -133,7 +134,7 @@ class AnswerFolds:
     def __init__(self) -> None:
         self.is_asked = self.is_open = False
 
-    def prose(self, text: str) -> Iterator[NotebookPart]:
+    def prose_cells(self, text: str) -> Iterator[NotebookPart]:
         """Yield the cells for a Markdown text; its first paragraphs may belong to an open fold."""
         answer, *rest = _ANSWER_END.split(f"\n\n{text}", maxsplit=1) if self.is_open else ("", text)
         if answer.strip():
@@ -143,7 +144,7 @@ class AnswerFolds:
             self.is_asked = _PREDICT in other
             yield _markdown_cell(other)
 
-    def code(self, cell: Cell, made: Iterator[NotebookPart]) -> Iterator[NotebookPart]:
+    def code_cells(self, cell: Cell, made: Iterator[NotebookPart]) -> Iterator[NotebookPart]:
         """Yield the cells `made` from a code cell; fold a cell that answers a prediction."""
         if not self.is_asked or "try" not in cell.tags:
             yield from self.close()

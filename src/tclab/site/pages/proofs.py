@@ -146,7 +146,7 @@ def _mark(sentence: Sentence, url: str, book: Book, name: str, claim_name: str) 
     runs = [run for run in book.runs.get(name, ()) if (c := run.claim(claim.name)) and c.held]
     if not runs:
         return None
-    held = _places_where_held(book, snippet, claim, runs)
+    held = _list_places_held(book, snippet, claim, runs)
     href = _line_url(snippet, claim.line, url, sentence.page, book)
     return _Mark(claim.name, href, claim.code, f"{snippet.file}:{claim.line}", held)
 
@@ -159,7 +159,7 @@ def _mark_html(mark: _Mark) -> str:
     )
 
 
-def _places_where_held(book: Book, snippet: Snippet, claim: Claim, runs: Sequence[Run]) -> str:
+def _list_places_held(book: Book, snippet: Snippet, claim: Claim, runs: Sequence[Run]) -> str:
     """Each device and the PyTorch versions on which a claim held, in these runs or as recorded."""
     if any(run.sources for run in runs):  # the rows come from other machines
         return "; ".join(dict.fromkeys(map(claim_checks.origin, runs)))
@@ -220,7 +220,7 @@ def number_text(value: Value, book: Book) -> str:
 
 
 def _find_run(value: Value, book: Book) -> Run:
-    runs = book.runs_of(value.snippet, str(value))
+    runs = book.select_runs(value.snippet, str(value))
     for run in runs:
         if value.environment in ("", run.environment):
             return run
@@ -247,7 +247,7 @@ def _find_index(value: Value, what: str, wanted: str, names: list[str]) -> int:
     if what == "row" and (position := _POSITION.fullmatch(wanted)):
         if int(position[1]) <= len(names):
             return int(position[1]) - 1
-    elif len(found := _positions_of(wanted, names)) == 1:
+    elif len(found := _find_positions(wanted, names)) == 1:
         return found[0]
     step = f"there are: {', '.join(names)}{'; #1 is the first' if what == 'row' else ''}"
     raise PageError(str(value), f"{value.artifact} has not one {what} {wanted!r}", step)
@@ -256,7 +256,7 @@ def _find_index(value: Value, what: str, wanted: str, names: list[str]) -> int:
 _POSITION = re.compile(r"#([1-9][0-9]*)")
 
 
-def _positions_of(wanted: str, names: list[str]) -> list[int]:
+def _find_positions(wanted: str, names: list[str]) -> list[int]:
     """Indices of the names that equal `wanted`, or else that differ in punctuation only.
 
     A name without letters must be equal: 4 matches neither -4 nor 0.4.

@@ -141,13 +141,13 @@ def plan_environments(
                 environment,
                 todo,
                 own if environment.door == "dask" else None,
-                _reason_blocked(environment, own),
+                _explain_blocked(environment, own),
             )
         )
     return plans
 
 
-def _reason_blocked(environment: Environment, cluster: ClusterAddress | None) -> str:
+def _explain_blocked(environment: Environment, cluster: ClusterAddress | None) -> str:
     """Return why an environment cannot be recorded now; '' if it can."""
     if environment.door == "bundle":
         return f"it takes a bundle: tclab record {environment.name} --bundle {environment.name}.tar"

@@ -352,7 +352,7 @@ class RemoteWork(Work):
         lost_run = replace(queued_job.job.run_of_dead_supervisor(""), source_key=source_key)
         message = f"{times} could not run it; last {where}"
         step = f"see to {worker.member.name}, then: tclab run {queued_job.job.name}"
-        run = protocol.with_failure(lost_run, "worker", message, step)
+        run = protocol.add_failure(lost_run, "worker", message, step)
         self.finish(queued_job.job, run, worker=worker.member.name)
 
 

@@ -228,6 +228,6 @@ def unpack_run(data: bytes, name: str, environment: str) -> Run:
 _RUN_AGAIN = "run it again"
 
 
-def with_failure(run: Run, cause: str, message: str, step: str) -> Run:
+def add_failure(run: Run, cause: str, message: str, step: str) -> Run:
     """Return the run with a failure of this cause, message and next step."""
     return replace(run, failure=Failure(cause, message, None, "", step))

@@ -43,15 +43,15 @@ def _path_texts(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
         elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-            yield "/".join(_texts_at_the_end(list(_divided(node))))
+            yield "/".join(_texts_at_the_end(list(_split_path(node))))
         elif isinstance(node, ast.Call):
             yield "/".join(_texts_at_the_end(node.args))
 
 
-def _divided(node: ast.expr) -> Iterator[ast.expr]:
+def _split_path(node: ast.expr) -> Iterator[ast.expr]:
     """Yield the parts of ``folder / "data" / "rows.csv"``, in order."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        yield from _divided(node.left)
+        yield from _split_path(node.left)
         yield node.right
     else:
         yield node

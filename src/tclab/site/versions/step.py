@@ -26,7 +26,7 @@ Row = tuple[str, str, str]
 class Pair:
     """One function or model for one target, compiled under both versions."""
 
-    of: Compile
+    before: Compile
     upgrade: Upgrade
 
     @property
@@ -55,16 +55,16 @@ class Step:
                  for record, each in ((self.before, old), (self.after, new)))  # fmt: skip
         return Upgrade(old.name, *sides)
 
-    def of(self, corpus: str, target: str) -> Part:
+    def part(self, corpus: str, target: str) -> Part:
         """The pairs of one corpus for one target."""
-        pairs = (each for each in self.pairs if each.of.key[::2] == (corpus, target))
+        pairs = (each for each in self.pairs if each.before.key[::2] == (corpus, target))
         return Part(tuple(pairs))
 
     @cached_property
     def parts(self) -> dict[tuple[str, str], Part]:
         """The pairs by corpus and target, in the order of the record."""
-        keys = dict.fromkeys((each.of.corpus, each.of.target) for each in self.pairs)
-        return {key: self.of(*key) for key in keys}
+        keys = dict.fromkeys((each.before.corpus, each.before.target) for each in self.pairs)
+        return {key: self.part(*key) for key in keys}
 
     @cached_property
     def claims(self) -> tuple[Row, ...]:
@@ -137,7 +137,7 @@ class Part:
         return tuple(each for each in self.pairs if each.upgrade.failed_sides == 1)
 
     @property
-    def moving(self) -> tuple[Pair, ...]:
+    def possibly_different(self) -> tuple[Pair, ...]:
         """The pairs whose results can change, or for which this is unknown."""
         return tuple(
             e
@@ -163,7 +163,7 @@ def _memory(pairs: Iterable[Pair]) -> Iterator[tuple[str, int, int]]:
     for each in pairs:
         old, new = (s.snapshot.planned_bytes for s in (each.upgrade.before, each.upgrade.after))
         if not each.upgrade.failed_sides and None not in (old, new) and old != new:
-            yield each.of.name, old or 0, new or 0
+            yield each.before.name, old or 0, new or 0
 
 
 def _capture(compiled: Compile) -> ExplainResult:

@@ -32,7 +32,11 @@ def _failed_compiles(step: Step) -> Iterator[SummaryRow]:
     for part in step.parts.values():
         for each in part.on_one_side:
             release = (step.after if each.upgrade.before.failure else step.before).release
-            yield f"compiles under {release} only", f"{each.of.name} for {each.of.target}", None
+            yield (
+                f"compiles under {release} only",
+                f"{each.before.name} for {each.before.target}",
+                None,
+            )
 
 
 def _result_changes(step: Step) -> Iterator[SummaryRow]:
@@ -66,7 +70,7 @@ def _operators(step: Step) -> Iterator[SummaryRow]:
 
 def _unchanged_parts(step: Step) -> Iterator[SummaryRow]:
     for key, part in step.parts.items():
-        if not part.moving:
+        if not part.possibly_different:
             yield (
                 "nothing that can move numbers",
                 f"{len(part.pairs)} of {len(part.pairs)} {_part_name(key)}",
@@ -79,7 +83,7 @@ def _breaks(step: Step) -> Iterator[SummaryRow]:
         for change in each.upgrade.comparison.changes:
             if change.part == "graph breaks":
                 what = "a graph break less" if change.after is None else "a graph break more"
-                yield what, f"{each.of.name} for {each.of.target}: {change.title}", None
+                yield what, f"{each.before.name} for {each.before.target}: {change.title}", None
 
 
 def _memory(step: Step) -> Iterator[SummaryRow]:

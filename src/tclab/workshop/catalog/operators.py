@@ -30,7 +30,7 @@ def list_examples() -> dict[str, Example]:
 
     TclabError where expecttest is missing.
     """
-    return {each.name: each for info in _database().values() for each in _examples_of(info)}
+    return {each.name: each for info in _database().values() for each in _make_examples(info)}
 
 
 def find(name: str) -> Example:
@@ -61,7 +61,7 @@ def _database() -> dict[str, Any]:
     return {info.formatted_name: info for info in op_db}
 
 
-def _examples_of(info: Any) -> Iterator[Example]:
+def _make_examples(info: Any) -> Iterator[Example]:
     for dtype in TYPES:
         if dtype not in info.supported_dtypes("cuda"):
             continue

@@ -90,7 +90,9 @@ def compile_for_target(example: Example, target: str) -> Result:
         "otherwise": [
             _make_variant(graph, graph.counterfactual) for graph in graphs if graph.counterfactual
         ],
-        "products": sorted({q.key for graph in graphs for q in graph.untimed + graph.measured}),
+        "products": sorted(
+            {q.key for graph in graphs for q in graph.untimed_questions + graph.measured}
+        ),
         "gaps": [
             *map(str, capture.gaps),
             *(f"{o}, {line}" for o, line in capture.on_host),

@@ -124,7 +124,7 @@ class ShownKernels:
     others: tuple[Counter[Kernel], ...]
 
     @classmethod
-    def of_target(cls, target: Result) -> ShownKernels:
+    def from_result(cls, target: Result) -> ShownKernels:
         """Return the kernels that a target's result shows."""
         variants = [_substitute(target["wrappers"], [variant]) for variant in target["variants"]]
         first, *others = [
@@ -152,7 +152,7 @@ def _compare_variants(row: FunctionRow, on_gpu: list[Kernel], target: Result) ->
 
     The GPU must have all exact kernels, and each further one must be in a variant.
     """
-    shown, there = ShownKernels.of_target(target), Counter(map(_strip_number, on_gpu))
+    shown, there = ShownKernels.from_result(target), Counter(map(_strip_number, on_gpu))
     same, rest = there & shown.exact, there - shown.exact
     unknown = {kernel: count for kernel, count in rest.items() if kernel not in shown.possible}
     names = f"in none: {', '.join(name for name, _ in unknown)}" if unknown else ""

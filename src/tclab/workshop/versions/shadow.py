@@ -50,12 +50,12 @@ class Shadow:
     root: Path
     store: Path
 
-    def chosen(self, found: Iterable[Snippet]) -> list[Snippet]:
+    def select(self, candidates: Iterable[Snippet]) -> list[Snippet]:
         """Select the snippets that this kind of run may change, and give each its runner."""
         runner = "run_with_inductor" if self.kind == flips.INDUCTOR else "run_claims"
         concerned = (
             snippet
-            for snippet in found
+            for snippet in candidates
             if "cuda" not in snippet.needs and _CONCERNED[self.kind].search(_whole_text(snippet))
         )
         return [
@@ -69,7 +69,7 @@ class Shadow:
 
     def run(self, found: Iterable[Snippet], jobs: int) -> dict[str, Run]:
         """Run the snippets that have no run of this kind; return the runs that count, by name."""
-        chosen = self.chosen(found)
+        chosen = self.select(found)
         if self.kind == flips.INDUCTOR:
             with Pool(self.store / "cache", schedule.should_warm(chosen)) as pool:
                 return _run_unknown(self._plan("runs"), chosen, pool, jobs)
@@ -114,7 +114,7 @@ def _print_end(event: events.Event) -> None:
         print(f"{event.snippet}: {end}, {event.run.seconds:.0f} s", file=sys.stderr, flush=True)
 
 
-def flips_of(run: Run) -> dict[str, str]:
+def map_flips(run: Run) -> dict[str, str]:
     """Map each flipped claim to its cause; if the run ended early, the snippet itself."""
     failure = run.failure
     if failure and (failure.cause != "assertion" or failure.traceback):
@@ -123,13 +123,13 @@ def flips_of(run: Run) -> dict[str, str]:
     return {f"{run.snippet}#{claim.name}": claim.broken or claim.code for claim in false}
 
 
-def differences(
+def describe_differences(
     kind: str, runs: Mapping[str, Run], listed: Mapping[str, str], unknown: Callable[[str], bool]
 ) -> Iterator[str]:
     """Yield a line for each flip that is not in `listed`, and for each name in `listed` that did
     not flip or whose snippet is `unknown`.
     """
-    found = {name: why for run in runs.values() for name, why in flips_of(run).items()}
+    found = {name: why for run in runs.values() for name, why in map_flips(run).items()}
     for name in sorted(found.keys() - listed.keys()):
         why = " ".join(found[name].split())
         yield f"[{kind}] {name} flips, and {flips.FILE} does not say why: {why:.300}"
@@ -155,7 +155,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
         if options.only in (None, kind):
             shadow = Shadow(kind, root, Store.of_project(root).path / "shadow" / kind)
             runs = shadow.run(found, options.jobs)
-            lines += differences(kind, runs, listed.get(kind, {}), lambda s: s not in everything)
+            lines += describe_differences(
+                kind, runs, listed.get(kind, {}), lambda s: s not in everything
+            )
     print("".join(f"{line}\n" for line in lines), end="")
     return int(bool(lines))
 

@@ -34,7 +34,7 @@ def units_with_alternatives(
     return (*result, *units[done:])
 
 
-def unnumbered(kernel: Kernel) -> str:
+def unnumbered_code(kernel: Kernel) -> str:
     """A kernel's code without the number that Inductor gives it in the order of writing."""
     return output_code.strip_number(kernel.kernel_name, kernel.code)[1]
 
@@ -46,13 +46,13 @@ class _GraphUnits:
 
     def units(self) -> Iterator[Unit]:
         """The marked units of the first compile; then the new kernels of each variant."""
-        shown = {unnumbered(kernel) for unit in self.first for kernel in unit.kernels}
+        shown = {unnumbered_code(kernel) for unit in self.first for kernel in unit.kernels}
         for unit in self.first:
             yield replace(unit, kernels=tuple(map(self._mark_first, unit.kernels)))
         for variant in sorted(self.graph.variants, key=lambda v: len(v.flipped)):
             for unit in self._units[variant.flipped]:
-                new = [k for k in unit.kernels if unnumbered(k) not in shown]
-                shown |= set(map(unnumbered, new))
+                new = [k for k in unit.kernels if unnumbered_code(k) not in shown]
+                shown |= set(map(unnumbered_code, new))
                 if new:
                     yield _reduce_unit(unit, [self._mark_alternative(k, variant) for k in new])
 
@@ -63,24 +63,24 @@ class _GraphUnits:
     @cached_property
     def _kernels(self) -> dict[FlippedChoices, set[str]]:
         return {
-            flipped: {unnumbered(kernel) for unit in units for kernel in unit.kernels}
+            flipped: {unnumbered_code(kernel) for unit in units for kernel in unit.kernels}
             for flipped, units in self._units.items()
         }
 
     @cached_property
     def _kernels_unless_measured(self) -> set[str]:
         """The kernels we would get if each measured choice had gone the other way."""
-        return self._kernels_of(self.graph.counterfactual)
+        return self._list_kernels(self.graph.counterfactual)
 
     @cached_property
     def _unlikely_kernels(self) -> set[str]:
         """The kernels we would get if each choice taken as likely had gone the other way."""
-        return self._kernels_of(self.graph.unlikely)
+        return self._list_kernels(self.graph.unlikely)
 
-    def _kernels_of(self, variant: Variant | None) -> set[str]:
+    def _list_kernels(self, variant: Variant | None) -> set[str]:
         """The kernels of a variant; those of the first compile if there is none."""
         units = Capture(variant.trace).units if variant else self.first
-        return {unnumbered(kernel) for unit in units for kernel in unit.kernels}
+        return {unnumbered_code(kernel) for unit in units for kernel in unit.kernels}
 
     @cached_property
     def _likely_answers(self) -> list[TimedAnswer]:
@@ -89,7 +89,7 @@ class _GraphUnits:
         return [TimedAnswer(q, LIKELY[q.choice]) for q in reversed(by_key.values())]
 
     def _mark_first(self, kernel: Kernel) -> Kernel:
-        code = unnumbered(kernel)
+        code = unnumbered_code(kernel)
         if code not in self._kernels_unless_measured:
             measured = replace(kernel.facts, measured=self.graph.source)
             kernel = replace(kernel, title=f"{kernel.title}, {self.graph.source}", facts=measured)
@@ -102,7 +102,7 @@ class _GraphUnits:
             for i in variant.flipped
             for q in self._questions(i)
         ]
-        required = self._required_answers(unnumbered(kernel), variant.flipped)
+        required = self._required_answers(unnumbered_code(kernel), variant.flipped)
         return replace(_add_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
 
     def _required_answers(self, code: str, flipped: FlippedChoices) -> list[TimedAnswer]:

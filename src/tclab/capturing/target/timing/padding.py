@@ -21,7 +21,7 @@ import torch
 from tclab.capturing.target.decisions import Decision, note_decision
 from tclab.capturing.target.refusals import remember_errors
 from tclab.capturing.target.timing.timed import answer_question
-from tclab.capturing.target.traced_lines import line_of_node
+from tclab.capturing.target.traced_lines import find_line_of_node
 from tclab.model import TimedQuestion
 from tclab.targets import Target
 
@@ -55,7 +55,7 @@ def _decide_padding(
         if not backward and _is_of_gradient(match.output_node()):
             return False
         shapes = " @ ".join(str(list(m.shape)) for m in (mat1, mat2))
-        operator, place = f"{op.__name__} of {shapes}", line_of_node(match.output_node())
+        operator, place = f"{op.__name__} of {shapes}", find_line_of_node(match.output_node())
         try:
             with _patching_for_rule(target):
                 pads = rule(match, mat1, mat2, op, *rest, **named)

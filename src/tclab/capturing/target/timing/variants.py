@@ -62,7 +62,7 @@ class GraphAlternatives:
     unlikely: Variant | None = None
 
     @property
-    def untimed(self) -> tuple[TimedQuestion, ...]:
+    def untimed_questions(self) -> tuple[TimedQuestion, ...]:
         """The questions that no timing answered."""
         return (*(question for group in self.groups for question in group), *self.likely)
 

@@ -36,9 +36,9 @@ class MarkdownText:
 
     def place(self, offset: int) -> str:
         """``page:line`` of an offset in the text."""
-        return f"{self.page}:{self.line_of(offset)}"
+        return f"{self.page}:{self.find_line(offset)}"
 
-    def line_of(self, offset: int) -> int:
+    def find_line(self, offset: int) -> int:
         return self.first_line + bisect_right(self._line_ends, offset - 1)
 
     @cached_property
@@ -55,7 +55,7 @@ class MarkdownText:
     def body_line(self) -> int:
         """The first line below the metadata."""
         metadata = _FRONT_MATTER.match(self.text)
-        return self.line_of(metadata.end()) if metadata else self.first_line
+        return self.find_line(metadata.end()) if metadata else self.first_line
 
     @cached_property
     def fences(self) -> tuple[Fence, ...]:

@@ -80,7 +80,7 @@ def bound_sentences(text: MarkdownText) -> Iterator[Sentence]:
             raise PageError(place, "this binding has no sentence", "write [The sentence.](claim:…)")
         words = text.text[start + 1 : match.start()]
         claims = _parse_claims(match["refs"], place)
-        yield Sentence(text.page, text.line_of(start), words, claims, start, match.end())
+        yield Sentence(text.page, text.find_line(start), words, claims, start, match.end())
 
 
 def whole_sentence(text: MarkdownText, sentence: Sentence) -> str:
@@ -101,7 +101,7 @@ def values_in(text: MarkdownText) -> Iterator[Value]:
             cause = f"cannot read the value {match['ref']!r}"
             raise PageError(text.place(match.start()), cause, step)
         parts = (ref["snippet"], ref["environment"] or "", ref["artifact"], ref["row"])
-        line = text.line_of(match.start())
+        line = text.find_line(match.start())
         yield Value(text.page, line, *parts, ref["column"], match.start(), match.end())
 
 
@@ -109,7 +109,7 @@ def _matches_outside_fences(
     pattern: re.Pattern[str], text: MarkdownText
 ) -> Iterator[re.Match[str]]:
     for match in pattern.finditer(text.text):
-        if text.line_of(match.start()) not in text.fenced_lines:
+        if text.find_line(match.start()) not in text.fenced_lines:
             yield match
 
 

@@ -59,7 +59,7 @@ def _find_pane(book: Book, path: str, stage: str, place: str) -> tuple[str, str]
     """The (anchor, label) of the first pane of a stage on a page of the explorer."""
     for use in book.uses:
         if use.page == path and use.function == "show":
-            run = book.runs_of(use.snippet, place)[0]
+            run = book.select_runs(use.snippet, place)[0]
             for chain in (each for each in run.artifacts if isinstance(each, Chain)):
                 prefix = slug(f"{use.snippet}-{run.environment}-{chain.name}")
                 panes = Panes(chain, Options(prefix=prefix))

@@ -127,7 +127,7 @@ def _verdict_calls(book: Book) -> list[Call]:
 
 
 def _beliefs_of_call(block: RunningBlock, book: Book, use: Call) -> list[Belief]:
-    return read_beliefs(book.runs_of(use.snippet, block.place))
+    return read_beliefs(book.select_runs(use.snippet, block.place))
 
 
 def heading_anchors(page: PageText) -> set[str]:

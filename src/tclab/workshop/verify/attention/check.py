@@ -3,9 +3,9 @@
     python -m tclab.workshop.verify.attention.check [--capability 9.0 …] [--out FOLDER]
         [--drawn 4000]
 
-Needs a CUDA build of torch on Linux on x86-64, and no GPU: `compiled` explains how, and why the
-answers are those of the release. Each capability is checked in a process of its own, with the calls
-of `cases` and the calls with symbolic sizes of `symbols`, whose guards are compared too.
+Needs a CUDA build of torch on Linux on x86-64, and no GPU: `pytorch_rules` explains how, and why
+the answers are those of the release. Each capability is checked in a process of its own, with the
+calls of `cases` and the calls with symbolic sizes of `symbols`, whose guards are compared too.
 The exit status is 1 if an answer differs, 2 if PyTorch cannot be asked here.
 """
 
@@ -28,7 +28,7 @@ from tclab.capturing.target.sdpa import torch_answers
 from tclab.capturing.target.sdpa.call import Call
 from tclab.capturing.target.sdpa.choose import choose
 from tclab.capturing.target.sdpa.rule import AttentionRules
-from tclab.workshop.verify.attention import compiled, report, symbols
+from tclab.workshop.verify.attention import pytorch_rules, report, symbols
 from tclab.workshop.verify.attention.cases import make_cases
 
 Capability = tuple[int, int]
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="folder for a file of answers for each")
     parser.add_argument("--drawn", type=int, default=4000, help="random cases. Default: 4000")
     options = parser.parse_args(arguments)
-    if why := compiled.reason_unsupported() or (
+    if why := pytorch_rules.explain_unsupported() or (
         "" if report.installed_rules() else "no rules for this version"
     ):
         print(f"torch {torch.__version__}: {why}")
@@ -95,7 +95,7 @@ def check_capability(name: str, folder: Path | None, drawn: int) -> int:
 def pretend_gpu(capability: Capability) -> Iterator[None]:
     """Allow fake GPU tensors, and make PyTorch choose as on a GPU of this capability."""
     with stand_in.fake_gpu(targets.get("h200")):  # any target: fake tensors have no capability
-        compiled.set_capability(capability)
+        pytorch_rules.set_capability(capability)
         with torch_answers.fake_mode():
             tensor = torch.empty(1, 1, 8, 8, device="cuda", dtype=torch.float16)
             torch_answers.ask_cuda_choice(

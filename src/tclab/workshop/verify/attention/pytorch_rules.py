@@ -41,7 +41,7 @@ _REPLACEMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def reason_unsupported() -> str:
+def explain_unsupported() -> str:
     """Return why this machine or PyTorch does not support this; '' if they do."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return "it is done on Linux on x86-64 only"
