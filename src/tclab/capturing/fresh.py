@@ -24,7 +24,7 @@ from tclab.capturing.torch_private import compiler
 
 #: Only one thread at a time swaps code objects; a capture within a capture is allowed.
 _LOCK = threading.RLock()
-#: id() → a copy of a code object that may still be alive. Code objects compare by value.
+#: id() → a copy of a code object that may still be alive: code objects compare by value.
 _COPIES: dict[int, weakref.ref[CodeType]] = {}
 
 
@@ -56,8 +56,8 @@ def _remember_copy(copy: CodeType) -> CodeType:
 
 
 def _affects_later_compiles(code: CodeType) -> bool:
-    """Whether earlier compiles of this code could change a later one: it has cache entries, or
-    Dynamo may have decided to skip it. The latter holds for code outside of PyTorch and for the
+    """Return whether earlier compiles of this code could change a later one: it has cache entries,
+    or Dynamo may have decided to skip it. The latter holds for code outside of PyTorch and for the
     frame that Dynamo wraps around PyTorch's modules; Dynamo always skips PyTorch's other code. It
     does not hold for our own copies, which no function runs any more.
     """
@@ -72,8 +72,8 @@ def _affects_later_compiles(code: CodeType) -> bool:
 
 
 def copy_code_object(code: CodeType) -> CodeType:
-    """Copy a code object, and those of the functions that it defines; Dynamo does not know the
-    copies.
+    """Copy a code object and the code objects of the functions that it defines; Dynamo does not
+    know the copies.
     """
     constants = tuple(copy_code_object(c) if isinstance(c, CodeType) else c for c in code.co_consts)
     return code.replace(co_consts=constants)
@@ -104,7 +104,9 @@ def _functions_to_swap(codes: list[CodeType], top: FunctionType | None) -> list[
 
 
 def _contains_code(code: CodeType, codes: set[int]) -> bool:
-    """Whether this code object, or one of a function that it defines, has its id() in `codes`."""
+    """Return whether this code object, or one of a function that it defines, has its id() in
+    `codes`.
+    """
     return id(code) in codes or any(
         type(constant) is CodeType and _contains_code(constant, codes)
         for constant in code.co_consts

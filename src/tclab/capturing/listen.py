@@ -24,7 +24,8 @@ from tclab.capturing.torch_private import (
 from tclab.capturing.trace import names
 from tclab.capturing.trace.events import Trace
 
-#: Metadata keys of a structured-trace record that give its context; the other key is its name.
+#: Metadata keys of a structured-trace record that give its context. The one other key is its
+#: name.
 _CONTEXT_KEYS = {
     *("frame_id", "frame_compile_id", "attempt", "has_payload", "rank", "stack"),
     *("compiled_autograd_id", "subgraph_name"),
@@ -33,7 +34,7 @@ _CONTEXT_KEYS = {
 
 @contextmanager
 def listen() -> Iterator[Trace]:
-    """Yield a Trace that collects events during the block; loggers are restored on any exit."""
+    """Yield a Trace that collects events during the block, and restore the loggers afterwards."""
     trace = Trace()
 
     def add_bytecode(code: CodeType, new: CodeType) -> None:
@@ -58,7 +59,7 @@ def listen() -> Iterator[Trace]:
 
 
 def _float32_precisions() -> dict[str, str]:
-    """Return what products of float32 tensors may be computed in on a GPU."""
+    """Return the formats in which a GPU may compute products of float32 tensors."""
     return {
         "matmul": torch.backends.cuda.matmul.fp32_precision,
         "conv": torch.backends.cudnn.conv.fp32_precision,

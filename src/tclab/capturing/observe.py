@@ -1,4 +1,4 @@
-"""`steps`, `replay`, `memory` and `levels`: each observes one aspect of a compile or a call."""
+"""Observe one aspect of a compile or a call: `steps`, `replay`, `memory` or `levels`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tclab.errors import CaptureError
 from tclab.model import Levels, Memory, Replay, Steps
 from tclab.text import user_lines
 
-#: Name → function for each phase of one run, in order.
+#: Phase name → the function of that phase, in the order of one run.
 Phases = Mapping[str, Callable[[], object]]
 
 

@@ -68,7 +68,7 @@ class CaptureRequest:
         most_lines: int | None = None,
         on_result: Callable[[object], None] = lambda result: None,
     ) -> Capture:
-        """Compile `fn`, or run it as it is, make each of `calls` in turn, and return the Capture.
+        """Compile `fn`, or run it unchanged, make each of `calls` in turn, and return the Capture.
         A call is a pair of positional and keyword arguments. On this machine `on_result` is called
         with each result after its call, before the next call can change it.
 

@@ -57,9 +57,10 @@ class Capture:
 
     #: Errors for the parts that cannot be compiled for the target; they do not affect `kernels`.
     gaps: tuple[TclabError, ...] = ()
-    #: Operators that run on the CPU, beside a target, each with its line.
+    #: The operators that run on the CPU, beside a target, each with its line.
     on_host: tuple[tuple[str, str], ...] = ()
-    #: Questions that PyTorch decides by timing on the target; the kernels are of both choices.
+    #: The questions that PyTorch decides by timing on the target; the kernels are those of both
+    #: answers.
     timed: tuple[TimedQuestion, ...] = ()
 
     def __init__(
@@ -70,13 +71,13 @@ class Capture:
     ) -> None:
         self._trace = trace
         self.results = results  #: the result of each call
-        #: Kernels of more lines get no machine code stages. None sets no limit.
+        #: Kernels of more lines get no machine code stages; None means no limit.
         self.most_lines = most_lines
         self._compiled = False
         self._chains: dict[bool, tuple[Chain, ...]] = {}
 
     def end(self, trace: Trace) -> None:
-        """End the watched block: from now on the stages can be read from `trace`."""
+        """End the watched block: from now on the stages are read from `trace`."""
         self._trace = trace
 
     @property
@@ -119,7 +120,7 @@ class Capture:
 
     @cached_property
     def cuda_graph_skips(self) -> tuple[str, ...]:
-        """Each reason why Inductor records no CUDA graph for a compile that asked for one."""
+        """The reasons why Inductor records no CUDA graph for compiles that asked for one."""
         reasons = (e.data.get("cudagraph_skip_reason") for e in self.trace.select(names.METRICS))
         return tuple(scrub(reason) for reason in reasons if reason)
 
@@ -166,7 +167,7 @@ class Capture:
 
     @cached_property
     def post_grad(self) -> tuple[Graph, ...]:
-        """Graphs after Inductor's post-grad passes, which it lowers."""
+        """Graphs after Inductor's post-grad passes, which Inductor lowers."""
         return _graphs.read_graphs(self.trace, "post_grad")
 
     @cached_property
@@ -201,7 +202,9 @@ class Capture:
 
     @property
     def likely_kernels(self) -> tuple[Kernel, ...]:
-        """The kernels, except those that a GPU runs only after an unlikely result of its timing."""
+        """The kernels, except those that a GPU runs only if it finds an unlikely answer by
+        timing.
+        """
         return tuple(kernel for kernel in self.kernels if not kernel.facts.is_alternative)
 
     @cached_property
@@ -210,9 +213,9 @@ class Capture:
         return tuple(unit.wrapper for unit in self.units if unit.wrapper)
 
     def compile_kernels(self) -> tuple[CompiledKernel, ...]:
-        """Compile each Triton kernel in the configuration of its launch, and return it with its
-        stages down to SASS. The first call compiles, later ones return the same. Empty on a CPU.
-        Raises CaptureError if Triton cannot compile a kernel.
+        """Compile each Triton kernel in the configuration of its launch; return the kernels with
+        their stages down to SASS. Later calls return the same. Empty on a CPU. Raises CaptureError
+        if Triton cannot compile a kernel.
         """
         if not self._compiled:
             self._compile_units()
@@ -229,8 +232,8 @@ class Capture:
         return size_limit.sources_within_limit(unit.output.triton_sources(), self.most_lines)
 
     def omitted_kernels(self) -> dict[str, str]:
-        """Map the name of each kernel whose instructions are left out to the reason: it has too
-        many lines, or its graph too many C++ kernels.
+        """Map the name of each kernel without instructions to the reason: it has too many lines, or
+        its graph too many C++ kernels.
         """
         return dict(size_limit.explain_left_out(self.units, self.most_lines))
 
@@ -295,7 +298,9 @@ class Capture:
 
     @cached_property
     def cachings(self) -> tuple[Caching, ...]:
-        """Whether AOTAutograd's cache and Inductor's take each graph, and why not."""
+        """For each graph and each of the caches of AOTAutograd and Inductor: whether it takes the
+        graph, and why not.
+        """
         return _caching.read_cachings(self.trace, self.graphs)
 
     @cached_property
@@ -305,12 +310,12 @@ class Capture:
 
     @cached_property
     def timeline(self) -> Chart:
-        """A chart of each phase's begin and length in seconds."""
+        """A chart of the begin and length of each phase, in seconds."""
         return _times.read_timeline(self.trace)
 
     @cached_property
     def overview(self) -> Table:
-        """The number of graphs, breaks, guards, recompiles, kernels and library calls."""
+        """The numbers of graphs, breaks, guards, recompiles, kernels and library calls."""
         kernels = self.likely_kernels
         generated = [k for k in kernels if k.category != "extern"]
         rows = (

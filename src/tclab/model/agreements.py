@@ -1,4 +1,4 @@
-"""Whether compiled code computed what eager PyTorch computes, and where it did not."""
+"""The verdict of comparing compiled results with eager PyTorch's, and where they differ."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 from tclab.model.artifacts import SourceLine
 from tclab.model.codec import kind
 
-#: More units of the last place than this say nothing to a reader.
+#: Above this number of units in the last place, a reader gets the relative error instead.
 _FEW = 4
 #: The verdicts of an `Agreement`.
 EQUAL, DIFFERS, RANDOM, UNKNOWN = "equal", "differs", "random", "not compared"
@@ -40,7 +40,7 @@ class Difference:
     eager_error: float | None = None
 
     def __str__(self) -> str:
-        """``output 0, 7 of 8 rows``; ``the strides of output 0: (1, 8), eager (8, 1)``."""
+        """Name the value and what differs: ``output 0, 7 of 8 rows``."""
         if self.what != "values":
             return f"the {self.what} of {self.where}: {self.compiled}, eager {self.eager}"
         if not self.total:
@@ -54,7 +54,7 @@ class Difference:
 @kind("agreement")
 @dataclass(frozen=True)
 class Agreement:
-    """What the comparison of the compiled results with eager's found: one of the verdicts above.
+    """The result of comparing compiled results with eager's: one of the verdicts above.
 
     Where they are equal, `ulps` is the largest distance of two results, in units of the last place
     of their type; `relative` is the largest error of the compiled results relative to the largest
@@ -78,7 +78,9 @@ class Agreement:
     reason: str = ""
 
     def __str__(self) -> str:
-        """``equal to eager, to 2 ulps``; ``differs from eager: output 0, 7 of 8 rows, line 12``."""
+        """Describe the verdict in a line: ``differs from eager: output 0, 7 of 8 rows, line
+        12``.
+        """
         limit = f" ({self.reason})" if self.reason else ""
         if self.verdict == EQUAL:
             return f"equal to eager, {self._distance()}{limit}"
@@ -107,7 +109,7 @@ class Agreement:
 
     @property
     def next_step(self) -> str:
-        """The advice on a difference; '' if there is no difference."""
+        """The advice to the reader on a difference; '' if there is no difference."""
         if self.verdict != DIFFERS:
             return ""
         if self.way:

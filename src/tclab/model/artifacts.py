@@ -72,7 +72,7 @@ class Listing(Artifact):
     """
 
     code: str = ""
-    language: str = "text"  # a Pygments lexer name
+    language: str = "text"  # a Pygments lexer's name
     stage: str = ""
     filename: str = ""
     first_line: int = 1
@@ -209,7 +209,7 @@ class Chart(Artifact):
 
     @property
     def is_timeline(self) -> bool:
-        """Whether its two series hold the begins and the lengths of spans."""
+        """Whether the chart shows spans: its two series are the spans' begins and lengths."""
         return self.style in ("span", "lanes")
 
 

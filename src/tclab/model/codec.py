@@ -20,7 +20,7 @@ S = TypeVar("S")
 #: JSON data, as Python's `json` module reads and writes it.
 Json = Union[bool, int, float, str, list["Json"], dict[str, "Json"], None]  # noqa: UP007 - recursive
 
-#: What reading a file of ours can raise where the file is damaged, of another kind, or hostile.
+#: The errors that reading a file of ours can raise if it is damaged, of another kind, or hostile.
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 KINDS: dict[str, type] = {}
@@ -86,7 +86,8 @@ def _unescape(key: str) -> str:
 
 
 def decode(data: Json) -> Any:
-    """Return the model object that `encode` made data of. Lists become tuples, keys become text.
+    """Return the model object that `encode` turned into `data`. Lists become tuples, keys become
+    text.
 
     Unknown kinds and unknown fields raise ValueError. Missing fields and values of a wrong type
     raise TypeError. Nothing is dropped.
@@ -106,7 +107,7 @@ def decode_as(hint: Any, data: Json) -> Any:
 
 
 def decode_fields(cls: Callable[..., S], data: Json) -> S:
-    """Make an object of a dataclass without a kind from its encoded fields. Errors as in
+    """Make a dataclass object from its encoded fields; its class needs no kind. Errors as in
     `decode`.
     """
     return cls(**_read_fields(cls.__name__, _field_readers(cls), _require_type(dict, data)))
@@ -152,7 +153,7 @@ _SCALARS: dict[Any, tuple[set[type], str]] = {
 }
 
 
-@cache  # one entry for each class
+@cache  # it has one entry for each class
 def _field_readers(cls: Any) -> dict[str, Reader]:
     """Return the reader of each field of a dataclass or a TypedDict, by field name."""
     hints = get_type_hints(cls)

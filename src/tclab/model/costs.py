@@ -35,8 +35,8 @@ class CallCost:
 
     @property
     def bound(self) -> str:
-        """The key of BOUNDS that is likely to take longest: launches run beside the GPU's work,
-        which takes longer than at the full rates; a kernel takes the longer of its bytes and its
+        """The key of BOUNDS that is likely to take longest. Launches run beside the GPU's work,
+        which takes longer than at full rates; a kernel takes the longer of its bytes and its
         operations.
         """
         seconds = {"launches": self.launches, "memory": self.memory, "products": self.products}
@@ -47,5 +47,5 @@ class CallCost:
 
     @property
     def seconds(self) -> float:
-        """The least time of a call: launching and computing overlap."""
+        """The least seconds of a call: launching and computing overlap."""
         return max(self.launches, self.memory + self.products)

@@ -22,14 +22,14 @@ class FindingKind:
 
     @property
     def address(self) -> str:
-        """Where the site documents it, relative to the site's root."""
+        """The address of its documentation, relative to the site's root."""
         return f"reference/findings.html#{self.name}"
 
 
-#: Ranks, dearest first: it is wrong; nothing is gained; each call pays; it is paid once.
+#: Ranks, worst first: a result is wrong; nothing is gained; each call costs more; one call does.
 WRONG, IDLE, EACH_CALL, ONCE = range(4)
 
-#: Name → kind, in the order in which findings of equal rank and unknown cost stand.
+#: Name → kind. Findings of equal rank and unknown cost are listed in this order.
 FINDING_KINDS: dict[str, FindingKind] = {
     each.name: each
     for each in (
@@ -84,11 +84,11 @@ class Cost:
 
     @property
     def seconds(self) -> float:
-        """The seconds, by which findings of a rank are ordered; 0 where it is no time."""
+        """The cost in seconds, by which findings of a rank are ordered; 0 if it is no time."""
         return self.amount if self.unit.startswith("s ") else 0.0
 
     def __str__(self) -> str:
-        """``0.21 ms a call, computed``; ``2 waits a call, counted``; ``cost not known``."""
+        """Write the cost as text: ``0.21 ms a call, computed``; ``cost not known``."""
         if not self.known:
             return "cost not known"
         noun, _, rest = self.unit.partition(" ")

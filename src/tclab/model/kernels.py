@@ -75,7 +75,7 @@ class TimedQuestion:
 @kind("timed-answer")
 @dataclass(frozen=True)
 class TimedAnswer:
-    """The answer to a timed question under which a kernel exists: ``pad=yes``."""
+    """An answer to a timed question that a kernel depends on, such as ``pad=yes``."""
 
     kind: ClassVar[str]
     question: TimedQuestion
@@ -86,7 +86,7 @@ class TimedAnswer:
 
     @property
     def is_likely(self) -> bool:
-        """Whether it is the answer that the GPU is likely to find."""
+        """Whether the GPU is likely to find this answer."""
         return self.answer == LIKELY[self.question.choice]
 
 
@@ -96,8 +96,8 @@ def needs_unlikely(answers: Iterable[TimedAnswer]) -> bool:
 
 
 def format_answers(answers: Iterable[TimedAnswer]) -> str:
-    """Name the answers that lead to an open kernel: ``pad=yes``; '' if there are none. If several
-    answers differ, each is followed by its operator.
+    """Write the answers that a kernel depends on as text, ``pad=yes``; '' if there are none. If
+    several answers differ, each is followed by its operator.
     """
     all_answers = tuple(answers)
     if len({str(answer) for answer in all_answers}) <= 1:

@@ -44,7 +44,7 @@ class Counts:
 @kind("own-compiles")
 @dataclass(frozen=True)
 class OwnCompiles:
-    """The result of a run of the reader's code as it is, for the objects that this code compiles.
+    """The outcome of the compiles that the reader's own code asks for, from a run of that code.
 
     `frames` counts the compiles that Dynamo began, `ok` those that it finished; `limits` are the
     functions at the recompile limit, `cause` says why there is no frame,
@@ -63,8 +63,9 @@ class OwnCompiles:
 @kind("caching")
 @dataclass(frozen=True)
 class Caching:
-    """What the cache of AOTAutograd or of Inductor makes of a graph: ``hit``, ``miss``, which keeps
-    it for the next start, or ``bypass``, for a `reason`. `line` calls what the cache does not take.
+    """The result of looking up a graph in the cache of AOTAutograd or of Inductor: ``hit``;
+    ``miss``, after which the cache keeps the graph for the next start; or ``bypass``, for a
+    `reason`. `line` calls what the cache does not take.
     """
 
     kind: ClassVar[str]
@@ -75,7 +76,7 @@ class Caching:
     line: SourceLine | None = None
 
     def __str__(self) -> str:
-        """``Inductor's cache does not take cond (f.py:8)``."""
+        """Write a bypass as a sentence: ``Inductor's cache does not take cond (f.py:8)``."""
         place = f" ({self.line})" if self.line else ""
         return f"{self.cache}'s cache does not take {self.reason}{place}"
 
@@ -83,8 +84,8 @@ class Caching:
 @kind("checkpoints")
 @dataclass(frozen=True)
 class Checkpoints:
-    """What a compiled backward holds of its checkpointed `regions` where it holds most: values of
-    `held` of them, of `bytes` in all. Eager holds one region at a time, of `one` bytes at most.
+    """The most that a compiled backward holds of its checkpointed `regions`: values of `held`
+    regions, `bytes` in all. Eager holds one region at a time, of `one` bytes at most.
     """
 
     kind: ClassVar[str]
@@ -145,7 +146,7 @@ class Problem:
 
     @classmethod
     def from_error(cls, error: TclabError) -> Problem:
-        """The problem that an error of tclab names."""
+        """Make the problem that an error of tclab names."""
         return cls(error.place, error.cause, error.next_step)
 
 
@@ -165,7 +166,7 @@ class Advice:
     places: tuple[str, ...]
 
     def __str__(self) -> str:
-        """``a wrong result, pytorch#1: Masks that repeat, in pointwise aten.rand``."""
+        """Write the advice as text: ``a wrong result, pytorch#1: Masks that repeat``."""
         known = f", {self.issue}" if self.issue else ""
         may = "" if self.certain else ", perhaps"
         return f"{self.harm}{known}: {self.title}{may}, in {', '.join(self.places)}"

@@ -25,7 +25,7 @@ class Claim:
 
     kind: ClassVar[str]
     name: str
-    line: int  # of the assert
+    line: int  # the line of the assert
     code: str  # the assert itself, on one line
     only: Clause = field(default=Clause(), metadata={FROM_TEXT: Clause.parse})
     reached: int = 0
@@ -40,16 +40,16 @@ class Snippet:
     name: str
     path: Path
     title: str  # first line of the docstring
-    caption: str  # the rest of it
+    caption: str  # the rest of the docstring
     source: str
     needs: frozenset[str] = frozenset()  # members of NEEDS
     raises: str = ""  # dotted name of the error that must end the run
     timeout: float = 300.0  # seconds
     memory: int = 4096  # MiB of resident memory, child processes included
     includes: tuple[Path, ...] = ()  # local files that it imports
-    alone: bool = False  # it takes times: needs a fresh process, empty caches, an idle machine
+    alone: bool = False  # it measures times: needs a fresh process, empty caches, an idle machine
     claims: tuple[Claim, ...] = ()
-    place: str = ""  # path for errors, if it is not snippets/NAME.py
+    place: str = ""  # path for errors, if not snippets/NAME.py
     runner: str = ""  # dotted name of the function that executes the file; '' for plain exec
 
     @property
@@ -113,12 +113,12 @@ class Provenance:
     system: str
     date: str  # ISO day, UTC
     triton: str = ""
-    compiler: str = ""  # of C++: version and, in brackets, digest of its files
+    compiler: str = ""  # the C++ compiler's version and, in brackets, the digest of its files
     cuda: str = ""
     gpu: str = ""
     driver: str = ""
     cores: int = 0
-    variables: Mapping[str, str] = field(default_factory=dict)  # those set: TORCH*, TRITON*, …
+    variables: Mapping[str, str] = field(default_factory=dict)  # TORCH*, TRITON*, … that are set
 
     def __post_init__(self) -> None:
         if self.date and not _is_day(self.date):
@@ -171,7 +171,7 @@ class Source:
 @kind("failure")
 @dataclass(frozen=True)
 class Failure:
-    """Why a run failed. `cause` is one of CAUSES."""
+    """The reason why a run failed. `cause` is one of CAUSES."""
 
     kind: ClassVar[str]
     cause: str
@@ -195,7 +195,7 @@ CAUSES = (
 @kind("run")
 @dataclass(frozen=True)
 class Run:
-    """What happened when a snippet ran once."""
+    """The outcome of one run of a snippet."""
 
     kind: ClassVar[str]
     snippet: str

@@ -131,13 +131,13 @@ class Snapshot:
         return not (self.graphs or self.breaks or self.kernels or self.library_calls)
 
     def to_json(self) -> str:
-        """One JSON object; `from_json` reads it back."""
+        """Return the snapshot as one JSON object, which `from_json` reads."""
         data = {"format": SNAPSHOT_FORMAT, **encode_object(self)}
         return json.dumps(data, indent=1, ensure_ascii=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str) -> Snapshot:
-        """The inverse of `to_json`. ValueError or TypeError for JSON of another kind."""
+        """Read the text that `to_json` made. ValueError or TypeError for JSON of another kind."""
         data: Json = json.loads(text)
         if not isinstance(data, dict) or data.pop("format", None) != SNAPSHOT_FORMAT:
             raise ValueError(f"not a snapshot of the format {SNAPSHOT_FORMAT!r}")

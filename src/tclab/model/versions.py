@@ -70,7 +70,9 @@ class Clause:
         return clause
 
     def _edges(self) -> Iterator[Version]:
-        """Yield each bound's release and the ones next to it: if none holds, no release does."""
+        """Yield each bound's release and the ones next to it: a clause that none of them meets is
+        met by no release.
+        """
         for _, bound in self.bounds:
             for minor in (bound.minor - 1, bound.minor, bound.minor + 1):
                 yield Version(bound.major, minor)

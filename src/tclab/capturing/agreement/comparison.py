@@ -17,8 +17,8 @@ from tclab.capturing.torch_private import replaying
 from tclab.model import EQUAL, RANDOM, UNKNOWN, Agreement
 
 _OWN = "this machine's own compile: the numbers of a GPU that is not here cannot be known"
-#: The number of runs in float64 with rounding noise, and the number before a difference is
-#: reported: in few runs the noise of an element can cancel by chance.
+#: The number of float64 runs with rounding noise at first, and before a difference is reported:
+#: in few runs the noise of an element can cancel by chance.
 _NOISY, _MORE_NOISY = 2, 12
 
 
@@ -71,7 +71,9 @@ class Comparison:
         return not compare_observations(eager, observed, self.reference(_NOISY)).differences
 
     def raising_operator(self) -> operators.Operator | None:
-        """Return the operator on which Inductor's compile of these calls raises, if it is found."""
+        """Return the operator on which Inductor's compile of these calls raises, if it can be
+        found.
+        """
         return operators.find_raising_operator(self.compiled)
 
     def judge_new_compile(self, options: Mapping[str, Any]) -> Agreement:

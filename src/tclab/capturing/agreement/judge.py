@@ -22,7 +22,7 @@ _MORE = ("strides", "aliasing", "requires_grad")
 
 @dataclass
 class Findings:
-    """The differences, and the largest distances among the values that count as equal."""
+    """The differences, and the largest distances of values that count as equal."""
 
     differences: list[Difference] = field(default_factory=list)
     ulps: int = 0
@@ -56,7 +56,8 @@ class Reference:
         return Samples(exact, noisy, self.eps)
 
 
-#: No calls in float64: a larger distance, relative to the largest value, then counts as rounding.
+#: Stands for no calls in float64: then a larger distance, relative to the largest value, counts
+#: as rounding.
 NO_REFERENCE = Reference(Observation(), (), 0.0)
 
 

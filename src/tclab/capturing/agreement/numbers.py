@@ -76,7 +76,7 @@ def distance_by_reference(
     scale = _largest(exact)
     explained = _explain_error(exact, samples, torch.zeros_like(exact))
     other = _error(left, exact) > FACTOR * explained + FLOOR * _spacing(exact, samples.eps)
-    exact = torch.where(other & left.isfinite(), left, exact)  # float64 computes something else
+    exact = torch.where(other & left.isfinite(), left, exact)  # float64 gives something else
     allowed = _allow_error(left, exact, samples, explained)
     errors = _error(right, exact)
     wrong = plain.wrong & (errors > allowed) & ~_is_rounded(exact, right, compiled.dtype)
@@ -102,7 +102,7 @@ def _allow_error(
 
 
 def _error(values: torch.Tensor, exact: torch.Tensor) -> torch.Tensor:
-    """Return |values − exact|: 0 where both are the same infinity or both NaN, infinite where one
+    """Return |values − exact|: 0 where both are the same infinity or NaN, infinite where only one
     is.
     """
     same = (values == exact) | (values.isnan() & exact.isnan())
@@ -114,7 +114,7 @@ def _spacing(values: torch.Tensor, eps: float) -> torch.Tensor:
 
 
 def _is_rounded(exact: torch.Tensor, values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return where a value equals float64's, rounded to the smaller type; both can overflow."""
+    """Return the mask of values that equal float64's, rounded to their type; both can overflow."""
     if dtype.is_complex or not dtype.is_floating_point:
         return exact == values
     rounded = exact.to(dtype).double()
@@ -132,7 +132,9 @@ def is_near_largest(left: torch.Tensor, right: torch.Tensor, units: int) -> bool
 
 
 def _is_near_largest(left: torch.Tensor, right: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return where elements are at most 256 units in the last place of the largest value apart."""
+    """Return the mask of elements that are at most 256 units in the last place of the largest value
+    apart.
+    """
     if not dtype.is_floating_point and not dtype.is_complex:
         return left == right
     eps = torch.finfo(dtype).eps
@@ -153,9 +155,7 @@ def _unit(values: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
 
 
 def to_double(values: torch.Tensor) -> torch.Tensor:
-    """Return the values in float64; complex numbers get a last dimension of size 2 for both
-    parts.
-    """
+    """Return the values in float64; complex numbers get a last dimension of size 2."""
     if values.is_complex():
         values = torch.view_as_real(values.resolve_conj())
     return values.detach().to("cpu", torch.float64)

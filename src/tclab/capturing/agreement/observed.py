@@ -1,4 +1,4 @@
-"""Record what calls did: what each returned or raised, and the state that they left."""
+"""Record the effects of calls: what each returned or raised, and the state after them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _facts(tensor: torch.Tensor, owner: str) -> dict[str, str]:
 
 
 def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    """Return the strides that locate elements: that of a dimension of size 1 is left out."""
+    """Return the strides that locate elements, without those of dimensions of size 1."""
     sized = zip(tensor.shape, tensor.stride())
     return tuple(stride if size > 1 else 0 for size, stride in sized) if tensor.numel() else ()
 
@@ -103,7 +103,7 @@ def _storage(leaf: Any) -> int:
 
 
 def _storages(world: World) -> dict[int, str]:
-    """Map the address of a storage to the first name in the state that has it."""
+    """Map the address of each storage to the first name in the state that uses it."""
     pairs: Iterator[tuple[int, str]] = ((_storage(leaf), name) for name, leaf in world.state())
     found: dict[int, str] = {}
     for at, name in pairs:

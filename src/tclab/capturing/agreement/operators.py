@@ -18,9 +18,10 @@ from tclab.model import SourceLine
 from tclab.text import user_lines
 from tclab.text.scrub import scrub
 
-#: Makes the calls, compiled with these options of torch.compile.
+#: A function that compiles with these options of torch.compile and makes the calls.
 RunWith = Callable[[Mapping[str, Any]], Observation]
-#: The largest distance of equal results, in units in the last place of the largest value.
+#: The largest distance of results that count as equal, in units in the last place of the largest
+#: value.
 _FAR = 1024
 
 
@@ -78,7 +79,9 @@ def find_raising_operator(run: RunWith) -> Operator | None:
 def _first(
     call: GraphCall, nodes: list[fx.Node], fails: Callable[[GraphCall, fx.Node], bool]
 ) -> fx.Node:
-    """Return the first node up to which the compiled graph fails; up to the last node it does."""
+    """Return the first node for which the graph, compiled up to that node, fails; for the last node
+    it does fail.
+    """
     right, wrong = -1, len(nodes) - 1
     while wrong - right > 1:
         middle = (right + wrong) // 2
@@ -87,7 +90,7 @@ def _first(
 
 
 def _raises(call: GraphCall, node: fx.Node) -> bool:
-    """Whether the compile of the graph up to a node raises."""
+    """Return whether the compile of the graph up to a node raises."""
     torch.compiler.reset()
     try:
         with torch.no_grad():
@@ -98,8 +101,8 @@ def _raises(call: GraphCall, node: fx.Node) -> bool:
 
 
 def _is_wrong(call: GraphCall, node: fx.Node) -> bool:
-    """Return whether the graph up to a node, compiled, returns other values or leaves
-    other inputs than in eager.
+    """Return whether the compiled graph up to a node returns other values, or leaves other inputs,
+    than eager.
     """
     module = call.cut_after(node)
     sides = []

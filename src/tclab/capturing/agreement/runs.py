@@ -22,7 +22,7 @@ from tclab.capturing.backward import run_backward
 from tclab.capturing.fresh import hide_earlier_compiles
 from tclab.capturing.torch_private import compiler, precision
 
-#: A context in which calls are made.
+#: A function that returns the context in which calls are made.
 Mode = AbstractContextManager[Any]
 
 
@@ -36,8 +36,8 @@ class RandomState:
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
-        """Restore the state, seed PyTorch, and run the block; afterwards all continue as
-        before it.
+        """Restore the state and seed PyTorch for the block; afterwards all random numbers continue
+        as before it.
         """
         before = RandomState()
         try:

@@ -8,9 +8,10 @@ from typing import Any
 from tclab.capturing.agreement.operators import Operator
 from tclab.model import DIFFERS, Agreement, Difference
 
-#: Returns whether a compile with these options of torch.compile differs from eager.
+#: A function that returns whether a compile with these options of torch.compile differs from
+#: eager.
 Differs = Callable[[Mapping[str, Any]], bool]
-#: Returns the first operator whose result differs at the stage of this backend.
+#: A function that returns the first operator whose result differs at the stage of this backend.
 FirstOperator = Callable[[str], Operator | None]
 
 #: Backend → the stage that it adds; each one stops after its stage.
@@ -20,7 +21,7 @@ STAGES = {
     "aot_eager_decomp_partition": "the decompositions or the partitioner",
     "inductor": "Inductor",
 }
-#: Workaround for a difference that Inductor makes, in words → options of torch.compile.
+#: A workaround for a difference that Inductor makes, in words → its options of torch.compile.
 WORKAROUNDS: dict[str, dict[str, Any]] = {
     "options={'max_fusion_size': 1}, which fuses nothing": {"options": {"max_fusion_size": 1}},
     "options={'pattern_matcher': False}": {"options": {"pattern_matcher": False}},

@@ -26,7 +26,7 @@ SIMPLE = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.
 
 #: Address, bytes and type of a storage → its copy, as a tensor of one dimension.
 Storages = dict[tuple[int, int, torch.dtype], torch.Tensor]
-#: Converts a tensor with one dimension, for example to float64.
+#: A function that converts a tensor with one dimension, for example to float64.
 Convert = Callable[[torch.Tensor], torch.Tensor]
 
 
@@ -49,7 +49,7 @@ def _walk(value: Any, name: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what an object contains, with the text to append to the object's name for each."""
+    """Yield each thing that an object contains, with the text to append to the object's name."""
     if isinstance(value, torch.nn.Module):
         yield from _parts_of_module(value)
     elif isinstance(value, torch.optim.Optimizer):
@@ -97,7 +97,7 @@ def deep_copy(value: Any, convert: Convert | None = None) -> Any:
     """
     memo: dict[int, Any] = {}
     storages: Storages = {}
-    keep = []  # memo works with id(): the tensors must live until the copy is made
+    keep = []  # the memo works with id(): the tensors must live until the copy is made
     for _, leaf in walk(value, ""):
         if isinstance(leaf, torch.Tensor) and id(leaf) not in memo and _is_strided(leaf):
             memo[id(leaf)] = _copy_tensor(leaf, storages, convert, memo)

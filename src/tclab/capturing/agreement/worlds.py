@@ -28,7 +28,7 @@ Call = tuple[tuple[object, ...], Mapping[str, object]]
 
 @dataclass(frozen=True)
 class Variable:
-    """A global variable or one of a closure: `holder` is the dictionary or the cell."""
+    """A global variable, or one of a closure: `holder` is the dictionary or the cell."""
 
     name: str
     holder: dict[str, Any] | CellType
@@ -49,9 +49,9 @@ class Variable:
 
 @dataclass
 class World:
-    """A function and what its calls start from; `contents` are the values of `variables`, in their
-    order. `caches` are those of functools that were empty at the start: what they keep cannot be
-    copied, and so they are emptied before the calls of a copy.
+    """A function and the state that its calls start from; `contents` are the values of `variables`,
+    in their order. `caches` are the caches of functools that were empty at the start: their entries
+    cannot be copied, so they are emptied before the calls of a copy.
     """
 
     fn: Callable[..., Any]
@@ -62,8 +62,8 @@ class World:
 
     @classmethod
     def from_function(cls, fn: Callable[..., Any], calls: Sequence[Call]) -> World:
-        """Return the world of a function: its variables are those named by its code and by the code
-        of the user's functions that it names.
+        """Return the world of a function. Its variables are those that its code names, and those
+        that the code of the user's functions among them names.
         """
         variables = tuple(_variables(fn))
         empty = tuple(each for each in _caches(fn) if not each.cache_info().currsize)
@@ -78,8 +78,8 @@ class World:
 
     @contextmanager
     def applied(self) -> Iterator[None]:
-        """Give the variables this world's contents during the block and store their values at its
-        end; afterwards the variables have their earlier values.
+        """Use this world's contents as the variables' values during the block and store the new
+        values at its end; afterwards the variables have their earlier values.
         """
         before = [each.get() for each in self.variables]
         try:
@@ -166,8 +166,8 @@ def _reachable_functions(fn: Callable[..., Any]) -> Iterator[FunctionType]:
 
 
 def _caches(fn: Callable[..., Any]) -> list[Any]:
-    """Return the functions with a cache of functools that a call can reach: those that are called
-    by name, and the methods of the classes of what is.
+    """Return the functions with a cache of functools that a call can reach: functions called by
+    name, and methods of classes called by name.
     """
     reached = [
         fn,
@@ -186,7 +186,7 @@ def _caches(fn: Callable[..., Any]) -> list[Any]:
 
 
 def _cache_in(value: Any) -> Any:
-    """Return the cache of functools in a function, also if it is wrapped; None if there is none."""
+    """Return the functools cache of a function, wrapped or not; None if it has none."""
     while not isinstance(value, functools._lru_cache_wrapper):
         inside = getattr(value, "__dict__", None)
         value = inside.get("__wrapped__") if isinstance(inside, dict) else None
@@ -240,7 +240,7 @@ def _methods(cls: type) -> Iterator[FunctionType]:
 
 
 def _is_code(value: Any) -> bool:
-    """Return whether the value is code, which no call changes."""
+    """Return whether the value is code: no call changes it."""
     return isinstance(value, (ModuleType, type)) or (
         callable(value)
         and not isinstance(value, torch.nn.Module)

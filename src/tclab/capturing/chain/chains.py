@@ -22,7 +22,7 @@ from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.capturing.trace.events import Trace
 from tclab.model import STAGES, Chain, Graph, Kernel, Listing, links
 
-#: Stage → its graphs that the capture shows, in order.
+#: Stage → the graphs of this stage that the capture shows, in order.
 Graphs = Mapping[str, Sequence[Graph]]
 
 
@@ -55,7 +55,7 @@ def build_chains(
 
 @dataclass(frozen=True)
 class _ChainBuilder:
-    """The parts of a capture that its chains are built from."""
+    """The parts of a capture from which its chains are built."""
 
     graphs: Graphs
     bytecode: Sequence[FrameBytecode]
@@ -63,9 +63,9 @@ class _ChainBuilder:
     origins: Origins
     commands: Commands
     most_lines: int | None
-    #: Compile → runs in the first call; None if they were not counted.
+    #: Compile id → the number of its runs in the first call; None if they were not counted.
     runs: Mapping[str, int] | None = None
-    #: Assembly by the kernel's source: many graphs can have the same kernel.
+    #: Kernel source → assembly: many graphs can have the same kernel.
     assembled: dict[str, Assembly | None] = field(default_factory=dict)
 
     def build(self, graph: Graph, index: int) -> Chain:
@@ -85,8 +85,8 @@ class _ChainBuilder:
         return Chain(title, name, kept, graph.compile_id, runs, boundary)
 
     def _boundary(self, compile_id: str) -> int | None:
-        """Sum what forward and backward read and write; a unit with alternative kernels follows
-        the one of the same graph.
+        """Sum the bytes that forward and backward read and write. A unit with alternative kernels
+        follows the unit of the same graph.
         """
         known: dict[str, int | None] = {}
         for unit in self.units:
@@ -96,8 +96,8 @@ class _ChainBuilder:
         return sum(sizes) if sizes and len(sizes) == len(known) else None
 
     def _graph_panes(self, dynamo: Graph) -> Iterator[Listing]:
-        """The panes of the graphs of one compile, with only one of Dynamo's graphs: Dynamo may have
-        restarted its trace.
+        """Return the panes of the graphs of one compile, with only one of Dynamo's graphs: Dynamo
+        may have restarted its trace.
         """
         for stage_graphs in self.graphs.values():
             for index, graph in enumerate(stage_graphs):
@@ -112,7 +112,7 @@ class _ChainBuilder:
 
 
 def _drop_dangling_keys(panes: list[Listing]) -> tuple[Listing, ...]:
-    """The panes without links that lead nowhere, and without marks that no link leads to."""
+    """Return the panes without links that lead nowhere, and without marks that no link leads to."""
     marked = {key for pane in panes for keys in pane.marks.values() for key in keys}
     used = {key for pane in panes for keys in pane.links.values() for key in keys}
     return tuple(
@@ -145,7 +145,7 @@ def _unit_panes(
 def _kernel_panes(
     kernel: Kernel, unit: Unit, index: int, assembly: Assembly | None, origins: Origins
 ) -> Iterator[Listing]:
-    """The pane of a kernel with its facts, then the panes of its machine code."""
+    """Yield the pane of a kernel with its facts, then the panes of its machine code."""
     kernel_facts = collect_facts(kernel, unit)
     if assembly:
         kernel_facts = replace(kernel_facts, instructions=assembly.instructions)
@@ -157,7 +157,9 @@ def _kernel_panes(
 
 
 def _assemble_kernels(unit: Unit, builder: _ChainBuilder) -> dict[str, Assembly]:
-    """Assemble the C++ kernels of a unit within the size limit; the result is by kernel name."""
+    """Assemble the C++ kernels of a unit within the size limit; return the assembly by kernel
+    name.
+    """
     sources = size_limit.sources_to_assemble(unit.output.cpp_sources(), builder.most_lines)
     new = [s for s in dict.fromkeys(sources.values()) if s not in builder.assembled]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -11,8 +11,8 @@ from tclab.model import FusedGroup, FusionPairs, Kernel, KernelFacts, NotFused, 
 
 
 def collect_facts(kernel: Kernel, unit: Unit) -> KernelFacts:
-    """The facts about a unit's kernel: its groups of scheduler nodes, the fusions that Inductor
-    refused, and, if the kernel was compiled, its resources and number of instructions.
+    """Collect the facts about a unit's kernel: its groups of scheduler nodes, the fusions that
+    Inductor refused, and, if the kernel was compiled, its resources and number of instructions.
     """
     groups = _fused_groups(kernel, unit)
     facts = replace(
@@ -25,7 +25,7 @@ def collect_facts(kernel: Kernel, unit: Unit) -> KernelFacts:
 
 
 def _fused_groups(kernel: Kernel, unit: Unit) -> list[FusedGroup]:
-    """The groups of scheduler nodes that the kernel computes."""
+    """Return the groups of scheduler nodes that the kernel computes."""
     lines = [line for note in unit.notes_on(kernel) for line in note.lines]
     ops = {line.body[0] for line in lines if line.body}
     return (
@@ -36,7 +36,7 @@ def _fused_groups(kernel: Kernel, unit: Unit) -> list[FusedGroup]:
 
 
 def _refused_pairs(ops: Set[str], pairs: FusionPairs | None) -> tuple[NotFused, ...]:
-    """The refused pairs, with a reason, of one of these nodes and one outside of them."""
+    """Return the refused pairs, with reasons, that join one of these nodes with another node."""
     return tuple(
         NotFused(pair.first, pair.second, pair.reason)
         for pair in (pairs.pairs if pairs else ())

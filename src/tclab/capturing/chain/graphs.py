@@ -35,7 +35,7 @@ def graph_pane(graph: Graph, index: int, origins: Origins) -> Listing:
 
 
 def _node_lines(graph: Graph, shown_graph: ShownGraph | None) -> list[tuple[int, str]]:
-    """Line number and name of each node. Several inputs can be on one line."""
+    """Yield the line number and the name of each node. Several inputs can be on one line."""
     marked = {key: line for line, keys in graph.links.items() for key in keys}
     names = {node.name: node.keys[-1] for node in graph.nodes if node.keys}
     lines = {name: marked[key] for name, key in names.items() if key in marked}
@@ -76,7 +76,7 @@ def _node_origins(shown_graph: ShownGraph, origins: Origins) -> dict[str, links.
 
 
 def _instruction_keys(shown_graph: ShownGraph, node: NodeNote) -> links.Keys:
-    """The key of the bytecode instruction from which Dynamo made a node, if known."""
+    """Return the key of the bytecode instruction from which Dynamo made a node, if known."""
     return () if node.offset is None else (links.bytecode_key(shown_graph.compile_id, node.offset),)
 
 
@@ -86,7 +86,9 @@ def _instruction_keys(shown_graph: ShownGraph, node: NodeNote) -> links.Keys:
 def bytecode_panes(compiles: Iterable[FrameBytecode], compile_id: str) -> list[Listing]:
     """Make the pane of a compile's original bytecode, each instruction marked with its offset."""
     attempts = [attempt for attempt in compiles if attempt.compile_id == compile_id]
-    return [_bytecode_pane(attempt) for attempt in attempts[-1:]]  # Dynamo dropped the others
+    return [
+        _bytecode_pane(attempt) for attempt in attempts[-1:]
+    ]  # Dynamo dropped the other attempts
 
 
 def _bytecode_pane(compiled: FrameBytecode) -> Listing:
@@ -115,7 +117,7 @@ def python_panes(stacks: Iterable[str], used: set[str]) -> list[Listing]:
 
 
 def _user_places(stacks: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """File, with its full path, and line number of the user's lines in the stacks."""
+    """Return file, with its full path, and line number of the user's lines in the stacks."""
     for stack in dict.fromkeys(stacks):
         yield from user_lines.select_user_lines_or_all(
             frames.printed_locations(stack), lambda place: place[0]

@@ -68,8 +68,8 @@ _NAME = re.compile(r"_?tmp\w+")
 
 
 def computes_value(line: str, language: str) -> bool:
-    """Whether a kernel's line computes, loads or stores a value; false for an index, a mask, a loop
-    or a declaration.
+    """Return whether a kernel's line computes, loads or stores a value; false for an index, a mask,
+    a loop or a declaration.
     """
     text = line.strip()
     if language == "cpp":
@@ -96,7 +96,7 @@ def kernel_pane(kernel: Kernel, unit: Unit, index: int, origins: Origins) -> Lis
 
 
 def _computing_runs(code: list[str], language: str) -> list[dict[int, str]]:
-    """The runs of consecutive computing lines, each a map from line number to text."""
+    """Return the runs of consecutive computing lines, each as a map from line number to text."""
     runs: list[dict[int, str]] = [{}]
     for number, line in enumerate(code, 1):
         if computes_value(line, language):
@@ -142,7 +142,7 @@ def match_lines(
 
 
 class _Writer:
-    """The lines of one writer, by text and by the names that they assign."""
+    """The lines that one code generator wrote, by text and by the names that they assign."""
 
     def __init__(self) -> None:
         self.by_text: dict[str, list[KernelLine]] = {}
@@ -163,6 +163,6 @@ class _Writer:
 
 
 def assigned_names(text: str) -> list[str]:
-    """The names that a line assigns values to."""
+    """Return the names that a line assigns values to."""
     match = _NAMES.match(text)
     return list(_NAME.findall(match[0])) if match else []

@@ -33,19 +33,19 @@ class KernelKeys:
     offset: int
 
     def kernel_key(self, position: Position) -> str:
-        """The key of the kernel's line that a position is in; an empty string if there is none."""
+        """Return the key of the kernel's line that a position is in; '' if there is none."""
         for file, line, _ in reversed(position):
             if file == self.file and line > self.offset:
                 return links.kernel_key(self.unit, self.index, line - self.offset)
         return ""
 
     def stage_key(self, stage: str, position: Position) -> str:
-        """The key of the lines of a stage that have this position."""
+        """Return the key of a stage's lines that have this position."""
         names = (f"{'' if f == self.file else f + ':'}{n}:{c}" for f, n, c in position)
         return links.triton_key(stage, self.unit, self.index, "@".join(names))
 
     def ptx_key(self, line: int) -> str:
-        """The key of a line of the PTX."""
+        """Return the key of a line of the PTX."""
         return links.triton_key("ptx", self.unit, self.index, f"line {line}")
 
 
@@ -84,8 +84,8 @@ def _stage_pane(
 
 
 def _key_in_previous(position: Position, keys: KernelKeys, previous: Listing) -> str:
-    """The key of the previous stage's lines with this position. LLVM gives a function no column; in
-    MLIR it is 0 up to Triton 3.7, and 1 from 3.8 on.
+    """Return the key of the previous stage's lines with this position. LLVM gives a function no
+    column; in MLIR it is 0 up to Triton 3.7, and 1 from 3.8 on.
     """
     key = keys.stage_key(previous.stage, position)
     if position[-1][2] or any(key in marks for marks in previous.marks.values()):
@@ -100,8 +100,8 @@ _SASS_FILE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)')
 def _sass_pane(
     listing: Listing, ptx_lines: Mapping[int, int], ptx: Listing, keys: KernelKeys
 ) -> Listing:
-    """Make the pane of SASS, each instruction linked to its PTX line and to a line of the kernel:
-    that of the PTX line, else that of the comment above.
+    """Make the pane of SASS. Each instruction is linked to its PTX line and to a line of the
+    kernel: the one of the PTX line, else the one in the comment above.
     """
     line_links: LineKeys = {}
     comment_key = ""

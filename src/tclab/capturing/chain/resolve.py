@@ -1,4 +1,4 @@
-"""Resolve marks to keys: the nodes, in the graphs that the capture shows, that a mark refers to.
+"""Resolve marks to keys of the nodes that they refer to, in the graphs that the capture shows.
 
 While a compile runs, each new node is marked with the nodes that it was made from
 (`tclab.capturing.torch_private.origins`). Here those marks become keys of `tclab.model.links`.
@@ -29,7 +29,7 @@ class ShownGraph:
     compile_id: str
 
     def node_key(self, name: str) -> str:
-        """The key of the node with this name."""
+        """Return the key of the node with this name."""
         return links.node_key(self.stage, self.index, name)
 
     @cached_property
@@ -82,7 +82,9 @@ class Origins:
             self.shown_graphs[stage, index] = self._by_number[note.number] = graph
 
     def keys(self, marks: Marks) -> links.Keys:
-        """The keys of the nodes that marks refer to, each in the nearest graph that is shown."""
+        """Return the keys of the nodes that marks refer to, each in the nearest graph that is
+        shown.
+        """
         keys: dict[str, None] = {}
         pending = list(reversed(marks))
         seen = set()
@@ -98,7 +100,9 @@ class Origins:
         return tuple(keys)
 
     def parents(self, graph: ShownGraph) -> dict[str, links.Keys]:
-        """Map each node of a graph to the keys of earlier graphs' nodes that it was made from."""
+        """Map each node of a graph to the keys of the earlier graphs' nodes that it was made
+        from.
+        """
         parents = {node.name: self.keys(node.marks) for node in graph.note.nodes}
         for node in graph.note.nodes:
             if not parents[node.name]:
@@ -107,7 +111,9 @@ class Origins:
         return parents
 
     def _forward_keys(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
-        """The keys of the forward nodes with the same `seq_nr` and stack as a backward's node."""
+        """Return the keys of the forward nodes with the same `seq_nr` and stack as a backward's
+        node.
+        """
         if graph.stage != "joint" or node.seq_nr is None or not node.op.startswith("call"):
             return ()
         stack = user_stack(node.stack)
@@ -115,7 +121,9 @@ class Origins:
         return tuple(graph.node_key(n.name) for n in forward if user_stack(n.stack) == stack)
 
     def _dynamo_input_keys(self, node: NodeNote, graph: ShownGraph) -> links.Keys:
-        """The key of the Dynamo input that this input of AOTAutograd's graph corresponds to."""
+        """Return the key of the Dynamo input that corresponds to this input of AOTAutograd's
+        graph.
+        """
         if node.argument is None or node.op != "placeholder":
             return ()
         for dynamo in self.shown_graphs.values():
@@ -126,12 +134,12 @@ class Origins:
 
 
 def user_stack(stack: str) -> list[SourceLine]:
-    """The user's lines of a printed stack, outermost first; all lines if none is the user's, as for
-    a module of PyTorch that is compiled alone.
+    """Return the user's lines of a printed stack, outermost first; all lines if none is the user's,
+    as for a module of PyTorch that is compiled alone.
     """
     return user_lines.select_user_lines_or_all(frames.printed_stack(stack), lambda line: line.file)
 
 
 def python_keys(stack: str) -> links.Keys:
-    """The keys of the user's lines in a printed stack."""
+    """Return the keys of the user's lines in a printed stack."""
     return tuple(dict.fromkeys(links.python_key(s.file, s.line) for s in user_stack(stack)))

@@ -1,4 +1,4 @@
-"""The configurations of a kernel that a GPU would time: each one compiled, with its resources."""
+"""Compile each configuration of a kernel that a GPU would time, and report its resources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _list_candidates(kernel: CompiledKernel) -> Iterator[Candidate]:
 
 
 def read_heuristic(source: str) -> str:
-    """The function of Inductor's triton_heuristics that made the candidates, with its hints.
+    """Return the function of Inductor's triton_heuristics that made the candidates, with its hints.
 
     An example is ``pointwise {'x': 4096}``: sizes rounded up to powers of two, then the kind of
     reduction. An empty string if the source has none.

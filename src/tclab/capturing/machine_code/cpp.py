@@ -24,7 +24,7 @@ from tclab.capturing.torch_private.cpp_commands import Commands
 from tclab.model import Listing, links, slug
 
 _FILE = "kernel.cpp"
-_SECONDS = 120  # time limit of a compile
+_SECONDS = 120  # the time limit of a compile
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,15 @@ def assembly_pane(kernel_name: str, assembly: Assembly, unit: int, index: int) -
 
 # ------------------------------------------------------------------------------ ahead
 
-#: In the file of a kernel, but not in the files that test which instructions the CPU has:
-# extern "C"  void  kernel(const float* in_ptr0,
+#: A line in the file of a kernel, but not in the files that test which instructions the CPU has:
+#: extern "C"  void  kernel(const float* in_ptr0,
 _IS_KERNEL = re.compile(r'^extern "C" +void +kernel\(', re.MULTILINE)
 
 #: The most kernels to compile ahead. With more, they would slow down PyTorch's own compile, whose
 #: times the report shows.
 _MOST_AHEAD = 2
 
-#: File text → the listing in progress, until `assemble` takes it.
+#: File text → the listing being made, until `assemble` takes it.
 _pending: dict[str, Future[str]] = {}
 
 
@@ -98,8 +98,8 @@ def assembling_ahead(most_lines: int | None) -> Iterator[None]:
 
 
 def _take_pending(text: str) -> str:
-    """Wait for a listing that is being made; an empty string if there is none, or if it failed
-    because Inductor had not written a header yet.
+    """Wait for a listing that is being made; return '' if there is none, or if it failed because
+    Inductor had not written a header yet.
     """
     pending = _pending.pop(text, None)
     return pending.result() if pending else ""
@@ -109,7 +109,7 @@ def _take_pending(text: str) -> str:
 
 
 def _disassemble(text: str, command: str) -> str:
-    """Compile a text with this command; return objdump's listing, an empty string on failure."""
+    """Compile a text with this command; return objdump's listing, '' on failure."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / _FILE
         file.write_text(text, encoding="utf-8")
@@ -117,7 +117,7 @@ def _disassemble(text: str, command: str) -> str:
 
 
 def _compile_and_dump(file: Path, command: str) -> str:
-    """Compile a file with this command; return objdump's listing, an empty string on failure."""
+    """Compile a file with this command; return objdump's listing, '' on failure."""
     binary = file.with_suffix(".o")
     compiler = [*_object_command(shlex.split(command), str(file)), "-o", str(binary)]
     intel = ["-M", "intel"] if platform.machine() in ("x86_64", "AMD64") else []
@@ -133,7 +133,7 @@ def _compile_and_dump(file: Path, command: str) -> str:
 
 
 def _object_command(command: list[str], file: str) -> list[str]:
-    """Inductor's command, changed to compile `file` to an object with debug tables."""
+    """Return Inductor's command, changed to compile `file` to an object with debug tables."""
     words: list[str] = []
     for before, word in zip(["", *command], command):
         if before == "-o" or word in ("-o", "-shared", "-c") or word.startswith(("-l", "-L")):
@@ -168,7 +168,7 @@ _SIGNATURE = re.compile(r"(?:<.*>|\[abi:\w+\])|\(.*$")
 
 
 def _parse_listing(listing: str, offset: int, count: int) -> Assembly:
-    """Keep the functions that have lines of the kernel: `count` lines after the first `offset`."""
+    """Parse the functions that have lines of the kernel: `count` lines after the first `offset`."""
     text: list[str] = []
     lines: dict[int, int] = {}
     for name, body in _split_functions(listing):
@@ -184,8 +184,8 @@ def _parse_listing(listing: str, offset: int, count: int) -> Assembly:
 
 
 def _split_functions(listing: str) -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Each function's name and instructions; each instruction with its outermost line in the file
-    (0 without one).
+    """Yield each function's name and instructions, each instruction with its outermost line in the
+    file (0 without one).
     """
     name, body, line = "", list[tuple[str, int]](), 0
     for row in listing.splitlines():
@@ -205,6 +205,8 @@ def _split_functions(listing: str) -> Iterator[tuple[str, list[tuple[str, int]]]
 
 
 def _show_called_function(code: str, symbol: str) -> str:
-    """A call instruction with the name of the called function, from the linker's relocation."""
-    name = _SIGNATURE.sub("", symbol)  # without a template's arguments, which are long
+    """Return a call instruction with the name of the called function, from the linker's
+    relocation.
+    """
+    name = _SIGNATURE.sub("", symbol)  # template arguments are long
     return _CALLED.sub(lambda match: (match[1] or match[2] or "") + name, code)

@@ -1,4 +1,4 @@
-"""Occupancy: the number of warps of a kernel that a multiprocessor can hold, and its limit.
+"""Compute occupancy: the number of warps of a kernel that a multiprocessor can hold, and its limit.
 
 The rules are those of NVIDIA's own calculator, the header ``cuda_occupancy.h`` of the CUDA
 toolkit (12.8), with the limits of the CUDA C++ Programming Guide, "Compute Capabilities".
@@ -11,14 +11,14 @@ import sys
 from tclab.model import Occupancy
 from tclab.targets import Architecture
 
-_REGISTER_UNIT = 256  # registers: a warp gets a multiple of it (all capabilities since 3.0)
-_PARTITIONS = 4  # a multiprocessor's registers are split among four schedulers (since 5.0)
+_REGISTER_UNIT = 256  # a warp gets a multiple of this number (all capabilities since 3.0)
+_PARTITIONS = 4  # four schedulers split a multiprocessor's registers (since 5.0)
 
 
 def compute_occupancy(
     device: Architecture, *, threads: int, registers: int, shared: int
 ) -> Occupancy:
-    """Compute the occupancy for `threads` a block, `registers` a thread, `shared` bytes a block.
+    """Compute the occupancy for `threads` and `shared` bytes a block, and `registers` a thread.
 
     Blocks a multiprocessor = the least of (cuda_occupancy.h, cudaOccMaxActiveBlocksPer…):
 

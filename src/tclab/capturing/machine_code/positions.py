@@ -21,13 +21,13 @@ _KERNEL = re.compile(r'^#loc = loc\("([^"]*)"', re.MULTILINE)
 
 
 def kernel_file(ttir: str) -> str:
-    """The name of the kernel's file, from the first location; an empty string without one."""
+    """Return the name of the kernel's file, from the first location; '' without one."""
     match = _KERNEL.search(ttir)
     return file_name(match[1]) if match else ""
 
 
 def file_name(file: str) -> str:
-    """The last part of a file's path, which is the same in all stages."""
+    """Return the last part of a file's path, which is the same in all stages."""
     return file.rpartition("/")[2]
 
 
@@ -52,8 +52,8 @@ _ANY = re.compile(r"#loc\d*")
 
 
 def mlir_positions(code: str) -> Positions:
-    """Positions of the lines of TTIR or TTGIR; a line that opens a region has those of its closing
-    line.
+    """Return the positions of the lines of TTIR or TTGIR; a line that opens a region has those of
+    its closing line.
     """
     definitions = dict(_DEFINED.findall(code))
     positions: Positions = {}
@@ -102,7 +102,7 @@ _FILENAME = re.compile(r'filename: "([^"]*)"')
 
 
 def llvm_positions(code: str) -> Positions:
-    """Positions of the lines of LLVM IR, from its debug metadata."""
+    """Return the positions of the lines of LLVM IR, from its debug metadata."""
     metadata = {m[1]: (m[2], m[3]) for m in _METADATA.finditer(code)}
     positions: Positions = {}
     for number, line in enumerate(source_lines(code), 1):
@@ -126,7 +126,7 @@ def _resolve_debug(number: str, metadata: Mapping[str, tuple[str, str]]) -> Posi
 
 
 def _file_of_scope(number: str, metadata: Mapping[str, tuple[str, str]]) -> str:
-    """The file name of a location, found in its scope or the scopes around it."""
+    """Return the file name of a location, found in its scope or the scopes around it."""
     while number:
         kind, text = metadata.get(number, ("", ""))
         if kind == "DIFile":
@@ -159,7 +159,8 @@ _BEGIN, _END = "// begin inline asm", "// end inline asm"
 
 
 def ptx_positions(code: str) -> Positions:
-    """Positions of the PTX instructions: each has the last ``.loc`` above it and its call sites.
+    """Return the positions of the PTX instructions: each has the last ``.loc`` above it and its
+    call sites.
 
     Up to Triton 3.7, a comment names the call sites; newer versions have ``inlined_at``, which
     refers to the last ``.loc`` of that line (PTX ISA, Debugging Directives). Within inline assembly
@@ -193,7 +194,7 @@ def _ptx_position(match: re.Match[str], files: Mapping[str, str],
 
 
 def is_ptx_instruction(line: str) -> bool:
-    """Whether a line of PTX is an instruction."""
+    """Return whether a line of PTX is an instruction."""
     text = line.strip()
     return text.endswith(";") and not text.startswith((".", "//")) and text != ";"
 
@@ -204,7 +205,7 @@ _READERS: dict[str, Callable[[str], Positions]] = {
     "llir": llvm_positions,
     "ptx": ptx_positions,
 }
-#: The readers with a cache: many graphs can have the same kernels.
+#: The readers, with a cache: many graphs can have the same kernels.
 READERS = {stage: lru_cache(maxsize=16)(reader) for stage, reader in _READERS.items()}
 
 # ------------------------------------------------------------------------------ SASS
@@ -218,13 +219,13 @@ _BRANCH = re.compile(r"\bBRA `?\(?(\.L_x?_?\w+)")
 
 
 def is_instruction(line: str) -> bool:
-    """Whether a line of SASS is an instruction."""
+    """Return whether a line of SASS is an instruction."""
     return bool(_INSTRUCTION.match(line))
 
 
 def padding_lines(lines: list[str]) -> set[int]:
-    """Numbers (from 1) of the lines of SASS that the assembler adds after a kernel's end: a branch
-    to itself, and NOPs up to the next boundary. They come from no line of the kernel.
+    """Return the numbers, from 1, of the lines of SASS that the assembler adds after a kernel's
+    end: a branch to itself, and NOPs up to the next boundary. They come from no line of the kernel.
     """
     padding: set[int] = set()
     label = ""

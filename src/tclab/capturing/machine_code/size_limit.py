@@ -22,7 +22,7 @@ def count_lines(source: str) -> int:
 
 
 def sources_within_limit(sources: Mapping[str, str], most_lines: int | None) -> dict[str, str]:
-    """The sources, by name, with at most `most_lines` lines; all if that is None."""
+    """Select the sources, by name, with at most `most_lines` lines; all if that is None."""
     return {
         name: code
         for name, code in sources.items()
@@ -41,8 +41,8 @@ def sources_to_assemble(sources: Mapping[str, str], most_lines: int | None) -> d
 
 
 def explain_left_out(units: Iterable[Unit], most_lines: int | None) -> Iterator[tuple[str, str]]:
-    """Names of kernels that are not compiled down to instructions, each with the reason. Of C++
-    kernels beyond `MOST_CPP_KERNELS` only the first is named.
+    """Map the names of kernels that are not compiled to instructions to the reason. Of C++ kernels
+    beyond `MOST_CPP_KERNELS` only the first is named.
     """
     for unit in units:
         yield from _explain_too_long(

@@ -70,7 +70,7 @@ class Compiler:
 
 
 def _rename_kernel(kernel: CompiledKernel, name: str, source: str) -> CompiledKernel:
-    """A copy of a compiled kernel under another name."""
+    """Return a copy of a compiled kernel under another name."""
     if kernel.name == name:
         return kernel
     stages = {
@@ -119,8 +119,8 @@ _DEBUG = re.compile(r"^\t\.section\t\.debug_.*", re.MULTILINE | re.DOTALL)
 
 
 def _strip_paths(ptx: str) -> str:
-    """PTX without this machine's paths, which it has as numbers of bytes: in the debug sections at
-    its end, and in the file names of asserts.
+    """Remove this machine's paths from PTX, which has them as numbers of bytes: in the debug
+    sections at its end, and in the file names of asserts.
     """
 
     def shorten(match: re.Match[str]) -> str:
@@ -161,7 +161,7 @@ _USAGE = re.compile(r"\bREG:(\d+) STACK:(\d+) SHARED:(\d+) LOCAL:(\d+)")
 
 
 def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
-    """Disassemble a binary: SASS with the kernel's source lines between the instructions
+    """Disassemble a binary. Return SASS with the kernel's source lines between the instructions
     (``//## File …, line N``), and a map from its line numbers to the PTX lines they come from.
     """
     lines: list[str] = []
@@ -179,7 +179,8 @@ def disassemble(cubin: bytes) -> tuple[str, dict[int, int]]:
 
 
 def read_resources(binary: Any) -> Resources | None:
-    """The resources of a kernel that Triton compiled, and its occupancy; None without a binary.
+    """Return the resources of a kernel that Triton compiled, and its occupancy; None without a
+    binary.
 
     `shared` is the bytes that Triton asks for at the launch: the binary only has those that the
     system reserves.
@@ -193,7 +194,9 @@ def read_resources(binary: Any) -> Resources | None:
 
 
 def read_usage(cubin: bytes) -> Resources:
-    """Registers a thread, and stack, shared and local memory in bytes, as cuobjdump reads them."""
+    """Return registers a thread, and stack, shared and local memory in bytes, as cuobjdump reads
+    them.
+    """
     text = _run_tool("cuobjdump", "--dump-resource-usage", cubin=cubin)
     usage = _USAGE.search(text)
     if usage is None:
@@ -204,7 +207,7 @@ def read_usage(cubin: bytes) -> Resources:
 
 
 def _compute_occupancy(used: Resources, metadata: Any) -> Occupancy | None:
-    """The occupancy with these resources; None for a GPU whose limits are not known."""
+    """Return the occupancy with these resources; None for a GPU whose limits are not known."""
     if not (device := architecture(metadata.target.arch)):
         return None
     threads = metadata.num_warps * device.warp_size

@@ -67,8 +67,8 @@ def read_breaks(trace: Trace) -> Breaks:
 
 
 def _reasons(trace: Trace) -> list[Event[object]]:
-    """Return the events with a reason, without the traceback of a compile that failed and without
-    the breaks of one that an error ended: the metrics have that error.
+    """Return the events with the reason of a break. Tracebacks of failed compiles are left out, and
+    so are the breaks of a compile that an error ended: the metrics have that error.
     """
     ended = {e.compile_id for e in trace.select(names.METRICS) if _is_ended(e.data)}
     events = trace.select("dynamo_graph_break_reason")
@@ -76,7 +76,7 @@ def _reasons(trace: Trace) -> list[Event[object]]:
 
 
 def _is_ended(data: names.CompileMetrics) -> bool:
-    """Whether an error ended the compile, and no graph break that skips the frame."""
+    """Return whether an error, and no graph break that skips the frame, ended the compile."""
     return data.get("fail_type") not in (None, "", "Unsupported")
 
 
@@ -90,8 +90,9 @@ def _read_break(event: Event[object], frame: Frame | None, failed: bool) -> Brea
 def _stack_of_break(
     message: str, stack: tuple[SourceLine, ...], frame: Frame | None
 ) -> tuple[SourceLine, ...]:
-    """Return the lines from the compiled frame on. An operator on which the backend failed names
-    its own; a frame that is not in `stack`, which then has its callers, stands for itself.
+    """Return the lines from the compiled frame on. An operator on which the backend failed has its
+    own lines. If the frame is not in `stack`, which then has its callers, the frame itself is
+    returned.
     """
     if operator := _OF_OPERATOR.search(message):
         return printed_stack(textwrap.indent(textwrap.dedent(operator["stack"]), "  "))
@@ -103,7 +104,9 @@ def _stack_of_break(
 
 
 def _repeats(new: tuple[str, Break], old: tuple[str, Break]) -> bool:
-    """Whether a break repeats an older one. Their stacks start at the compiled frame."""
+    """Return whether a break repeats an older one, by their stacks, which start at the compiled
+    frame.
+    """
     (new_frame, new_break), (old_frame, old_break) = new, old
     if (new_break.gb_type, new_break.skipped) != (old_break.gb_type, old_break.skipped):
         return False
@@ -145,7 +148,7 @@ def _fields(message: str) -> dict[str, str]:
 
 
 def _headline(message: str) -> str:
-    """Return the line that names the kind of break: the last one before the explanation."""
+    """Return the line that names the kind of break: the last line before the explanation."""
     if raised := _RAISED.match(message):
         return f"the compile failed: {raised['error']}"
     head = message.split("\n  Explanation: ")[0]
@@ -170,7 +173,7 @@ def _dedent(text: str) -> str:
 def _breaks_without_reason(
     trace: Trace, frames: dict[str, Frame], failed: set[str]
 ) -> Iterator[Break]:
-    """Yield a break for each skipped frame whose reason stands in Dynamo's metrics alone."""
+    """Yield a break for each skipped frame whose reason is in Dynamo's metrics only."""
     announced = {e.compile_id for e in _reasons(trace)}
     for event in trace.select(names.METRICS):
         if event.compile_id in failed - announced:

@@ -15,7 +15,7 @@ from tclab.text.scrub import scrub
 
 @dataclass(frozen=True)
 class FrameBytecode:
-    """The bytecode of one compile: the function's own, and what Dynamo rewrote it to."""
+    """The bytecode of one compile: the original and Dynamo's rewritten one."""
 
     compile_id: str
     code: CodeType  # the function's own code object

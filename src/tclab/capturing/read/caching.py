@@ -1,4 +1,4 @@
-"""Read which graphs PyTorch's caches take, and why they take no other."""
+"""Read which graphs PyTorch's caches take, and why they do not take the others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNCACHED_OPERATOR = re.compile(r"HigherOrderOperator:? (?P<name>\w+)")
 
 
 def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
-    """Return each cache's result for each graph; `graphs` are Dynamo's, with the lines."""
+    """Return each cache's result for each graph; `graphs` are Dynamo's, which have the lines."""
     of_compile = {graph.compile_id: graph for graph in graphs}
     found = []
     for event in trace.events:
@@ -45,8 +45,8 @@ def read_cachings(trace: Trace, graphs: Sequence[Graph]) -> tuple[Caching, ...]:
 
 
 def _line(graph: Graph, name: str) -> SourceLine | None:
-    """The line of the first node that calls what has this name. Dynamo gives none to a context that
-    is entered: then the first line in it.
+    """Return the line of the first node that calls the object named `name`. Dynamo gives none to a
+    context that is entered: then the first line in it.
     """
     found = (at for at, node in enumerate(graph.nodes) if node.target.rpartition(".")[2] == name)
     after = (node.source for node in graph.nodes[next(found, len(graph.nodes)) :])

@@ -1,4 +1,4 @@
-"""Read the scheduler's decision on each pair of its nodes, from its log and from our notes."""
+"""Read the scheduler's decision on each pair of its nodes, from its log and tclab's notes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _PairDecisions:
             round=known.round if known else self.round,
         )
         if note.may:
-            self.reasons.pop(key, None)  # the reason of an earlier round
+            self.reasons.pop(key, None)  # drop the reason of an earlier round
 
     def _add_fusion(self, note: FusedNote) -> None:
         pair = self.pairs.get(_pair_key(note)) or FusionPair(note.first, note.second, "fused")

@@ -33,7 +33,7 @@ _TITLES = {
     "backward": "Backward graph",
     "post_grad": "Graph after the post-grad passes",
 }
-# \x1b[31m, a colour, where PyTorch prints to a terminal
+# the escape \x1b[31m for a colour, if PyTorch prints to a terminal
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 #  # graph id: 140192786837264
 _GRAPH_ID = re.compile(r"\n+ ?# graph id: \d+\s*$")
@@ -95,7 +95,7 @@ def _complete_node(node: torch.fx.Node, printed: Node | None) -> Node:
 
 
 def _strip_terminal_noise(text: str) -> str:
-    """Remove terminal colours, and the id() at the end of some graphs."""
+    """Remove terminal colours, and the id() that ends some graphs."""
     return _GRAPH_ID.sub("", _COLOUR.sub("", text)).strip("\n") + "\n"
 
 

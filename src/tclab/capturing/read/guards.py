@@ -58,16 +58,16 @@ def _read_entry(
 
 
 def _clean_tree(payload: str, files: dict[str, str]) -> str:
-    """Return the tree with full file names in its comments, and without the measured latency,
-    which differs from run to run.
+    """Return the tree with full file names in its comments, without the measured latency, which
+    differs from run to run.
     """
     lines = [line for line in payload.splitlines() if not line.startswith("Guard latency")]
     return restore_file_names("\n".join(lines).strip("\n") + "\n", files)
 
 
 def restore_file_names(text: str, files: dict[str, str]) -> str:
-    """Replace the file names in the comments of guards, which PyTorch cuts at the left, by the
-    full names, and hide the values of environment variables.
+    """Replace the file names in the comments of guards, which PyTorch cuts at the left, by full
+    names, and hide the values of environment variables.
     """
 
     def insert_full_name(match: re.Match[str]) -> str:

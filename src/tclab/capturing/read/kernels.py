@@ -23,7 +23,7 @@ _SETTING = re.compile(
 _REDUCTION_HINT = re.compile(r"reduction_hint=ReductionHint\.(\w+)")
 #     size_hints={'x': 64, 'r0_': 64},
 _SIZE_HINTS = re.compile(r"size_hints=(\{[^}]*\}|\[[^\]]*\])")
-#: Category of the Triton kernels that the user wrote: what they compute is not known.
+#: Category of the Triton kernels that the user wrote: we do not know what they compute.
 _USERS = "user_autotune"
 # # Topologically Sorted Source Nodes: [relu, sum_1], Original ATen: [aten.relu, aten.sum]
 _ATEN = re.compile(r"Original ATen: \[(.*?)\]")
@@ -57,7 +57,7 @@ def _generated_kernel(
         facts = replace(facts, written=_settings_in_source(definition.code), original_aten=aten)
     nodes, category = file.computed_nodes(definition, calls), heuristic[1] if heuristic else ""
     if work is not None and category != _USERS:
-        # a kernel after a product can have it among its origins; only a template computes it
+        # an earlier product can be among the origins of a kernel; only a template computes one
         products = nodes if category == "template" else []
         operations, rate = work.operations.count(products)
         facts = replace(facts, operations=operations, rate=rate)
@@ -122,7 +122,7 @@ def _operator_name(node: Node) -> str:
 
 
 def _graph_device(graph: Graph | None) -> str:
-    """Return the one device type of a graph's values; an empty string if there is not just one."""
+    """Return the only device type of a graph's values; '' if there are several or none."""
     devices = {n.device.partition(":")[0] for n in graph.nodes if n.device} if graph else set()
     return devices.pop() if len(devices) == 1 else ""
 

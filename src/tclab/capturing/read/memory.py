@@ -53,8 +53,8 @@ def _spans(events: Sequence[ProfilerEvent], category: str) -> Iterator[Span]:
 
 
 def _operation_at(time: float, operations: Sequence[Span]) -> str:
-    """Return the innermost operation that was running at `time`, or an empty string if none was:
-    the one that began last.
+    """Return the innermost operation that was running at `time`, the one that began last; '' if
+    none was.
     """
     running = [name for begin, end, name in operations if begin <= time <= end]
     return (

@@ -19,15 +19,14 @@ from tclab.model import Node
 
 # torch.ops.aten.mm.default
 _OPERATOR = re.compile(r"torch\.ops\.((?:higher_order\.)?\w+(?:\.\w+)?)")
-#: Operands' type → the format whose rate holds.
+#: The operands' type → the format whose rate applies.
 _RATES = {
     "f64": "f64", "c128": "f64", "f32": "f32", "c64": "f32", "f16": "f16", "bf16": "f16",
     "i8": "i8", "u8": "i8",
 }  # fmt: skip
-#: Products without a formula of PyTorch's → the operator whose formula holds for them.
+#: A product without a formula of PyTorch's → the operator whose formula applies.
 _LIKE = {"aten._int_mm": "aten.mm"}
-#: Operators of ATen that may multiply matrices, where PyTorch has no formula for one.
-# aten.mm
+#: Operators of ATen that may multiply matrices, for which PyTorch has no formula. aten.mm
 _MAY_MULTIPLY = re.compile(
     r"mm(_|$)|linear(_|$)|attention|transformer|rnn|lstm|gru|conv\d|convolution|linalg|solve"
     r"|cholesky|einsum"
@@ -35,7 +34,7 @@ _MAY_MULTIPLY = re.compile(
 
 
 class UnknownSize(Exception):
-    """A size that the formula needs is not known."""
+    """The error for a formula that needs a size which is not known."""
 
 
 class Operations:
@@ -56,8 +55,8 @@ class Operations:
                 self._parts.setdefault(node.inputs[0], {})[int(node.args.split(", ")[-1])] = node
 
     def count(self, nodes: Iterable[Node]) -> tuple[int | None, str]:
-        """Return the operations of these nodes, and the format of the operands of the largest
-        product: (0, "") without a product, None if a size is not known.
+        """Return the number of operations of these nodes and the format of the operands of the
+        largest product: (0, "") without a product; the number is None if a size is not known.
         """
         counted = [(node, self._operations(node)) for node in nodes if is_product(node)]
         if not counted:
@@ -77,7 +76,7 @@ class Operations:
             operations = int(formula(*args, **kwargs, out_val=self._result(node)))
             computed, scores = _computed_scores(name, args, kwargs)
             return operations * computed // scores
-        except Exception:  # a formula asserts what it needs of the arguments
+        except Exception:  # a formula asserts the properties that it needs of the arguments
             return None
 
     def _rate(self, node: Node) -> str:
@@ -95,7 +94,7 @@ class Operations:
     # ---------------------------------------------------------------- a formula's arguments
 
     def _arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of a node's call: tensors without data, and literals."""
+        """Return the arguments of a node's call: tensors without data, and literals."""
         call = ast.parse(f"call({node.args})", mode="eval").body
         assert isinstance(call, ast.Call)
         keywords = {k.arg: self._value(k.value) for k in call.keywords if k.arg}
@@ -108,7 +107,7 @@ class Operations:
             return [self._value(element) for element in value.elts]
         if isinstance(value, ast.Constant):
             return value.value
-        return self.sizes.number(ast.unparse(value))  # -1; None for a dtype or a device
+        return self.sizes.number(ast.unparse(value))  # such as -1; None for a dtype or a device
 
     def _result(self, node: Node) -> Any:
         parts = self._parts.get(node.name)
@@ -116,7 +115,7 @@ class Operations:
             return self._tensor(node)
         return tuple(
             self._tensor(parts[number]) if number in parts else None
-            for number in range(max(3, max(parts) + 1))  # three of a convolution's backward
+            for number in range(max(3, max(parts) + 1))  # a convolution's backward has three parts
         )
 
     def _tensor(self, node: Node) -> torch.Tensor | None:
@@ -135,8 +134,8 @@ def operator_name(node: Node) -> str:
 
 
 def is_product(node: Node) -> bool:
-    """Whether the node is a matrix product, a convolution or an attention, or may hide one: an
-    operator that is not ATen's, or one whose number of scores a mask decides.
+    """Return whether the node is a matrix product, a convolution or an attention, or may hide one:
+    an operator that is not ATen's, or one whose number of scores a mask decides.
     """
     name = operator_name(node)
     if not name or _LIKE.get(name, name) in _formulas():
@@ -145,7 +144,9 @@ def is_product(node: Node) -> bool:
 
 
 def _computed_scores(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many scores an attention computes, and of how many; (1, 1) if it is all."""
+    """Return how many scores an attention computes, and the number of all scores; (1, 1) if it
+    computes all.
+    """
     if "attention" not in name:
         return 1, 1
     schema = getattr(torch.ops.aten, name.partition(".")[2]).default._schema

@@ -47,7 +47,7 @@ class Definition:
 
     @property
     def is_cpp(self) -> bool:
-        """Whether it is a C++ kernel, for the CPU."""
+        """Whether it is a C++ kernel, which runs on the CPU."""
         return self.kind.startswith("cpp")
 
 
@@ -125,7 +125,7 @@ class OutputCode:
 
     @cached_property
     def _node_positions(self) -> dict[str, int]:
-        """Each node's name → its position in the graph."""
+        """Map each node's name to its position in the graph."""
         nodes = self.graph.nodes if self.graph else ()
         return {node.name: position for position, node in enumerate(nodes)}
 
@@ -139,7 +139,7 @@ class OutputCode:
 
     @cached_property
     def _handles(self) -> dict[int, str]:
-        """Line number → the handle on that line."""
+        """Map line numbers to the handle on that line."""
         found = ((n, _HANDLE.search(text)) for n, text in enumerate(self.lines, 1))
         return {line: match[1] for line, match in found if match}
 
@@ -178,15 +178,15 @@ class OutputCode:
 
 
 def strip_number(name: str, source: str) -> tuple[str, str]:
-    """Remove the number at the end of a kernel's name from the name and the source: it counts the
-    kernels of a file.
+    """Remove the number at the end of a kernel's name, which counts the kernels of a file, from the
+    name and the source.
     """
     bare_name = _NUMBER.sub("", name)
     return bare_name, source.replace(name, bare_name)
 
 
 def strip_handles(text: str) -> str:
-    """Remove the handles, which Inductor writes only if it tracks the nodes of kernels."""
+    """Remove the debug handles, which Inductor writes only if it tracks the nodes of kernels."""
     return _HANDLE_LINE.sub("", text)
 
 

@@ -1,4 +1,4 @@
-"""Read what the partitioner did with each forward value: saved, recomputed, or forward only."""
+"""Read the fate of each forward value in the partitioner: saved, recomputed, or forward only."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ def read_partitions(
     trace: Trace, forward: tuple[Graph, ...], backward: tuple[Graph, ...]
 ) -> tuple[Partition, ...]:
     """Return one Partition for each joint graph that was cut, in order. With a memory budget the
-    partitioner cuts a graph several times; we read the first cut, which bans values as a compile
-    without a budget does.
+    partitioner cuts a graph several times: the result is the first cut, which bans the same values
+    as a compile without a budget. With a memory budget the partitioner cuts a graph several times;
+    we read the first cut, which bans values as a compile without a budget does.
     """
     cuts: dict[str, dict[str, CutValue]] = {}
     for event in trace.select(names.CUT):
@@ -51,7 +52,9 @@ def _partition(index: int, cut: dict[str, CutValue], forward: Graph, backward: G
 
 
 def _mark_view_saved(value: PartitionedValue) -> PartitionedValue:
-    """Mark a forward-only value as saved: the backward gets a view of it, so its storage stays."""
+    """Mark a forward-only value as saved: the backward gets a view of it, so the storage is
+    kept.
+    """
     return replace(value, fate="saved") if value.fate == "forward only" else value
 
 

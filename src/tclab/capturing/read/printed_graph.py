@@ -37,7 +37,7 @@ _UNARY = {ast.USub: "neg", ast.Invert: "invert", ast.UAdd: "pos"}
 
 @dataclass(frozen=True)
 class ParsedGraph:
-    """The nodes of the outermost graph, and the line, from 1, on which each one is printed."""
+    """The nodes of the outermost graph, and the line, from 1, on which each node is printed."""
 
     nodes: tuple[Node, ...]
     lines: dict[int, str]  # line number → node name
@@ -69,8 +69,8 @@ def _find_forward(tree: ast.Module) -> ast.FunctionDef | None:
 
 
 def _sources(code: str) -> Iterator[tuple[int, SourceLine]]:
-    """Yield each line's number with its user line. FX prints a comment when the user line
-    changes; it holds for all lines up to the next one.
+    """Yield each line's number with its user line. FX prints a comment when the user line changes;
+    it holds for all lines up to the next one.
     """
     current: SourceLine | None = None
     for number, line in enumerate(source_lines(code), 1):
@@ -126,7 +126,7 @@ class _Reader:
         elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             self._read_set_item(statement, statement.targets[0])
         elif isinstance(statement, ast.Assign):
-            self._add_unbound_arguments()  # the joint graph unpacks its arguments here
+            self._add_unbound_arguments()  # the joint graph unpacks its arguments at this statement
         elif isinstance(statement, ast.Return) and statement.value is not None:
             self._read_output(statement, statement.value)
 
@@ -134,7 +134,7 @@ class _Reader:
         self, name: str, statement: ast.stmt, value: ast.expr | None, annotation: ast.expr | None
     ) -> None:
         if isinstance(value, ast.Constant) and value.value is None:
-            return  # FX frees a value: `x = None`
+            return  # the statement `x = None`, with which FX frees a value
         if value is None:
             node = Node(name, "placeholder", name)
             self._store(_add_type(node, annotation), statement.lineno)
@@ -229,7 +229,7 @@ class _Reader:
 
     def _read_output(self, statement: ast.Return, value: ast.expr) -> None:
         self._add_unbound_arguments()
-        inputs = tuple(n for n in _names_read([value]) if n in self.nodes)  # also placeholders
+        inputs = tuple(n for n in _names_read([value]) if n in self.nodes)  # placeholders included
         name = next(name for name in _numbered_names("output") if name not in self.nodes)
         self._store(Node(name, "output", "output", ast.unparse(value), inputs), statement.lineno)
 

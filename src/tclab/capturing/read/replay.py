@@ -28,7 +28,7 @@ def list_attempts(code: CodeType, values: dict[str, object]) -> tuple[Attempt, .
 
 
 def strip_location(verbose: str) -> str:
-    """Remove the comment with the source line from a guard.
+    """Remove the comment with the source line from a guard's text.
 
     ``2 <= L['x'].size()[0]  # return x.sin()  # f.py:52 in h (…)`` → ``2 <= L['x'].size()[0]``
     """
@@ -36,7 +36,7 @@ def strip_location(verbose: str) -> str:
 
 
 def entry_id(entry: Any) -> str:
-    """Return the entry's compile id, with the function as frame 0: ``0/1`` for the second one."""
+    """Return the entry's compile id, with the function as frame 0: ``0/1`` for the second entry."""
     return f"0/{str(entry.compile_id).rpartition('/')[2]}"
 
 

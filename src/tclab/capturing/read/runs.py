@@ -1,4 +1,4 @@
-"""Read which call compiled a graph, and how often each graph ran in the first call."""
+"""Read the call that compiled each graph, and how often each graph ran in the first call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sizes of the values in a printed graph, as numbers: symbols have the sizes of the first call."""
+"""Compute the sizes of values in a printed graph as numbers: symbols have the first call's
+sizes.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,12 @@ _CALLS: dict[str, Callable[..., int]] = {
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of values, with the `hints` of the symbols in them."""
+    """The sizes of values, computed with the `hints` of their symbols."""
 
     hints: Hints = field(default_factory=dict)
 
     def shape(self, node: Node) -> tuple[int, ...] | None:
-        """Return the node's sizes; None if it is no tensor, or if one has no hint."""
+        """Return the node's sizes; None if the node is no tensor, or if a symbol has no hint."""
         if node.shape is None:
             return None
         sizes = [self.number(text) for text in node.shape]
@@ -68,7 +70,9 @@ class Sizes:
         raise KeyError(ast.unparse(value))
 
     def bytes(self, node: Node) -> int | None:
-        """Return the bytes of the node's elements; None if it is no tensor, or not known."""
+        """Return the bytes of the node's elements; None if the node is no tensor or its size is not
+        known.
+        """
         shape, bits = self.shape(node), _BITS.match(node.dtype)
         if shape is None or bits is None:
             return None

@@ -32,7 +32,7 @@ def read_steps(trace: Trace) -> Steps:
 
 
 def _added_nodes(notes: Sequence[StepNote]) -> Iterator[tuple[str, ...]]:
-    """Yield the nodes that each instruction added: those that only the next note has."""
+    """Yield the nodes that each instruction added, which are those that only the next note has."""
     for note, next_note in zip(notes, [*notes[1:], None]):
         added = next_note.nodes[len(note.nodes) :] if next_note is not None else ()
         yield added
@@ -48,10 +48,10 @@ def _read_instruction(note: StepNote, nodes: tuple[str, ...]) -> Instruction | N
 
 
 def _readable_argument(name: str, argument: str) -> str:
-    """Make an instruction's argument readable: the operator's sign for ``BINARY_OP 5``, if this
+    """Make an instruction's argument readable: ``BINARY_OP 5`` gets the operator's sign, if this
     Python has its table.
     """
-    operators = getattr(opcode, "_nb_ops", ())  # from Python 3.11 on: (name, sign) pairs
+    operators = getattr(opcode, "_nb_ops", ())  # (name, sign) pairs, from Python 3.11 on
     if name == "BINARY_OP" and argument.isdigit() and int(argument) < len(operators):
         return str(operators[int(argument)][1])
     return "" if argument == "None" else scrub(argument)

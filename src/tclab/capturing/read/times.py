@@ -41,14 +41,14 @@ _PHASES = {
     "CacheBase.get_system.triton_key": "Hashing Triton's sources, once a process",
     "inductor_codecache_torch_key": "Hashing PyTorch's sources, once a process",
 }
-#: Begin and length of a phase in seconds, and its name.
+#: Begin and length of a phase in seconds, and the name of the phase.
 Span = tuple[float, float, str]
 
 _AUTOTUNING_SUFFIXES = ("_template_autotuning", "_template_precompiling")
 
 
 def read_compile_time(trace: Trace) -> CompileTime:
-    """Return the seconds of each phase, without the phases inside it, in the order of `_PHASES`."""
+    """Return the seconds of each phase without its inner phases, in the order of `_PHASES`."""
     seconds: dict[str, float] = defaultdict(float)
     counts: dict[str, int] = defaultdict(int)
     stacks: dict[object, list[tuple[str, str]]] = defaultdict(list)
@@ -86,7 +86,9 @@ def read_timeline(trace: Trace) -> Chart:
 
 
 def _close_event(stack: list[tuple[str, float]], name: str, now: float) -> Iterator[Span]:
-    """Yield the phases that end with the event `name`: its own, and those still open inside it."""
+    """Yield the phases that end with the event `name`: the event's own, and those still open inside
+    it.
+    """
     while name in [open_ for open_, _ in stack]:
         inner, begin = stack.pop()
         phase, outer_phase = _PHASES.get(inner), _PHASES.get(stack[-1][0]) if stack else None

@@ -1,4 +1,4 @@
-"""Bytes that calls into libraries, and whole graphs, read and write at least: each tensor once."""
+"""Count the bytes that library calls and whole graphs read and write at least: each tensor once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _VIEWS = (
 )
 VIEWS = frozenset(f"aten.{name}" for name in _VIEWS.split())
 _PARTIAL = "embedding index index_select gather take _unsafe_index embedding_bag _embedding_bag"
-#: Operators that read of their first input only what their indices name.
+#: Operators that read only the parts of their first input that their indices name.
 PARTIAL = frozenset(f"aten.{name}" for name in _PARTIAL.split())
 #: Operators that write to a part of an input, which is also their result.
 _IN_PLACE = ("copy_", "index_put", "scatter", "select_scatter", "slice_scatter")
@@ -60,8 +60,8 @@ class Traffic:
         return sum(known) if len(known) == len(read) + len(written) else None
 
     def _reads(self, computing: Iterable[Node]) -> dict[str, int | None]:
-        """Map each tensor that these nodes read, through views or not, to the bytes read of it:
-        those of the views, and at most its own.
+        """Map each tensor that these nodes read, through views or not, to the bytes read: those of
+        the views, at most the tensor's own.
         """
         views: dict[str, dict[str, int | None]] = {}
         for node in computing:
@@ -94,14 +94,14 @@ class Traffic:
                 yield node
 
     def _root(self, node: Node) -> Node:
-        """The value whose memory a view shows; of anything else, itself."""
+        """Return the value whose memory a view shows; a node that is no view is returned itself."""
         while self._is_view(node) and node.inputs and node.inputs[0] in self.nodes:
             node = self.nodes[node.inputs[0]]
         return node
 
     def _is_view(self, node: Node) -> bool:
         if node.target == "operator.getitem" and node.inputs:
-            return _is_view(self.nodes[node.inputs[0]])  # a part of a split
+            return _is_view(self.nodes[node.inputs[0]])  # a view of one part of a split
         return _is_view(node)
 
 
@@ -110,6 +110,8 @@ def _is_view(node: Node) -> bool:
 
 
 def _writes_a_part(node: Node) -> bool:
-    """Whether the node writes to a part of a tensor, or to one that is also its input."""
+    """Return whether the node writes to a part of a tensor, or to a tensor that is also its
+    input.
+    """
     name = operator_name(node).partition(".")[2]
     return name.startswith(_IN_PLACE) or (name.endswith("_") and not name.endswith("__"))

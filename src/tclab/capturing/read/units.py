@@ -84,7 +84,7 @@ class Unit:
 
     @property
     def title_suffix(self) -> str:
-        """The direction after a comma, for titles; an empty string if it is not known."""
+        """The direction after a comma, for titles; '' if the direction is not known."""
         return f", {self.direction}" if self.direction else ""
 
 
@@ -100,7 +100,7 @@ def read_units(trace: Trace, post_grad: tuple[Graph, ...]) -> tuple[Unit, ...]:
 
 
 def list_fusion_decisions(units: tuple[Unit, ...]) -> Listing:
-    """Return the scheduler's log of considered, fused and refused pairs, for all graphs."""
+    """Return the scheduler's log of considered, fused and refused pairs for all graphs."""
     sections = [
         f"# graph {unit.index}{unit.title_suffix}\n" + "\n".join(unit.fusion)
         for unit in units

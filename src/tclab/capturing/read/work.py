@@ -1,4 +1,4 @@
-"""What the kernels of one graph have to do: operations of products, and bytes."""
+"""Count the work of a graph's kernels: operations of products, and bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class Work:
 
     @classmethod
     def from_graph(cls, graph: Graph, sizes: Sizes, precisions: dict[str, str]) -> Work:
-        """Prepare to count the work in a graph with these sizes, and settings for float32."""
+        """Prepare to count the work in a graph, with the sizes of its values and the settings for
+        float32.
+        """
         operations = Operations(graph.nodes, sizes, precisions)
         return cls(graph, operations, Traffic(graph, sizes))
 

@@ -26,8 +26,8 @@ class _Named:
 
 
 def name_objects(code: CodeType) -> CodeType:
-    """Return a copy of `code` with the same instructions, and with a name, the same in each
-    process, in place of each constant that is no number, text, type, or value of PyTorch.
+    """Return a copy of `code` with the same instructions. A name, the same in each process,
+    replaces each constant that is no number, text, type or value of PyTorch.
     """
     return code.replace(co_consts=tuple(_nameable(value) for value in code.co_consts))
 

@@ -54,7 +54,7 @@ class Event(Generic[D_co]):
 
     @property
     def frame(self) -> str:
-        """The frame's number as text; all compiles of one code object have the same."""
+        """The frame's number as text, the same for all compiles of one code object."""
         return self.compile_id.split("/")[0]
 
 
@@ -89,8 +89,8 @@ class Trace:
 
     @contextmanager
     def divert(self) -> Iterator[Trace]:
-        """Yield another trace that gets all events added during the block; it numbers frames as
-        this one does.
+        """Yield another trace that gets all events added during the block, with the same frame
+        numbers.
         """
         events, self.events = self.events, []
         try:
@@ -107,8 +107,8 @@ class Trace:
         return _COMPILE_ID.sub(replace_number, text)
 
     def stabilize(self, text: str) -> str:
-        """Renumber the names in `text` that Dynamo counts process-wide, so that they count within
-        this trace, and drop each id() from a name.
+        """Renumber the names in `text` that Dynamo counts process-wide, so that each trace counts
+        from 0, and drop each id() from a name.
         """
         text = _ID_SUFFIX.sub("_…", text)
         return _COUNTED_NAME.sub(
@@ -117,7 +117,9 @@ class Trace:
 
     @cached_property
     def _counts(self) -> dict[str, list[int]]:
-        """Map each counted name's prefix to the numbers that this trace has for it, ascending."""
+        """Map the prefix of each counted name to the numbers that this trace has for it,
+        ascending.
+        """
         seen: dict[str, set[int]] = {}
         for event in self.events:
             for prefix, number in _COUNTED_NAME.findall(_names_in_event(event)):
@@ -137,7 +139,7 @@ def _names_in_event(event: Event[Any]) -> str:
 
 
 def _names_in_code(code: CodeType) -> Iterator[str]:
-    """Yield every name that a disassembly of `code` can show, including its inner functions'."""
+    """Yield every name that a disassembly of `code` can show, inner functions included."""
     yield code.co_name
     for names in (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars):
         yield from names

@@ -43,7 +43,7 @@ class CompileStart(TypedDict):
 
 
 class CompileMetrics(TypedDict, total=False):
-    """The outcome of a compile: a field is None if that failure or skip did not occur."""
+    """The outcome of a compile: a failure or skip that did not occur is None."""
 
     fail_type: str | None
     fail_reason: str | None
@@ -76,10 +76,10 @@ class CreatedSymbol(_RequiredSymbolData, total=False):
 START: EventName[CompileStart] = EventName("dynamo_start")
 METRICS: EventName[CompileMetrics] = EventName("compilation_metrics")
 CHROME: EventName[ChromeEvent] = EventName("chromium_event")
-VECTOR_ISA = "VecISA.check_build"  # the phase of a CHROME event that tclab adds
+VECTOR_ISA = "VecISA.check_build"  # the phase of a ChromeEvent that tclab adds
 CREATED_SYMBOL: EventName[CreatedSymbol] = EventName("create_symbol")
 
-#: The original code object and the one that Dynamo made of it; see `trace.constants`.
+#: The original code object and Dynamo's rewritten one; see `trace.constants`.
 BYTECODE: EventName[tuple[CodeType, CodeType]] = EventName("bytecode")
 #: ``kernel:handle`` → the names of the post-grad nodes that this kernel call computes.
 KERNEL_NODES: EventName[Mapping[str, tuple[str, ...]]] = EventName("kernel_nodes")
@@ -95,13 +95,13 @@ LOOP_BODIES: EventName[LoopBodiesNote] = EventName("links_ir")
 KERNEL: EventName[KernelNote] = EventName("links_kernel")
 FUSION_QUERY: EventName[FusionQueryNote] = EventName("links_asked")
 FUSED: EventName[FusedNote] = EventName("links_fused")
-#: A compiled graph ran; the payload tells apart the graphs of one compile.
+#: A compiled graph ran; the payload distinguishes the graphs of one compile.
 RUN = "graph_run"
 #: A call of the function ended, its backward included.
 CALLED = "call_ended"
 #: PyTorch's settings for float32 at the end of the capture: ``matmul`` or ``conv`` → ``tf32``.
 PRECISIONS: EventName[Mapping[str, str]] = EventName("float32_precisions")
-#: What a backward graph holds of its checkpointed regions.
+#: The values of checkpointed regions that a backward graph holds.
 CHECKPOINTS: EventName[Checkpoints] = EventName("checkpoints")
 CUT: EventName[CutNote] = EventName("links_cut")
 STEP: EventName[StepNote] = EventName("step")

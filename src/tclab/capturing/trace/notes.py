@@ -14,7 +14,7 @@ N = TypeVar("N")
 
 # Keys in node.meta, and the value that each one holds:
 MARK = "tclab_mark"  #: marks of the nodes that it was made from; once printed, its own mark
-MARKS = "tclab_marks"  #: of a node in a loop body: marks of the FX nodes that it computes
+MARKS = "tclab_marks"  #: in a loop body: marks of the FX nodes that the node computes
 OFFSET = "tclab_at"  #: offset of the bytecode instruction that made the node
 STACK = "tclab_stack"  #: Dynamo's frames when it made the node, as a printed stack
 #: The number of a printed graph, and the name of a node in it.
@@ -31,10 +31,10 @@ class NodeNote:
     name: str
     op: str
     marks: Marks
-    stack: str  # the user's stack when the node was made; a gradient has its forward's stack
+    stack: str  # the user's stack when the node was made; a gradient has its forward node's
     seq_nr: int | None  # a gradient's nodes have the number of their forward node
     offset: int | None  # offset of the bytecode instruction that made the node
-    argument: int | None  # of a graph input: its position in the arguments of the graph before
+    argument: int | None  # for a graph input: its position in the arguments of the previous graph
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class CutNote:
 @dataclass(frozen=True)
 class StepNote:
     """A line of the log ``trace_bytecode``, with the source line that Dynamo was tracing and the
-    names of the nodes that the graph had by then.
+    names of the nodes that the graph had so far.
     """
 
     text: str
@@ -80,8 +80,8 @@ class StepNote:
 
 @dataclass(frozen=True)
 class CallNote:
-    """A call in a graph of one operator level. `origin` names the node of the level above that
-    made it; `file` and `line` are the user's, and given in the first level only.
+    """A call in a graph of one operator level. `origin` names the node of the level above that made
+    it. Only the first level has the user's `file` and `line`.
     """
 
     name: str
@@ -95,8 +95,8 @@ class CallNote:
 
 @dataclass(frozen=True)
 class FusionQueryNote:
-    """A question of the scheduler: may two of its nodes fuse? Each node is given by the names of
-    its operations.
+    """The scheduler's question whether two of its nodes may fuse. Each node is given by the names
+    of its operations.
 
     `shared` lists (buffer, bytes) for what both access at the same index; `declined_by` is the
     function of the code generator that declined, or an empty string if none did.
@@ -111,8 +111,8 @@ class FusionQueryNote:
 
 @dataclass(frozen=True)
 class FusedNote:
-    """A fusion of two scheduler nodes. `before` and `after` are the bytes that both together read
-    and write without and with the fusion; None if Inductor cannot tell.
+    """A fusion of two scheduler nodes. `before` and `after` are the bytes that both read and write
+    together, without and with the fusion; None if Inductor cannot tell.
     """
 
     first: tuple[str, ...]
@@ -123,8 +123,8 @@ class FusedNote:
 
 @dataclass(frozen=True)
 class LoopBodiesNote:
-    """The loop bodies at the moment when Inductor logged its IR: for each scheduled operation,
-    the name of each node of its body and the marks of the FX nodes that it computes.
+    """The loop bodies when Inductor logged its IR: for each scheduled operation, the name of each
+    node of its body and the marks of the FX nodes that it computes.
     """
 
     marks: dict[str, dict[str, Marks]]  # op → body node → marks
@@ -161,7 +161,7 @@ class Collector:
     compile_id: GetCompileIds  # returns the ids of the current compile
     count: int = 0  # number of printed graphs
     bodies: dict[int, tuple[str, str]] = field(default_factory=dict)  # id(node) → (op, name)
-    alive: list[Any] = field(default_factory=list)  # holds those nodes: a freed id() is reused
+    alive: list[Any] = field(default_factory=list)  # those nodes: a freed id() is reused
     lines: list[tuple[Any, KernelLine]] = field(default_factory=list)  # (kernel, line) pairs
     # (id(kernel), variable) → the line that assigns it
     values: dict[tuple[int, str], KernelLine] = field(default_factory=dict)
