@@ -28,7 +28,7 @@ _choosers: list[AttentionChooser] = []
 
 @contextmanager
 def choosing_attention_for(target: Target) -> Iterator[None]:
-    """Choose the kernels of attention within the block as on `target`, whoever calls it.
+    """Choose attention kernels within the block as on `target`, whoever calls attention.
 
     `run_attention` replaces two kernels of the composite operator in the dispatcher: autograd's for
     CUDA, and the decomposition, which runs without autograd.
@@ -48,8 +48,8 @@ def choosing_attention_for(target: Target) -> Iterator[None]:
 
 @contextmanager
 def _setting_first_call_order(chooser: AttentionChooser) -> Iterator[None]:
-    """Set the order of backends that the first call in a process sets (sdp_utils.cpp:
-    priority_order).
+    """Set, for the block, the order of backends that the first call in a process sets
+    (sdp_utils.cpp: priority_order).
     """
     saved, version = torch._C._get_sdp_priority_order(), chooser.version
     is_deprioritized = os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") == "1"
@@ -79,7 +79,7 @@ def _replacing_sdpa(function: Any) -> Iterator[None]:
 
 
 def _clear_dispatch_caches() -> None:
-    """Clear the caches of what was traced for another target."""
+    """Clear the caches of values that were traced for another target."""
     torch.ops.aten.scaled_dot_product_attention.default._dispatch_cache.clear()
     FakeTensorMode.cache_clear()
 
@@ -95,7 +95,9 @@ def run_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> torch.Tensor:
-    """Call scaled_dot_product_attention with the target's kernel; TargetError if unknown."""
+    """Call scaled_dot_product_attention with the target's kernel; TargetError if it is not
+    known.
+    """
     call = Call(query, key, value, attn_mask, dropout_p, is_causal, enable_gqa)
     operator = torch.ops.aten.scaled_dot_product_attention.default
     chooser = _choosers[-1]
@@ -111,11 +113,11 @@ def run_attention(
 def _backend_number(chooser: AttentionChooser, call: Call) -> int:
     choice = chooser.choose(call)
     if choice.backend == "error":
-        raise RuntimeError("No available kernel. Aborting execution.")  # as PyTorch says it
+        raise RuntimeError("No available kernel. Aborting execution.")  # PyTorch's own message
     return NUMBERS[choice.backend]
 
 
-#: Functions behind torch.backends.cuda.can_use_… → the backend that they ask about.
+#: Functions behind torch.backends.cuda.can_use_… → the backend that each asks about.
 _CAN_USE_FUNCTIONS = {
     "_can_use_flash_attention": "flash",
     "_can_use_mem_efficient_attention": "efficient",

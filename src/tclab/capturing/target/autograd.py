@@ -1,4 +1,4 @@
-"""The autograd engine in Python, for tensors of a device that is not there.
+"""Run the autograd engine in Python, for tensors of a device that is not there.
 
 PyTorch's engine asks the accelerator for streams, even while AOTAutograd traces a backward on
 fake tensors, and fails without one. Tracing needs no streams, only the engine's order: of the nodes
@@ -33,7 +33,7 @@ def run_backward(
     allow_unreachable: bool,
     accumulate_grad: bool,
 ) -> tuple[torch.Tensor | None, ...]:
-    """Compute one gradient for each of `inputs`, in the place of PyTorch's engine.
+    """Compute one gradient for each of `inputs`, in place of PyTorch's engine.
 
     The signature is that of ``torch.autograd.graph._engine_run_backward``.
     """
@@ -118,7 +118,7 @@ class _BackwardPass:
             buffer[number] = gradient if old is None else old + gradient
 
     def _push(self, node: Node) -> None:
-        """Queue a node: a leaf's accumulator first, then by falling sequence number."""
+        """Queue a node: accumulators of leaves first, the others by falling sequence number."""
         self.order += 1
         rank = -(1 << 64) if _is_leaf(node) else -node._sequence_nr()
         heapq.heappush(self.ready, (rank, self.order, node))
@@ -129,7 +129,7 @@ def _is_leaf(node: Node) -> bool:
 
 
 def _nodes_leading_to(wanted: set[Node], roots: Iterable[Node]) -> set[Node]:
-    """The nodes at or below `roots` from which one of `wanted` can be reached."""
+    """Return the nodes at or below `roots` from which one of `wanted` can be reached."""
     needed: set[Node] = set()
     seen: set[Node] = set()
     stack: list[tuple[Node, bool]] = [(node, False) for node in roots]
@@ -170,7 +170,7 @@ def _apply(node: Node, buffer: Gradients) -> Gradients:
 
 
 def _match_metadata(gradient: torch.Tensor | None, node: Node, number: int) -> torch.Tensor | None:
-    """The gradient, summed and cast to the shape and dtype of input `number` of a node."""
+    """Return the gradient, summed and cast to the shape and dtype of input `number` of a node."""
     if gradient is None:
         return None
     meta = node._input_metadata[number]

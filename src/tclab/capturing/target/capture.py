@@ -77,7 +77,7 @@ class TargetCapture(Capture):
     ) -> None:
         super().__init__(trace, results, most_lines)
         self.target, self.outcome = target, outcome
-        self.decisions = outcome.decisions  #: choices that PyTorch would have asked the device for
+        self.decisions = outcome.decisions  #: choices for which PyTorch asks a real device
         self.gaps = outcome.gaps
         self.on_host = tuple((each.operator, each.place) for each in outcome.on_host)
         self.wrapper_code = outcome.wrappers  #: the output code as Inductor wrote it, not scrubbed
@@ -87,8 +87,8 @@ class TargetCapture(Capture):
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
-        """Inductor's unit of each graph, followed by units with the kernels that the GPU may choose
-        instead.
+        """Inductor's unit of each graph, each followed by units with the kernels that the GPU may
+        choose instead.
         """
         return alternatives.units_with_alternatives(super().units, self.outcome.alternatives)
 
@@ -105,7 +105,7 @@ class TargetCapture(Capture):
 
     def compile_candidates(self) -> Candidates:
         """Compile all configurations of the kernels that have several, among which the GPU would
-        choose: each with its registers, shared memory (bytes) and occupancy.
+        choose. Each gets its registers, shared memory (bytes) and occupancy.
         """
         kernels = {kernel.name: kernel for kernel in self.compile_kernels()}
         with stand_in.fake_gpu(self.target):
@@ -147,13 +147,12 @@ def capture_for(
     except Exception as error:
         if not mixes_devices(error):
             raise
-    return _capture_once(
-        request, move_numbers=True
-    )  # the GPU would raise, too: trace all tensors there
+    # The GPU would raise, too, so trace all tensors there.
+    return _capture_once(request, move_numbers=True)
 
 
 def _capture_as_moved(request: _TargetRequest) -> TargetCapture:
-    """Capture with tensors on the CPU if the function itself moves them to the target."""
+    """Capture with tensors on the CPU, if the function itself moves them to the target."""
     cpu_factories: frozenset[int] = frozenset()
     while True:
         try:
@@ -259,7 +258,9 @@ def compiling_for(
 
 
 def _check_options(options: inductor.Options) -> inductor.Options:
-    """Inductor's settings for these options; CaptureError for options that a target lacks."""
+    """Return Inductor's settings for these options; CaptureError for options that a target
+    lacks.
+    """
     if options.get("backend", "inductor") != "inductor":
         raise CaptureError(
             "tclab.capture",

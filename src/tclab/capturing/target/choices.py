@@ -1,4 +1,4 @@
-"""Choices that PyTorch makes by asking the GPU: made by its own rules, or refused by name.
+"""Make the choices for which PyTorch asks the GPU: by PyTorch's own rules, or refuse them by name.
 
 Each refusal is a TargetError with the operator, the user's line and what to do instead.
 """
@@ -19,8 +19,8 @@ from tclab.capturing.target.timing import padding
 from tclab.capturing.target.traced_lines import find_line_of_node, find_traced_line
 from tclab.targets import Target, TargetError
 
-#: Inductor's setting → why it is refused: it times candidates on the GPU, or needs a CUDA build.
-#: Those with an empty reason are allowed.
+#: Inductor's setting → the reason why it is refused: it times candidates on the GPU, or needs a
+#: CUDA build. An empty reason allows the setting.
 _TIMING_SETTINGS = {
     "max_autotune": "times kernels on the GPU",
     "max_autotune_gemm": "times matrix products on the GPU",
@@ -37,7 +37,7 @@ _TIMING_SETTINGS = {
     "autotune_remote_cache": "reads what other machines timed",
 }
 
-#: Function in Dynamo's graph → why PyTorch looks at the GPU to pick its operator.
+#: Function in Dynamo's graph → the reason why PyTorch looks at the GPU to pick its operator.
 _PICKED_BY_GPU = {
     "_transformer_encoder_layer_fwd": "it picks an attention kernel by the GPU",
     "_native_multi_head_attention": "it picks an attention kernel by the GPU",
@@ -45,7 +45,7 @@ _PICKED_BY_GPU = {
     "rnn_tanh": "cuDNN runs it on a GPU", "rnn_relu": "cuDNN runs it on a GPU",
 }  # fmt: skip
 
-#: Parts of the names of operators that PyTorch uses on the CPU alone.
+#: Parts of the names of operators that PyTorch uses only on the CPU.
 _CPU_OPERATORS = ("_for_cpu", "mkldnn", "onednn", "mkl.", "mkl_", "quantized_lstm")
 #: Operators whose result or layout a library of the GPU decides.
 _LIBRARY_OPERATORS = {
@@ -56,7 +56,7 @@ _LIBRARY_OPERATORS = {
 @contextmanager
 def deciding_for(target: Target, backward: bool) -> Iterator[None]:
     """Make the choices of a compile within the block as on `target`, or raise TargetError. Without
-    `backward`, those of gradients are not made: no code is shown for them.
+    `backward`, choices for gradients are not made, as no code is shown for them.
     """
     from torch._inductor.graph import GraphLowering
     from torch._inductor.runtime import benchmarking
@@ -163,7 +163,7 @@ def _check_operator(node: fx.Node) -> None:
 
 
 def _runs_on_host(node: fx.Node) -> bool:
-    """Whether a node computes a CPU tensor with at least one dimension."""
+    """Return whether a node computes a CPU tensor with at least one dimension."""
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor) or value.device.type != "cpu" or value.dim() == 0:
         return False
@@ -186,7 +186,8 @@ def _refuse_timing(*args: Any, **kwargs: Any) -> Any:
 
 
 def _select_conv_backend(*args: Any, **kwargs: Any) -> str:
-    """Replace ``torch._C._select_conv_backend``: cuDNN, or TargetError if that is switched off.
+    """Replace ``torch._C._select_conv_backend``: answer cuDNN, or raise TargetError if cuDNN is
+    switched off.
 
     PyTorch calls it with all arguments by name (2.11) or with the tensors by position (2.13).
     """
@@ -203,7 +204,7 @@ def _select_conv_backend(*args: Any, **kwargs: Any) -> str:
 def _conv_memory_format(
     data: torch.Tensor, weight: torch.Tensor, backend: str
 ) -> torch.memory_format:
-    """The memory format for cuDNN (aten/src/ATen/native/ConvUtils.h:
+    """Return the memory format for cuDNN (aten/src/ATen/native/ConvUtils.h:
     cudnn_conv_suggest_memory_format).
 
     For a depthwise convolution PyTorch has a kernel of its own, which takes contiguous tensors;
@@ -219,8 +220,8 @@ def _conv_memory_format(
 
 
 def _is_channels_last(tensor: torch.Tensor, channels_last: torch.memory_format) -> bool:
-    """Whether the strides are those of channels-last, by PyTorch's heuristic in Python (in C++:
-    TensorImpl::is_strides_like_channels_last).
+    """Return whether the strides are those of channels-last, by PyTorch's heuristic in Python (in
+    C++: TensorImpl::is_strides_like_channels_last).
     """
     from torch._prims_common import suggest_memory_format
 

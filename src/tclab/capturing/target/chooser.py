@@ -16,8 +16,8 @@ from tclab.targets import Target, TargetError
 
 NAME = "scaled_dot_product_attention"
 
-#: PyTorch version and compute capability of the devices whose own choices agreed with the rules on
-#: each call that was tried.
+#: PyTorch version and compute capability of the devices that chose as the rules do for each call
+#: tried.
 VERIFIED = {((2, 11), (9, 0))}
 
 
@@ -40,8 +40,8 @@ class AttentionChooser:
     answers: list[int] = field(default_factory=list)
 
     def current_answer(self) -> int:
-        """The number of the backend for the innermost call that is being traced; -1 if there is
-        none.
+        """Return the number of the backend for the innermost call that is being traced; -1 if there
+        is none.
         """
         return self.answers[-1] if self.answers else -1
 
@@ -55,11 +55,11 @@ class AttentionChooser:
         return choice
 
     def allows(self, call: Call, backend: str) -> bool:
-        """Whether all rules of a backend hold, even if another one comes first."""
+        """Return whether all rules of a backend hold, even if another backend comes first."""
         return allows(call, self.machine(), self._rules(call), backend)
 
     def machine(self) -> Machine:
-        """The target, its cuDNN, and PyTorch's switches as they are set now."""
+        """Return the target, its cuDNN, and the present state of PyTorch's switches."""
         deterministic = torch.are_deterministic_algorithms_enabled()
         warns = torch.is_deterministic_algorithms_warn_only_enabled()
         return Machine(
@@ -84,7 +84,7 @@ class AttentionChooser:
 
 
 def _unknown_reason(call: Call) -> str:
-    """Why the rules give no answer for a call; an empty string if they do."""
+    """Return why the rules give no answer for a call; '' if they give one."""
     if any(t.is_nested for t in call.inputs):
         return "the rules for nested tensors look at their lengths, which are not traced"
     if flash := getattr(torch.nn.attention, "current_flash_attention_impl", lambda: None)():
@@ -93,7 +93,7 @@ def _unknown_reason(call: Call) -> str:
 
 
 def attention_refusal(why: str) -> TargetError:
-    """The error for a call of attention whose kernel is not known."""
+    """Return the error for a call of attention whose kernel is not known."""
     return TargetError(
         f"{NAME}, {find_traced_line()}",
         f"PyTorch picks its kernel by the GPU, its libraries and the inputs; {why}",

@@ -1,4 +1,4 @@
-"""Constants: compute on the CPU the values that a compile on the GPU computes there.
+"""Compute constants on the CPU that a compile on the GPU computes there.
 
 Inductor folds tensors of one value (``torch.zeros(n) + 1``) by running the operators on the
 device. Operators whose result IEEE 754 fixes give the same bits on the CPU; others are refused.
@@ -50,7 +50,7 @@ class _RunOnCPU(TorchDispatchMode):
 
 
 class _RunExactOnCPU(_RunOnCPU):
-    """Runs the operators in `_EXACT` on the CPU and raises TargetError for others."""
+    """Runs the operators in `_EXACT` on the CPU and raises TargetError for the others."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.overloadpacket.__name__
@@ -66,8 +66,8 @@ class _RunExactOnCPU(_RunOnCPU):
 
 @contextmanager
 def folding_on_cpu() -> Iterator[None]:
-    """Let Inductor fold uniform values on the CPU for the length of the block; tracing computes the
-    value of a single number there, too.
+    """Let Inductor fold uniform values on the CPU during the block. Tracing computes the value of a
+    single number there, too.
     """
     from torch._inductor.fx_passes.joint_graph import UniformValueConstantFolder as Folder
     from torch._inductor.graph import GraphLowering
@@ -106,7 +106,7 @@ def _wrap_exact(original: Callable[P, R]) -> Callable[P, R]:
 
 def move_constants_to_target(module: fx.GraphModule) -> None:
     """Rewrite a Dynamo graph so that ``torch.tensor(numbers)`` makes a constant on the target when
-    the graph is traced, and ``x[[0, 2]]`` an index tensor on the target.
+    the graph is traced, and ``x[[0, 2]]`` makes an index tensor on the target.
     """
     for graph_module in module.modules():
         if not isinstance(graph_module, fx.GraphModule):

@@ -1,4 +1,4 @@
-"""Decisions made for a target where PyTorch would ask the device."""
+"""Record the decisions made for a target where PyTorch would ask the device."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ _collected: list[dict[Decision, None]] = []
 
 
 def note_decision(decision: Decision) -> None:
-    """Record a decision in the innermost `collecting_decisions` block; an equal one once."""
+    """Record a decision in the innermost `collecting_decisions` block, unless an equal one is
+    there.
+    """
     if _collected:
         _collected[-1][decision] = None
 

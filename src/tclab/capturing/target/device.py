@@ -1,4 +1,6 @@
-"""Functions and classes that answer for a GPU that is not there; `stand_in` installs them."""
+"""Define functions and classes that answer for a GPU that is not there; `stand_in` installs
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +12,14 @@ import torch
 
 from tclab.targets import Target
 
-Functions = Mapping[str, Callable[..., object]]  # by their names in ``torch.cuda``
+Functions = Mapping[str, Callable[..., object]]  # name in ``torch.cuda`` → function
 
-#: The cause of an error where something would run on the target.
+#: The cause of an error where code would run on the target.
 CANNOT_RUN = "code for a target cannot run here"
 
 
 def device_properties(target: Target) -> SimpleNamespace:
-    """The result of ``torch.cuda.get_device_properties`` on the target."""
+    """Return the result of ``torch.cuda.get_device_properties`` on the target."""
     a = target.architecture
     return SimpleNamespace(
         name=target.device,
@@ -41,7 +43,7 @@ def device_properties(target: Target) -> SimpleNamespace:
 
 
 def cuda_functions(target: Target) -> Functions:
-    """Replacements for functions of ``torch.cuda``, by name."""
+    """Return replacements for functions of ``torch.cuda``, by name."""
     props = device_properties(target)
     cpu_state = torch.get_rng_state
     return {
@@ -56,7 +58,7 @@ def cuda_functions(target: Target) -> Functions:
         "get_device_capability": lambda device=None: target.capability,
         "get_device_name": lambda device=None: target.device,
         "is_bf16_supported": lambda including_emulation=True: target.capability >= (8, 0),
-        # Dynamo does not compile PyTorch's own; where `fork_rng` ends it would compile these.
+        # Dynamo does not compile PyTorch's own functions; after `fork_rng` it would compile these.
         "get_rng_state": torch.compiler.disable(lambda device="cuda": cpu_state()),
         "set_rng_state": torch.compiler.disable(lambda state, device="cuda": None),
         "synchronize": lambda device=None: None,
@@ -104,7 +106,7 @@ class Driver:
             "multiprocessor_count": target.sm_count,
             "max_num_regs": target.architecture.registers_per_sm,
             "warpSize": target.architecture.warp_size,
-            "mem_clock_rate": target.clocks.memory * 1000,  # kHz
+            "mem_clock_rate": target.clocks.memory * 1000,  # in kHz
             "mem_bus_width": target.clocks.bus,
         }
         self.utils = SimpleNamespace(get_device_properties=lambda index: device)
@@ -131,11 +133,11 @@ class Driver:
         return ty_to_cpp(ty)
 
     def get_current_stream(self, device: int | None = None) -> NoReturn:
-        """Raise: Triton calls this right before it launches a kernel."""
+        """Raise an error: Triton calls this right before it launches a kernel."""
         raise NotImplementedError(CANNOT_RUN)
 
     def get_benchmarker(self) -> NoReturn:
-        """Raise: Inductor calls this right before it times kernels."""
+        """Raise an error: Inductor calls this right before it times kernels."""
         raise NotImplementedError(CANNOT_RUN)
 
     @staticmethod

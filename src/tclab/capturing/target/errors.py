@@ -1,4 +1,4 @@
-"""Errors of a compile for a target: unwrap tclab's own, and explain PyTorch's."""
+"""Unwrap tclab's own errors from a compile for a target, and explain PyTorch's errors."""
 
 from __future__ import annotations
 
@@ -50,12 +50,14 @@ def _tclab_error(error: BaseException | None) -> TclabError | None:
 
 
 def find_wrapped(error: BaseException | None, kind: type[E]) -> E | None:
-    """The first error of class `kind` in the chain of an error and what it wraps, or None."""
+    """Return the first error of class `kind` in the chain of an error and those that it wraps, or
+    None.
+    """
     return next((wrapped for wrapped in _wrapped_errors(error) if isinstance(wrapped, kind)), None)
 
 
 def _wrapped_errors(error: BaseException | None) -> Iterator[BaseException]:
-    """The error, then those that it wraps, outermost first."""
+    """Yield the error, then those that it wraps, outermost first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -73,13 +75,13 @@ _TWO_DEVICES_TEXTS = (
 
 
 def mixes_devices(error: BaseException) -> bool:
-    """Whether an operation failed because its tensors are on different devices."""
+    """Return whether an operation failed because its tensors are on different devices."""
     return any(
         text in str(wrapped) for wrapped in _wrapped_errors(error) for text in _TWO_DEVICES_TEXTS
     )
 
 
-#: Texts of errors where something asks for the GPU that is not there.
+#: Texts of errors where code asks for the GPU that is not there.
 _NO_DEVICE_TEXTS = (
     "not compiled with CUDA",
     "Found no NVIDIA driver",
@@ -94,7 +96,9 @@ _NO_DEVICE_TEXTS = (
 
 
 def _missing_gpu_error(error: BaseException) -> TargetError | None:
-    """A TargetError that names the user's line if it asked for the GPU itself, else None."""
+    """Return a TargetError that names the user's line if the line asked for the GPU itself, else
+    None.
+    """
     if not any(text in str(error) for text in _NO_DEVICE_TEXTS):
         return None
     frames = traceback.extract_tb(error.__traceback__)
@@ -112,8 +116,8 @@ def _missing_gpu_error(error: BaseException) -> TargetError | None:
 
 
 def _bfloat16_error(error: BaseException) -> TargetError | None:
-    """A TargetError if Inductor skipped a graph because the GPU has no bfloat16 (compile_fx.py:
-    _check_triton_bf16_support), else None.
+    """Return a TargetError if Inductor skipped a graph because the GPU has no bfloat16
+    (compile_fx.py: _check_triton_bf16_support), else None.
     """
     if "BF16 is not supported" not in str(error):
         return None

@@ -1,5 +1,5 @@
-"""Gaps: parts of a function, a graph or a kernel, that are refused while the rest is shown; and
-the operators that run on the host, which are no gap.
+"""Record gaps: refused parts of a function, a graph or a kernel, while the rest is shown. Operators
+that run on the host are recorded, too; they are no gaps.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ _deferred: list[HostOperator] = []
 
 
 def note_gap(gap: TargetError) -> None:
-    """Record a gap in the innermost `collecting_gaps` block; a gap with the same text once."""
+    """Record a gap in the innermost `collecting_gaps` block, unless one with the same text is
+    there.
+    """
     if _collected and str(gap) not in map(str, _collected[-1]):
         _collected[-1].append(gap)
 
 
 def defer_host_operator(operator: HostOperator) -> None:
-    """Keep an operator of the CPU until `resolve_deferred` knows the graph's output code."""
+    """Keep an operator of the CPU until `resolve_deferred` has the graph's output code."""
     _deferred.append(operator)
 
 
 def resolve_deferred(*, has_host_code: bool) -> None:
     """Record the deferred operators if the output code has a C++ kernel for the host, else drop
-    them: where it can, Inductor fuses a computation on the CPU into the GPU's kernels.
+    them: if it can, Inductor fuses a computation on the CPU into the GPU's kernels.
     """
     if has_host_code and _host_operators:
         _host_operators[-1].update(dict.fromkeys(_deferred))

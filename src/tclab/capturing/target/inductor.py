@@ -1,4 +1,4 @@
-"""Inductor for the target: a full compile that stops before code is loaded or run."""
+"""Compile with Inductor for the target: in full, but no code is loaded or run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Options = Mapping[str, Any]  # arguments of torch.compile, or settings of Induct
 
 @contextmanager
 def stopping_after_code(wrappers: Wrappers) -> Iterator[None]:
-    """Append the output code that Inductor writes within the block to `wrappers`, and load none of
+    """Append the output code that Inductor writes within the block to `wrappers`; load none of
     it.
     """
     from torch._inductor.codecache import PyCodeCache
@@ -54,8 +54,9 @@ def stopping_after_code(wrappers: Wrappers) -> Iterator[None]:
 
 
 def _template_module(source: str, extra: str = "", **options: object) -> types.ModuleType:
-    """An empty module in place of a template's kernel (FlexAttention's), which Inductor would load
-    to time it. Inductor reads only its `__file__` and `key`; the output code has the kernel, too.
+    """Return an empty module in place of a template's kernel (FlexAttention's), which Inductor
+    would load to time it. Inductor reads only its `__file__` and `key`; the output code has the
+    kernel, too.
     """
     from torch._inductor.codecache import PyCodeCache
 
@@ -71,12 +72,12 @@ def _raise_no_device(*args: object) -> NoReturn:
 
 
 def _record_no_graphs(functions: list[object]) -> None:
-    """Record no CUDA graphs: the code does not run."""
+    """Record no CUDA graph, since the code does not run."""
 
 
 @contextmanager
 def patching_settings(backward: bool) -> Iterator[None]:
-    """Switch off caches that would hide a stage, and worker processes, for the length of the block.
+    """Switch off, for the block, worker processes and the caches that would hide a stage.
 
     With `backward`, AOTAutograd compiles the backward together with the forward.
     """
@@ -188,12 +189,12 @@ def _raise_no_result(*args: object) -> NoReturn:
 
 
 def calls_triton(module: fx.GraphModule) -> bool:
-    """Whether a Dynamo graph launches a Triton kernel of the user's."""
+    """Return whether a Dynamo graph launches a Triton kernel of the user's."""
     return any("triton_kernel_wrapper" in str(node.target) for node in module.graph.nodes)
 
 
 def calls_gpu_operator(module: fx.GraphModule) -> bool:
-    """Whether a Dynamo graph calls, by name, an operator without a kernel for the CPU."""
+    """Return whether a Dynamo graph calls, by name, an operator without a kernel for the CPU."""
     operators = {n.target for n in module.graph.nodes if isinstance(n.target, _OPERATORS)}
     return any(not _runs_on_cpu(str(operator)) for operator in operators)
 
@@ -202,8 +203,8 @@ _OPERATORS = (torch._ops.OpOverload, torch._ops.OpOverloadPacket)
 
 
 def _runs_on_cpu(operator: str) -> bool:
-    """Whether an operator, such as ``aten.relu.default`` or ``aten.relu``, has a kernel for the
-    CPU.
+    """Return whether an operator, such as ``aten.relu.default`` or ``aten.relu``, has a kernel for
+    the CPU.
     """
     namespace, _, rest = operator.partition(".")
     name = f"{namespace}::{rest.removesuffix('.default')}"
@@ -211,7 +212,7 @@ def _runs_on_cpu(operator: str) -> bool:
 
 
 def calls_backward(fn: object) -> bool:
-    """Whether a function itself calls ``backward`` or ``grad``, as a training step does."""
+    """Return whether a function itself calls ``backward`` or ``grad``, as a training step does."""
     code = getattr(python_function(fn), "__code__", None)
     return code is not None and bool({"backward", "grad"} & _names_used(code))
 
@@ -222,7 +223,7 @@ def _names_used(code: types.CodeType) -> set[str]:
 
 
 def config_patches(options: Options) -> Options:
-    """Inductor's settings for `mode` and `options` of torch.compile."""
+    """Return Inductor's settings for `mode` and `options` of torch.compile."""
     patches: dict[str, object] = {}
     if mode := options.get("mode"):
         patches |= torch._inductor.list_mode_options(mode, options.get("dynamic"))

@@ -1,4 +1,4 @@
-"""Keep Inductor's patterns for the target apart from those for this machine's own device.
+"""Separate Inductor's patterns for the target from those for this machine's own device.
 
 Inductor traces its patterns on first use, for the device that it compiles for then.
 """
@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 from unittest import mock
 
-#: Modules of torch._inductor.fx_passes that may hold patterns; some versions lack some.
+#: Modules of torch._inductor.fx_passes that may hold patterns; some versions lack some of them.
 _PASSES = (
     *("joint_graph", "post_grad", "pre_grad", "pad_mm", "fuse_attention", "misc_patterns"),
     *("freezing_patterns", "decompose_mem_bound_mm", "replace_random", "binary_folding"),
@@ -22,7 +22,7 @@ _PASSES = (
     *("micro_pipeline_tp", "b2b_gemm", "group_batch_fusion"),
 )
 
-#: Cached functions whose results depend on no device, and are slow to compute again.
+#: Cached functions whose results depend on no device, and take long to compute again.
 DEVICE_INDEPENDENT = {
     *("torch_key", "lazy_init", "_pad_mm_init", "_sfdp_init", "_misc_patterns_init"),
     *("get_lang_std", "addmm_patterns_init", "get_compiler_version_info", "triton_key"),
@@ -34,14 +34,14 @@ LazyInit = Any  # a cached function that registers patterns on its first call
 #: The two tables of a pass: patterns by the operator of their root, and registered ones by text.
 PassPatterns = tuple[dict[Any, list[Any]], dict[str, list[Any]]]
 
-#: The patterns for a GPU, kept for the next target: they are the same for each GPU.
+#: The patterns for a GPU, kept for the next target: all GPUs have the same ones.
 _target_inits: dict[str, LazyInit] = {}
 _target_patterns: dict[int, tuple[PatternPass, PassPatterns]] = {}
 
 
 @contextmanager
 def using_target_patterns() -> Iterator[None]:
-    """Swap in the patterns of the target for the length of the block, then those from before."""
+    """Swap in the target's patterns during the block, and restore the earlier ones after it."""
     passes = pattern_passes()
     host_patterns = [copy_patterns(p) for p in passes]
     inits = lazy_inits()
@@ -90,7 +90,7 @@ def _pass_modules() -> list[ModuleType]:
 
 
 def pattern_passes() -> list[PatternPass]:
-    """All of Inductor's passes that apply patterns to a graph."""
+    """Return all of Inductor's passes that apply patterns to a graph."""
     from torch._inductor.pattern_matcher import PatternMatcherPass
 
     passes: dict[int, PatternPass] = {}
@@ -116,7 +116,9 @@ def _restore_patterns(pattern_pass: PatternPass, patterns: PassPatterns) -> None
 
 
 def lazy_inits() -> dict[str, tuple[ModuleType, str, LazyInit]]:
-    """The functions that register patterns on first use, by dotted name: module, name, function."""
+    """Return the functions that register patterns on first use, by dotted name: module, name,
+    function.
+    """
     inits = {}
     for module in _pass_modules():
         for name, value in vars(module).items():
@@ -130,7 +132,7 @@ def lazy_inits() -> dict[str, tuple[ModuleType, str, LazyInit]]:
 
 
 def _uncalled_copy(lazy_init: LazyInit) -> LazyInit:
-    """A copy of a cached function with an empty cache."""
+    """Return a copy of a cached function with an empty cache."""
     from torch._inductor.pattern_matcher import init_once_fakemode
 
     inner = lazy_init.__wrapped__

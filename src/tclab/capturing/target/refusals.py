@@ -1,4 +1,4 @@
-"""Let refusals reach the caller although Dynamo turns errors in tracing into graph breaks."""
+"""Raise refusals to the caller, although Dynamo turns errors in tracing into graph breaks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _errors: list[Exception] = []
 
 
 def remember_errors(replacement: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a replacement of a PyTorch function to keep each error, even if PyTorch catches it."""
+    """Wrap a replacement of a PyTorch function so that each error is kept, even if PyTorch catches
+    it.
+    """
 
     @functools.wraps(replacement)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:

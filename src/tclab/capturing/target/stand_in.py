@@ -29,13 +29,13 @@ Gradients = tuple[torch.Tensor | None, ...]
 
 @contextmanager
 def fake_gpu(target: Target) -> Iterator[None]:
-    """Let PyTorch and Triton see `target` as ``cuda:0`` for the length of the block."""
+    """Let PyTorch and Triton see `target` as ``cuda:0`` during the block."""
     cuda = device.cuda_functions(target)
     with ExitStack() as stack:
         stack.callback(clear_device_caches)
         for name, function in cuda.items():
             stack.enter_context(mock.patch.object(torch.cuda, name, function))
-        allocator = "_cuda_cudaCachingAllocator_is_enabled"  # cudagraph_utils asks; not on the CPU
+        allocator = "_cuda_cudaCachingAllocator_is_enabled"  # for cudagraph_utils; not on the CPU
         enabled = mock.Mock(return_value=True)
         stack.enter_context(mock.patch.object(torch._C, allocator, enabled, create=True))
         stack.enter_context(_patching_device_interfaces(device.make_device_interface(cuda)))
@@ -51,7 +51,7 @@ def fake_gpu(target: Target) -> Iterator[None]:
         yield
 
 
-@torch._dynamo.disable  # code between two graphs may call it, and must not be compiled with it
+@torch._dynamo.disable  # never compiled, though code between two graphs may call it
 def _backward_engine(outputs: Any, gradients: Any, *rest: Any, **options: Any) -> Gradients:
     """Run autograd's engine in Python if an output or an input is on the target, else PyTorch's
     own engine. An output may have been moved to the CPU.
@@ -78,7 +78,7 @@ def _refuse_jiterator(*tensors: object, **numbers: object) -> NoReturn:
 def _patching_device_interfaces(interface: type) -> Iterator[None]:
     from torch._dynamo import device_interface as module
 
-    module.get_interface_for_device("cpu")  # registers the usual ones, once
+    module.get_interface_for_device("cpu")  # registers the usual interfaces, once
     interfaces = {"cuda": interface, "cuda:0": interface}
     with (
         mock.patch.dict(module.device_interfaces, interfaces),
@@ -189,7 +189,7 @@ _CACHED = ("torch.utils._triton", "torch._inductor", "torch._dynamo.device_inter
 
 
 def device_caches() -> dict[str, Cached]:
-    """The cached functions that may remember a device, by dotted name."""
+    """Return the cached functions that may remember a device, by dotted name."""
     caches: dict[int, tuple[str, Cached]] = {}
     for name, module in list(sys.modules.items()):
         if name.startswith(_CACHED) and module is not None and "cpp" not in name.split(".")[-1]:

@@ -1,4 +1,4 @@
-"""The user's line that a refusal names, as ``file:line (code)``."""
+"""Find the user's line that a refusal names, as ``file:line (code)``."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _UNKNOWN = "line unknown"
 
 
 def find_line_of_node(node: fx.Node) -> str:
-    """The innermost of the user's lines in the stack trace of an FX node."""
+    """Return the innermost of the user's lines in the stack trace of an FX node."""
     return _innermost_line(printed_stack(node.meta.get("stack_trace") or ""))
 
 
 def find_traced_line() -> str:
-    """The innermost of the user's lines that Dynamo or AOTAutograd traces at present."""
+    """Return the innermost of the user's lines that Dynamo or AOTAutograd is tracing."""
     meta = fx_traceback.get_current_meta() or {}
     return _innermost_line(_dynamo_stack() or printed_stack(meta.get("stack_trace") or ""))
 
 
 def _innermost_line(stack: Sequence[SourceLine]) -> str:
-    """The innermost of the user's lines; if none is the user's, the innermost line."""
+    """Return the innermost of the user's lines; if none is the user's, the innermost line."""
     lines = user_lines.select_user_lines_or_all(stack, lambda line: line.file)
     return next(map(_add_code, reversed(lines)), _UNKNOWN)
 
 
 def _dynamo_stack() -> tuple[SourceLine, ...]:
-    """The stack of the user's program while Dynamo traces it; empty after Dynamo is done."""
+    """Return the stack of the user's program while Dynamo traces it; empty after Dynamo is done."""
     from torch._guards import TracingContext
 
     frames = TracingContext.extract_stack()

@@ -30,7 +30,7 @@ _moves_inputs: contextvars.ContextVar[bool] = contextvars.ContextVar("moving", d
 def tracing_on_target(
     *, move_numbers: bool = False, cpu_factories: frozenset[int] = frozenset()
 ) -> Iterator[None]:
-    """Let Dynamo trace tensors of the target for the length of the block.
+    """Let Dynamo trace tensors of the target during the block.
 
     `cpu_factories` are the calls of factories without ``device=``, numbered from 0 in the order of
     tracing, whose tensors stay on the CPU.
@@ -59,7 +59,7 @@ def tracing_on_target(
 def making_tensors_on_target(
     *, move_numbers: bool = False, cpu_factories: frozenset[int] = frozenset()
 ) -> Iterator[None]:
-    """Make tensors on the target for the length of the block where no ``device=`` is given."""
+    """Make tensors on the target during the block where no ``device=`` is given."""
     from torch._dynamo.output_graph import SubgraphTracer
 
     create_proxy = _wrap_create_proxy(SubgraphTracer.create_proxy, move_numbers, cpu_factories)
@@ -84,14 +84,14 @@ def _mark_numbers(original: Any) -> Any:
 
 
 def _same_tensor(fake: FakeTensor) -> torch.Tensor:
-    """Another tensor with the storage and the metadata of `fake`."""
+    """Return another tensor with the storage and the metadata of `fake`."""
     with fake.fake_mode:
         return fake.detach().requires_grad_(fake.requires_grad)
 
 
 def _before_writes(fake: Any) -> Any:
-    """An input as it was before Dynamo traced the graph, which may write to it: it then requires
-    grad if what was written does, or has another shape.
+    """Return an input as it was before Dynamo traced the graph. A write in the graph may make it
+    require a gradient, or give it another shape.
     """
     version, unwritten = getattr(fake, "_tclab_unwritten", (None, fake))
     return fake if version == getattr(fake, "_version", None) else unwritten
@@ -115,7 +115,7 @@ def _wrap_from_tensor(original: Any) -> Any:
 
 
 def _wrap_dispatch(original: Any) -> Any:
-    """Lift a marked constant to the target; PyTorch would lift a copy without the mark."""
+    """Lift a marked constant to the target: PyTorch would lift a copy without the mark."""
     lifts = (torch.ops.aten.lift_fresh.default, torch.ops.aten.lift_fresh_copy.default)
 
     def dispatch(self: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -127,7 +127,7 @@ def _wrap_dispatch(original: Any) -> Any:
 
 
 def _wrap_describe_tensor(original: Any) -> Any:
-    """Describe a CPU tensor that moves, or that is marked, as one of the target."""
+    """Describe a CPU tensor that is moved or marked as a tensor of the target."""
 
     def describe_tensor(self: Any, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         description = original(self, tensor, *args, **kwargs)
@@ -146,7 +146,7 @@ def mark_for_target(constant: torch.Tensor) -> None:
 
 
 def is_marked_for_target(value: Any) -> bool:
-    """Whether `mark_for_target` was called with this value."""
+    """Return whether `mark_for_target` was called with this value."""
     return getattr(value, "_tclab_on_target", False)
 
 
@@ -173,13 +173,13 @@ def _wrap_create_proxy(original: Any, move_numbers: bool, cpu_factories: frozens
     return create_proxy
 
 
-#: Key in a node's meta: the number of this call among the factories without ``device=``.
+#: Key in a node's meta: this call's number among the factories without ``device=``.
 _FACTORY_NUMBER = "tclab_made"
 
 
 def find_factories_moved_to_target(module: fx.GraphModule) -> frozenset[int]:
-    """The numbers of the factories whose tensors the graph itself moves to the target, as in
-    ``torch.arange(n).to(x.device)``: in a program for a GPU they make them on the CPU.
+    """Return the numbers of the factories whose tensors the graph itself moves to the target, as in
+    ``torch.arange(n).to(x.device)``: on a real GPU the program makes them on the CPU.
     """
     moves = [node for node in module.graph.nodes if _moves_to_target(node)]
     factories = [_factories_behind(node.args[0]) for node in moves]
@@ -187,7 +187,7 @@ def find_factories_moved_to_target(module: fx.GraphModule) -> frozenset[int]:
 
 
 def _moves_to_target(node: fx.Node) -> bool:
-    """Whether a node is ``x.to(device)`` with the target as the device."""
+    """Return whether a node is ``x.to(device)`` with the target as the device."""
     if node.op != "call_method" or node.target != "to":
         return False
     arguments = [*node.args[1:], node.kwargs.get("device")]
@@ -195,7 +195,9 @@ def _moves_to_target(node: fx.Node) -> bool:
 
 
 def _factories_behind(node: Any) -> frozenset[int] | None:
-    """The numbers of the factories that a node is computed from; None if an input takes part."""
+    """Return the numbers of the factories that a node is computed from; None if an input takes
+    part.
+    """
     numbers: set[int] = set()
     seen: set[fx.Node] = set()
     stack = [node]
@@ -219,7 +221,9 @@ _NUMBERS = (bool, int, float, complex, torch.SymBool, torch.SymInt, torch.SymFlo
 
 
 def _makes_number(target: object, args: Any) -> bool:
-    """Whether a factory makes a tensor without dimensions from a value among its arguments."""
+    """Return whether a factory makes a tensor without dimensions from a value among its
+    arguments.
+    """
     first = args[0] if args else None
     if isinstance(first, fx.Proxy):
         first = first.node.meta.get("example_value")
@@ -231,7 +235,7 @@ def _makes_number(target: object, args: Any) -> bool:
 # ------------------------------------------------------------------------------ back to the CPU
 
 
-#: Calls inside the function that select attention kernels of the GPU; the CPU has none of them.
+#: Calls inside the function that select attention kernels of the GPU, which the CPU lacks.
 _SDPA_SWITCHES = {torch.nn.attention._sdpa_kernel, torch.nn.attention._sdpa_kernel_variadic}
 
 
@@ -255,7 +259,8 @@ def copy_for_cpu(module: fx.GraphModule) -> fx.GraphModule:
 
 
 def copy_graph_module(module: fx.GraphModule) -> fx.GraphModule:
-    """Copy a graph module. The copy shares the parameters; a change of it leaves `module` alone.
+    """Copy a graph module: the copy shares the parameters, and changing it leaves `module` alone.
+    The copy shares the parameters; a change of it leaves `module` alone.
 
     The copy has Dynamo's attributes, too: they tell AOTAutograd which inputs are parameters, which
     cost nothing to save for the backward.
@@ -282,7 +287,7 @@ def _copy_graph(graph: fx.Graph) -> fx.Graph:
 
 
 def replace_target_by_cpu(value: Any) -> Any:
-    """The argument of a node with the CPU wherever it names the target."""
+    """Return the argument of a node with the CPU wherever it names the target."""
     if isinstance(value, torch.device):
         return torch.device("cpu") if value.type == "cuda" else value
     if isinstance(value, str) and (value == "cuda" or value.startswith("cuda:")):
@@ -296,9 +301,9 @@ def replace_target_by_cpu(value: Any) -> Any:
 
 
 def fake_inputs(module: fx.GraphModule, inputs: list[Any]) -> list[Any]:
-    """The graph's inputs as Dynamo traced them: fake tensors of the target; symbols and numbers as
-    in `inputs`. A tensor that Dynamo made of a number stays real, as it does for Inductor, because
-    the next trace reads its value.
+    """Return the graph's inputs as Dynamo traced them: fake tensors of the target; symbols and
+    numbers as in `inputs`. A tensor that Dynamo made of a number stays real, as for Inductor,
+    because the next trace reads its value.
     """
     placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
     return [

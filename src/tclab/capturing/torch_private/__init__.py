@@ -1,1 +1,3 @@
-"""The private names of PyTorch and Triton that tclab uses: a table a module, a check for all."""
+"""List the private names of PyTorch and Triton that tclab uses, a table per module; check them
+all.
+"""

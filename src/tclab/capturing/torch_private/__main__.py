@@ -1,4 +1,4 @@
-"""``python -m tclab.capturing.torch_private`` prints the private names that this PyTorch lacks."""
+"""Print the private names that this PyTorch lacks: ``python -m tclab.capturing.torch_private``."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The slot in libtorch for the function that chooses CUDA's attention kernel; a CPU build leaves
-it empty.
+"""Fill libtorch's slot for the function that chooses CUDA's attention kernel: a CPU build leaves it
+empty.
 
 ``scaled_dot_product_attention`` pads, converts masks and calls the chosen operator in C++ that is
 in every build. Only the function that chooses is in the CUDA library. libtorch has a pointer to it
@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-_STUB = "_ZN2at6native22_fused_sdp_choice_stubE"  # ATen/native/transformers/attention.h
+_STUB = "_ZN2at6native22_fused_sdp_choice_stubE"  # declared in ATen/native/transformers/attention.h
 _CPU, _CUDA = 0, 1
 
 #: ``int64_t (*)(const Tensor&, …)``; no argument types here, since our functions read none.

@@ -28,8 +28,8 @@ NAMES = (
 
 @contextmanager
 def note_caching(trace: Trace) -> Iterator[None]:
-    """Let PyTorch write to its trace, during the block, which graphs AOTAutograd's cache takes; add
-    the same events on Inductor's to `trace`.
+    """Let PyTorch note in its trace, during the block, which graphs AOTAutograd's cache takes. Add
+    the same events on Inductor's cache to `trace`.
     """
     import torch._functorch.config as functorch
     from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCache

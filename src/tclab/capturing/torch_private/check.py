@@ -1,4 +1,4 @@
-"""The check that PyTorch and Triton still have the private names that a capture uses.
+"""Check that PyTorch and Triton still have the private names that a capture uses.
 
 Each module of this package lists the names it uses in a table ``NAMES``, with the versions that
 have them. The check runs before a capture and reports every name that a new PyTorch moved. The
@@ -61,7 +61,7 @@ def required_names() -> tuple[Private, ...]:
 
 
 def check() -> list[str]:
-    """Return a sentence for each thing in this PyTorch that tclab needs and does not find."""
+    """Return a sentence for each name that tclab needs and this PyTorch lacks."""
     problem = machine.unsupported_reason(torch.__version__)
     if problem:
         return [problem]
@@ -71,19 +71,19 @@ def check() -> list[str]:
 
 
 def check_targets() -> list[str]:
-    """Return such sentences for the private names that captures for a target use besides."""
+    """Return such sentences for the additional private names that captures for a target use."""
     cudnn = targets.WITH_CUDNN if torch.backends.cudnn.is_available() else ()
     problems = describe_missing((*targets.NAMES, *cudnn, *autotuners.NAMES))
     return problems + device_guards.check() + attention_choice.check()
 
 
 def require() -> None:
-    """Raise UnsupportedTorch with all that `check` finds, if it finds anything."""
+    """Raise UnsupportedTorch with the sentences of `check`, if there are any."""
     _raise_if_any("tclab.capture", check(), "use a supported torch, or adapt")
 
 
 def require_targets() -> None:
-    """Raise UnsupportedTorch with all that `check_targets` finds, if it finds anything."""
+    """Raise UnsupportedTorch with the sentences of `check_targets`, if there are any."""
     step = "use a supported torch with its Triton, or adapt"
     _raise_if_any("tclab.capture(target=…)", check_targets(), step)
 

@@ -54,10 +54,12 @@ def _wrap_partition(partition: Callable[..., Any], trace: Trace) -> Callable[...
 
 
 def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
-    """The values of checkpointed regions that a backward graph holds; None without such regions."""
+    """Measure the values of checkpointed regions that a backward graph holds; None without such
+    regions.
+    """
     nodes = list(graph.nodes)
     last, arguments = _last_uses(nodes), set(_arguments(nodes))
-    sizes: dict[Any, int] = defaultdict(int)  # region → bytes of what its backward reads
+    sizes: dict[Any, int] = defaultdict(int)  # region → bytes of the values that its backward reads
     live: dict[torch.fx.Node, int] = {}
     most, regions = 0, 0
     for at, node in enumerate(nodes):
@@ -74,7 +76,7 @@ def measure_held_values(graph: torch.fx.Graph) -> Checkpoints | None:
 
 
 def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, int]:
-    """Value → the place of the last gradient's node that reads it or a view of it."""
+    """Map each value to the position of the last gradient's node that reads it or a view of it."""
     last: dict[torch.fx.Node, int] = {}
     for at, node in enumerate(nodes):
         if node.meta.get(_REGION) is None and not _is_view(node):
@@ -83,7 +85,9 @@ def _last_uses(nodes: list[torch.fx.Node]) -> dict[torch.fx.Node, int]:
 
 
 def _arguments(nodes: list[torch.fx.Node]) -> Iterator[torch.fx.Node]:
-    """Values of a region that another one reads: eager keeps the arguments of each, too."""
+    """Yield the values of a region that another region reads: eager keeps each region's arguments,
+    too.
+    """
     for node in nodes:
         if (region := node.meta.get(_REGION)) is not None:
             bases = map(_base, node.all_input_nodes)

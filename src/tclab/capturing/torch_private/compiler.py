@@ -127,7 +127,7 @@ def tap_log(name: str, handler: logging.Handler) -> Iterator[None]:
 @contextmanager
 def name_printed_objects() -> Iterator[None]:
     """Let Dynamo print bytecode into the structured trace, during the block, with a name for each
-    object among its constants: listening for the trace alone must not call a user's `__repr__`.
+    object among its constants: a listener must not cause calls of a user's `__repr__`.
     """
     from torch._dynamo import convert_frame
 
@@ -139,8 +139,8 @@ def name_printed_objects() -> Iterator[None]:
 
 @contextmanager
 def hook_bytecode(hook: BytecodeHook) -> Iterator[None]:
-    """Call `hook` during the block with the original and the rewritten code of each compile, the
-    objects among their constants replaced by names.
+    """Call `hook` during the block with the original and the rewritten code of each compile. Names
+    replace the objects among their constants.
     """
     from torch._dynamo.convert_frame import register_bytecode_hook
 
@@ -194,7 +194,7 @@ def make_stages_observable() -> Iterator[None]:
     import torch._functorch.config as functorch
     import torch._inductor.config as inductor
 
-    level = inductor.trace.provenance_tracking_level or 2  # 2 leaves out the pre-grad passes
+    level = inductor.trace.provenance_tracking_level or 2  # level 2 leaves out the pre-grad passes
     settings = {
         "fx_graph_cache": False,
         "fx_graph_remote_cache": False,
@@ -256,7 +256,7 @@ def module_wrapper_file() -> str:
 
 
 def has_cache_entries(code: CodeType) -> bool:
-    """Whether this code object has cache entries."""
+    """Return whether this code object has cache entries."""
     return bool(cache_entries(code))
 
 
@@ -283,7 +283,7 @@ def forget_code(code: CodeType) -> None:
 
 
 def is_disabled() -> bool:
-    """Whether Dynamo is switched off, so that torch.compile compiles nothing."""
+    """Return whether Dynamo is switched off, so that torch.compile compiles nothing."""
     import torch._dynamo.config as dynamo
 
     return bool(dynamo.disable)
@@ -299,14 +299,14 @@ def dynamo_settings(settings: Mapping[str, object]) -> Iterator[None]:
 
 
 def mark_dynamic(tensor: Any, dim: int) -> None:
-    """Mark a size of a tensor, before a compile, as one that varies."""
+    """Mark one size of a tensor, before a compile, as dynamic."""
     import torch._dynamo
 
     torch._dynamo.mark_dynamic(tensor, dim)
 
 
 def is_compiled(fn: object) -> bool:
-    """Whether torch.compile returned this callable."""
+    """Return whether torch.compile returned this callable."""
     from torch._dynamo.eval_frame import OptimizedModule
 
     return isinstance(fn, OptimizedModule) or hasattr(fn, "_torchdynamo_orig_callable")

@@ -27,8 +27,8 @@ NAMES = (
 #: Text of a C++ file → the command that compiles it, with the file's path.
 Commands = Mapping[str, str]
 
-#: How many commands to keep. A text has a few KiB, so this bounds memory to a few MiB. The chain
-#: of a kernel whose command was dropped has no instructions.
+#: The number of commands to keep. A text has a few KiB, so this bounds memory to a few MiB. If a
+#: kernel's command was dropped, its chain has no instructions.
 MAX_KEPT_COMMANDS = 500
 _kept_commands: dict[str, str] = {}  # the oldest first
 _lock = threading.Lock()  # Inductor compiles in threads, too
@@ -59,7 +59,9 @@ def note_commands(trace: Trace) -> Iterator[None]:
 
 
 def known_commands(trace: Trace) -> Commands:
-    """Return the commands noted in `trace`, and the kept commands of files compiled before it."""
+    """Return the commands noted in `trace`, and the kept commands of files that were compiled
+    earlier.
+    """
     noted = {event.payload: event.data for event in trace.select(names.CPP_COMMAND)}
     with _lock:
         return noted | {
@@ -86,7 +88,7 @@ def _wrap_init(original: Callable[..., None], trace: Trace) -> Callable[..., Non
 
 def _keep_command(text: str, command: str) -> None:
     with _lock:
-        _kept_commands.pop(text, None)  # so that a known text becomes the newest
+        _kept_commands.pop(text, None)  # now a known text becomes the newest
         _kept_commands[text] = command
         while len(_kept_commands) > MAX_KEPT_COMMANDS:
             del _kept_commands[next(iter(_kept_commands))]

@@ -48,7 +48,9 @@ def trace_levels(
 
 
 class _OriginInterpreter(fx.Interpreter):
-    """Runs a graph under a tracer, and maps each new node's name to that of the node being run."""
+    """Runs a graph under a tracer, and maps each new node's name to the name of the node being
+    run.
+    """
 
     def __init__(self, module: fx.GraphModule, origins: dict[str, str]) -> None:
         super().__init__(module)

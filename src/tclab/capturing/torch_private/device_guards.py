@@ -1,4 +1,6 @@
-"""libc10's table of device guards: one slot for each device type; a CPU build has none for CUDA."""
+"""Access libc10's table of device guards, which has one slot for each device type. A CPU build has
+no guard for CUDA.
+"""
 
 from __future__ import annotations
 

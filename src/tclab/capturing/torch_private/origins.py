@@ -66,7 +66,8 @@ NAMES = (
 
 
 Function = Callable[..., Any]
-#: Wraps a function of PyTorch's, so that it does the same and adds notes to the Collector.
+#: A function that wraps one of PyTorch's: the wrapper does the same and adds notes to the
+#: Collector.
 MakeWrapper = Callable[[Function, Collector], Function]
 T = TypeVar("T")
 
@@ -97,7 +98,7 @@ def note_origins(trace: Trace) -> Iterator[None]:
 
 
 def _patches(notes: Collector) -> Iterator[tuple[object, str, Function]]:
-    """Yield owner, attribute name and replacement of each patch."""
+    """Yield the owner, the attribute's name and the replacement for each patch."""
     from torch._dynamo import output_graph
     from torch._inductor import debug, ir, loop_body, pattern_matcher, scheduler, utils
     from torch._inductor.codegen import common, cpp, triton

@@ -1,4 +1,5 @@
-"""Note which pairs of nodes Inductor's scheduler considers, what they share, and which it fuses.
+"""Note which pairs of nodes Inductor's scheduler considers, which buffers they share, and which
+pairs it fuses.
 
 The scheduler's log names the fused pairs, and in most cases the reason for a refusal. It does not
 name every pair considered, nor the buffers that a pair shares; these we note in `can_fuse`.
@@ -48,8 +49,8 @@ def wrap_can_fuse(original: Callable[..., bool], notes: Collector) -> Callable[.
 
 
 def wrap_backend_can_fuse(original: Callable[..., bool], notes: Collector) -> Callable[..., bool]:
-    """Wrap a fusion check of the C++ code generator: note its name if it declines, since it logs
-    no reason.
+    """Wrap a fusion check of the C++ code generator. If the check declines, note its name, since it
+    logs no reason.
     """
 
     def backend_can_fuse(self: object, *args: object) -> bool:
@@ -87,7 +88,9 @@ def _op_names(node: SchedulerNode) -> tuple[str, ...]:
 def _shared_buffers(
     scheduler: Any, node1: SchedulerNode, node2: SchedulerNode
 ) -> tuple[tuple[str, int], ...]:
-    """Return (buffer, bytes) for what both nodes access at the same index over the same ranges."""
+    """Return (buffer, bytes) for each buffer that both nodes access at the same index over the same
+    ranges.
+    """
     second_accesses = set(node2.read_writes.reads_and_writes())
     shared: dict[str, int] = {}
     for dep in dict.fromkeys(node1.read_writes.reads_and_writes()):

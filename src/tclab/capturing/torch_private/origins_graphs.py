@@ -1,4 +1,4 @@
-"""Note FX graphs, and mark their nodes: so a node of a later graph can name its origin."""
+"""Note FX graphs and mark their nodes, so that a node of a later graph can name its origin."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def wrap_create_node(original: Callable[..., fx.Node], notes: Collector) -> Call
 
 def _dynamo_frames(output_graph: Any) -> list[str]:
     """Return Dynamo's current frames as lines of a printed stack, outermost first, without the
-    frames that only call a module. A node's own stack trace lacks the frames in PyTorch's files,
-    so that of ``nn.Embedding`` compiled alone is empty.
+    frames that only call a module. A node's own stack trace lacks the frames in PyTorch's files:
+    the trace of ``nn.Embedding`` compiled alone is empty.
     """
     entries: list[str] = []  # innermost first
     frame = getattr(output_graph, "current_tx", None)
@@ -105,8 +105,8 @@ def wrap_pattern_apply(original: Callable[..., None], notes: Collector) -> Calla
 
 
 def wrap_replace_all_uses(original: Callable[..., R], notes: Collector) -> Callable[..., R]:
-    """Wrap Node.replace_all_uses_with: a replacement without marks gets those of the replaced
-    node, and so do its inputs without marks.
+    """Wrap Node.replace_all_uses_with: a replacement without marks gets the marks of the replaced
+    node, and so do the replacement's inputs without marks.
     """
 
     def replace_all_uses_with(self: fx.Node, new: fx.Node, *args: object, **kwargs: object) -> R:

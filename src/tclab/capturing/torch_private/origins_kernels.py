@@ -1,4 +1,4 @@
-"""Mark Inductor's loop bodies with the nodes that they compute, and note for which node each
+"""Mark Inductor's loop bodies with the nodes that they compute, and note the node for which each
 kernel line is written.
 """
 
@@ -25,7 +25,7 @@ from tclab.capturing.trace.notes import (
 )
 from tclab.model import FusedGroup
 
-SchedulerNode = Any  # torch._inductor.scheduler.BaseSchedulerNode: a single or a fused one
+SchedulerNode = Any  # torch._inductor.scheduler.BaseSchedulerNode, single or fused
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -49,8 +49,8 @@ def _set_lowered_marks(marks: Marks) -> Iterator[None]:
 
 
 def wrap_post_init(original: Callable[..., None], notes: Collector) -> Callable[..., None]:
-    """Wrap IRNode.__post_init__: a loop body keeps the marks of the node being lowered, so that
-    they hold whenever Inductor traces the body.
+    """Wrap IRNode.__post_init__: a loop body keeps the marks of the node being lowered, whenever
+    Inductor traces the body.
     """
 
     def post_init(self: Any) -> None:
@@ -84,8 +84,8 @@ def _wrap_inner(inner: Callable[P, R], marks: Marks) -> Callable[P, R]:
 
 
 def wrap_store(original: Callable[..., R]) -> Callable[..., R]:
-    """Wrap a method that stores a loop's result, and give it the marks of the inner function.
-    Reductions, scans and stores run outside of that function.
+    """Wrap a method that stores a loop's result, and give the store the marks of the inner
+    function. Reductions, scans and stores run outside of that function.
     """
 
     @wraps(original)
@@ -99,8 +99,8 @@ def wrap_store(original: Callable[..., R]) -> Callable[..., R]:
 def wrap_create_body_node(
     original: Callable[..., fx.Node], notes: Collector
 ) -> Callable[..., fx.Node]:
-    """Wrap LightTracer.create_node: a node of a loop body gets the current marks, or, if it is
-    copied from a node of another body, the marks of that node.
+    """Wrap LightTracer.create_node: a node of a loop body gets the current marks. If it is copied
+    from a node of another body, it gets the marks of that node.
     """
 
     def create_node(self: Any, *args: object, **kwargs: object) -> fx.Node:
@@ -151,7 +151,7 @@ def _fused_group(group: SchedulerNode) -> FusedGroup:
 
 def bytes_moved(group: SchedulerNode) -> int | None:
     """Return the bytes that a node reads and writes, each buffer once; None if not known."""
-    # The cached method would store our answer, and Inductor would get it later.
+    # The cached method would store our answer, and Inductor would then read it.
     try:
         return int(group.get_read_write_buffers_sizes_impl(include_reads=True, include_writes=True))
     except Exception:  # a data-dependent size has no hint; the error's type varies by version
@@ -178,8 +178,8 @@ def _body_marks(node: SchedulerNode, name: str, notes: Collector) -> Iterator[tu
 
 
 def wrap_writeline(original: Callable[..., None], notes: Collector) -> Callable[..., None]:
-    """Wrap IndentedBuffer.writeline: note each line together with the loop-body node that is
-    being interpreted.
+    """Wrap IndentedBuffer.writeline: note each line with the loop-body node that is being
+    interpreted.
     """
 
     def writeline(self: object, line: object) -> None:
@@ -202,7 +202,9 @@ def _note_lines(notes: Collector, node: fx.Node, text: object) -> None:
 
 
 def _line_marks(node: fx.Node) -> Marks:
-    """Return the marks for a line that this body node wrote; a load also has its producer's."""
+    """Return the marks for a line that this body node wrote; the line of a load also has its
+    producer's.
+    """
     marks: Marks = node.meta.get(MARKS, ())
     return merge_marks((marks, _producer_marks(node.args[1]))) if node.target == "load" else marks
 

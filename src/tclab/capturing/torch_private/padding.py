@@ -22,7 +22,7 @@ NAMES = (
     Private(_PAD_MM, "set_cached_base_mm_benchmark_time", "times that are kept"),
 )
 
-#: Milliseconds of the product without and with padding.
+#: Milliseconds of the product, without and with padding.
 Timing = tuple[float, float]
 
 
@@ -34,7 +34,7 @@ def decide_padding(
 ) -> None:
     """Let PyTorch's rule decide on a product (``mm``, ``addmm`` or ``bmm``) of tensors on the GPU;
     it times the product unless it has the answer. `planned` says for ``mat1`` and ``mat2`` whether
-    Inductor can plan their padded memory, so that the rule leaves that padding out of the time.
+    Inductor can plan their padded memory: the rule leaves such padding out of the time.
     """
     from torch._inductor.fx_passes import pad_mm
 
@@ -48,7 +48,7 @@ def decide_padding(
 
 @contextmanager
 def collect_timings() -> Iterator[list[Timing]]:
-    """Yield a list that gets each timing taken during the block; the rule's caches are off."""
+    """Yield a list that gets each timing taken during the block, with the rule's caches off."""
     from torch._inductor.fx_passes import pad_mm
 
     timings: list[Timing] = []

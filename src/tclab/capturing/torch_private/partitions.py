@@ -29,7 +29,7 @@ NAMES = (Private("torch._functorch.partitioners", "solve_min_cut", "what may not
 
 # cannot recompute: not in recomputable allowlist
 _BAN_PREFIX = "cannot recompute"
-#: The reason to show for the two heuristics of PyTorch that record none.
+#: The reason shown for the two heuristics of PyTorch that record no reason.
 _HEURISTIC_REASON = "used far apart, or at the end of a long chain"
 
 
@@ -58,7 +58,7 @@ def _wrap_solve_min_cut(original: Callable[..., T], trace: Trace) -> Callable[..
 
 @contextmanager
 def _collect_weight_graphs() -> Iterator[list[Any]]:
-    """Yield a list to which each weight graph that the block cuts is appended."""
+    """Yield a list to which each weight graph that is cut during the block is appended."""
     graphs: list[Any] = []
     owner = _minimum_cut_module()
     cut = owner.minimum_cut

@@ -31,7 +31,7 @@ _WIDE = {
     torch.float32: torch.float64,
     torch.complex64: torch.complex128,
 }
-#: Operators that move values, choose among them or compare them, and round nothing.
+#: Operators that move, choose or compare values, and round nothing.
 _EXACT_NAMES = (
     "_to_copy copy clone lift_fresh lift_fresh_copy detach cat stack index index_select gather "
     "full full_like new_full zeros zeros_like new_zeros ones ones_like new_ones empty empty_like "

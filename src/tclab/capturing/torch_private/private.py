@@ -1,4 +1,4 @@
-"""A private name of PyTorch or Triton: its module, the versions that have it, and its use.
+"""Define a private name of PyTorch or Triton: its module, the versions that have it, and its use.
 
 Each module of this package lists the names it uses in a table ``NAMES``. `describe_missing` says
 which of them a new PyTorch lacks; `check` calls it for all tables.
@@ -55,13 +55,15 @@ class Private:
         return True
 
     def files(self, folder: Path = _OURS) -> str:
-        """List the files of tclab that use the name, the tables first, as text with commas."""
+        """List the files of tclab that use the name, those with tables first, as text with
+        commas.
+        """
         files = {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*.py"))}
         users = [name for name, path in files.items() if self._is_named_in(path)]
         return ", ".join(sorted(users, key=lambda name: not name.startswith(_TABLES)))
 
     def _is_named_in(self, path: Path) -> bool:
-        """Whether one statement has all parts of the name, and some statement its owner."""
+        """Return whether one statement has all parts of the name, and some statement its owner."""
         statements, parts = _names_by_statement(path), set(self.name.split("."))
         owner = str(self).split(".")[-2]
         whole = any(parts <= words for words in statements)

@@ -69,7 +69,7 @@ def record_dynamo_graphs(calls: list[GraphCall]) -> Backend:
 
 
 def record_inductor_graphs(calls: list[GraphCall]) -> Backend:
-    """Return such a backend for the graphs that Inductor receives, including backward graphs."""
+    """Return such a backend for the graphs that Inductor receives, backward graphs among them."""
     from torch._dynamo.backends.common import aot_autograd
     from torch._inductor.decomposition import select_decomp_table
 
@@ -128,8 +128,8 @@ def recording_values(found: list[torch.Tensor]) -> Iterator[None]:
 
 @contextmanager
 def closing_transforms() -> Iterator[None]:
-    """Close the transforms of torch.func that the block opened and left open, as a replay does that
-    raises.
+    """Close the transforms of torch.func that the block opened and left open, as a failing replay
+    does.
     """
     from torch._C import _functorch
 

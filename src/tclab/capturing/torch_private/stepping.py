@@ -1,4 +1,6 @@
-"""Note each instruction that Dynamo traces, with the source line and the graph's nodes so far."""
+"""Note each instruction that Dynamo traces, with the source line and the nodes of the graph so
+far.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The switches that keep torch.compile from compiling: variables, settings and stances."""
+"""Find the switches that keep torch.compile from compiling: variables, settings and stances."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES = (
     Private("torch._dynamo.eval_frame", "OptimizedModule", "a module that Dynamo wrapped"),
     Private("torch._dynamo.eval_frame", "DisableContext", "what torch.compiler.disable applies"),
 )
-#: Each is read at a place of its own: by torch.compile, and when Dynamo is imported.
+#: torch.compile reads one of these variables, the import of Dynamo the other.
 _VARIABLES = ("TORCHDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE")
 
 
@@ -37,7 +37,7 @@ def require_compiled(trace: Trace) -> None:
 
 
 def is_disabled(fn: object) -> bool:
-    """Whether torch.compiler.disable was applied to this callable."""
+    """Return whether torch.compiler.disable was applied to this callable."""
     from torch._dynamo.eval_frame import DisableContext, OptimizedModule
 
     if isinstance(fn, OptimizedModule):
@@ -46,20 +46,20 @@ def is_disabled(fn: object) -> bool:
 
 
 def _find_setting() -> str:
-    """Return the line that switches compiling off, as a user writes it, or an empty string."""
+    """Return the line that switches compiling off, as a user writes it; '' if there is none."""
     import torch
     from torch._dynamo import config
 
     if config.disable:
         return "torch._dynamo.config.disable = True"
-    if getattr(torch.compile, "__module__", "") != "torch":  # as suites do to save time
+    if getattr(torch.compile, "__module__", "") != "torch":  # as some suites do to save time
         return "torch.compile = …, a function of another module,"
     stance = _stance().stance
     return "" if stance == "default" else f'torch.compiler.set_stance("{stance}")'
 
 
 def _stance() -> Any:
-    """Return what torch.compiler.set_stance asked for; the object is replaced by each call."""
+    """Return the stance set by torch.compiler.set_stance; each call replaces the object."""
     from torch._dynamo import eval_frame
 
     return eval_frame._stance

@@ -1,4 +1,4 @@
-"""The table of the private names that `tclab.capturing.target` uses."""
+"""List the private names that `tclab.capturing.target` uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vector instruction sets (ISAs) that Inductor tries on this CPU."""
+"""List the vector instruction sets (ISAs) that Inductor tries on this CPU."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NAMES = (
 
 
 def cpu_isas() -> list[Any]:
-    """Return Inductor's ISAs that this CPU has. ``bool(isa)`` says whether Inductor can use one:
-    it compiles and loads a file to find out.
+    """Return those of Inductor's ISAs that this CPU has. ``bool(isa)`` says whether Inductor can
+    use one: it compiles and loads a file to find out.
     """
     from torch._inductor import codecache, cpu_vec_isa  # noqa: F401 - codecache: for that file
 
@@ -35,7 +35,7 @@ def cpu_isas() -> list[Any]:
 
 
 def try_isa(isa: Any) -> set[Path]:
-    """Let Inductor try an ISA; return the files that this leaves in Inductor's cache, with which
+    """Let Inductor try an ISA; return the files that this leaves in Inductor's cache. With these
     the next process needs no compiler.
     """
     from torch._inductor import codecache

@@ -1,6 +1,6 @@
-"""Private names that the warm process uses, from which snippets are forked: the modules that it
-imports ahead, and what it restores after its first compile. See tclab.site.engine.worker: warm, and
-shadow for Inductor in the place of another backend.
+"""List the private names that the warm process uses, from which snippets are forked: the modules
+that it imports ahead, and the state that it restores after its first compile. See
+tclab.site.engine.worker: warm, and shadow for Inductor in place of another backend.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The inputs of the attention rules: the call, the machine, and PyTorch's own switches.
+"""Define the inputs of the attention rules: the call, the machine, and PyTorch's own switches.
 
 The fields of `Call` are those of ``sdp::sdp_params`` (ATen/native/transformers/sdp_utils_cpp.h).
 """
@@ -13,7 +13,7 @@ import torch
 
 from tclab.capturing.target.sdpa.symbolic import UNTIL_2_12, Conditions
 
-#: The backends as PyTorch numbers them (ATen/SDPBackend.h).
+#: The backends with PyTorch's numbers (ATen/SDPBackend.h).
 NUMBERS = {"math": 0, "flash": 1, "efficient": 2, "cudnn": 3, "overrideable": 4}
 BACKENDS = tuple(NUMBERS)
 
@@ -51,19 +51,23 @@ class Call:
         return torch.is_grad_enabled() and any(t.requires_grad for t in self.inputs)
 
     def surely_holds(self, condition: Any) -> bool:
-        """Whether a condition is known to be true."""
+        """Return whether a condition is known to be true."""
         return self.conditions.surely_holds(condition)
 
     def surely_fails(self, condition: Any) -> bool:
-        """Whether a condition is known to be false."""
+        """Return whether a condition is known to be false."""
         return self.conditions.surely_fails(condition)
 
     def all_hold(self, *conditions: Callable[[], Any]) -> bool:
-        """Whether all conditions are known to be true, evaluated in order like ``&&`` in C++."""
+        """Return whether all conditions are known to be true, evaluated in order like ``&&`` in
+        C++.
+        """
         return all(self.surely_holds(condition()) for condition in conditions)
 
     def none_holds(self, *conditions: Callable[[], Any]) -> bool:
-        """Whether all conditions are known to be false, evaluated in order like ``||`` in C++."""
+        """Return whether all conditions are known to be false, evaluated in order like ``||`` in
+        C++.
+        """
         return all(self.surely_fails(condition()) for condition in conditions)
 
     @property
@@ -101,7 +105,7 @@ class Machine:
         return self.capability[0]
 
     def is_between(self, low: tuple[int, int], high: tuple[int, int]) -> bool:
-        """Whether the compute capability is in a range, ends included (sdp_utils.cpp:
+        """Return whether the compute capability is in a range, ends included (sdp_utils.cpp:
         check_sm_version).
         """
         return low <= self.capability <= high

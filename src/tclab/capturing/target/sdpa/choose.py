@@ -1,4 +1,4 @@
-"""Choose the first backend, in the order of the machine, whose rules all hold.
+"""Choose the first backend, in the machine's order of backends, whose rules all hold.
 
 ``sdp::select_sdp_backend`` in aten/src/ATen/native/transformers/cuda/sdp_utils.cpp.
 """
@@ -13,7 +13,9 @@ from tclab.capturing.target.sdpa.rule import AttentionRules, Rule
 
 @dataclass(frozen=True)
 class Choice:
-    """A backend, or "error" if none is left; `failed` has the failed rule of each one before it."""
+    """A backend, or "error" if none is left; `failed` has the failed rule of each backend before
+    it.
+    """
 
     backend: str
     failed: dict[str, Rule]
@@ -41,7 +43,9 @@ def choose(call: Call, machine: Machine, version: AttentionRules) -> Choice:
 
 
 def allows(call: Call, machine: Machine, version: AttentionRules, backend: str) -> bool:
-    """Whether all rules of a backend hold, as ``can_use_flash_attention`` and the like answer."""
+    """Return whether all rules of a backend hold, as ``can_use_flash_attention`` and the like
+    do.
+    """
     return _first_failed(_prepare_call(call, version), machine, version.rules[backend]) is None
 
 
@@ -50,8 +54,8 @@ def _prepare_call(call: Call, version: AttentionRules) -> Call:
 
 
 def backend_order(machine: Machine, version: AttentionRules) -> tuple[str, ...]:
-    """The order of backends: the user's, else PyTorch's, cuDNN first if preferred (sdp_utils.cpp:
-    priority_order).
+    """Return the order of backends: the user's, else PyTorch's, with cuDNN first if preferred
+    (sdp_utils.cpp: priority_order).
     """
     if machine.order:
         return machine.order

@@ -13,8 +13,8 @@ low_precision = shared.low_precision("check_dtypes_low_precision")
 
 
 def prefers_cudnn(machine: Machine) -> bool:
-    """Whether cuDNN comes first: after 9.15, on sm9x or sm10x (in a build for CUDA 13:
-    check_prefer_cudnn_attention).
+    """Return whether cuDNN comes first: after version 9.15, on sm9x or sm10x (in a build for CUDA
+    13: check_prefer_cudnn_attention).
     """
     return machine.cudnn > 91500 and machine.major in (9, 10)
 
@@ -87,7 +87,7 @@ def head_sizes_256(call: Call, machine: Machine) -> bool:
 
 @rule("training with a head size over 128", "check_cudnn_d256_bprop_head_dim")
 def training(call: Call, machine: Machine) -> bool:
-    """Require, for training where 256 is the limit, a pair of head sizes with a backward."""
+    """Require for training, where the limit is 256, a pair of head sizes that has a backward."""
     if not (call.needs_grad and _allows_256(machine)):
         return True
     q, v = call.query.shape[3], call.value.shape[3]
@@ -117,7 +117,7 @@ def decode(call: Call, machine: Machine) -> bool:
 
 @rule("training with 64 keys modulo 128", "check_cudnn_tensor_shapes")
 def keys_64_mod_128(call: Call, machine: Machine) -> bool:
-    """Refuse, in 2.15, calls that meet a fault of cuDNN before 9.26 in the backward on sm90."""
+    """Refuse, in 2.15, the calls that hit a fault in the backward of cuDNN before 9.26 on sm90."""
     if machine.cudnn >= 92600 or machine.capability != _HOPPER or not call.needs_grad:
         return True
     return call.causal or not call.surely_holds(call.key.shape[2] % 128 == 64)

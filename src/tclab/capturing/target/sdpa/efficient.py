@@ -28,7 +28,9 @@ def head_sizes(call: Call, machine: Machine) -> bool:
 
 
 def minimum_gemm_alignment(call: Call, machine: Machine) -> int:
-    """The alignment for CUTLASS kernels, in elements (sdp_utils.cpp: minimum_gemm_alignment)."""
+    """Return the alignment for CUTLASS kernels, in elements (sdp_utils.cpp:
+    minimum_gemm_alignment).
+    """
     half = call.query.dtype in shared.HALF
     least = 4 if machine.major >= 8 else 1
     tensor_cores = machine.major >= 8 or (machine.major == 7 and half)

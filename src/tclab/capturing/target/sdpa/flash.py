@@ -8,13 +8,13 @@ from tclab.capturing.target.sdpa.rule import HEADER, Rule, rule
 
 switched_on = shared.switched_on("flash", "check_runtime_disabled_flash")
 
-#: With FlashAttention 3 PyTorch allows float8, too; `chooser` refuses that before.
+#: FlashAttention 3 in PyTorch allows float8, too; `chooser` refuses such calls earlier.
 dtypes = shared.low_precision("check_dtypes_flash_attention")
 
 
 @rule("no mask", "check_for_attn_mask", HEADER)
 def no_mask(call: Call, machine: Machine) -> bool:
-    """Require that no mask is given."""
+    """Require that the call has no mask."""
     return call.mask is None
 
 

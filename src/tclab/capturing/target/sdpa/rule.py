@@ -1,4 +1,4 @@
-"""Rules of attention: one rule, the rules of a backend, and all rules of one PyTorch."""
+"""Define a rule of attention, the rules of a backend, and all rules of one PyTorch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Rule:
 
     @property
     def place(self) -> str:
-        """File and function in PyTorch's source."""
+        """The file and the function in PyTorch's source."""
         return f"{self.file}: {self.function}"
 
 
@@ -38,7 +38,7 @@ def rule(about: str, function: str, file: str = SOURCE) -> Callable[[Check], Rul
 
 
 class Rules(tuple[Rule, ...]):
-    """A backend's rules in the order of its source.
+    """The rules of a backend, in the order of PyTorch's source.
 
     The methods raise ValueError if the rule to change is not among them.
     """
@@ -46,19 +46,19 @@ class Rules(tuple[Rule, ...]):
     __slots__ = ()
 
     def insert_after(self, rule: Rule, new: Rule) -> Rules:
-        """A copy with the rule `new` right after `rule`."""
+        """Return a copy with the rule `new` right after `rule`."""
         after = self.index(rule) + 1
         return Rules((*self[:after], new, *self[after:]))
 
     def replace(self, rule: Rule, new: Rule) -> Rules:
-        """A copy with the rule `new` in place of `rule`."""
+        """Return a copy with the rule `new` in place of `rule`."""
         index = self.index(rule)
         return Rules((*self[:index], new, *self[index + 1 :]))
 
 
 @dataclass(frozen=True)
 class AttentionRules:
-    """All rules of one PyTorch, each backend's in the order of the source.
+    """All rules of one PyTorch, those of each backend in the order of the source.
 
     `commit` is that of the release's tag. `conditions` evaluates conditions on symbolic sizes. With
     `unbatched`, inputs of three dimensions get a batch of one before the rules are applied.

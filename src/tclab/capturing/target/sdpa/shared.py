@@ -68,7 +68,7 @@ last_stride_if_wide = _make_stride_rule(ignore_singleton=True)
 
 
 def has_dtype(call: Call, allowed: tuple[torch.dtype, ...]) -> bool:
-    """Whether all inputs have the same, allowed dtype (C++: check_tensor_dtype)."""
+    """Return whether all inputs have the same, allowed dtype (C++: check_tensor_dtype)."""
     return all(t.dtype == call.query.dtype for t in call.inputs) and call.query.dtype in allowed
 
 
@@ -120,7 +120,9 @@ def _has_one_key_head(call: Call) -> bool:
 
 
 def _heads_are_grouped(call: Call, same_kv: bool, early: bool) -> bool:
-    """Whether the query heads are a multiple of the others (C++: check_grouped_query_attention)."""
+    """Return whether the number of query heads is a multiple of the others (C++:
+    check_grouped_query_attention).
+    """
     q, k, v = (t.shape[-3] for t in call.inputs)
     if (early or same_kv) and not call.surely_holds(k == v) and same_kv:
         return False
@@ -132,7 +134,8 @@ def _heads_are_grouped(call: Call, same_kv: bool, early: bool) -> bool:
 
 
 equal_heads = _make_heads_rule(gqa=False)
-#: With grouped queries; then also with one head of keys for all queries (multi-query).
+#: The rule for grouped queries; then the one that also allows one head of keys for all queries
+#: (multi-query).
 grouped_heads = _make_heads_rule(gqa=True)
 grouped_or_one_head = _make_heads_rule(gqa=True, mqa=True)
 grouped_or_one_head_2_15 = _make_heads_rule(gqa=True, mqa=True, early=False)

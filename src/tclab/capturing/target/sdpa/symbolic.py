@@ -22,7 +22,8 @@ __all__ = ["FROM_2_15", "UNTIL_2_12", "UNTIL_2_14", "Conditions", "guard_or_fals
 
 @dataclass(frozen=True)
 class Conditions:
-    """Tests of one PyTorch: a condition is known to be true; is known to be false; sizes broadcast.
+    """The tests of one PyTorch: a condition is known to be true; it is known to be false; sizes
+    broadcast.
 
     `mask_fits` takes a size of the mask and the size that it must equal, unless it is 1.
     """

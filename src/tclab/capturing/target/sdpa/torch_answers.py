@@ -16,13 +16,13 @@ _BACKEND_NAMES = {number: name for name, number in NUMBERS.items()} | {-1: "erro
 
 
 def ask_torch(call: Call) -> str:
-    """The name of the backend that PyTorch chooses for tensors on this machine's GPU."""
+    """Return the name of the backend that PyTorch chooses for tensors on this machine's GPU."""
     return _ask(torch._fused_sdp_choice, call)
 
 
 def ask_cuda_choice(call: Call) -> str:
-    """The name of the backend that ``_fused_sdp_choice``'s CUDA kernel chooses, for fake tensors,
-    too.
+    """Return the name of the backend that ``_fused_sdp_choice``'s CUDA kernel chooses; tensors may
+    be fake.
     """
     cuda = torch._C.DispatchKeySet(torch._C.DispatchKey.CUDA)
     operator = torch.ops.aten._fused_sdp_choice.default
@@ -40,7 +40,9 @@ def _ask(choice: Callable[..., Any], call: Call) -> str:
 
 
 def cudnn_version() -> int:
-    """The version of cuDNN as ``cudnnGetVersion`` writes it (91900 for 9.19.0); 0 without cuDNN."""
+    """Return the version of cuDNN as ``cudnnGetVersion`` writes it (91900 for 9.19.0); 0 without
+    cuDNN.
+    """
     try:
         major, minor, patch = torch._C._cudnn.getRuntimeVersion()
     except (AttributeError, RuntimeError):
@@ -49,12 +51,12 @@ def cudnn_version() -> int:
 
 
 def fake_mode(environment: ShapeEnv | None = None) -> FakeTensorMode:
-    """A mode in which new tensors are fake, with symbolic sizes of `environment`."""
+    """Return a mode in which new tensors are fake, with symbolic sizes of `environment`."""
     return FakeTensorMode(shape_env=environment)
 
 
 def make_size(environment: ShapeEnv, name: str, hint: int | None) -> Any:
-    """Create a symbolic size: backed with a hint, unbacked without."""
+    """Create a symbolic size: backed if it has a hint, else unbacked."""
     if hint is None:
         return environment.create_unbacked_symint()
     source = ConstantSource(name)

@@ -1,4 +1,4 @@
-"""The rules of each backend for each PyTorch, in the order of its source.
+"""List the rules of each backend for each PyTorch, in the order of its source.
 
 The lists follow ``can_use_cudnn_attention``, ``can_use_flash_attention`` and
 ``can_use_mem_efficient_attention`` of ``cuda/sdp_utils.cpp``, at the commit of the release. The
@@ -120,5 +120,5 @@ VERSIONS = {version.torch: version for version in (V2_11, V2_12, V2_13, V2_14, V
 
 
 def rules_for(release: str) -> AttentionRules | None:
-    """The rules of a PyTorch by its ``torch.__version__``; None for an unknown version."""
+    """Return the rules of a PyTorch by its ``torch.__version__``; None for an unknown version."""
     return VERSIONS.get(model.Version.parse(release).release)

@@ -1,1 +1,1 @@
-"""Choices that the GPU would make by timing: measured, assumed, or compiled with both answers."""
+"""Answer the choices that a GPU makes by timing: as measured, as assumed, or both ways."""

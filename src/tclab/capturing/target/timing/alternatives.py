@@ -21,8 +21,8 @@ from tclab.model.kernels import LIKELY, format_answers
 def units_with_alternatives(
     units: Sequence[Unit], graphs: Sequence[GraphAlternatives]
 ) -> tuple[Unit, ...]:
-    """The units of a capture, each followed by units with the kernels of its alternatives. A kernel
-    that all alternatives have is not marked: it is exact, whatever the GPU chooses.
+    """Return the units of a capture, each followed by units with the kernels of its alternatives. A
+    kernel that all alternatives have is not marked: it is exact, whatever the GPU chooses.
     """
     result: list[Unit] = []
     done = 0
@@ -35,7 +35,9 @@ def units_with_alternatives(
 
 
 def unnumbered_code(kernel: Kernel) -> str:
-    """A kernel's code without the number that Inductor gives it in the order of writing."""
+    """Return a kernel's code without the number that Inductor gives to kernels in the order of
+    writing.
+    """
     return output_code.strip_number(kernel.kernel_name, kernel.code)[1]
 
 
@@ -45,7 +47,7 @@ class _GraphUnits:
     first: Sequence[Unit]
 
     def units(self) -> Iterator[Unit]:
-        """The marked units of the first compile; then the new kernels of each variant."""
+        """Yield the marked units of the first compile; then the new kernels of each variant."""
         shown = {unnumbered_code(kernel) for unit in self.first for kernel in unit.kernels}
         for unit in self.first:
             yield replace(unit, kernels=tuple(map(self._mark_first, unit.kernels)))
@@ -69,22 +71,22 @@ class _GraphUnits:
 
     @cached_property
     def _kernels_unless_measured(self) -> set[str]:
-        """The kernels we would get if each measured choice had gone the other way."""
+        """The kernels after the opposite answer to each measured choice."""
         return self._list_kernels(self.graph.counterfactual)
 
     @cached_property
     def _unlikely_kernels(self) -> set[str]:
-        """The kernels we would get if each choice taken as likely had gone the other way."""
+        """The kernels after the opposite answer to each choice taken as likely."""
         return self._list_kernels(self.graph.unlikely)
 
     def _list_kernels(self, variant: Variant | None) -> set[str]:
-        """The kernels of a variant; those of the first compile if there is none."""
+        """Return the kernels of a variant; those of the first compile if there is none."""
         units = Capture(variant.trace).units if variant else self.first
         return {unnumbered_code(kernel) for unit in units for kernel in unit.kernels}
 
     @cached_property
     def _likely_answers(self) -> list[TimedAnswer]:
-        """The answers taken as likely, one of those that have one key."""
+        """The answers taken as likely, one for each key."""
         by_key = {question.key: question for question in reversed(self.graph.likely)}
         return [TimedAnswer(q, LIKELY[q.choice]) for q in reversed(by_key.values())]
 
@@ -106,7 +108,9 @@ class _GraphUnits:
         return replace(_add_answers(kernel, [*flipped, *required]), name=f"{kernel.name}-other")
 
     def _required_answers(self, code: str, flipped: FlippedChoices) -> list[TimedAnswer]:
-        """The answers that a variant's kernel depends on: one more flipped choice removes it."""
+        """Return the answers that a variant's kernel depends on: one more flipped choice removes
+        it.
+        """
         removing = [other - flipped for other, codes in self._kernels.items() if code not in codes
                 and other > flipped]  # fmt: skip
         minimal = [groups for groups in removing if not any(other < groups for other in removing)]
@@ -120,7 +124,9 @@ class _GraphUnits:
 
 
 def _add_answers(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
-    """The kernel, titled with the answers with which the GPU gets it; unchanged without answers."""
+    """Return the kernel, titled with the answers with which the GPU gets it; unchanged without
+    answers.
+    """
     if not answers:
         return kernel
     title = f"{kernel.title}, open: with {format_answers(answers)}"
@@ -128,7 +134,7 @@ def _add_answers(kernel: Kernel, answers: Sequence[TimedAnswer]) -> Kernel:
 
 
 def _reduce_unit(unit: Unit, kernels: Sequence[Kernel]) -> Unit:
-    """A variant's unit with only the given kernels, which the first compile lacks."""
+    """Return a variant's unit with only the given kernels, which the first compile lacks."""
     return replace(
         unit,
         kernels=tuple(kernels),

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
-#: Numbers of the choices that get the other answer.
+#: The numbers of the choices that get the opposite answer.
 FlippedChoices = frozenset[int]
 #: The most compiles of one graph.
 MOST_COMPILES = 24
@@ -38,7 +38,9 @@ def explore_combinations(
 def _combinations_of_kernels(
     seen: dict[FlippedChoices, Counter[str]], count: int
 ) -> list[FlippedChoices]:
-    """The combinations of two or more choices that change the same kernel, small ones first."""
+    """Yield the combinations of two or more choices that change the same kernel, small ones
+    first.
+    """
     changing = {
         frozenset(i for i in range(count) if kernel not in seen[FlippedChoices({i})])
         for kernel in seen[FlippedChoices()]
@@ -57,7 +59,7 @@ def _explain_all_flipped(
     count: int,
     kernels: Callable[[FlippedChoices], Counter[str]],
 ) -> None:
-    """Flip all choices. A kernel that no other combination has depends on choices that share no
+    """Flip all choices. A kernel that only this combination has depends on choices that share no
     kernel until they are flipped: then try pairs of neighbours, until all kernels are known.
     """
     known = {kernel for counts in seen.values() for kernel in counts}

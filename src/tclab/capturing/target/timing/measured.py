@@ -1,4 +1,4 @@
-"""Choices as they were measured on a GPU: ``records/h200-torch2.11/padding.json``.
+"""Read choices as measured on a GPU: ``records/h200-torch2.11/padding.json``.
 
 The key of a choice is Inductor's own: sizes, layouts and types of a matrix product, and whether its
 inputs' padding is left out of the timing. For each key the file has the ratio of the product's time
@@ -20,16 +20,15 @@ from tclab.system import imports
 from tclab.system.project import NoProject, project_root
 from tclab.targets import Target
 
-#: Inductor pads a product if its time unpadded is more than this multiple of its time padded.
+#: Inductor pads a product if its time without padding is more than this multiple of its time with
+#: padding.
 PADS_ABOVE = 1.1
 FILE = "padding.json"
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """Time of a product without padding, as a multiple of its time with padding: least, median,
-    most.
-    """
+    """The time of a product without padding divided by that with padding: least, median, most."""
 
     least: float
     median: float
@@ -37,8 +36,8 @@ class Ratio:
 
     @property
     def answer(self) -> str:
-        """``yes`` or ``no`` to padding; an empty string if the timings do not decide, because the
-        limit is within their range or nearer to it than the range is wide.
+        """``yes`` or ``no`` to padding; '' if the timings do not decide, because the limit is
+        within their range or nearer to it than the range is wide.
         """
         spread = self.most - self.least
         if self.most + spread <= PADS_ABOVE:
@@ -60,7 +59,7 @@ class Measurements:
         return f"as measured on an {self.device} on {self.recorded}"
 
     def answer(self, key: str) -> str:
-        """``yes`` or ``no`` for a key; an empty string if it was not measured or the timings do not
+        """Return ``yes`` or ``no`` for a key; '' if it was not measured or the timings do not
         decide.
         """
         return self.ratios[key].answer if key in self.ratios else ""
@@ -70,8 +69,8 @@ NO_MEASUREMENTS = Measurements()
 
 
 def measurements_for(target: Target) -> Measurements:
-    """The measurements on this device with the installed PyTorch; empty if there are none. Another
-    PyTorch brings another cuBLAS and so other times.
+    """Return the measurements on this device with the installed PyTorch; empty if there are none.
+    Another PyTorch brings another cuBLAS and so other times.
     """
     version = ".".join(torch.__version__.split(".")[:2])
     return _read_recorded(f"{target.name}-torch{version}")

@@ -1,4 +1,4 @@
-"""Decide whether Inductor pads a matrix product: by its own rule, until it would time the product.
+"""Decide whether Inductor pads a matrix product, by Inductor's rule up to the point where it times.
 
 In torch/_inductor/fx_passes/pad_mm.py, `can_pad` checks that a size is not aligned for the type.
 `_should_pad` then asks `is_mm_compute_bound` whether the product's arithmetic intensity exceeds the
@@ -39,14 +39,14 @@ def deciding_padding_for(target: Target, backward: bool) -> Iterator[None]:
 
 
 class _WouldTime(Exception):
-    """Raised where PyTorch would look up, by a key, an earlier timing."""
+    """Raised where PyTorch would look up an earlier timing by a key."""
 
 
 def _decide_padding(
     rule: Callable[..., bool], target: Target, backward: bool
 ) -> Callable[..., bool]:
-    """Replace ``pad_mm._should_pad``: ask PyTorch's `rule`, but not its cache of other devices'
-    answers.
+    """Replace ``pad_mm._should_pad``: ask PyTorch's `rule`, without its cache, which has answers
+    for other devices.
     """
 
     def should_pad(
@@ -69,7 +69,7 @@ def _decide_padding(
 
 
 def _is_of_gradient(node: torch.fx.Node) -> bool:
-    """Whether a node of a joint graph is of the backward, as AOTAutograd marked it."""
+    """Return whether a node of a joint graph belongs to the backward, as AOTAutograd marked it."""
     return bool(node.meta.get("partitioner_tag") == "is_backward")
 
 

@@ -18,7 +18,7 @@ from tclab.targets import TargetError
 
 #: Kind of choice → its two answers, the likely one first.
 CHOICES = {choice: (likely, "yes" if likely == "no" else "no") for choice, likely in LIKELY.items()}
-#: What a caller assumes to have both answers compiled.
+#: A caller's assumption that asks for both answers to be compiled.
 BOTH = "both"
 
 
@@ -93,7 +93,9 @@ def answer_question(question: TimedQuestion) -> str:
 
 
 def _find_assumption(question: TimedQuestion, fixed: Mapping[str, str]) -> str | None:
-    """The answer that a caller fixed for one product, else for all; None if there is none."""
+    """Return the answer that a caller fixed for one product, else for all; None if there is
+    none.
+    """
     for name, value in fixed.items():
         choice, _, product = name.partition(":")
         if product and choice == question.choice and product.strip() in str(question):

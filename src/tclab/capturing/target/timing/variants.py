@@ -1,4 +1,4 @@
-"""Compile a graph, and once more for the other answers that timing on the GPU could give."""
+"""Compile a graph, then again for the other answers that timing on the GPU could give."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def group_questions(questions: Sequence[TimedQuestion]) -> tuple[tuple[TimedQues
 
 @contextmanager
 def _restoring_context() -> Iterator[None]:
-    """Restore AOTAutograd's results for Dynamo, in the TracingContext, as before the block."""
+    """Restore AOTAutograd's results for Dynamo in the TracingContext after the block."""
     context = TracingContext.try_get()
     before = dict(vars(context)) if context else {}
     try:
