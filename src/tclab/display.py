@@ -1,4 +1,6 @@
-"""`tclab.show`: print in a terminal, display in a notebook, or store in a run's results."""
+"""Implement `tclab.show`: print in a terminal, display in a notebook, or store in a run's
+results.
+"""
 
 from __future__ import annotations
 
@@ -129,12 +131,12 @@ def _styles() -> str:
 
     if _outputs_displayed:
         return ""
-    dark = render.dark_css('[data-jp-theme-light="false"]')  # JupyterLab's mark of a dark theme
+    dark = render.dark_css('[data-jp-theme-light="false"]')  # JupyterLab marks a dark theme so
     return f"<style>{render.css()}</style><style>{dark}\n{_NOTEBOOK_CSS}</style>"
 
 
 def _scripts(artifact: Artifact) -> str:
-    """Return the viewer's script for each output that needs it: its cell can be run again."""
+    """Return the viewer's script for each output that needs it, since a cell can be run again."""
     from tclab import render
 
     return f"<script>{render.js()}</script>" if artifact.kind in ("chain", "diff") else ""

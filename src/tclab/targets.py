@@ -1,4 +1,5 @@
-"""GPUs that code can be generated for without having one: the properties that compilers read.
+"""Define GPUs that code can be generated for without having one, by the properties that compilers
+read.
 
 The numbers are those of NVIDIA's own documents, as the CUDA driver reports them:
 
@@ -35,19 +36,19 @@ class Architecture:
     capability: tuple[int, int]
     max_threads_per_sm: int
     shared_memory_per_sm: int  # bytes
-    shared_memory_per_block_optin: int  # bytes; the most that a block can opt in for
+    shared_memory_per_block_optin: int  # bytes; the most that a block can opt in to
     max_blocks_per_sm: int
-    registers_per_sm: int = 65536  # 32-bit registers
-    shared_memory_per_block: int = 48 * _KIB  # bytes, without opting in for more
+    registers_per_sm: int = 65536  # registers of 32 bits
+    shared_memory_per_block: int = 48 * _KIB  # bytes, without opting in
     max_threads_per_block: int = 1024
     warp_size: int = 32
     reserved_shared_memory: int = 1 * _KIB  # bytes that the system reserves in each block
-    shared_memory_unit: int = 128  # bytes; shared memory is allocated in multiples of it
+    shared_memory_unit: int = 128  # bytes; shared memory is allocated in multiples of this number
     source: str = "CUDA C++ Programming Guide, Compute Capabilities"
     #: Format of a product's operands → dense operations per cycle of one multiprocessor, a
     #: multiply-add counted as two; on tensor cores where it has them for the format.
     rates: Mapping[str, int] = field(default_factory=dict)
-    l2_bytes_per_cycle: int = 64  # that one multiprocessor can take from L2 at most
+    l2_bytes_per_cycle: int = 64  # the most that one multiprocessor can take from L2
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ class Clocks:
 
     @property
     def bytes_per_second(self) -> float:
-        """Memory bandwidth in bytes per second (the formula of Triton's testing.get_dram_gbps)."""
+        """The memory bandwidth in bytes per second (the formula of Triton's
+        testing.get_dram_gbps).
+        """
         return self.memory * 1e6 * self.bus * 2 / 8
 
 
@@ -81,13 +84,13 @@ class Target:
     clocks: Clocks
     source: str
     note: str = ""
-    cudnn: int | None = None  # as cudnnGetVersion returns it; None for the one of PyTorch's wheel
+    cudnn: int | None = None  # as cudnnGetVersion returns it; None: the version in PyTorch's wheel
     halves_accumulation: bool = False  # GeForce: tensor cores that accumulate in float32
 
     def operations_per_second(self, operands: str) -> float | None:
-        """Operations of products per second, at the highest clock, for operands of this format:
-        ``f64``, ``f32`` (CUDA cores), ``tf32``, ``f16`` (bfloat16, too), ``f8``, ``i8``; None if
-        the device has no such rate.
+        """Return the operations of products per second, at the highest clock, for operands of this
+        format: ``f64``, ``f32`` (CUDA cores), ``tf32``, ``f16`` (bfloat16, too), ``f8``, ``i8``;
+        None if the device has no such rate.
         """
         rate = self.architecture.rates.get(operands)
         if rate is None:
@@ -97,22 +100,22 @@ class Target:
 
     @property
     def l2_bytes_per_second(self) -> float:
-        """Bytes per second that all multiprocessors can take from L2 at most."""
+        """The most bytes per second that all multiprocessors can take from L2."""
         return self.architecture.l2_bytes_per_cycle * self._cycles_per_second
 
     @property
     def _cycles_per_second(self) -> float:
-        """Cycles of all multiprocessors per second, at the highest clock."""
+        """The cycles of all multiprocessors per second, at the highest clock."""
         return self.sm_count * self.clocks.multiprocessor * 1e6
 
     @property
     def capability(self) -> tuple[int, int]:
-        """Compute capability, (9, 0) for an H100."""
+        """The compute capability, (9, 0) for an H100."""
         return self.architecture.capability
 
     @property
     def arch(self) -> int:
-        """The capability as Triton writes it: 90 for (9, 0)."""
+        """The compute capability as Triton writes it: 90 for (9, 0)."""
         return self.capability[0] * 10 + self.capability[1]
 
     def facts(self) -> dict[str, str]:
@@ -217,7 +220,7 @@ TARGETS: dict[str, Target] = {
     )
 }  # fmt: skip
 
-#: Target that names a capability only → the device whose numbers it gets.
+#: Target that names only a capability → the device whose numbers it gets.
 _CAPABILITY_DEVICES = {"sm_75": "t4", "sm_80": "a100", "sm_86": "a10", "sm_89": "l40s",
                   "sm_90": "h100", "sm_100": "b200"}  # fmt: skip
 

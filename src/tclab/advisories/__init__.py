@@ -69,7 +69,9 @@ class Advisory:
 
 
 def list_operators(graph: GraphCounts) -> str:
-    """Return a graph's operators as the text that patterns are matched with, a line each."""
+    """Return a graph's operators as the text that patterns are matched with, one operator a
+    line.
+    """
     return "\n".join(graph.operators)
 
 

@@ -22,7 +22,7 @@ from tclab.targets import TargetError
 from tclab.upgrade.captures import explain_in_environment
 
 #: The exit statuses.
-SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4  # the command exits with the largest one
+SAME, WRONG_USE, INCOMPLETE, WORSE = 0, 2, 3, 4  # the command exits with the largest
 _STATUS = {baseline.WORSE: WORSE, baseline.NO_FILE: INCOMPLETE}
 
 
@@ -87,8 +87,8 @@ def check(
 def _explain_function(
     checked: CheckedFunction, folder: Path, seconds: float
 ) -> Report | Problem | None:
-    """Return the report of one function with paths relative to `folder`, or why there is nothing to
-    compare.
+    """Return the report of one function with paths relative to `folder`, or the reason why there is
+    nothing to compare.
     """
     torch = machine.torch_facts().get("__version__", "")
     try:
@@ -146,5 +146,5 @@ def _print_result(checked: CheckedFunction, status: int, verdict: str, lines: li
 
 
 def _is_incomplete(report: Report, level: str) -> bool:
-    """Return whether something is missing that the level compares."""
+    """Return whether a part that the level compares is missing."""
     return bool(report.refusal or report.gaps) and level in ("kernels", "machine")

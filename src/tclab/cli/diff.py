@@ -81,8 +81,8 @@ def status(reports: tuple[Report, Report], comparison: Comparison) -> int:
 
 
 def _have_snapshots(reports: tuple[Report, Report]) -> bool:
-    """Return whether both reports have identities to compare: reports of an earlier tclab have
-    stages alone, and an empty one equals every other.
+    """Return whether both reports have identities to compare. Reports of an earlier tclab have
+    stages only, and an empty report equals every other empty one.
     """
     return all(r.snapshot.torch and not r.snapshot.is_empty for r in reports)
 
@@ -118,8 +118,8 @@ def side_labels(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> tup
 
 
 def title(paths: tuple[Path, Path], reports: tuple[Report, Report]) -> str:
-    """Return the page's title, such as ``model.py:f: NVIDIA H200 and Tesla T4``: what both reports
-    share, then what differs.
+    """Return the page's title, such as ``model.py:f: NVIDIA H200 and Tesla T4``: the part that both
+    reports share, then the parts that differ.
     """
     left, right = map(_describe_side, reports)
     differing = [(one, two) for one, two in zip(left, right) if one != two]

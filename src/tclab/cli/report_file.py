@@ -57,7 +57,7 @@ def write(report: Report, path: Path | None, format_: str) -> None:
 
 
 def write_text(content: str, path: Path | None) -> None:
-    """Write text, such as from `FORMATS`, to a file or stdout."""
+    """Write text, such as a report in one of `FORMATS`, to a file or stdout."""
     if path is None:
         _print(content)
     else:

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from tclab.system import streams
 
-_NO_END = 10_000  # columns of a pipe, which has no width
+_NO_END = 10_000  # columns for a pipe, which has no width
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -69,7 +69,7 @@ _CLEANED = re.compile(r"<tmp>(/[^\s:<>\"',)]+)")
 
 def _write_out_paths(text: str) -> str:
     """Write out the paths of files that exist below the folder for temporary files, so that an
-    editor opens them: what is written into a file has ``<tmp>`` there.
+    editor opens them: messages have ``<tmp>`` there.
     """
     folder = tempfile.gettempdir()
     return _CLEANED.sub(

@@ -129,7 +129,7 @@ def upgrade(context: click.Context, /, **asked: Any) -> None:
         context.exit(2)
 
 
-# The options that a compile depends on are those of tclab explain.
+# Add the options of tclab explain that a compile depends on.
 upgrade.params += [each for each in explain.params if each.name in REQUEST_OPTIONS]
 
 

@@ -1,5 +1,5 @@
-"""Baselines: files with former compiles, one for each name and minor version of PyTorch; and the
-outcome of comparing a compile with its file.
+"""Read and write baselines: files with earlier compiles, one for each name and minor version of
+PyTorch. Compare a compile with its file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_FILE, WRITTEN, SAME, BETTER, WORSE, CHANGED_BY_TORCH = (
     "worse",
     "changed by PyTorch",
 )
-_MAX_NAME_LENGTH = 100  # characters of a name: some systems limit a path to 260
+_MAX_NAME_LENGTH = 100  # characters of a name, since some systems limit a path to 260
 # test_model.test_forward.torch2.13.json
 _FILE_NAME = re.compile(r"(?P<name>.+)\.torch(?P<version>\d+\.\d+)\.json")
 
@@ -147,9 +147,9 @@ class BaselineOutcome:
 def check_baseline(
     folder: Path, name: str, now: CompileSummary, level: str, *, update: bool
 ) -> BaselineOutcome:
-    """Compare a compile with the file of its name in `folder`, of its PyTorch or the nearest older
-    one; with `update` write what differs. BadRequest for a file that holds no compile, or one for
-    another target, which `update` writes anew.
+    """Compare a compile with the file of its name in `folder`, for its PyTorch or the nearest older
+    one; with `update` write the file if it differs. BadRequest for a file without a compile, or for
+    one with another target, unless `update` replaces it.
     """
     own = Baseline(folder, name, now.snapshot.torch)
     nearest = own.find_nearest()

@@ -26,7 +26,7 @@ from tclab.model import KernelIdentity
 
 # def kernel(ptr_0, ptr_1, ynumel, xnumel, YBLOCK, XBLOCK):
 _BLOCK_SIZE = re.compile(r"\b[XYZ]BLOCK\b")
-#: Launch data that change with a buffer that is written in place.
+#: Launch data that change if a buffer is written in place.
 _CHANGED_WITH_IN_PLACE = {"mutated_arg_names", "divisible by 16"}
 
 
@@ -43,8 +43,8 @@ class Cause:
         return min(self.pairs, key=lambda pair: sum(len(each.body) for each in pair.kernels))
 
     def total(self, name: str) -> tuple[int, int] | None:
-        """Sum a number, such as ``registers``, over the old and over the new kernels. None if a
-        kernel lacks it, or a pair has one kernel only.
+        """Return the sums of a number, such as ``registers``, over the old and over the new
+        kernels. None if a kernel lacks it, or a pair has one kernel only.
         """
         both = [[getattr(each, name) for each in pair.kernels] for pair in self.pairs]
         if any(len(each) < 2 or None in each for each in both):
@@ -105,13 +105,13 @@ def _differing_body_forms(old: KernelIdentity, new: KernelIdentity) -> tuple[For
 
 
 def _block_sizes(body: str) -> list[str]:
-    """Return the block sizes among a kernel's parameters: ``YBLOCK``, ``XBLOCK``."""
+    """Return the block sizes among a kernel's parameters, such as ``YBLOCK`` and ``XBLOCK``."""
     return _BLOCK_SIZE.findall(body.partition("\n")[0])
 
 
 def _necessary_forms(old: str, new: str) -> Iterator[Form]:
-    """Return the forms whose rules are necessary to make the two bodies equal. Without a rule that
-    applied to neither they are as equal.
+    """Return the forms whose rules are necessary to make the two bodies equal: a rule is not if
+    they are as equal without it.
     """
     flows = _build_flow(old), _build_flow(new)
     return (

@@ -28,7 +28,7 @@ class Code:
         return self.text
 
 
-#: A break, a recompile, or a reason why no CUDA graph is recorded: it is new or gone.
+#: A break, a recompile, or a reason why no CUDA graph is recorded: each is new or gone.
 Item = BreakIdentity | RecompileIdentity | str
 #: One side of a change: a text is a launch setting, None means nothing.
 Value = Item | Code | int | None
@@ -79,12 +79,12 @@ class Comparison:
 
     @property
     def levels(self) -> dict[str, int]:
-        """Agreement → the number of pairs with it; kernels without a partner do not count."""
+        """Map each agreement to its number of pairs; kernels without a partner do not count."""
         return dict(Counter(pair.level for pair in self.pairs if pair.old and pair.new))
 
     @property
     def rewritings(self) -> dict[str, int]:
-        """Name of a known rewriting → the number of pairs that differ in it."""
+        """Map each known rewriting to the number of pairs that differ in it."""
         return dict(Counter(name for pair in self.pairs for name in pair.rewritings))
 
     @property
@@ -154,7 +154,7 @@ def _item_changes(part: str, before: Iterable[Item], after: Iterable[Item]) -> I
 
 def _graph_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
     """Yield changes in the number of graphs of each stage, and in each graph's operator counts. No
-    graph at all is worse; whether fewer graphs are better, only the breaks can say.
+    graph at all is worse; only the breaks tell whether fewer graphs are better.
     """
     for stage in dict.fromkeys(g.stage for g in (*before.graphs, *after.graphs)):
         olds, news = ([g for g in side.graphs if g.stage == stage] for side in (before, after))
@@ -168,7 +168,9 @@ def _graph_changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
 
 
 def _result_changes(before: str, after: str) -> Iterator[Change]:
-    """Yield a change if the verdicts on the results differ; '' is a side that was not compared."""
+    """Yield a change if the verdicts on the results differ; '' means that a side was not
+    compared.
+    """
     if before and after and before != after:
         yield Change("results", "beside eager's", before, after, after == agreements.DIFFERS)
 

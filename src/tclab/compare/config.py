@@ -79,7 +79,9 @@ def _read_entry(entry: Mapping[str, Any], place: str) -> CheckedFunction:
 
 
 def _shortest(name: str) -> str:
-    """The shortest spelling of ``./model.py:Block``: each has a baseline of its own."""
+    """Return the shortest spelling of ``./model.py:Block``: each spelling has a baseline of its
+    own.
+    """
     where, colon, function = name.rpartition(":")
     return f"{os.path.normpath(where)}:{function}" if colon and where else name
 

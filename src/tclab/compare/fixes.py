@@ -99,7 +99,7 @@ _FIX_PATTERNS = tuple((re.compile(pattern), text) for pattern, text in (
 
 
 def fix_guard(guard: str) -> str:
-    """Return the fix for a failed guard, which is written as a user would write it."""
+    """Return the fix for a failed guard, in the form in which a user would write the guard."""
     for pattern, text in _FIX_PATTERNS:
         if match := pattern.match(guard):
             return text.format(**match.groupdict())
@@ -107,8 +107,8 @@ def fix_guard(guard: str) -> str:
 
 
 def fix_guards(guards: Iterable[str]) -> tuple[str, ...]:
-    """Return the fixes for these failed guards, each once; that none is known, only where it is
-    known for no guard.
+    """Return the fixes for these failed guards, each once. The text for an unknown fix is returned
+    only if no guard has a known one.
     """
     fixes = dict.fromkeys(map(fix_guard, guards))
     return tuple(fix for fix in fixes if fix != NO_KNOWN_FIX) or tuple(fixes)

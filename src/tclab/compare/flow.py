@@ -1,4 +1,4 @@
-"""The data flow of a Triton kernel's body, independent of its names and of the order of its lines.
+"""Build the data flow of a Triton kernel's body, independent of names and of the order of lines.
 
 Each value becomes a node: an operation and its operand nodes, which are numbers. Rules rewrite
 operations as nodes are made, so that two forms of the same computation become the same node.
@@ -27,7 +27,8 @@ class Operation(NamedTuple):
         return " ".join([self.name, *self.words])
 
 
-#: Returns the node that replaces an operation with operands; None if the rule does not apply.
+#: A function that returns the node to replace an operation with operands; None if the rule does not
+#: apply.
 Rule = Callable[["Flow", Operation, tuple[int, ...]], "int | None"]
 #: The effect of a statement: a name, and its operand nodes.
 Effect = tuple[str, tuple[int, ...]]

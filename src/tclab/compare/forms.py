@@ -1,4 +1,4 @@
-"""Code forms that differ between versions of PyTorch, and how each can change results."""
+"""List code forms that differ between versions of PyTorch, and how each can change results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NUMERIC_EFFECTS = (NO, BY_TRITON, NAN, LAST_BITS, UNKNOWN, YES)
 
 
 def _no_rule(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Apply to nothing: the rule of forms outside FORMS."""
+    """Never apply: the rule of forms outside FORMS."""
     return None
 
 
@@ -54,7 +54,7 @@ class Form:
 
     @property
     def can_move_numbers(self) -> bool:
-        """Whether results can differ, or it is unknown."""
+        """Whether results can differ, or this is unknown."""
         return self.numbers not in (NO, BY_TRITON)
 
 
@@ -184,7 +184,7 @@ _ARITHMETIC: dict[str, Callable[[int, int], int]] = {
 
 
 def _evaluate_index(flow: Flow, operation: Operation, operands: tuple[int, ...]) -> int | None:
-    """Replace an index by its values at some samples, so that ``x0%64`` and
+    """Replace an index by its values at some samples, so that equal indices such as ``x0%64`` and
     ``16*((x0//16)%4) + x0%64%16`` become equal.
     """
     if operation.name not in (LOAD, STORE):

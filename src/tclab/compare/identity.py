@@ -1,5 +1,5 @@
-"""Make the identities of breaks, recompiles, graphs and kernels: descriptions that do not depend on
-line numbers, folders or the process.
+"""Make the identities of breaks, recompiles, graphs and kernels: descriptions without line numbers,
+folders or process state.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _VARIABLE = re.compile(r"\b[LG]\['(\w+)'\]")
 # torch.ops.aten.add.Tensor
 _OVERLOAD = re.compile(r"^torch\.ops\.|\.(?:default|Tensor|Scalar)$")
 
-#: The name for a value that Python computed before a break and the code after it uses.
+#: The name of a value that Python computed before a break, for the code after the break.
 STACK_VALUE = "a value from before the break"
 _STAGES = ("graphs", "forward", "backward", "post_grad")
 
@@ -94,7 +94,7 @@ def readable_source(source: str) -> str:
 
 
 def failed_guard(reason: str) -> str:
-    """Return the guard in a recompile's reason, as a user would write it.
+    """Return the guard in a recompile's reason, in the form in which a user would write it.
 
     Dynamo adds the number of the cache entry, the user's line and its location, a hint and a stack;
     and it prints a set in the order of its hashes, which differs between processes.
@@ -106,7 +106,7 @@ def failed_guard(reason: str) -> str:
 
 
 def failed_guards(item: Recompile) -> tuple[str, ...]:
-    """Return the guards that failed, that of the newest cache entry first."""
+    """Return the guards that failed, beginning with that of the newest cache entry."""
     return tuple(map(failed_guard, item.reasons))
 
 
@@ -126,7 +126,7 @@ def identify_recompile(item: Recompile) -> RecompileIdentity:
 
 def clean_guards(snapshot: Snapshot) -> Snapshot:
     """Return a snapshot with guards as `identify_recompile` writes them: files of earlier versions
-    of tclab contain Dynamo's whole text.
+    of tclab have Dynamo's whole text.
     """
     recompiles = (
         replace(each, guards=tuple(_ADDRESS.sub("…", failed_guard(text)) for text in each.guards))

@@ -1,4 +1,4 @@
-"""Calls that a newer PyTorch writes in another way, with the same meaning."""
+"""Undo calls that a newer PyTorch writes in another way, with the same meaning."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 @dataclass(frozen=True)
 class OlderCall:
     """A newer function, and the older one that means the same with the first `kept_operands`
-    operands. If `last_operand` is set, the newer call has it as one more operand.
+    operands. If `last_operand` is set, the newer call has it as an additional operand.
     """
 
     newer: str
@@ -36,9 +36,11 @@ EXTREMA = tuple(
 REWRITINGS = {"maximum and minimum without a helper": EXTREMA}
 
 
-@cache  # each kernel needs it twice: to find its partner, and to compare it
+@cache  # each kernel needs this twice: to find its partner, and for the comparison
 def older_body(body: str) -> tuple[str, tuple[str, ...]]:
-    """Return a Triton kernel's body in the oldest known form, and the rewritings undone."""
+    """Return a Triton kernel's body in the oldest known form, and the names of the undone
+    rewritings.
+    """
     tree = _RewritingUndoer()
     text = ast.unparse(ast.fix_missing_locations(tree.visit(ast.parse(body))))
     return text, tuple(dict.fromkeys(tree.names))

@@ -1,4 +1,4 @@
-"""Summarise a compile for a verdict: what counts, and what is in other code."""
+"""Summarise a compile for a verdict: the part that counts, and the part in other code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CompileSummary:
 
 
 def summarize_report(report: Report) -> CompileSummary:
-    """Summarise a report's compile; all of it counts."""
+    """Summarise a report's compile, all of which counts."""
     return CompileSummary(report.snapshot, report.breaks.breaks)
 
 

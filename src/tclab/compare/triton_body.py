@@ -51,7 +51,7 @@ def _read_launch(function: ast.FunctionDef, names: Mapping[str, str]) -> dict[st
 
 
 def _find_kernel(source: str) -> ast.FunctionDef:
-    """Return the last function, the kernel; those before it are its combine functions."""
+    """Return the last function, which is the kernel; those before it are its combine functions."""
     functions = [n for n in ast.parse(source).body if isinstance(n, ast.FunctionDef)]
     if not functions:
         raise ValueError("the source defines no function")
@@ -59,7 +59,7 @@ def _find_kernel(source: str) -> ast.FunctionDef:
 
 
 def _number_names(function: ast.FunctionDef) -> Iterator[tuple[str, str]]:
-    """Yield each numbered name and its new one: the kind, and a number within the kind."""
+    """Yield each numbered name with its new one, which is the kind and a number within the kind."""
     seen: dict[str, int] = {}
     once: set[str] = set()
     for name in _names_in_order(function):
@@ -112,7 +112,7 @@ def _read_inductor_meta(node: ast.expr | None, names: Mapping[str, str]) -> dict
 
 
 def _read_divisible_arguments(node: ast.expr | None) -> dict[str, str]:
-    """Return which arguments are divisible by 16: Triton needs that for wide loads."""
+    """Return the arguments that are divisible by 16, as wide loads in Triton require."""
     configs = _read_dictionary(node).get("configs")
     if configs is None:
         return {}

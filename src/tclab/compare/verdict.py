@@ -18,7 +18,7 @@ LEVELS = {
     "kernels": _KERNEL_PARTS,
     "machine": _KERNEL_PARTS,
 }
-#: Parts that change as a consequence if a function is divided into other graphs.
+#: Parts that change as a consequence if a function is split into other graphs.
 _FOLLOWING_PARTS = ("graphs", "kernels", "library calls", "memory")
 #: Details of a kernel that only the level "machine" compares.
 _MACHINE_DETAILS = ("configuration", "registers", "spilled", "shared")
@@ -89,7 +89,7 @@ def _leaves_no_graph(change: Change) -> bool:
 
 
 def _follows_from_breaks(parts: Sequence[str], change: Change) -> bool:
-    """Return whether a change is in one of these parts and no detail of the machine level."""
+    """Return whether a change is in one of these parts, and is no detail of the machine level."""
     return change.part in parts and change.detail not in _MACHINE_DETAILS
 
 

@@ -13,7 +13,7 @@ from tclab.compare.summary import CompileSummary
 from tclab.compare.verdict import Verdict
 from tclab.model import Break, RecompileIdentity, Table
 
-#: Part of a comparison → the word for one item of it.
+#: Part of a comparison → the noun for one item of it.
 _SINGULAR = {
     "graph breaks": "graph break",
     "recompiles": "recompile",
@@ -25,8 +25,8 @@ _SINGULAR = {
     "memory": "memory",
     "results": "results",
 }
-_MAX_GRAPH_CHANGES = 3  # changes of a stage's graphs in a terminal
-_MAX_DIFF_LINES = 24  # in a terminal
+_MAX_GRAPH_CHANGES = 3  # the most changes of a stage's graphs to print in a terminal
+_MAX_DIFF_LINES = 24  # the most lines of a diff to print in a terminal
 
 # ------------------------------------------------------------------------------ changes
 
@@ -163,7 +163,9 @@ def describe_cause(cause: Cause) -> dict[str, str | int | None]:
 
 
 def _describe_total(cause: Cause, number: str, called: str) -> str:
-    """Say how a number changed over all the cause's kernels; '' if it did not, or is unknown."""
+    """Describe how a number changed over all the cause's kernels; '' if it did not change, or is
+    unknown.
+    """
     both = cause.total(number)
     if both is None or both[0] == both[1]:
         return ""
@@ -171,7 +173,7 @@ def _describe_total(cause: Cause, number: str, called: str) -> str:
 
 
 def list_by_cause(verdict: Verdict, now: CompileSummary) -> Iterator[str]:
-    """Yield lines on what another PyTorch changed: kernels by cause, then the other changes."""
+    """Yield lines on the effects of another PyTorch: kernels by cause, then the other changes."""
     causes = find_causes(verdict.comparison.pairs)
     for cause in causes:
         form, count = cause.form, len(cause.pairs)

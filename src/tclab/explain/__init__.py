@@ -1,4 +1,4 @@
-"""Explain a reader's own function: return what torch.compile makes of it as one `Report`.
+"""Explain a reader's own function: return torch.compile's work on it as one `Report`.
 
 `explain` takes an object, `explain_named` the words of a command line. Importing this package
 imports no PyTorch; explaining does.
@@ -96,7 +96,7 @@ def explain_named(
         return _explain_named(request, on_step, warnings or WarningLog())
     except TclabError:
         raise
-    except Exception as error:  # the named object raises when an attribute is read
+    except Exception as error:  # reading an attribute of the named object raises
         if place := load.find_user_line(error):
             cause = f"it raised where tclab looked at it: {load.last_line(error)}"
             raise ExplainError(place, cause, "correct the line") from error

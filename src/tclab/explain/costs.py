@@ -1,4 +1,4 @@
-"""Compute what one call costs at least on a GPU, from the work of its kernels and the GPU's rates.
+"""Compute the least cost of one call on a GPU, from its kernels' work and the GPU's rates.
 
 A kernel takes at least its bytes over the bandwidth of the memory they come from, and its
 operations over the rate of their format. What fits in L2 may come from there: of a kernel's bytes,
@@ -23,10 +23,10 @@ _MEASURED = Path(__file__).with_name("measured_costs.json")
 
 @dataclass(frozen=True)
 class MeasuredCosts:
-    """Seconds on the host, as measured: of entering a compiled graph, of entering one that needs
+    """Measured seconds on the host: of entering a compiled graph, of entering one that needs
     gradients together with its backward, of one launch of a generated kernel, and of one library
-    call. `attained` is the median of what calls reached of the device's rates. The other fields say
-    where and when.
+    call. `attained` is the median share of the device's rates that calls reached. The other fields
+    say where and when.
     """
 
     graph: float
@@ -48,8 +48,8 @@ def measured_costs() -> MeasuredCosts:
 
 @dataclass(frozen=True)
 class Floor:
-    """The least seconds that the launches of one row take on a device, and what bounds them:
-    ``memory`` or ``products``.
+    """The least seconds that the launches of one row take on a device, and their bound: ``memory``
+    or ``products``.
     """
 
     seconds: float
@@ -102,8 +102,8 @@ def call_cost(
     *,
     cuda_graphs: bool = False,
 ) -> CallCost | None:
-    """Return what the first call costs at least; None if nothing of it runs on a GPU of known
-    rates. With `cuda_graphs`, replaying a graph launches all of its kernels at once.
+    """Return the least cost of the first call; None if none of it runs on a GPU of known rates.
+    With `cuda_graphs`, replaying a graph launches all of its kernels at once.
     """
     if target is None or not any(_runs_on_gpu(chain) for chain in chains):
         return None
@@ -129,7 +129,7 @@ def call_cost(
 
 
 def _tf32_seconds(known: Sequence[tuple[KernelRow, Floor]], target: Target) -> float | None:
-    """The seconds of the products with TF32; None where no float32 product takes longer without."""
+    """Return the seconds of the products with TF32; None if no float32 product gets faster."""
     bound = [row for row, found in known if found.bound == "products"]
     if not any(row.rate == "f32" for row in bound):
         return None
@@ -152,13 +152,13 @@ class _Call:
     target: Target
 
     def count_launches(self, *, library: bool) -> int:
-        """Count library calls, or launches of generated kernels."""
+        """Return the number of library calls, or of launches of generated kernels."""
         return sum(
             row.runs * row.times for row in self.rows if (row.category == "extern") == library
         )
 
     def launch_seconds(self, *, cuda_graphs: bool) -> float:
-        """The host's seconds for entering the graphs and launching their kernels."""
+        """Return the host's seconds for entering the graphs and launching their kernels."""
         costs, seconds = measured_costs(), 0.0
         for number, chain in enumerate(self.chains):
             directions = {row.direction for row in self.rows if row.graph == number}
@@ -170,7 +170,7 @@ class _Call:
         return seconds + kernels * costs.kernel + calls * costs.library_call
 
     def boundary_seconds(self) -> float:
-        """The seconds of what enters and leaves the graphs, as far as L2 cannot hold it."""
+        """Return the seconds for the inputs and outputs of the graphs that L2 cannot hold."""
         return (
             sum(
                 chain.runs * max(0, (chain.boundary or 0) - self.target.l2_bytes)

@@ -1,4 +1,5 @@
-"""Values for each of which a function is compiled anew: the number of a layer, the name of a mode.
+"""Find values that each cause a new compile of a function, such as the number of a layer or the
+name of a mode.
 
 Dynamo names for a recompile the guard of each entry that failed first, which is often another one.
 """
@@ -14,15 +15,16 @@ from tclab.compare.identity import readable_source
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-#: Two compiles differ in something in any case; three with three values do so for its sake.
+#: Any two compiles differ in some value; three compiles with three values differ because of it.
 _LEAST = 3
 # L['self'].layer_idx == 3
 _VALUE = re.compile(r"(?P<what>.+) == (?P<value>-?[\w.]+|'.*')$")
 
 
 def find(capture: Capture) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Frame → source, as a reader writes it → its different values, where there is another one in
-    every compile of that frame, or in every second: one with gradients and one without.
+    """Map each frame to its sources, as a reader writes them, and their different values. A source
+    counts if it has at least half as many values as the frame has compiles: a compile with
+    gradients and one without have the same value.
     """
     by_frame: dict[str, list[dict[str, str]]] = defaultdict(list)
     for guards in capture.guards:

@@ -55,7 +55,9 @@ def eager_error(subject: Subject, backward: bool) -> BaseException | None:
 def explain_function_error(
     subject: Subject, alone: TrialResult, runner: TrialRunner
 ) -> ExplainError:
-    """Return the error for a function that raises without torch.compile; `alone` is that run."""
+    """Return the error for a function that raises without torch.compile; `alone` is the result of
+    that run.
+    """
     place, cause = alone.place or subject.place, f"{subject.title} raised: {alone.error}"
     if step := failing.advise_larger_example(runner, alone.error, compiled=False):
         return ExplainError(place, cause, step)
@@ -64,7 +66,7 @@ def explain_function_error(
     if "NotImplementedError" in alone.error and "from the 'CPU' backend" in alone.error:
         step = "the operator has no kernel for the CPU: with torch.library.register_fake "
         step += "--target shows what is around it"
-    own = alone.error.startswith("torch._dynamo.")  # as torch.export calls it
+    own = alone.error.startswith("torch._dynamo.")  # torch.export raises it without torch.compile
     return ExplainError(
         place, cause, step if own else f"it raises without torch.compile too: {step}"
     )
@@ -89,7 +91,7 @@ def explain_own_compile_error(
 def explain_compiler_error(
     subject: Subject, error: BaseException, target: Target | None, runner: TrialRunner
 ) -> TclabError:
-    """Return the error for a function that runs in eager, but that the compiler fails on."""
+    """Return the error for a function that runs in eager but on which the compiler fails."""
     place = find_user_line(error) or subject.place
     for each in filter(files.is_disk_full_error, causes(error)):
         cause = f"the disk is full, where the compiler writes: {last_line(each)}"
@@ -145,7 +147,7 @@ def explain_fullgraph_break(subject: Subject, breaks: Breaks) -> ExplainError:
 
 
 def _break_place(line: SourceLine | None) -> str:
-    """Return a line of the user's and its code, with the path relative to the working folder."""
+    """Return one of the user's lines and its code, with the path relative to the working folder."""
     if line is None:
         return ""
     code = f" ({line.code.strip()})" if line.code.strip() else ""
@@ -161,7 +163,7 @@ _FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+) in ', re.MULTIL
 
 
 def explain_process_end(place: str, status: int, stack: str = "") -> ExplainError:
-    """Return the error for a process that ended before it had made the report. A `status` below 0
+    """Return the error for a process that ended before the report was written. A `status` below 0
     is the signal that killed it; `stack` is what faulthandler wrote.
     """
     current = _CURRENT.search(stack)
@@ -220,9 +222,7 @@ def _why_no_gradient(subject: Subject, calls: list[Call], results: list[object])
 
 
 def _leaves(tree: object) -> Iterator[object]:
-    """Yield the values in nested lists, tuples and dictionaries: a model's output is such a
-    tree.
-    """
+    """Yield the values in nested lists, tuples and dictionaries, as a model returns them."""
     if isinstance(tree, Mapping):
         tree = list(tree.values())
     if isinstance(tree, (list, tuple)):

@@ -47,7 +47,7 @@ class Call:
 
 
 Calls = list[Call]
-#: Makes new arguments, so that a second run does not get arguments the first one changed.
+#: A function that makes new arguments: a second run must not get those that the first one changed.
 MakeCalls = Callable[[], Calls]
 
 
@@ -66,7 +66,9 @@ class Spec:
 
 
 def parse(text: str) -> Spec:
-    """Parse one ``--input``. The BadRequest for a wrong one says how to write it."""
+    """Parse one ``--input``. BadRequest for a wrong one says how to write it. The BadRequest for a
+    wrong one says how to write it.
+    """
     match = _NAMED.fullmatch(text.strip())
     name, body = (match["name"], match["value"]) if match else ("", text.strip())
     if tensor := _TENSOR.fullmatch(body):
@@ -103,7 +105,7 @@ def _bound(text: str, dtype: str, digits: str | None) -> int | None:
     if len(digits) > 2 * _DIGITS or int(digits) > 2**bits:  # int() refuses thousands of digits
         cause = f"{dtype} has no integers above {2**bits - 1}"
         raise BadRequest(f"--input {text}", cause, f"a bound of at most {2**bits}, or another type")
-    return min(int(digits), 2**63 - 1)  # the limit of torch.randint
+    return min(int(digits), 2**63 - 1)  # torch.randint accepts no larger bound
 
 
 def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
@@ -127,8 +129,8 @@ def make(spec: Spec, *, device: Any = None, grad: bool = False) -> object:
 
 
 def _check_room(spec: Spec, itemsize: int) -> None:
-    """Raise ExplainError if the tensor is larger than this machine's memory: Linux would grant it
-    and then kill the process that fills it.
+    """Raise ExplainError if the tensor is larger than this machine's memory: Linux would allocate
+    it, and then kill the process that fills it.
     """
     size, memory = math.prod(spec.sizes) * itemsize, _total_memory()
     if size > memory:
@@ -142,7 +144,7 @@ def _total_memory() -> int:
 
 
 def from_specs(specs: Sequence[Spec], *, device: Any = None, grad: bool = False) -> Calls:
-    """Make one call with these arguments; they have the same values in each run."""
+    """Return one call with these arguments, which have the same values in each run."""
     with seeded():
         values = [(s.name, make(s, device=device, grad=grad)) for s in specs]
     args = tuple(value for name, value in values if not name)

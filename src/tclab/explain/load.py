@@ -95,12 +95,12 @@ class _EditedFileLoader(SourceFileLoader):
 
 
 def _import_file(name: str, path: Path, new_lines: Mapping[int, str]) -> ModuleType:
-    """Import the file as a module under its own name; if another module has that name, with ``_``
-    appended.
+    """Import the file as a module under its own name; if another module has that name, append
+    ``_``.
     """
     spec = None if name in sys.modules else importlib.util.find_spec(name)
     if spec is None or spec.origin != str(path):
-        name = f"{name}_"  # another module has the name, as for a file types.py
+        name = f"{name}_"  # such as for a file types.py
     loader = _EditedFileLoader(name, str(path), new_lines) if new_lines else None
     spec = importlib.util.spec_from_file_location(name, path, loader=loader)
     assert spec is not None
@@ -132,7 +132,9 @@ def _import_error(where: str, name: str, path: Path | None, error: BaseException
 
 
 def _describe_with_cause(error: BaseException) -> str:
-    """Return the error's last line, and that of the first error in the chain that led to it."""
+    """Return the error's last line, and the last line of the first error in the chain that led to
+    it.
+    """
     root = error
     while root.__cause__ is not None:
         root = root.__cause__
@@ -169,7 +171,7 @@ def causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def last_line(error: BaseException) -> str:
-    """Return the error's own last line, ``ValueError: expected 8``, without this machine's paths.
+    """Return the last line of an error, ``ValueError: expected 8``, without this machine's paths.
     After a line that ends with a colon, as in ``BackendCompilerFailed: backend='inductor'
     raised:``, the next line is appended.
     """

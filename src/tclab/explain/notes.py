@@ -93,8 +93,9 @@ def _note_fixed_values(capture: Capture) -> Iterator[tuple[SourceLine, LineNote]
 
 @dataclass(frozen=True)
 class _Fact:
-    """What a guard fixes: the condition `text`, or the `sizes` of the tensor named `text`, where
-    'any' stands for a size that may vary. `carried` marks a value from before a graph break.
+    """The values that a guard fixes: the condition `text`, or the `sizes` of the tensor named
+    `text`, in which 'any' is a size that may vary. `carried` marks a value from before a graph
+    break.
     """
 
     text: str
@@ -112,7 +113,9 @@ class _Fact:
         return self.sizes is not None and {*self.sizes} == {"any"}
 
     def covers(self, special: _Fact) -> bool:
-        """Whether this cache entry leaves open all sizes in which it differs from `special`."""
+        """Return whether this cache entry leaves open all sizes in which it differs from
+        `special`.
+        """
         if self.sizes is None or special.sizes is None:
             return False
         if self == special or self.text != special.text:
@@ -139,7 +142,7 @@ def _place(guard: Guard, frame: SourceLine | None) -> SourceLine | None:
 
 
 def _fact(guard: Guard) -> _Fact | None:
-    """Return what a guard on a value or on sizes fixes; None for other guards."""
+    """Return the value or the sizes that a guard fixes; None for other guards."""
     check = guard.checks[0] if guard.checks else ""
     if guard.type == "TENSOR_MATCH":
         sizes = re.search(r"size=\[([^\]]*)\]", check)
@@ -153,9 +156,9 @@ def _fact(guard: Guard) -> _Fact | None:
 
 
 def _value(check: str) -> _Fact | None:
-    """Return the fact of a check such as ``n == 3``; None if it is about no value of the user's."""
+    """Return the fact of a check such as ``n == 3``; None for a value that is not the user's."""
     if "__self__" in check:
-        return None  # a method on the stack: its object has its own guard
+        return None  # a method on the stack, whose object has its own guard
     if empty := re.fullmatch(r"not ([\w.]+)", check):
         return _Fact(f"{empty[1]} is empty")
     if length := re.fullmatch(r"len\((.+)\) == (\d+)", check):
@@ -172,7 +175,7 @@ _LARGEST = 2**31 - 1  # the largest index of a kernel with 32-bit indices
 
 
 def _describe_bounds(check: str) -> str:
-    """Return ``x.size()[0] is at most 10``; '' for the bounds of every symbol: at least 2."""
+    """Return ``x.size()[0] is at most 10``; '' for the bounds that every symbol has: at least 2."""
     match = _BOUNDS.fullmatch(check)
     if not match:
         return check

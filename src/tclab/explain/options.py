@@ -12,13 +12,13 @@ from tclab.errors import BadRequest
 
 #: Keywords of torch.compile; other names are Inductor's, for the keyword `options`.
 _OWN = ("mode", "dynamic", "fullgraph")
-#: Longer kernels are compiled to instructions only on request; templates have hundreds.
+#: Kernels with more lines are compiled to instructions only on request; templates have hundreds.
 MOST_LINES = 1_000
 _FLAGS = {"dynamic": (True, False, None), "fullgraph": (True, False)}
 
 
 class BadOption(BadRequest):
-    """torch.compile does not take this keyword, or not with this value."""
+    """torch.compile does not take this keyword, or does not take this value for it."""
 
 
 def parse(texts: Sequence[str]) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """Find the objects that the reader's own code compiled with `torch.compile` and that a call can
-reach, and summarize what became of them in a run.
+reach, and summarize their compiles in a run.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from tclab.text import spans, user_lines
 if TYPE_CHECKING:
     from tclab.capturing import Capture
 
-#: The reason for no compiled frame if nothing is wrong with the compiled objects.
+#: The reason for a run without a compiled frame if nothing is wrong with the compiled objects.
 NONE_REACHED = "a call reaches none of the compiled objects"
-#: The most objects to visit; a call of a large model can reach as many.
+#: The most objects to visit: a call of a large model can reach this number.
 _MOST = 50_000
 _LEAVES = (str, bytes, int, float, complex, bool, type(None), type, types.ModuleType)
 _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
@@ -31,7 +31,7 @@ _CONTAINERS: tuple[Any, ...] = (list, tuple, set, frozenset)
 
 @dataclass(frozen=True)
 class Found:
-    """The compiled objects that a call can reach; `compiles` is set if the code itself calls
+    """The compiled objects that a call can reach; `compiles` says that the code itself calls
     torch.compile. `made` are the compiles at import of objects that a call can reach.
     """
 
@@ -47,9 +47,9 @@ NOTHING = Found()
 
 
 def find(value: object, made: Iterable[Compiled] = ()) -> Found:
-    """Visit what a call of `value` can reach, attributes, elements, closures and named globals, and
-    return its compiled objects. Of `made` those are kept whose original it reaches; if the value is
-    a part of that original, it is what the file compiles.
+    """Visit the objects that a call of `value` can reach (attributes, elements, closures and named
+    globals) and return the compiled ones. Those of `made` whose original is reached are kept, too;
+    if `value` is a part of that original, the file compiles the original.
     """
     objects: list[object] = []
     compiles = False
@@ -105,7 +105,7 @@ def _list_parts(value: Any) -> list[object]:
     if isinstance(value, dict):
         return list(dict.values(value))
     for container in _CONTAINERS:
-        if isinstance(value, container):  # a subclass of the user's may do anything when asked
+        if isinstance(value, container):  # a subclass of the user's may run any code when asked
             return list(container.__iter__(value))
     if isinstance(value, types.MethodType):
         return [value.__func__, value.__self__]
@@ -153,8 +153,8 @@ def _methods(kind: type) -> Iterator[object]:
 def summarize(
     capture: Capture, subject: Callable[..., object], own: Found, call: Callable[[], object]
 ) -> OwnCompiles:
-    """Summarize the run of the compiled objects, including those that the run itself compiled;
-    `call` makes the first call again.
+    """Summarize the run of the compiled objects, with those that the run itself compiled; `call`
+    makes the first call again.
     """
     from tclab.capturing.read.frames import failed_compiles
     from tclab.capturing.trace import names
@@ -203,8 +203,8 @@ def _explain_none(subject: Callable[..., object], own: Found, call: Callable[[],
 
 
 def _running_original(own: Found, call: Callable[[], object]) -> str:
-    """Return which uncompiled original runs in place of its compiled form, and where; '' if none
-    does.
+    """Return the uncompiled original that runs in place of its compiled form, and where it runs; ''
+    if there is none.
     """
     recorded = {id(each.result) for each in own.made}
     others = (
@@ -245,8 +245,8 @@ def bound_elsewhere(module: Any) -> types.MethodType | None:
 
 
 def _place(forward: types.MethodType) -> str:
-    """Return the line where the file assigns to a `forward` attribute; if none does, that of the
-    function.
+    """Return the line where the file assigns to a `forward` attribute; if there is none, the line
+    of the function.
     """
     code = forward.__func__.__code__
     try:

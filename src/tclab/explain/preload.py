@@ -22,7 +22,8 @@ from tclab.text.scrub import scrub
 
 
 def import_compiler(*, cpu: bool) -> None:
-    """Import what a compile needs; with `cpu`, test the CPU's vector instructions meanwhile.
+    """Import the modules that a compile needs; with `cpu`, test the CPU's vector instructions
+    meanwhile.
 
     PyTorch reads environment variables when it is imported, so the user's own file must be imported
     first. PyTorch caches each test's answer; Inductor repeats a test that fails here. ExplainError
@@ -53,7 +54,7 @@ def _explain_import(error: Exception) -> ExplainError:
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
     """Run the garbage collector rarely within the block: imports and compiles make hundreds of
-    thousands of objects and little garbage, and the search takes a tenth of their time.
+    thousands of objects and little garbage, and collecting takes a tenth of their time.
     """
     thresholds = gc.get_threshold()
     gc.set_threshold(100_000, 50, 50)

@@ -95,8 +95,8 @@ def build(
 
 
 def _cost(capture: Capture, report: Report, request: ExplainRequest) -> Report:
-    """Return the report with what its kernels and the first call cost at least, on the target or on
-    the GPU that is here.
+    """Return the report with the least costs of its kernels and of the first call, on the target or
+    on the GPU that is here.
     """
     target = request.target or targets.find_by_device(report.provenance.gpu)
     if target is None:
@@ -157,8 +157,8 @@ def _counts(capture: Capture, calls: int) -> Counts:
 
 
 def _omitted_kernels(capture: Capture) -> Iterator[Problem]:
-    """Yield a problem for each kernel without instructions, because it is too long or
-    because there are too many.
+    """Yield a problem for each kernel without instructions: it is too long, or there are too many
+    kernels.
     """
     step = "add --long-kernels for all instructions: that can take minutes"
     for name, cause in capture.omitted_kernels().items():
@@ -166,8 +166,8 @@ def _omitted_kernels(capture: Capture) -> Iterator[Problem]:
 
 
 def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...], str]:
-    """Return the chains; if linking fails, none and the reason: a fault there must not cost the
-    rest of the report.
+    """Return the chains. If linking fails, return none and the reason: a fault there must not cost
+    the rest of the report.
     """
     try:
         return capture.chains(machine_code=machine_code), ""
@@ -177,8 +177,8 @@ def _chains(capture: Capture, *, machine_code: bool) -> tuple[tuple[Chain, ...],
 
 
 def _shareable(report: Report) -> Report:
-    """Return the report with paths relative to the working folder and without possible tokens: its
-    author passes it on.
+    """Return the report with paths relative to the working folder and without possible tokens,
+    since its author may pass it on.
     """
     folder = scrub(str(Path.cwd() / "x"))[:-1]
     place = re.compile(r"(?<![\w.~/-])" + re.escape(folder) + r"(?=[\w.])")
@@ -193,4 +193,4 @@ def _shareable(report: Report) -> Report:
         return redaction.redact_tokens(near, tokens, own)
 
     safe: Report = map_texts(report, change)
-    return replace(safe, provenance=report.provenance)  # versions are never redacted
+    return replace(safe, provenance=report.provenance)  # redaction must not change versions

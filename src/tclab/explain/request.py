@@ -1,4 +1,4 @@
-"""Describe what `tclab explain` is asked for as one value, from the command line to the compile."""
+"""Hold a request of `tclab explain` as one value, from the command line to the compile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tclab.targets import Target, get
 
 @dataclass(frozen=True)
 class ExplainRequest:
-    """What to compile, and how.
+    """The function to compile, and the options for its compile.
 
     `spec` is ``FILE.py:NAME`` or ``MODULE:NAME``. `target` is a GPU, or None for this machine.
     `inputs` are the arguments of one call; empty if the file provides them. `options` are keywords

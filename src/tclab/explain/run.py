@@ -38,9 +38,9 @@ _AS_IT_IS = "the file compiles its parts itself"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A capture and the `refusal`, if the target or Triton refused something: then the capture has
-    graphs only, or everything but machine code. `agreement` is the comparison of the results with
-    eager's. `own` describes the subject's own compiles if it ran unchanged.
+    """A capture, and the `refusal` if the target or Triton refused something: then the capture has
+    graphs only, or all but machine code. `agreement` is the comparison of the results with eager's.
+    `own` describes the subject's own compiles if it ran unchanged.
     """
 
     capture: Capture
@@ -120,7 +120,7 @@ class Compilation:
             return comparison.agreement(self.request.options)
 
     def _capture_own_compiles(self, calls: list[_Call]) -> Outcome | None:
-        """Capture what the subject compiles itself; return None if its calls reach none of it."""
+        """Capture the subject's own compiles; return None if its calls reach none of them."""
         capture = self._capture(calls, as_it_is=True)
         subject = self.subject.callable
         own = own_compiles.summarize(capture, subject, self.subject.own, self._first_call)
@@ -159,7 +159,7 @@ class Compilation:
         return self._agreement(self._comparison(self._calls()), cpu=True)
 
     def _run_without_target(self, refusal: TclabError) -> Capture:
-        """Capture Dynamo's part alone, which is the same for every GPU. If that fails on this
+        """Capture only Dynamo's part, which is the same for every GPU. If that fails on this
         machine, too, raise its error if the compile for the target failed unexpectedly, else the
         refusal.
         """
@@ -212,7 +212,7 @@ class Compilation:
             raise self._failure(error, options) from error
 
     def _failure(self, error: BaseException, options: dict[str, Any]) -> TclabError:
-        """Return the error to raise: the function's own, if it raises without torch.compile too;
+        """Return the error to raise: the function's own, if it raises without torch.compile, too;
         the graph break that ``fullgraph=True`` forbids, at the user's line; else the compiler's.
         """
         subject, request = self.subject, self.request
@@ -229,8 +229,8 @@ class Compilation:
             return failures.explain_compiler_error(subject, error, options.get("target"), runner)
 
     def _eager_error_here(self, error: BaseException) -> TrialResult:
-        """Call the function once more in this process, uncompiled, and return its error if it is
-        the same one: objects that the compile left changed can raise another.
+        """Call the function once more in this process, uncompiled, and return its error if it
+        equals `error`: objects that the compile changed can cause another one.
         """
         if self.subject.own:
             return TrialResult()
@@ -252,6 +252,6 @@ class Compilation:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Redirect what the user's code prints to stderr: stdout is for the report."""
+    """Redirect the output of the user's code to stderr: stdout is for the report."""
     with contextlib.redirect_stdout(sys.stderr):
         yield

@@ -26,7 +26,9 @@ Compiled = dict[str, dict[int, list[str]]]
 
 
 def compiled_lines(chains: Sequence[Chain]) -> Compiled:
-    """Return for each graph the user's lines that Dynamo's nodes came from."""
+    """Map the file and line of each user's line behind Dynamo's nodes to the graphs that contain
+    it.
+    """
     graphs: Compiled = defaultdict(lambda: defaultdict(list))
     for number, chain in enumerate(chains):
         keys = (key for pane in chain.panes if pane.stage == "dynamo" for key in _origins(pane))
@@ -37,7 +39,7 @@ def compiled_lines(chains: Sequence[Chain]) -> Compiled:
 
 
 def _origins(dynamo: Listing) -> Iterator[str]:
-    """Yield the link keys of a Dynamo graph's nodes. Its output is left out: its line is where the
+    """Yield the link keys of a Dynamo graph's nodes, except its output, whose line is where the
     graph ends.
     """
     code = source_lines(dynamo.code)

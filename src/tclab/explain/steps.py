@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-#: Phases that take long enough to report, as PyTorch's structured trace names them.
+#: Phases that take long enough to report, by their names in PyTorch's structured trace.
 _PHASES = {
     "dynamo": "Dynamo",
     "backend_compile": "AOTAutograd",
@@ -30,7 +30,7 @@ class Step:
     phase: str = ""
 
     def __str__(self) -> str:
-        """Return a text such as ``compiling f, compile 2: Inductor``."""
+        """Describe the step: ``compiling f, compile 2: Inductor``."""
         which = f", compile {self.compile}" if self.compile > 1 else ""
         return f"{self.work}{which}" + (f": {self.phase}" if self.phase else "")
 

@@ -29,7 +29,9 @@ _GENERATOR = (
 
 @dataclass(frozen=True)
 class Subject:
-    """What to compile and call. `remarks` tell the reader how tclab obtained it."""
+    """The function or module to compile and its calls. `remarks` tell the reader how tclab obtained
+    it.
+    """
 
     title: str  # the name that the user gave
     place: str  # the place in errors: FILE.py:NAME
@@ -39,8 +41,8 @@ class Subject:
     own: own_compiles.Found = own_compiles.NOTHING  # the compiled objects that a call reaches
 
     def compiled_whole(self) -> Subject:
-        """Return the subject without its own torch.compile, to be compiled as a whole. Compiled
-        parts inside are compiled with it.
+        """Return the subject without its own torch.compile, so that it is compiled as a whole,
+        parts that it compiles itself included.
         """
         if not self.own:
             return self
@@ -155,7 +157,7 @@ def _call_maker(maker: Callable[[], object], place: str) -> object:
 
 def _may_be_factory(function: Callable[..., object], own_inputs: bool) -> bool:
     """Return whether the function may return a module: it has no required parameters, and it takes
-    none at all or the given inputs are for what it returns.
+    none at all or the given inputs are for its result.
     """
     try:
         parameters = inspect.signature(function).parameters.values()

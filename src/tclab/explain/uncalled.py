@@ -1,5 +1,5 @@
-"""Find compiled objects whose uncompiled originals run in their place: a bound method that was
-stored before the compile, a loop variable that is thrown away, a `forward` that is called directly.
+"""Find compiled objects whose uncompiled originals run in their place: a bound method stored before
+the compile, a loop variable that is discarded, a `forward` that is called directly.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def find_running_original(
     call: Callable[[], object], compiled: Iterable[Compiled]
 ) -> tuple[Compiled, str] | None:
     """Make a call and return the first compiled object whose uncompiled original runs in it, with
-    the user's line that calls that; None if there is none.
+    the user's line that calls the original; None if there is none.
     """
     every, found = list(compiled), list[tuple[Compiled, str]]()
 

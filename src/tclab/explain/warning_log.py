@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from tclab.text import redaction
 from tclab.text.scrub import scrub
 
-#: The packages whose log lines are collected; those of the user's code are printed at once.
+#: The packages whose log lines are collected; the user's own are printed at once.
 _LOGGERS = ("torch", "triton")
 
 

@@ -1,5 +1,5 @@
-"""Make findings of what one compile shows: what happened, what it costs, what to do. Rules read
-values only, so that they serve whatever made the values.
+"""Make findings of one compile: what happened, what it costs, what to do. Rules read values only,
+so that they serve whatever made the values.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def select_lines(stack: Sequence[SourceLine]) -> list[SourceLine]:
 
 
 def break_reason(item: Break, place: SourceLine | None = None) -> str:
-    """Return the reason with PyTorch's number, and where it is if that is not `place`."""
+    """Return the reason with PyTorch's number, and with its line if that is not `place`."""
     number = f" [{item.gb_id}]" if item.gb_id else ""
     inner = f", in {item.location}" if place and item.location and place != item.location else ""
     return f"{item.reason}{number}{inner}"
@@ -59,7 +59,7 @@ def break_reason(item: Break, place: SourceLine | None = None) -> str:
 
 def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
     """Yield a finding for each function that was compiled again, with the fix for its recompiles,
-    or at the recompile limit.
+    and for each function at the recompile limit.
     """
     by_place: dict[SourceLine, list[Recompile]] = defaultdict(list)
     for item in evidence.recompiles:
@@ -80,7 +80,7 @@ def find_recompiles(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple[str, Cost]:
-    """Return the kind of finding that the recompiles of one function are, and their cost."""
+    """Return the kind of the finding on one function's recompiles, and their cost."""
     seconds = evidence.compile_seconds
     again = {evidence.call_of.get(item.compile_id, 0) for item in items}
     later = evidence.calls - 1
@@ -92,7 +92,7 @@ def _cost_of_recompiles(evidence: Evidence, items: Sequence[Recompile]) -> tuple
 
 
 def _guards(items: Sequence[Recompile]) -> tuple[str, ...]:
-    """Return all guards that failed for one recompile; the first one of each for several."""
+    """Return all guards that failed for one recompile; for several, the first guard of each."""
     if len(items) == 1:
         return failed_guards(items[0])
     return tuple(guard for item in items for guard in failed_guards(item)[:1])

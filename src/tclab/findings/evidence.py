@@ -1,4 +1,4 @@
-"""What rules read: values of one compile, without the objects that it left behind."""
+"""Define the values of one compile that the rules read."""
 
 from __future__ import annotations
 

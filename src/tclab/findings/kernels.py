@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from tclab.findings.evidence import Evidence
 from tclab.model import Cost, Finding, KernelRow, format_seconds
 
-#: A CUDA graph has to save this share of the launches' time, of so many launches.
+#: A call is launch-bound if launching takes this multiple of the device's time, with at least this
+#: number of launches.
 _LAUNCH_SHARE, _FEWEST_LAUNCHES = 2.0, 5
-#: TF32 has to save this share of a call.
+#: TF32 has to save this share of a call's time.
 _TF32_SHARE = 0.05
-#: A copy has to take this share of a call's bytes.
+#: A copy has to move this share of a call's bytes.
 _COPY_SHARE = 0.05
 #: A compiled backward that holds this many times eager's bytes is a finding.
 _MORE_MEMORY = 1.25
 #: The modes of torch.compile that record CUDA graphs.
 CUDA_GRAPH_MODES = ("reduce-overhead", "max-autotune")
 _COPIES = frozenset({"clone", "copy", "_to_copy", "constant_pad_nd", "contiguous"})
-#: Operators that move no value: a copy in another layout has them beside it.
+#: Operators that move no value; a copy to another layout can have them in its kernel.
 _VIEWS = frozenset({
     *("permute", "view", "reshape", "t", "transpose", "expand", "unsqueeze", "squeeze", "slice"),
     "select",

@@ -1,4 +1,4 @@
-"""Rules on whether the compiled code is right, and whether there is any."""
+"""Rules on whether the compiled code is right, and whether there is compiled code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def find_known_faults(evidence: Evidence) -> Iterator[Finding]:
 
 
 def find_nothing_compiled(evidence: Evidence) -> Iterator[Finding]:
-    """Yield a finding if no frame of the compiled objects was compiled, or no graph came of it."""
+    """Yield a finding if no frame of the compiled objects was compiled, or if no graph came of
+    it.
+    """
     own = evidence.own
     if own and not own.frames:
         yield Finding("nothing-compiled", own.cause, actions=(own.fix,) if own.fix else ())

@@ -1,1 +1,3 @@
-"""Facts and helpers about this machine and this process: versions, files, streams, folders."""
+"""Provide facts and helpers about this machine and this process: versions, files, streams,
+folders.
+"""

@@ -50,7 +50,7 @@ _DISK_FULL_MESSAGES = (
 
 
 def is_disk_full_error(error: BaseException) -> bool:
-    """Return whether an error reports a full disk, a full quota, or the lack of any folder for
+    """Return whether an error reports a full disk, a full quota, or that there is no folder for
     temporary files.
     """
     return getattr(error, "errno", None) in _DISK_FULL_NUMBERS or any(
@@ -80,7 +80,7 @@ def _stat_or_none(path: Path) -> os.stat_result | None:
 
 
 def _is_stdout(status: os.stat_result) -> bool:
-    """Return whether stdout goes to this file: a replacement would lose what is printed."""
+    """Return whether stdout goes to this file: replacing the file would lose printed text."""
     with contextlib.suppress(OSError):  # stdout is closed
         return os.path.samestat(status, os.fstat(1))
     return False

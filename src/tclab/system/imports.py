@@ -24,7 +24,9 @@ _recorded_files: set[str] = set()
 
 
 def note_recorded_file(path: Path) -> None:
-    """Add a file below ``records/`` to the list. A missing file counts: the run depends on that."""
+    """Add a file below ``records/`` to the list, even a missing one: the run depends on its
+    absence. A missing file counts: the run depends on that.
+    """
     _recorded_files.add(os.path.realpath(path))
 
 
@@ -49,8 +51,8 @@ def write_import_list(folder: Path) -> None:
 
 
 def _tracked_files() -> set[str]:
-    """Return the files of all imported modules except ``__main__``, the snippet itself, and except
-    the standard library. Of an installed package its first module stands for all.
+    """Return the files of all imported modules except ``__main__``, which is the snippet itself,
+    and the standard library. An installed package is represented by its first module.
     """
     modules = [(name, module) for name, module in list(sys.modules.items()) if name != "__main__"]
     files = ((name, getattr(module, "__file__", None)) for name, module in modules)
@@ -67,7 +69,7 @@ def _is_tracked(name: str, file: str) -> bool:
 
 
 def is_installed(file: str) -> bool:
-    """Return whether a module's file is of an installed package."""
+    """Return whether a module's file belongs to an installed package."""
     return any(folder in file for folder in _INSTALL_FOLDERS)
 
 

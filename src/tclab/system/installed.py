@@ -1,4 +1,4 @@
-"""Installed packages, and their versions."""
+"""Find installed packages and their versions."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 
 from tclab.system import imports
 
-#: The provenance has the versions of torch and triton; of tclab each file is a dependency.
+#: Packages that are left out: the provenance has torch and triton, and each file of tclab is a
+#: dependency.
 _LISTED_ELSEWHERE = {"torch", "triton", "torch-compile-lab"}
 
 
 def package_versions(files: Iterable[Path]) -> dict[str, str]:
-    """Return the distribution of each imported package, by its first module's file, with its
-    version. A module of no distribution is left out.
+    """Return the distribution of each imported package, found by the file of its first module, with
+    its version. A module of no distribution is left out.
     """
     modules = {_top_level(file) for file in files if imports.is_installed(str(file))}
     distributions = {name for module in modules for name in _distributions().get(module, ())}
@@ -28,13 +29,13 @@ def _top_level(file: Path) -> str:
 
 @lru_cache(maxsize=1)
 def _distributions() -> dict[str, list[str]]:
-    """The distributions of each top-level module. The first call takes a second."""
+    """Return the distributions of each top-level module. The first call takes a second."""
     return dict(metadata.packages_distributions())
 
 
 @lru_cache(maxsize=1024)
 def version(distribution: str) -> str:
-    """Return the version that is installed, '' without one."""
+    """Return the installed version, '' if there is none."""
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:

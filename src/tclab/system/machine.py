@@ -85,7 +85,7 @@ def _file_assignments(path: Path) -> dict[str, str]:
 
 @lru_cache(maxsize=8)
 def _read_assignments(path: Path, _changed: int) -> tuple[tuple[str, str], ...]:
-    """Return the file's top-level ``name = "text"`` pairs without executing it."""
+    """Return the file's top-level ``name = "text"`` pairs without executing the file."""
     pattern = r"^(\w+)(?:: [^=\n]+)? = (['\"].*['\"])[ \t]*$"
     assignments = re.findall(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)
     return tuple((name, str(ast.literal_eval(value))) for name, value in assignments)
@@ -106,7 +106,7 @@ def check_torch() -> None:
 
 
 def unsupported_reason(version: str) -> str:
-    """Say why this PyTorch is refused; '' if it is supported or TCLAB_ANY_TORCH=1 is set."""
+    """Return why this PyTorch is refused; '' if it is supported or TCLAB_ANY_TORCH=1 is set."""
     if (
         OLDEST <= Version.parse(version).release <= NEWEST
         or os.environ.get("TCLAB_ANY_TORCH") == "1"
@@ -124,7 +124,7 @@ def _supported_range() -> str:
 
 @lru_cache(maxsize=1)
 def describe_cpu() -> str:
-    """Return the processor's model and the vector extensions that Inductor selects code by."""
+    """Return the processor's model and the vector extensions by which Inductor selects code."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -210,7 +210,7 @@ def has_cxx() -> bool:
 
 
 def describe_need(need: str) -> str:
-    """Return the requirement of a need, or of a package's or GPU's name, in words."""
+    """Describe the requirement of a need, or of a package's or GPU's name."""
     words = {
         "cuda": "a GPU that PyTorch can use",
         "two_gpus": "two GPUs that PyTorch can use",
@@ -223,9 +223,9 @@ def describe_need(need: str) -> str:
 
 
 def missing_needs(snippet: Snippet) -> set[str]:
-    """Return the snippet's needs that this machine lacks. A snippet that needs a GPU or packages
-    is recorded on a machine that has them: so each package that it imports and each GPU whose name
-    it asserts is a need, too. For other snippets a missing package is an error.
+    """Return the snippet's needs that this machine lacks. A snippet that needs a GPU or packages is
+    recorded on a machine with them, so the packages that it imports and the GPUs that it asserts
+    are needs, too. For other snippets a missing package is an error.
     """
     have = {
         "cuda": has_cuda,
@@ -268,8 +268,8 @@ def _missing_packages(snippet: Snippet) -> set[str]:
 
 @cache
 def _imported_packages(source: str) -> frozenset[str]:
-    """Return the packages that a file requires: not those that it imports inside ``try``, or whose
-    ``find_spec`` it calls.
+    """Return the packages that a file requires, without those that it imports inside ``try``, or
+    whose ``find_spec`` it calls.
     """
     nodes: list[ast.AST] = [parse_source(source)]
     names, asked = set[str](), set[str]()

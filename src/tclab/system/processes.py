@@ -30,7 +30,9 @@ def find_descendants(pid: int) -> set[int]:
 
 
 def find_children(pid: int) -> list[int]:
-    """Return the IDs of a process's children: living ones, and ended ones it has not waited for."""
+    """Return the IDs of a process's children: the living ones, and the ended ones that it has not
+    waited for.
+    """
     if not _HAS_PROC:
         return _psutil_children(pid)
     pids: list[int] = []
@@ -49,7 +51,9 @@ def _list_threads(pid: int) -> list[str]:
 
 
 def resident_bytes(pids: Iterable[int]) -> int:
-    """Return the resident bytes of all the processes; a shared page counts once in each."""
+    """Return the resident bytes of all the processes; a shared page counts once for each of
+    them.
+    """
     return sum(map(_resident_bytes_of_one, pids))
 
 
@@ -73,10 +77,12 @@ def proportional_bytes(pids: Iterable[int], in_files: int = 0) -> int:
 
 
 def _proportional_bytes_of_one(pid: int) -> tuple[int, int]:
-    """Return the proportional bytes of a process, and those of them that are of files in memory."""
+    """Return the proportional bytes of a process, and how many of them belong to files in
+    memory.
+    """
     try:
         text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    except OSError:  # it has ended, it is another user's, or there is no /proc
+    except OSError:  # the process has ended or is another user's, or there is no /proc
         return _resident_bytes_of_one(pid), 0
     # Pss:               10240 kB
     found = dict(re.findall(r"^(Pss|Pss_Shmem):\s*(\d+) kB$", text, re.MULTILINE))
@@ -95,7 +101,7 @@ def iter_file_sizes(folders: Iterable[str]) -> Iterator[int]:
 
 
 def iter_removed_file_sizes(pids: Iterable[int], folder: str) -> Iterator[int]:
-    """Yield the bytes of each file of a folder that is removed, and that a process has open."""
+    """Yield the bytes of each removed file of a folder that a process still has open."""
     for pid in pids:
         with contextlib.suppress(OSError):
             for descriptor in os.listdir(f"/proc/{pid}/fd"):
@@ -111,7 +117,7 @@ def _removed_bytes(descriptor: str, folder: str) -> int:
 
 
 def allocated_bytes(path: str) -> int:
-    """Return the bytes that a file occupies, or the link that it is; 0 if there is none."""
+    """Return the bytes that a file, or a link itself, occupies; 0 if there is none."""
     try:
         return os.lstat(path).st_blocks * 512
     except OSError:
@@ -152,7 +158,7 @@ def end_all_descendants(seconds: float = 10.0) -> None:
 
 
 def _has_children() -> bool:
-    """Wait for ended children; return whether others are left."""
+    """Wait for ended children; return whether other children are left."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
@@ -196,7 +202,7 @@ def request_signal_at_parent_death(parent: int, number: int | None = None) -> No
     dies.
     """
     _prctl(_PR_SET_PDEATHSIG, number or signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the request
+    if os.getppid() != parent:  # the parent died before the request
         os._exit(0)
 
 

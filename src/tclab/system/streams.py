@@ -24,7 +24,7 @@ def reserve_stdout() -> None:
     """From now on and to the end of this process, only what is written to `own_stdout` goes to
     stdout. What Python, C or a child process prints there goes to stderr.
     """
-    if sys.stdout is None or sys.stderr is None:  # closed: there is nothing to keep apart
+    if sys.stdout is None or sys.stderr is None:  # one is closed: nothing to separate
         return
     shown, other = sys.stdout, sys.stderr
     shown.flush()

@@ -1,4 +1,4 @@
-"""The C++ compiler that PyTorch finds on this machine, told without importing torch."""
+"""Describe the C++ compiler that PyTorch finds on this machine, without importing torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tclab.text.scrub import scrub
 
 _USUAL = "clang++" if sys.platform == "darwin" else "g++"
 
-#: What a compiler starts, and what the listings of machine code are read with.
+#: The programs that a compiler starts, and those that list machine code.
 _TOOLS = ("as", "ld", "objdump")
 
 

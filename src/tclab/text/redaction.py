@@ -22,9 +22,9 @@ _ENVIRON = re.compile(
 )
 # L['mode'] == 'sk-123'
 _LITERAL = re.compile(r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"")
-#: Shorter literals, such as 'sum', equal a variable's value by chance.
+#: Shorter literals, such as 'sum', can equal a variable's value by chance.
 _SHORTEST_LITERAL = 6
-#: In a literal: what may be a part of a token.
+#: A word in a literal that may be a part of a token.
 _WORD = re.compile(r"[^\s'\"\0]{8,}")
 #: The shape of a token: at least 8 characters, neither a number nor a word.
 _TOKEN = re.compile(r"(?=.*[A-Za-z])(?=.*[^a-z_ ]).{8,}", re.DOTALL)
@@ -41,8 +41,8 @@ def show_values(shown: bool) -> Iterator[None]:
 
 
 def redact_guards(text: str, variables: Mapping[str, str] = os.environ) -> str:
-    """Return the text of guards with ``…`` for the value an environment variable is compared with,
-    and with a placeholder for literals and tokens that are a variable's value.
+    """Return the text of guards with ``…`` for a value that is compared with an environment
+    variable, and with a placeholder for literals and tokens that are a variable's value.
     """
     if _VALUES_SHOWN.get():
         return text
@@ -91,12 +91,14 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def _may_be_token(value: str) -> bool:
-    """Return whether a value looks like a token; paths do not, `tclab.text.scrub` has them."""
+    """Return whether a value looks like a token; paths do not, since `tclab.text.scrub` handles
+    them.
+    """
     return bool(_TOKEN.fullmatch(value)) and not os.path.exists(value)
 
 
 def redact_tokens(text: str, tokens: Mapping[str, str], own: str = "") -> str:
-    """Replace the values of variables, and words in quotes that are long parts of one, by the
+    """Replace the values of variables, and words in quotes that are long parts of a value, by the
     variables' names. A word in `own`, the user's text, is no part of a value.
     """
     for value, name in tokens.items():
@@ -110,13 +112,15 @@ class _Parts:
 
     def __init__(self, tokens: Mapping[str, str], own: str) -> None:
         self.tokens, self.all, self.own = tokens, "\0".join(tokens), own
-        self.names = {*tokens.values()}  # the names of variables, which are no secrets
+        self.names = {*tokens.values()}  # the names of variables are no secrets
 
     def __call__(self, literal: re.Match[str]) -> str:
         return _WORD.sub(self._word, literal[0])
 
     def _word(self, match: re.Match[str]) -> str:
-        """Return the word, or ``<part of …>`` if it is most of a token or looks like one itself."""
+        """Return the word, or ``<part of …>`` if it is most of a token or looks like a token
+        itself.
+        """
         word = match[0]
         if word not in self.all or word in self.own or word in self.names:
             return word

@@ -64,10 +64,11 @@ def strip_terminal_codes(text: str) -> str:
 
 
 def scrub(text: str) -> str:
-    """Return `text` as any machine would have printed it."""
+    """Return `text` in the form that it has on any machine."""
     folders = _folder_replacements(os.environ.get("TORCHINDUCTOR_CACHE_DIR", ""))
-    # Folders of libraries and of the project come before the rules for paths, which stop at a space
-    # in a folder's name; folders that become <tmp> or ~ come after, since the rules keep these.
+    # Replace folders of libraries and of the project before the rules for paths, which stop at a
+    # space in a folder's name. Replace folders that become <tmp> or ~ afterwards, since the rules
+    # keep these.
     after = [folder for folder in folders if folder[1].startswith(("<", "~"))]
     text = _replace_folders(text, [folder for folder in folders if folder not in after])
     text = _apply_rules(_PATH_RULES, text[::-1])[::-1]

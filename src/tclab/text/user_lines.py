@@ -1,4 +1,4 @@
-"""Select the user's lines: not those of PyTorch, Triton, Python or tclab.
+"""Select the user's lines, without those of PyTorch, Triton, Python or tclab.
 
 A file is compared with the folders of these four, so a user's folder called tclab, or a user's
 installed package, counts as the user's. Artifacts name a file without its folder
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 _COMPILER_PACKAGES = ("torch", "triton")
 _TCLAB_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-#: The functions of benchmarks and target checks, which stand for a user's functions.
+#: The functions of benchmarks and target checks, which count as a user's functions.
 _CATALOG_FOLDER = os.path.join(_TCLAB_FOLDER, "workshop", "catalog", "")
 _PYTHON_FOLDER = os.path.dirname(os.__file__) + os.sep
-_PACKAGES_FOLDER = re.compile(r"[/\\](?:site|dist)-packages[/\\]")  # below Python's own folder
+_PACKAGES_FOLDER = re.compile(r"[/\\](?:site|dist)-packages[/\\]")  # a folder below Python's own
 # torch/nn/modules/linear.py, python3.11/contextlib.py, <frozen importlib._bootstrap>
 _LIBRARY_NAME = re.compile(rf"^(?:(?:{'|'.join(_COMPILER_PACKAGES)}|python3\.\d+)/|<frozen )")
 

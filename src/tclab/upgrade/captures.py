@@ -34,7 +34,7 @@ def explain_in_environment(
     python: str, request: Mapping[str, Any], torch: str, seconds: float, beside: Path | None = None
 ) -> ExplainResult:
     """Explain the function of `request`, the keywords of `ExplainRequest.parse`, with the Python
-    `python`; its PyTorch's version `torch` is for messages. Files are named from the folder
+    `python`; messages name its PyTorch's version `torch`. File names are relative to the folder
     `beside`, None for the working folder. ExplainError if the problem is not PyTorch's, such as a
     missing package.
     """
@@ -58,7 +58,7 @@ def explain_in_environment(
 
 
 def _safe(text: str) -> str:
-    """The text without what may be a token: who made a report passes it on."""
+    """Return the text without possible tokens, since a report's author may pass it on."""
     return redaction.redact_tokens(text, redaction.find_tokens())
 
 
@@ -75,7 +75,7 @@ def _start_child(
         try:
             yield process
         finally:
-            with contextlib.suppress(OSError, AttributeError):  # Windows has no groups
+            with contextlib.suppress(OSError, AttributeError):  # Windows has no process groups
                 os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.wait()
@@ -94,7 +94,7 @@ def _make_search_path(folder: Path) -> str:
 
 def _read_result(data: dict[str, Any], torch: str) -> ExplainResult:
     if "problem" not in data:
-        del data["format"]  # the same version of tclab wrote it
+        del data["format"]  # the same version of tclab wrote the data
         return ExplainResult(Report.from_data(data))
     place, cause, step = map(_safe, data["problem"])
     if data["ours"]:

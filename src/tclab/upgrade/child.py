@@ -29,7 +29,9 @@ def main() -> None:
 
 
 def _find_missing_package(error: BaseException) -> str:
-    """Return the package that this environment lacks, '' if none; PyTorch's do not count."""
+    """Return the package that this environment lacks, '' if none; packages that PyTorch lacks do
+    not count.
+    """
     names = [each.name or "" for each in causes(error) if isinstance(each, ModuleNotFoundError)]
     tops = (name.partition(".")[0] for name in names)
     return next((top for top in tops if top not in ("", "torch", "triton")), "")
@@ -38,4 +40,4 @@ def _find_missing_package(error: BaseException) -> str:
 if __name__ == "__main__":
     main()
     sys.stdout.flush()
-    os._exit(0)  # even if a thread of the user's still runs
+    os._exit(0)  # exit even if a thread of the user's still runs

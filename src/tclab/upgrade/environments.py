@@ -1,4 +1,4 @@
-"""Find or make a Python with a given PyTorch: environments are made in the user's cache, by uv if
+"""Find or make a Python with a given PyTorch. Environments are made in the user's cache, by uv if
 it is installed, else by venv and pip.
 """
 
@@ -21,8 +21,8 @@ from tclab.model import Version
 from tclab.system import files, machine, paths
 from tclab.text.scrub import scrub
 
-#: PyTorch → the Triton it works with. PyTorch's CPU builds do not install Triton. The Makefile
-#: repeats the table, since it runs before there is a Python; a test compares them.
+#: PyTorch → the Triton that it works with: PyTorch's CPU builds do not install Triton. The Makefile
+#: repeats the table, since it runs before there is a Python; a test compares the two.
 TRITON_VERSIONS = {
     (2, 11): "3.6.0",
     (2, 12): "3.7.1",
@@ -30,7 +30,8 @@ TRITON_VERSIONS = {
     (2, 14): "3.8.0",
     (2, 15): "3.9.0",
 }
-#: Measured size of PyTorch 2.15.0 from PyPI, with Triton and the CUDA libraries, on Linux x86-64.
+#: The size, as measured, of PyTorch 2.15.0 from PyPI with Triton and the CUDA libraries, on Linux
+#: x86-64.
 DOWNLOAD_SIZE = "about 3 GB to download where no cache has them, 5.3 GB on the disk"
 _MARKER = "tclab.json"
 
@@ -39,7 +40,7 @@ _RELEASE = re.compile(r"\d+\.\d+(\.\d+)?")
 
 
 class NoEnvironment(TclabError):
-    """An environment could not be made."""
+    """The error for an environment that could not be made."""
 
 
 def parse_release(option: str, text: str) -> str:
@@ -52,7 +53,9 @@ def parse_release(option: str, text: str) -> str:
 
 
 def find_torch_version(python: str) -> str:
-    """Return the PyTorch version of a Python, not imported. BadRequest if it has none."""
+    """Return the PyTorch version of a Python, without importing PyTorch. BadRequest if it has
+    none.
+    """
     ask = "import importlib.metadata as m; print(m.version('torch'))"
     place, step = f"--python {python}", "name the python of an environment that has PyTorch"
     try:
@@ -83,7 +86,9 @@ class EnvironmentMaker:
         return paths.user_cache_folder() / "tclab" / "environments" / name
 
     def provide_python(self, torch: str, on_step: OnStep) -> str:
-        """Return the Python of the environment, which is made or completed first if necessary."""
+        """Return the Python of the environment, and make or complete the environment first if
+        necessary.
+        """
         folder = self.folder(torch)
         python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
         with _lock(folder):
@@ -100,7 +105,9 @@ class EnvironmentMaker:
         return (folder / _MARKER).is_file() and {*self.packages} <= _read_marker(folder)
 
     def install_commands(self, torch: str, folder: Path, python: Path) -> Iterator[list[str]]:
-        """Yield the commands that make it; each can be repeated after it was interrupted."""
+        """Yield the commands that make the environment; each can be repeated after an
+        interruption.
+        """
         uv = shutil.which("uv")
         if uv:
             venv = [uv, "venv", "--quiet", "--allow-existing", "--python", sys.executable]
@@ -120,7 +127,9 @@ class EnvironmentMaker:
 
 
 def _read_marker(folder: Path) -> set[str]:
-    """Return the packages that a completed environment has besides PyTorch; empty before."""
+    """Return the packages that a completed environment has besides PyTorch; empty for an incomplete
+    one.
+    """
     try:
         return {*json.loads((folder / _MARKER).read_text(encoding="utf-8"))}
     except (OSError, ValueError):
@@ -140,7 +149,7 @@ def _lock(folder: Path) -> Iterator[None]:
         step = "name a folder with XDG_CACHE_HOME, or a Python that has PyTorch with --python"
         raise NoEnvironment(scrub(str(folder.parent)), cause, step) from error
     with file:
-        with contextlib.suppress(ImportError):  # Windows has none
+        with contextlib.suppress(ImportError):  # Windows has no fcntl
             import fcntl
 
             fcntl.flock(file, fcntl.LOCK_EX)

@@ -30,7 +30,7 @@ def upgrade_title(upgrade: Upgrade) -> str:
 
 
 def summarize_verdict(upgrade: Upgrade) -> str:
-    """Return the verdict in one or two sentences: can results change, and where."""
+    """Return the verdict in one or two sentences: whether results can change, and where."""
     if upgrade.failed_sides == 2:
         return "It compiles under neither."
     if upgrade.failed_sides:
@@ -78,7 +78,7 @@ def list_problems(upgrade: Upgrade) -> Iterator[tuple[str, str]]:
 
 
 def list_results(upgrade: Upgrade) -> list[str]:
-    """Return for each side whether its results are eager's; nothing if neither was compared."""
+    """Return for each side whether its results are eager's; nothing if no side was compared."""
     sides = (upgrade.before, upgrade.after)
     if all(side.agreement.verdict == NOT_COMPARED for side in sides):
         return []

@@ -41,7 +41,9 @@ class Side:
 
     @property
     def failure(self) -> Problem | None:
-        """Why it does not compile; also the refusal of a target for which it has no kernels."""
+        """The reason why it does not compile, such as the refusal of a target without kernels for
+        it.
+        """
         report = self.result.report
         refused = report.refusal if report and not report.has_kernels else None
         return self.result.failure or refused
@@ -99,7 +101,7 @@ class Upgrade:
 
     @cached_property
     def causes(self) -> tuple[Cause, ...]:
-        """Why kernels differ."""
+        """The causes of differences between kernels."""
         return find_causes(self.comparison.pairs)
 
     @property
@@ -132,12 +134,12 @@ class Upgrade:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything was compared; one side that does not compile is a result, too."""
+        """Whether everything was compared; a side that does not compile counts as compared."""
         return self.failed_sides < 2 and not (self.before.gaps or self.after.gaps)
 
     @property
     def first_numeric_difference(self) -> str:
-        """The first stage whose differences can change results, or may do so; '' if there is none.
+        """The first stage whose differences can or may change results; '' if there is none.
         Differences in Dynamo's graphs do not count: they can be mere names of operators.
         """
         if self.failed_sides:
@@ -149,8 +151,8 @@ class Upgrade:
 
     @property
     def is_worse(self) -> bool:
-        """Whether something got worse, or may have; more guards, registers or shared memory alone
-        do not count.
+        """Whether something is worse, or may be; more guards, registers or shared memory alone do
+        not count.
         """
         numbers = any(each.form.can_move_numbers for each in self.causes)
         new = {e.title for e in self.after.advisories} - {e.title for e in self.before.advisories}

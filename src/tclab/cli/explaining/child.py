@@ -25,7 +25,8 @@ _SIGNALS = {
     for name in ("SIGCHLD", "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)  # Windows lacks most of them
 }
-#: A process sent a signal with this code or a lower one; the terminal sends its own to all.
+#: The highest code of a signal that a process sent; a signal from the terminal reaches the child,
+#: too.
 _FROM_PROCESS = 0
 #: Seconds between checks of a child, and seconds that it has to exit after its work.
 _POLL, _GRACE = 0.5, 5.0
@@ -54,7 +55,7 @@ def run(work: Callable[[], int]) -> int:
             status = work()
             return status
         finally:
-            if os.getpid() == own:  # not in a process that the user's code forked
+            if os.getpid() == own:  # only in this process, not in one that the user's code forked
                 os.write(pipe_out, bytes([status]))
     reported, status, received = _wait(child, pipe_in)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
@@ -62,14 +63,14 @@ def run(work: Callable[[], int]) -> int:
 
 
 def _memory_file(name: str) -> BinaryIO:
-    """Open a file in memory: the disk can be full."""
+    """Open a file in memory, since the disk can be full."""
     return open(os.memfd_create(name), "r+b")
 
 
 def _wait(child: int, pipe_in: int) -> tuple[int | None, int, set[int]]:
     """Wait for the child. Return the status that it reported for its work, None if it reported
     none; the exit code of the process, below 0 for a signal; and the signals received before it
-    ended. A child that does not exit after its work, because a thread of the user's goes on, is
+    ended. A child that does not exit after its work, since a thread of the user's continues, is
     killed.
     """
     received, reported, deadline = set[int](), None, math.inf
@@ -92,8 +93,8 @@ def _wait(child: int, pipe_in: int) -> tuple[int | None, int, set[int]]:
 
 
 def _read_status(pipe_in: int) -> int | None:
-    """Return the status that the child reported, None without one. Processes that it left running
-    can keep the pipe open.
+    """Return the status that the child reported, None if it reported none. Processes that it
+    started can keep the pipe open.
     """
     with contextlib.suppress(BlockingIOError):
         said = os.read(pipe_in, 1)
@@ -104,7 +105,7 @@ def _read_status(pipe_in: int) -> int | None:
 def _status(status: int, received: set[int], reported: int | None, fault: BinaryIO) -> int:
     if reported is not None:
         return reported if status < 0 else status
-    if -status in received:  # the signal was sent to the command
+    if -status in received:  # the signal had been sent to the command
         signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
     fault.seek(0)

@@ -1,6 +1,4 @@
-"""Remember Ctrl-C: code that is running when it comes can turn KeyboardInterrupt into another
-error.
-"""
+"""Record Ctrl-C, since the running code can turn KeyboardInterrupt into another error."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def record_interrupts() -> Iterator[list[int]]:
 
 def stop_after_interrupt(came: list[int], on_step: OnStep) -> OnStep:
     """Return a callback that starts no step after Ctrl-C, even if the KeyboardInterrupt was caught.
-    In a process that the user's code forked it exits, so only one report is written.
+    In a process that the user's code forked it exits, so that only one report is written.
     """
     own = os.getpid()
 

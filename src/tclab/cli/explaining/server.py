@@ -24,7 +24,9 @@ _PING_SECONDS = 10.0
 
 
 class Live:
-    """The state of the page. `update` changes it and wakes those who wait for a change."""
+    """The state of the page. `update` changes it and wakes the threads that wait for a change.
+    `update` changes it and wakes those who wait for a change.
+    """
 
     def __init__(self, spec: str) -> None:
         self.spec, self.report = spec, None
@@ -148,7 +150,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("X-Content-Type-Options", "nosniff")
 
     def log_request(self, *_: object) -> None:
-        """Log nothing."""
+        """Discard the message: the server logs nothing."""
 
     def log_error(self, *_: object) -> None:
-        """Log nothing."""
+        """Discard the message: the server logs nothing."""

@@ -19,9 +19,10 @@ from tclab.render.report import counts, findings, kernels, words
 
 #: The most kernels and findings to print; the report has them all.
 _MOST = 20
-#: The most calls to print, so that what is wrong stands on the first screen.
+#: The most calls to print, so that the findings fit on the first screen.
 _CALLS = 4
-#: Columns that a terminal leaves out, and where some kernels are open, which their kind says.
+#: Columns that a terminal omits; then those that it omits if some kernels are open, since the
+#: column kind says which.
 _LEFT_OUT, _LEFT_OUT_OPEN = ("kind", "instructions"), ("µs at least", "instructions")
 
 
@@ -52,13 +53,13 @@ def print_warnings(texts: Iterable[str]) -> None:
 
 
 def _print_line(out: Console, markup: str) -> None:
-    """Print one line, which is wrapped in a narrow terminal but not in a pipe."""
+    """Print one line; a narrow terminal wraps it, a pipe does not."""
     out.print(markup, soft_wrap=True)
 
 
 def _print_indented(out: Console, head: str, text: str) -> None:
-    """Print text after `head`; in a terminal its further lines are indented, in a pipe it is one
-    line.
+    """Print text after `head`, with its further lines indented in a terminal, and as one line in a
+    pipe.
     """
     wraps = out.is_terminal or "COLUMNS" in os.environ
     lines = textwrap.wrap(text, max(20, out.width - len(head))) if wraps else [text]
@@ -80,7 +81,7 @@ def _print_head(out: Console, report: Report) -> None:
     if bound := words.bound(report.cost):
         _print_line(out, f"[bold]{escape(bound)}[/]")
     _print_line(out, escape(", ".join(counts.costs(report)) + "."))
-    if report.agreement.verdict != DIFFERS:  # else it is the first finding
+    if report.agreement.verdict != DIFFERS:  # a difference is the first finding
         _print_line(out, escape(words.agreement(report.agreement)))
 
 

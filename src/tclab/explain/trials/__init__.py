@@ -1,5 +1,5 @@
-"""Try remedies before the report states them: make the reader's calls again with each one, in a
-fresh process that imports the file anew, so no trial sees state of a compile or a call.
+"""Try remedies before the report states them. Each trial makes the reader's calls again in a fresh
+process that imports the file anew, so it sees no state of a compile or a call.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def try_fixes(
 
 
 def _add_fix(own: OwnCompiles | None, runner: TrialRunner) -> OwnCompiles | None:
-    """Add what makes the file's own compiles run, if none did, to what it compiles itself."""
+    """Add to `own`, if none of the file's own compiles ran, the remedy that makes them run."""
     if own is None or not own.cause:
         return own
     remedies = list(_remedies(own.cause, runner))

@@ -73,7 +73,7 @@ def _run(named: subject.Subject, request: ExplainRequest, remedy: Remedy) -> Tri
 
 
 def _agrees(request: ExplainRequest, remedy: Remedy) -> bool:
-    """Whether the compiled file with the remedy agrees with the unchanged file in eager."""
+    """Return whether the compiled file with the remedy agrees with the unchanged file in eager."""
     as_it_is, changed = (_comparison(request, lines) for lines in ({}, remedy.lines))
     if isinstance(as_it_is, str) or isinstance(changed, str):
         return False
@@ -94,7 +94,7 @@ def _comparison(request: ExplainRequest, lines: Mapping[int, str]) -> Comparison
 
 
 def _raising(request: ExplainRequest) -> TrialResult:
-    """The operator on which Inductor raises, with its line."""
+    """Return the operator on which Inductor raises, with its line."""
     comparison = _comparison(request, {})
     found = None if isinstance(comparison, str) else comparison.raising_operator()
     if found is None or found.line is None:
@@ -130,7 +130,7 @@ def count_compiles(capture: Capture) -> dict[str, int]:
 @contextmanager
 def _torch_compile(remedy: Remedy) -> Iterator[Callable[[], None]]:
     """Make the reader's own calls of torch.compile use the remedy's backend, or do nothing, until
-    the block ends or calls what it is given.
+    the block ends or calls the yielded function.
     """
     import torch
 
@@ -217,8 +217,8 @@ def _detach(value: Any) -> Any:
 
 
 def _two(value: Any, dims: Collection[int]) -> Any:
-    """Return a tensor with size 2 in place of 0 or 1 in these dimensions; in all if none is
-    named.
+    """Return a tensor with size 2 in place of 0 or 1 in these dimensions; in all dimensions if none
+    is named.
     """
     import torch
 

@@ -1,4 +1,4 @@
-"""Try those hints on graph breaks that name a setting."""
+"""Try the hints on graph breaks that name a setting."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tclab.model import Break, Breaks
 # `torch._dynamo.config.capture_dynamic_output_shape_ops = True`
 # torch._dynamo.trace_autograd_ops=True
 SETTING = re.compile(r"torch\._dynamo\.(?:config\.)?(?P<name>\w+) ?= ?True")
-#: The setting that takes functions; it is tried with print.
+#: The setting that takes functions; trials pass print.
 _PRINTS = "reorderable_logging_functions"
-#: PyTorch's number for a break because the backend failed; the frame then runs in eager.
+#: PyTorch's number for a break that a failure of the backend causes; the frame then runs in eager.
 _BACKEND = "GB0219"
 NOT_TRIED = "(Not tried.)"
 

@@ -1,4 +1,4 @@
-"""Run as the process that trials are forked from: it imports PyTorch once, and none of the reader's
+"""Run the process that trials are forked from: it imports PyTorch once, and none of the reader's
 code.
 
 It writes READY, reads a working folder, a request and a remedy from its standard input, and answers
@@ -42,8 +42,8 @@ def main() -> None:
 def _try_in_fork(
     folder: str, request: ExplainRequest, remedy: Remedy, asked: BinaryIO
 ) -> TrialResult:
-    """Make a trial in a forked process that works in `folder`; return what it saw or how it
-    ended.
+    """Make a trial in a forked process that works in `folder`; return its result, or how the
+    process ended.
     """
     if not hasattr(os, "fork"):
         return attempt(request, remedy)

@@ -1,4 +1,6 @@
-"""Results that differ from eager's: lines of the reader's that make them equal."""
+"""Find the reader's line that makes results differ from eager's, and a rewrite that makes them
+equal.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +12,8 @@ from tclab.model import DIFFERS, Agreement
 
 
 def find_way(agreement: Agreement, runner: TrialRunner) -> Agreement:
-    """The agreement, with the first line that was tried and makes the results equal. It is better
-    than a backend without kernels, and not asked for where an option does it.
+    """Return the agreement with the first tried line that makes the results equal. Such a line is
+    better than a backend without kernels; it is not searched for if an option helps.
     """
     if agreement.verdict != DIFFERS or (agreement.way and "backend=" not in agreement.way):
         return agreement

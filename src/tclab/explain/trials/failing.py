@@ -11,7 +11,7 @@ from tclab.explain.trials import rewrites
 from tclab.explain.trials.remedy import Remedy, TrialResult
 from tclab.explain.trials.runner import TrialRunner
 
-#: A stage, and the backend that stops after it.
+#: A stage, and the backend that stops after that stage.
 _STAGES = (("Dynamo", "eager"), ("AOTAutograd", "aot_eager"))
 _NO_FUSION = Remedy(
     "compile without fusion, options={'max_fusion_size': 1}: Inductor's fusion is at fault, and "
@@ -40,9 +40,9 @@ _LINE = re.compile(r":(\d+)(?: \(|$)")
 
 @dataclass(frozen=True)
 class Failing:
-    """Where a compile fails: the stage, '' if unknown, and a workaround, '' if none helped. `tried`
-    names what did not help; `ended` is False if the time for trials ran out. `operator`, at
-    `place`, is the first on which Inductor raises, '' if it is not known.
+    """The place where a compile fails: the stage, '' if unknown, and a workaround, '' if none
+    helped. `tried` names the changes that did not help; `ended` is False if the time for trials ran
+    out. `operator`, at `place`, is the first on which Inductor raises, '' if it is not known.
     """
 
     stage: str = ""
@@ -67,7 +67,7 @@ class Failing:
 
 def diagnose(runner: TrialRunner, place: str = "") -> Failing:
     """Find the stage at which the reader's calls fail, and a workaround. `place` is the line that
-    the error names, if any; without one the operator is looked for, too.
+    the error names, if any; without one, find the operator, too.
     """
     found = _diagnose_stage(runner, place)
     if found.stage != "Inductor" or find_line_number(place):
@@ -123,13 +123,13 @@ def run_uncompiled(runner: TrialRunner) -> TrialResult | None:
 # ValueError: Found the following conflicts between user-specified ranges and inferred ranges from …
 _SPECIALISED = re.compile(r"Constraints? ?violat|conflicts between user-specified", re.IGNORECASE)
 _CONSTANT = "a size of 0 or 1 in an example is taken for a constant: give an example of"
-#: The dimensions that are tried one by one before all together.
+#: The dimensions, tried one by one before all together.
 _DIMS = ("two 0", "two 1", "two 2", "two 3", "two")
 
 
 def advise_larger_example(runner: TrialRunner, error: str, *, compiled: bool) -> str:
-    """Return the advice to give a larger example if the error is about a size that became a
-    constant, and the calls succeed if sizes of 0 or 1 become 2; else ''.
+    """Return the advice to give a larger example, if the error is about a size that became a
+    constant and the calls succeed with sizes of 2 in place of 0 or 1; else ''.
     """
     if not _SPECIALISED.search(error):
         return ""
@@ -146,8 +146,8 @@ def advise_larger_example(runner: TrialRunner, error: str, *, compiled: bool) ->
 
 
 def find_working_order(runner: TrialRunner, place: str) -> str:
-    """Return the order of the reader's lines with which their own torch.compile succeeds, '' if
-    none.
+    """Return the order of the reader's lines with which their own torch.compile succeeds; '' if
+    there is none.
     """
     for remedy in rewrites.move_compiles(read_file(runner), find_line_number(place)):
         if outcome := _runs_compiled(runner.run(remedy)):
@@ -156,7 +156,7 @@ def find_working_order(runner: TrialRunner, place: str) -> str:
 
 
 def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
-    """The way to compile with which the object that is compiled stays what it is."""
+    """Return a way to compile that leaves the compiled object unchanged; '' if none helps."""
     modules = (
         replace(way, said=f"compile the module in place, {way.said}: {_KEEPS}") for way in IN_PLACE
     )
@@ -165,13 +165,15 @@ def advise_keeping_object(runner: TrialRunner, *, method: bool) -> str:
         result = runner.run(remedy)
         if outcome := _runs_compiled(result):
             return f"{remedy.said}. {outcome}"
-        if result and not result.error:  # the calls may reach nothing that is compiled
+        if result and not result.error:  # perhaps the calls reach nothing that is compiled
             idle = idle or f"{remedy.said}. Tried: it does not raise; the calls compile nothing"
     return idle
 
 
 def _runs_compiled(result: TrialResult | None) -> str:
-    """Return what a trial shows that raised nothing and compiled something; else ''."""
+    """Describe the result of a trial that raised nothing and compiled something; '' for other
+    trials.
+    """
     if result is None or result.error or not (frames := sum(result.compiles.values())):
         return ""
     return (

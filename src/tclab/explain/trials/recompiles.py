@@ -1,4 +1,4 @@
-"""Find what ends the recompiles of a function, by trials."""
+"""Find, by trials, the change that ends the recompiles of a function."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 #: A recompile limit that no trial reaches.
 _NO_LIMIT = 64
-#: The most remedies that help to report.
+#: The most remedies that help to list in a report.
 _MOST_REMEDIES = 2
 
 _SIZE = re.compile(r"tensor '(?P<what>.+?)' size mismatch at index (?P<at>\d+)")
@@ -39,8 +39,8 @@ _STATE = re.compile(
 
 @dataclass(frozen=True)
 class _Function:
-    """A function that was compiled again: where it begins, the guard of the newest entry that
-    failed each time, and whether it reached the recompile limit.
+    """A function that was compiled again: its first line, the guard of the newest entry that failed
+    each time, and whether it reached the recompile limit.
     """
 
     place: SourceLine
@@ -106,7 +106,7 @@ def _fix(function: _Function, before: TrialResult, remedies: list[Remedy], symbo
 
 
 def _one_each(guards: tuple[str, ...]) -> list[str]:
-    """Return the guards; of those on the values of one number the first alone."""
+    """Return the guards, but only the first of those on the values of one number."""
     matches = {guard: _NUMBER.match(guard) for guard in guards}
     first = {
         (match["what"] if match else guard): guard for guard, match in reversed(matches.items())
@@ -141,7 +141,9 @@ def _explain_constant(function: _Function) -> str:
 
 
 def _explain_symbol(function: _Function, symbols: set[str]) -> str:
-    """Say that nothing is to do if the number became a symbol when it changed; else ''."""
+    """Return a note that nothing is to do if the number became a symbol when it changed; else
+    ''.
+    """
     for guard in function.guards[:1]:
         match = _NUMBER.match(guard)
         if match and match["what"] in symbols and len(function.guards) == 1:
@@ -231,7 +233,7 @@ def _arguments(subject: Subject) -> set[str]:
 
 def _written_at(place: SourceLine, what: str) -> str:
     """Return the line of the function's file that assigns to an attribute or its elements outside
-    of __init__, '' if none.
+    of __init__; '' if there is none.
     """
     name = what.rpartition(".")[2]
     try:

@@ -1,5 +1,5 @@
-"""Define what a trial changes, what it saw, and what all trials found; they travel between
-processes.
+"""Define a trial's remedy, its result, and the fixes that all trials found; these values travel
+between processes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from tclab.model import Agreement, Breaks, OwnCompiles
 
-#: The message of the trials' process once it has imported PyTorch.
+#: The message of the trials' process after it has imported PyTorch.
 READY = "ready"
 
 
@@ -54,7 +54,7 @@ class TrialResult:
     """
 
     error: str = ""
-    place: str = ""  # of the error or the operator
+    place: str = ""  # the line of the error or the operator
     breaks: int = 0
     compiles: Mapping[str, int] = field(default_factory=dict)
     limits: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
 
 
 def parse_file(text: str) -> ast.Module:
-    """The tree of a file; an empty one where it cannot be read."""
+    """Parse a file; return an empty tree if it cannot be parsed."""
     try:
         return ast.parse(text)
     except SyntaxError:
@@ -44,7 +44,9 @@ def _rewrite_node(node: ast.AST, lines: Sequence[str]) -> Iterator[Remedy]:
 
 
 def _replace_inference_mode(at: int, lines: Sequence[str]) -> Iterator[Remedy]:
-    """``with torch.inference_mode():`` and ``@torch.inference_mode()``."""
+    """Replace inference_mode in ``with torch.inference_mode():`` and
+    ``@torch.inference_mode()``.
+    """
     line = lines[at - 1]
     if "inference_mode(" in line:
         said = f"torch.no_grad() in place of torch.inference_mode() (line {at})"
@@ -95,7 +97,7 @@ def _rewrite(said: str, line: int, code: str) -> Remedy:
 
 
 def indent_like(code: str, like: str) -> str:
-    """Code with the indentation of a line."""
+    """Return code with the indentation of the line `like`."""
     return like[: len(like) - len(like.lstrip())] + code
 
 

@@ -1,4 +1,4 @@
-"""Lines of the reader's file that compile to other results than eager's, written another way."""
+"""Rewrite lines of the reader's file that compile to other results than eager's."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tclab.explain.trials.rewrites import indent_like, parse_file
 _MOST = 4
 _CACHES = ("lru_cache", "cache")
 _TRANSFORMS = ("grad", "grad_and_value", "vjp", "jvp", "jacrev", "jacfwd", "hessian")
-#: These take the values with the function, and return no function of them.
+#: These transforms take the values with the function, and return no function.
 _AT_ONCE = ("vjp", "jvp")
 
 
 def list_rewrites(text: str, first: int = 0) -> list[Remedy]:
-    """The replacements for lines of a file to try, the nearest to line `first` first."""
+    """Return the replacements to try for lines of a file, the nearest to line `first` first."""
     lines, tree = text.splitlines(), parse_file(text)
     every = [
         *_remove_caches(tree, lines),
@@ -56,7 +56,9 @@ def _is_in_one_line(node: ast.stmt | ast.expr) -> bool:
 
 
 def _is_cache(node: ast.expr) -> bool:
-    """``functools.cache``, ``lru_cache(maxsize=None)``, ``lru_cache(None)(function)``."""
+    """Return whether a decorator or a call is ``functools.cache`` or
+    ``lru_cache(maxsize=None)``.
+    """
     while isinstance(node, ast.Call):
         node = node.func
     return _last_name(node) in _CACHES
@@ -70,8 +72,8 @@ def _last_name(node: ast.expr) -> str:
 
 
 def _rewrite_transforms(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """A transform of torch.func in a file with a backward of its own: compiled, it takes the
-    derivative of the forward.
+    """Yield a remedy for a transform of torch.func in a file with a backward of its own: compiled,
+    it takes the derivative of the forward.
     """
     owners = [node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
               and any(_last_name(base) == "Function" for base in node.bases)]  # fmt: skip
@@ -125,7 +127,7 @@ def _replace_expression(line: str, node: ast.expr, new: str) -> str:
 
 
 def _rewrite_shifts(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
-    """``rows[1:] = rows[:-1].clone()``: a slice written from the tensor itself."""
+    """Rewrite ``rows[1:] = rows[:-1].clone()``: a slice that is written from the tensor itself."""
     for target, value in _written_slices(tree):
         if ast.unparse(target.value) in ast.unparse(value) and (
             code := _join_slices(target, value)
@@ -136,7 +138,7 @@ def _rewrite_shifts(tree: ast.Module, lines: Sequence[str]) -> Iterator[Remedy]:
 
 
 def _written_slices(tree: ast.Module) -> Iterator[tuple[ast.Subscript, ast.expr]]:
-    """The targets and values of ``rows[1:] = new`` and ``rows[1:].copy_(new)``."""
+    """Yield the targets and values of ``rows[1:] = new`` and ``rows[1:].copy_(new)``."""
     for node in ast.walk(tree):
         match node:
             case ast.Assign(targets=[ast.Subscript() as target], value=value):
@@ -152,7 +154,9 @@ def _written_slices(tree: ast.Module) -> Iterator[tuple[ast.Subscript, ast.expr]
 
 
 def _join_slices(target: ast.Subscript, value: ast.expr) -> str:
-    """``rows.copy_(torch.cat((rows[:1], new), 0))``; '' for more than one slice with bounds."""
+    """Return ``rows.copy_(torch.cat((rows[:1], new), 0))``; '' for more than one slice with
+    bounds.
+    """
     parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
     slices = [part for part in parts if isinstance(part, ast.Slice) and part.step is None]
     bounded = [n for n, part in enumerate(slices) if part.lower or part.upper]

@@ -1,5 +1,5 @@
-"""Make one explanation in a fresh process: the user's file is imported anew, and the watch survives
-whatever it does.
+"""Make one explanation in a fresh process: it imports the user's file anew, and no failure in it
+ends the watch.
 
 Where Python's forkserver works, the process is forked from one that has already imported PyTorch;
 elsewhere it starts from nothing.
@@ -84,7 +84,7 @@ class Attempt:
         while self.messages_in.poll(seconds):
             try:
                 yield self.messages_in.recv()
-            except EOFError:  # the process ended without Done or Failed
+            except EOFError:  # the process ended without sending Done or Failed
                 self.process.join()
                 yield Failed(failures.explain_process_end(self.place, self.process.exitcode or 0))
                 return
@@ -104,7 +104,7 @@ class Attempt:
 
 
 def _explain(request: ExplainRequest, parent: Connection) -> None:
-    os.setsid()  # no Ctrl-C from the terminal; one group for `end`
+    os.setsid()  # so that Ctrl-C in the terminal does not reach it, and `end` has one group to kill
     warnings, read = WarningLog(), set[str]()
     last: Message
     try:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from tclab.explain.load import causes
 from tclab.text.scrub import scrub
 
-#: Seconds between two checks, and for which a file must stay unchanged to count as saved:
-#: an editor can write it in two steps.
+#: The seconds between two checks, and the seconds without a change after which a file counts as
+#: saved: an editor can write it in two steps.
 PAUSE, QUIET = 0.25, 0.15
 
 Stamp = tuple[object, ...]
@@ -22,7 +22,7 @@ Stamp = tuple[object, ...]
 
 def stamp(path: str) -> Stamp:
     """Return a file's time, size and inode; for a folder, a path that ends in a slash, the names of
-    its Python files; empty if the path does not exist.
+    its Python files. Empty if the path does not exist.
     """
     try:
         if path.endswith(os.sep):
@@ -49,11 +49,11 @@ class Watched:
                 self.stamps[path] = () if late else stamp(path)
 
     def keep(self, paths: Iterable[str]) -> None:
-        """Watch these files only."""
+        """Stop watching all other files."""
         self.stamps = {path: self.stamps[path] for path in paths}
 
     def take_changes(self) -> list[str]:
-        """Return the files that changed, and make their present stamps the new reference."""
+        """Return the files that changed, and take their present stamps as the new reference."""
         different = self._different()
         while different:
             time.sleep(QUIET)
@@ -64,7 +64,7 @@ class Watched:
         return list(different)
 
     def _different(self) -> dict[str, Stamp]:
-        """Map each file with another stamp to that stamp."""
+        """Map each file whose stamp has changed to the new stamp."""
         now = ((path, stamp(path)) for path in self.stamps)
         return {path: new for path, new in now if new != self.stamps[path]}
 
@@ -92,8 +92,8 @@ def imported_files() -> set[str]:
 
 
 def _is_own(file: str) -> bool:
-    """Return whether a Python file is the user's: not Python's, installed, tclab's or written by
-    the compiler.
+    """Return whether a Python file is the user's: not Python's, not installed, not tclab's, and not
+    written by the compiler.
     """
     library = sysconfig.get_paths()
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -104,8 +104,8 @@ def _is_own(file: str) -> bool:
 
 
 def files_in_error(error: BaseException) -> set[str]:
-    """Return the user's files in the tracebacks of an error and of its causes: a module whose
-    import failed appears nowhere else.
+    """Return the user's files in the tracebacks of an error and of its causes. A module whose
+    import failed is found only there.
     """
     return {file for each in causes(error) for file in _traceback_files(each) if _is_own(file)}
 

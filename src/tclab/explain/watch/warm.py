@@ -1,5 +1,4 @@
-"""Import, once, what a compile needs; the process that attempts are forked from imports this
-module.
+"""Import once the modules that a compile needs, for the process that attempts are forked from.
 
 An attempt then takes only its own compile. The cost, which the docs mention: what PyTorch reads of
 the environment at its import is read before the user's file runs.
