@@ -1,4 +1,4 @@
-"""A call tree as an SVG drawing: one line for each function, from top to bottom.
+"""Draw a call tree as SVG: one line for each function, from top to bottom.
 
 The depth of a call is its distance from the left, so that the drawing fits phones and any number
 of functions. The text keeps its size; on narrow screens names cover the places.

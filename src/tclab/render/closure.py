@@ -1,5 +1,5 @@
-"""Origins and descendants of a chain's lines, computed on line numbers; the page's script uses the
-same numbers.
+"""Compute origins and descendants of a chain's lines by line numbers, which the page's script uses,
+too.
 
 Lines are numbered across all panes, from 0, in order. A join is two lists of lines: lines that are
 marked with some key, and lines that link to that key, so that they came from the former.

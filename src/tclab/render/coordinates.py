@@ -1,4 +1,4 @@
-"""Columns for the items of each row: near the items that they are linked to, without overlap.
+"""Compute columns for the items of each row: near linked items, without overlap.
 
 igraph's Sugiyama layout gives a good order within rows, but columns that can coincide
 (seen on 1.0.0). This module keeps the order and finds columns by sweeps over the rows: each sweep

@@ -33,8 +33,8 @@ _PADDING = 3
 _SHORT = 16
 #: Rows that a long table shows at first. A table is long with more than twice as many rows.
 _ROWS_AT_FIRST = 50
-#: A cell of more characters goes below its row, across all columns but the first: a column would
-#: make it as tall as a page. So many characters are in a line there.
+#: A cell of more characters is placed below its row, across all columns but the first: a column
+#: would make the cell as tall as a page. A line has this number of characters there.
 _LONG, _LONG_LINE = 100, 90
 #: Characters in a line on a phone, where each row is a block.
 _PHONE_WIDTH = 22
@@ -155,8 +155,8 @@ def _draw_row(
 
 
 def _place_cells(cells: Sequence[Html], texts: Sequence[str]) -> list[Html]:
-    """Return the cells of a row as HTML, which needs no end tag here. Long ones get places of their
-    own in the grid, and so do those after them, which would follow them there.
+    """Return the cells of a row as HTML without end tags, which are optional here. Long cells and
+    the cells after them get explicit places in the grid.
     """
     placed: list[Html] = []
     below = 1

@@ -21,7 +21,8 @@ _PYTORCH = "https://github.com/pytorch/pytorch"
 
 @dataclass(frozen=True)
 class Options:
-    """How to render an artifact. `prefix` makes ids unique in a page; `view` picks one view.
+    """The options for rendering an artifact. `prefix` makes ids unique in a page; `view` picks one
+    view.
 
     `fold` None folds long parts, True folds everything, False nothing. `sources` maps a file to
     the prefix of its listing on this page; source lines of these files become links. `torch_git` is
@@ -48,7 +49,7 @@ class Options:
         return replace(self, prefix=self.id(*parts))
 
     def folds(self, lines: int) -> bool:
-        """Return whether a part with so many lines or rows is folded."""
+        """Return whether a part with this number of lines or rows is folded."""
         return lines > FOLD_LINES if self.fold is None else self.fold
 
 

@@ -79,7 +79,8 @@ def fold(summary: str, body: Html, *, search: bool = True, paper: bool = False) 
 
 
 def fold_if_long(body: Html, language: str, lines: int, options: Options) -> Html:
-    """Fold `body` if the options fold so many lines. The summary is its length and language.
+    """Fold `body` if the options fold this number of `lines`. The summary is its length and
+    language.
 
     A listing of at most MOST_PAPER_LINES is printed although it is folded.
     """
@@ -89,7 +90,7 @@ def fold_if_long(body: Html, language: str, lines: int, options: Options) -> Htm
 
 
 def fold_rows_if_long(body: Html, rows: int, options: Options, name: str = "row") -> Html:
-    """Fold a table if the options fold so many rows. It is printed although it is folded."""
+    """Fold a table if the options fold its number of rows. It is printed although it is folded."""
     return fold(count(rows, name), body, paper=True) if options.folds(rows) else body
 
 

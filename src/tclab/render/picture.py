@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from tclab.model import Graph, Node
 
-_HEIGHT = 40.0  # of a box, in pixels
+_HEIGHT = 40.0  # height of a box in pixels
 _GAP_X, _GAP_Y = 22.0, 34.0
 _MARGIN = 6.0
 _CHAR = 6.7  # width of a character of the label
-_LONGEST = 28  # characters of a label
+_LONGEST = 28  # the most characters of a label
 
 #: Class of operation → pattern of its names in ATen or torch. It decides the colour only.
 _KINDS = {

@@ -35,7 +35,7 @@ def _torch_text(provenance: Provenance) -> str:
 
 
 def compiler_text(provenance: Provenance) -> str:
-    """Return the C++ compiler's version, empty if a GPU's code is not made by it."""
+    """Return the C++ compiler's version; '' for a GPU's code that needs no C++ compiler."""
     return "" if provenance.gpu else provenance.compiler.rpartition(" (")[0]
 
 
@@ -84,7 +84,7 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def _equal_run_texts(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield where and when other runs showed the same: recordings, then this build."""
+    """Yield the place and day of other runs with the same artifact: recordings, then this build."""
     sources = [source for run in runs if run.environment != "here" for source in run.figure_sources]
     if sources:
         days = sorted({day for source in sources for day in source.dates})

@@ -49,7 +49,9 @@ def style_state(state: str) -> str:
 def snippet_table(
     environments: Sequence[str], statuses: Mapping[Snippet, Sequence[Status]]
 ) -> Table:
-    """A row for each snippet: its needs, the state of its run in each environment, its title."""
+    """Return a table with a row for each snippet: its needs, the state of its run in each
+    environment, its title.
+    """
     table = plain_table("snippet", "needs", *environments, "shows")
     for snippet, by_environment in statuses.items():
         needs = ",".join(sorted(snippet.needs)) or "-"
@@ -59,7 +61,9 @@ def snippet_table(
 
 
 def status_word(status: Status) -> str:
-    """A status in a word, such as ``fresh``, ``needs cuda``, or ``-`` if it was not recorded."""
+    """Return a status in a word, such as ``fresh``, ``needs cuda``, or ``-`` if it was not
+    recorded.
+    """
     if status.state == "lacking":
         return f"needs {','.join(status.why)}"
     never_recorded = status.state == "never" and status.environment != "here"
@@ -67,7 +71,7 @@ def status_word(status: Status) -> str:
 
 
 def result_table(runs: Mapping[str, Run]) -> Table:
-    """A row for each run: its seconds, its peak memory in MiB, its result."""
+    """Return a table with a row for each run: its seconds, its peak memory in MiB, its result."""
     table = plain_table("snippet", "seconds", "MiB", "result", right=("seconds", "MiB"))
     for name, run in runs.items():
         table.add_row(
@@ -135,7 +139,7 @@ def _worker_suffix(worker: str) -> str:
 
 
 def _event_line(event: events.Event) -> str:
-    """The line that reports an event, as rich markup; '' for an event that needs none."""
+    """Return the line that reports an event, as rich markup; '' for an event that needs none."""
     name = event.snippet
     if isinstance(event, events.Finished) and event.run:
         suffix = _worker_suffix(event.worker)

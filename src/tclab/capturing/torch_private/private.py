@@ -47,7 +47,7 @@ class Private:
         )
 
     def exists(self) -> bool:
-        """Whether this PyTorch or Triton has the name."""
+        """Return whether this PyTorch or Triton has the name."""
         try:
             self.value()
         except (ImportError, AttributeError):

@@ -1,4 +1,4 @@
-"""Delivery of a page's longest parts: the code of stages, long listings, tables of guards.
+"""Deliver a page's longest parts: the code of stages, long listings, tables of guards.
 
 A renderer passes such a part to the `Delivery` of its options and puts the result into the page.
 `Delivery` itself returns every part unchanged; `files` moves machine code to files beside the page;
@@ -33,7 +33,7 @@ class MarkedCode(Code):
 
 @dataclass(frozen=True)
 class BareCode(Code):
-    """Code as plain text; the viewer's script makes it into lines.
+    """Code as plain text, of which the viewer's script makes lines.
 
     `origins` has a text for each line. `noise` lists the noise lines, each as the distance to the
     one before.

@@ -1,4 +1,4 @@
-"""Candidates: the configurations of each kernel that a GPU would time, as a table."""
+"""Candidates: a table of the configurations of each kernel that a GPU would time."""
 
 from __future__ import annotations
 

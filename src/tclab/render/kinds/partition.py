@@ -23,7 +23,7 @@ _MEANINGS = {
 
 
 def summary(partition: Partition) -> str:
-    """Say how many bytes are saved, and how many are not since they are recomputed."""
+    """Return a sentence on the bytes that are saved and those that are recomputed."""
     saved, recomputed = (byte_count(partition.bytes_of(fate)) for fate in ("saved", "recomputed"))
     return f"{saved} saved for the backward; {recomputed} not, since it is computed again."
 

@@ -1,4 +1,4 @@
-"""A report in a few kilobytes of JSON, for programs: the verdict, the findings, what is next."""
+"""Write a report as a few KB of JSON for programs: the verdict, the findings, the next steps."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _finding(finding: Finding) -> dict[str, object]:
 
 
 def _cut(text: str) -> str:
-    """Shorten a long text, at a word."""
+    """Shorten a long text at the end of a word."""
     if len(text) <= _MOST_CHARACTERS:
         return text
     return text[:_MOST_CHARACTERS].rpartition(" ")[0] + " …"

@@ -29,8 +29,8 @@ def table(counts: Counts) -> Table:
 
 
 def verdict(report: Report) -> str:
-    """Return the numbers of breaks, graphs and recompiles in a few sentences; what became of the
-    objects that the file compiles itself comes first.
+    """Return the numbers of breaks, graphs and recompiles in a few sentences; the outcome of the
+    file's own compiles comes first.
     """
     own = [_own_sentence(report.own)] if report.own else []
     if report.own and not report.own.frames:

@@ -9,7 +9,7 @@ from tclab.render import parts
 from tclab.render.escape import COMMA, NOTHING, Html, esc, join, markup, tag
 from tclab.render.options import Options, place_link
 
-#: So many findings stand open on the first screen.
+#: The number of findings that are open on the first screen.
 MOST_OPEN = 6
 
 
@@ -62,12 +62,12 @@ def place_text(finding: Finding) -> str:
 
 
 def what_text(finding: Finding) -> str:
-    """Return what happened, and what it costs if that is known."""
+    """Return what happened, and its cost if the cost is known."""
     return finding.what + (f" ({finding.cost})" if _is_known(finding) else "")
 
 
 def lines(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield the findings as lines of text; what belongs to one is indented."""
+    """Yield the findings as lines of text, with the details of each finding indented."""
     for finding in findings:
         yield f"{finding.title} {place_text(finding)}".rstrip()
         yield f"  {what_text(finding)}"

@@ -1,4 +1,4 @@
-"""The symbols of a report with their graphs: one name can be another symbol in each graph."""
+"""The symbols of a report with their graphs: a name can mean another symbol in each graph."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ COLUMNS = (
 
 
 def select_first_call(rows: Sequence[KernelRow]) -> tuple[KernelRow, ...]:
-    """Return the rows that the first call runs; where the least time of each is known, the dearest
-    first.
+    """Return the rows that the first call runs, those with the largest least time first if the
+    least times are known.
     """
     return tuple(sorted((row for row in rows if row.runs), key=lambda row: -(row.least or 0)))
 

@@ -35,14 +35,16 @@ def calls_text(report: Report) -> str:
 
 
 def remarks(report: Report) -> Iterator[str]:
-    """Yield the report's remarks, and one on what the GPU would time."""
+    """Yield the report's remarks, and one on the choices that the GPU would time."""
     yield from report.remarks
     if report.timed:
         yield _padding_text(report)
 
 
 def _padding_text(report: Report) -> str:
-    """Return in a few sentences how many products could be padded, and which way is shown."""
+    """Return a few sentences on how many products could be padded, and whether the kernels shown
+    pad them.
+    """
     answers = [answer for row in report.kernels for answer in row.open]
     products = parts.count(len(report.timed), "matrix product")
     text = f"{products} could be padded, which the GPU would time."
@@ -62,7 +64,7 @@ def agreement(found: Agreement) -> str:
 
 
 def bound(cost: CallCost | None) -> str:
-    """Return what bounds a call at least, as a sentence; '' if it is not known."""
+    """Return a sentence on the lower bound of a call's time; '' if it is not known."""
     if cost is None:
         return ""
     launches = parts.count(cost.kernels + cost.library_calls, "launch", "launches")
@@ -79,7 +81,7 @@ def bound(cost: CallCost | None) -> str:
 
 
 def refusal_text(report: Report) -> str:
-    """Return why the target was refused; '' if it was not."""
+    """Return the reason why the target was refused; '' if it was not."""
     if not report.refusal:
         return ""
     rest = "The stages above machine code are there." if report.has_kernels else (
@@ -89,7 +91,7 @@ def refusal_text(report: Report) -> str:
 
 
 def gaps(report: Report) -> Iterator[tuple[str, str]]:
-    """Yield (what is missing and why, next step) for each missing part of the report."""
+    """Yield (the missing part and why, next step) for each missing part of the report."""
     if report.refusal:
         yield f"refused for {report.target}: {refusal_text(report)}", report.refusal.next_step
     for gap in report.gaps:

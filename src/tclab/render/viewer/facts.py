@@ -41,7 +41,7 @@ def _all_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
     yield "original_aten", ", ".join(facts.original_aten)
     yield "calls", str(facts.calls or "")
     yield "call", facts.first_call
-    if not facts.resources:  # of a C++ kernel
+    if not facts.resources:  # as a C++ kernel
         yield instructions
     yield "open", format_answers(facts.open)
     yield "decided by", facts.measured or _timing_text(facts.open)
@@ -120,7 +120,9 @@ def _visible_facts(facts: KernelFacts) -> Iterator[tuple[str, str]]:
 
 
 def _reasons(facts: KernelFacts) -> Iterator[tuple[str, Html]]:
-    """Yield why nodes were fused or not. Pairs that share no data are counted only."""
+    """Yield the scheduler's reasons to fuse nodes or not. Pairs that share no data are counted
+    only.
+    """
     yield "fused", esc("; ".join(map(_fused_text, facts.fused)))
     disjoint = [
         _pair_text(refused) for refused in facts.not_fused if refused.reason == NOTHING_SHARED

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: The lines that a column shows unfolded at first; the script has the same number.
 MOST_OPEN_LINES = 400
 
-#: The order in which stages are shown if there is no room for all.
+#: The stages to show if there is no room for all, the most important ones first.
 _STAGE_ORDER = ("python", "kernel", "cpp", "asm", "sass", "forward", "post_grad", "ptx", "dynamo")
 
 

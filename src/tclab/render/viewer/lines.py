@@ -58,7 +58,7 @@ _ADDRESS = re.compile(r"^[ \t]+(/\*[0-9a-f]+\*/)( +)", re.MULTILINE)
 _NOISE = markup(" class=tclab-noise")
 _CACHE = re.compile(r'(?<=//## File ")<inductor-cache>/[^/"]*/')
 
-# The fewest entities that content of an element needs. Markdown interprets the last two.
+# The fewest entities that an element's content needs; Markdown interprets the last two characters.
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", "`": "&#96;", "~": "&#126;"})
 
 
@@ -145,7 +145,7 @@ def _draw_origins(panes: Panes, line: int) -> Html:
 
 
 def _line_id(panes: Panes, pane: int, line: int) -> Html:
-    """Return the id of a line; in bare text, whose lines have no ids, that of its pane."""
+    """Return the id of a line; in bare text, whose lines have no ids, the id of its pane."""
     bare = panes.chain.panes[pane].stage in BARE
     return panes.id(pane) if bare else panes.id(pane, line)
 

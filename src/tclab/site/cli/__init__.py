@@ -1,4 +1,4 @@
-"""The commands of the site, one module for each."""
+"""Define the commands of the site, one module for each."""
 
 #: Command → ``module:function``, in the form of the table in `tclab.cli.command`.
 COMMANDS = {

@@ -16,7 +16,7 @@ from tclab.cli import EXIT_STATUS, terminal
 from tclab.errors import BadRequest
 from tclab.site.cli.project import open_project
 
-if TYPE_CHECKING:  # the pages need packages that the other commands do not need
+if TYPE_CHECKING:  # the pages need packages that the other commands do without
     from tclab.site.pages import book
     from tclab.site.pages.prose import sentences
     from tclab.site.pages.prose.statements import Statement
@@ -82,7 +82,9 @@ def claims(context: click.Context, page: str | None, unbound: bool, universal: b
 
 
 def _claims_of_snippet(opened: book.Book, word: str) -> set[tuple[str, str]]:
-    """The claims of ``topic/snippet`` or ``topic/snippet#claim``; empty if `word` names a page."""
+    """Return the claims of ``topic/snippet`` or ``topic/snippet#claim``; empty if `word` names a
+    page.
+    """
     name, mark, claim = word.partition("#")
     if name not in opened.all_snippets:
         return set()
@@ -95,7 +97,9 @@ def _claims_of_snippet(opened: book.Book, word: str) -> set[tuple[str, str]]:
 
 
 def _pages(root: Path, part: str | None) -> list[str]:
-    """The pages with `part` in their path, relative to the project. BadRequest if none has."""
+    """Return the pages with `part` in their path, relative to the project. BadRequest if none
+    has.
+    """
     docs = root / "docs"
     paths = sorted([*docs.rglob("*.md"), *docs.glob("labs/lab*.py")])
     there = [path.relative_to(root).as_posix() for path in paths]
@@ -106,13 +110,15 @@ def _pages(root: Path, part: str | None) -> list[str]:
 
 
 def _unbound_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
-    """``page: sentence`` for each sentence that no claim proves and no output shows."""
+    """Yield ``page: sentence`` for each sentence that no claim proves and no output shows."""
     for page in pages:
         yield from (f"{page}: {s.text}" for s in _prose(opened, page) if not s.is_proven)
 
 
 def _universal_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[str]:
-    """``page: words: sentence`` for each sentence with words such as *every* outside a claim."""
+    """Yield ``page: words: sentence`` for each sentence with words such as *every* outside a
+    claim.
+    """
     for page in pages:
         for sentence in _prose(opened, page):
             if words := sentence.universal_words:
@@ -120,12 +126,12 @@ def _universal_sentences(opened: book.Book, pages: Sequence[str]) -> Iterator[st
 
 
 def _prose(opened: book.Book, page: str) -> Sequence[Statement]:
-    """The sentences of a page; empty for a lab, whose prose is between cells of code."""
+    """Return the sentences of a page; empty for a lab, whose prose is between cells of code."""
     return opened.pages[page].statements if page in opened.pages else ()
 
 
 def _summary_table(opened: book.Book, pages: Sequence[str]) -> Table:
-    """A row for each page, and one of sums if there are several."""
+    """Return a table with a row for each page, and a row of sums if there are several."""
     table = Table(box=None, pad_edge=False)
     table.add_column("page", overflow="fold")
     for name in COLUMNS:
@@ -139,7 +145,7 @@ def _summary_table(opened: book.Book, pages: Sequence[str]) -> Table:
 
 
 def _counts(opened: book.Book, page: str) -> list[int]:
-    """The numbers of a row: those of `COLUMNS`, without the share."""
+    """Return the numbers of a row: those of `COLUMNS`, without the share."""
     bindings = [s for s in opened.sentences if s.page == page]
     needed = list(dict.fromkeys(ref for s in bindings for ref in s.claims))
     proven_claims = sum(bool(_environments(opened, *ref)) for ref in needed)
@@ -161,7 +167,9 @@ def _sentence_table(
     rows: Sequence[sentences.Sentence],
     asked: Collection[tuple[str, str]] | None = None,
 ) -> Table:
-    """A row for each sentence and claim. With `asked`, only these claims, with the page of each."""
+    """Return a table with a row for each sentence and claim. With `asked`, it has only these
+    claims, each with its page.
+    """
     table = Table(box=None, pad_edge=False)
     for name in ("line" if asked is None else "place", "sentence", "claim", "held on"):
         table.add_column(name, overflow="fold")
@@ -175,7 +183,7 @@ def _sentence_table(
 
 
 def _environments(opened: book.Book, snippet: str, name: str) -> list[str]:
-    """The environments where the claim held, or for which it is not made, with the reason."""
+    """Yield the environments where the claim held, or for which it is not made, with the reason."""
     from tclab.site.pages import claim_checks
 
     claim = opened.all_snippets[snippet].claim(name)

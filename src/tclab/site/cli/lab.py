@@ -51,7 +51,7 @@ def list_(context: click.Context, folder: Path) -> None:
     progress = Progress.read(folder)
     table = terminal.plain_table("lab", "title", "exercise", "what it is", "state")
     for column in (table.columns[1], table.columns[3]):
-        column.no_wrap = False  # in a narrow terminal these wrap, and names do not
+        column.no_wrap = False  # these wrap in a narrow terminal, names do not
     for one in source.find(_labs(context).root):
         passed = progress.passed.get(one.name, [])
         for number, exercise in enumerate(load_exercises(one.name)):
@@ -121,7 +121,7 @@ def check(
 
 
 def _labs(context: click.Context) -> Project:
-    """The project; without one, the labs in the wheel, with a store in the user's cache."""
+    """Return the project; without one, the labs in the wheel, with a store in the user's cache."""
     try:
         return open_project(context)
     except NoProject:

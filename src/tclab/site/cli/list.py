@@ -54,7 +54,7 @@ def list_(context: click.Context, words: tuple[str, ...], names: bool) -> None:
 
 
 def status(plan: Plan, snippet: Snippet, environment: str) -> Status:
-    """The status of a snippet in an environment; ``here`` is this machine."""
+    """Return the status of a snippet in an environment; ``here`` is this machine."""
     return (
         plan.local_status(snippet)
         if environment == "here"
@@ -63,7 +63,9 @@ def status(plan: Plan, snippet: Snippet, environment: str) -> Status:
 
 
 def reasons(statuses: Mapping[Snippet, Sequence[Status]]) -> Iterator[str]:
-    """A line for each difference: its environment, its state, and the snippets that have it."""
+    """Return a line for each difference: its environment, its state, and the snippets that have
+    it.
+    """
     snippets: dict[tuple[str, str, str], list[str]] = {}
     for one in chain.from_iterable(statuses.values()):
         for why in one.why if one.state in ("stale", "broken", "failed") else ():

@@ -44,7 +44,7 @@ class Project:
         return self._read_snippets[1]
 
     def select(self, words: Sequence[str]) -> list[Snippet]:
-        """The snippets that the words name; all for no words.
+        """Return the snippets that the words name; all for no words.
 
         SnippetError if a named one cannot be read. Without words such errors are printed, and the
         other snippets are returned.
@@ -55,7 +55,9 @@ class Project:
         return selection.select(words, self.snippets, self.unreadable)
 
     def status(self, words: Sequence[str], runs: Iterable[Run] = ()) -> int:
-        """The exit status of a command on these words: 1 if anything failed."""
+        """Return the exit status of a command on these words: 1 if a run failed, or, without words,
+        a snippet is unreadable.
+        """
         return int(any(not run.ok for run in runs) or bool(self.unreadable and not words))
 
 

@@ -103,7 +103,7 @@ def worker(
 
 
 def _print_announcement(announcement: announcements.Announcement) -> None:
-    """Print what a worker announces."""
+    """Print the announcement of a worker."""
     name, jobs = announcement["name"], terminal.plural(announcement["slots"], "job")
     terminal.note(f"worker {name}: {jobs} at a time, {announcement['memory']:,} MiB")
     for environment in announcement["environments"]:

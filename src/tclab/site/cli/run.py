@@ -83,7 +83,9 @@ def run(
 
 
 def count_lacking(plan: Plan, chosen: Sequence[Snippet], *, named: bool) -> int:
-    """The number of snippets that this machine cannot run. RunFailed for a single one `named`."""
+    """Return the number of snippets that this machine cannot run. RunFailed for a single one
+    `named`.
+    """
     missing = {
         s.name: status.why for s in chosen if (status := plan.local_status(s)).state == "lacking"
     }

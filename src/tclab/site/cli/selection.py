@@ -14,7 +14,7 @@ ALL_READABLE: Mapping[str, SnippetError] = MappingProxyType({})
 
 
 class AmbiguousName(SnippetError):
-    """A word names no snippet, or several."""
+    """The error for a word that names no snippet, or several."""
 
     exit_status = 2
 
@@ -24,7 +24,8 @@ def select(
     known: Iterable[Snippet],
     unreadable: Mapping[str, SnippetError] = ALL_READABLE,
 ) -> list[Snippet]:
-    """The snippets that `words` name, each once, in the order of the words; all for no words.
+    """Return the snippets that `words` name, each once, in the order of the words; all without
+    words.
 
     A word is a snippet's name, the path of its file, a topic, or any beginning of a name
     (with or without its topic) that only one snippet has. Raises AmbiguousName for any
@@ -45,7 +46,9 @@ def select_one(
     known: Iterable[Snippet],
     unreadable: Mapping[str, SnippetError] = ALL_READABLE,
 ) -> Snippet:
-    """The only snippet that `word` names; AmbiguousName for several, other errors as `select`."""
+    """Return the only snippet that `word` names. AmbiguousName for several; other errors as in
+    `select`.
+    """
     chosen = select([word], known, unreadable)
     if len(chosen) > 1:
         raise _ambiguous_error(word, [s.name for s in chosen])
@@ -67,7 +70,7 @@ def _matching_names(word: str, names: Iterable[str]) -> list[str]:
 
 
 def _strip_path(word: str) -> str:
-    """``topic/name`` for a path to a snippet's file, else the word itself."""
+    """Return ``topic/name`` for a path to a snippet's file; other words unchanged."""
     path = PurePath(word)
     if path.suffix == ".py":
         return "/".join(path.with_suffix("").parts[-2:])

@@ -42,7 +42,7 @@ def show(context: click.Context, word: str, name: str | None, artifact: str | No
 
 
 def stored_runs(plan: Plan, snippet: Snippet, name: str | None) -> list[Run]:
-    """The runs to show. RunFailed, with a next step, if there are none."""
+    """Return the runs to show. RunFailed, with a next step, if there are none."""
     if name not in (None, "here"):
         recording = plan.recorded_status(snippet, name)
         runs = [recording.run()] if recording.fresh else []
@@ -56,7 +56,7 @@ def stored_runs(plan: Plan, snippet: Snippet, name: str | None) -> list[Run]:
 
 
 def local_runs(plan: Plan, snippet: Snippet) -> list[Run]:
-    """The last run of this machine, if any; prints a note if it is stale."""
+    """Return the last run of this machine, if any; print a note if it is stale."""
     status = plan.local_status(snippet)
     if status.state == "failed":
         failed = plan.store.load_failed(snippet)
@@ -67,7 +67,7 @@ def local_runs(plan: Plan, snippet: Snippet) -> list[Run]:
 
 
 def no_run_error(snippet: Snippet, name: str | None) -> RunFailed:
-    """The error for a snippet without a run to show."""
+    """Return the error for a snippet without a run to show."""
     if name in (None, "here"):
         where, step = "here", f"tclab run {snippet.name}"
     else:
@@ -76,7 +76,7 @@ def no_run_error(snippet: Snippet, name: str | None) -> RunFailed:
 
 
 def run_text(snippet: Snippet, run: Run, artifact: str | None) -> str:
-    """A run, or one artifact of it, as text."""
+    """Return a run, or one artifact of it, as text."""
     if artifact is None:
         return render.run_text(run)
     try:

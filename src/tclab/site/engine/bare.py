@@ -1,4 +1,4 @@
-"""`record` and `run --bundle` without click and rich; other commands say what they need."""
+"""Run `record` and `run --bundle` without click and rich; refuse other commands with the reason."""
 
 from __future__ import annotations
 

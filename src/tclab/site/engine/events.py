@@ -1,4 +1,6 @@
-"""Events that the runner reports while it works. Plain data: the command line prints them."""
+"""Define the events that the runner reports while it works. Plain data: the command line prints
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from tclab.model import Run
 
 @dataclass(frozen=True)
 class Event:
-    """Something happened to `snippet` (its name; '' for the engine itself)."""
+    """An event of `snippet` (its name; '' for the engine itself)."""
 
     snippet: str = ""
 
@@ -50,7 +52,7 @@ class Waiting(Event):
 
 @dataclass(frozen=True)
 class Reused(Event):
-    """Another build has just run the snippet; we take its run."""
+    """Another build has just run the snippet; its run is taken."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Started(Event):
 
 @dataclass(frozen=True)
 class Finished(Event):
-    """The snippet has ended, on `worker` if that is another machine; `run.ok`: it succeeded."""
+    """The snippet has ended, on `worker` if that is another machine."""
 
     run: Run | None = None
     worker: str = ""

@@ -16,24 +16,24 @@ from tclab.text.scrub import scrub, strip_terminal_codes
 #: The most bytes that a run may write to stdout, and to stderr.
 OUTPUT_LIMIT = 8 * 2**20
 
-#: Most files in a run's own folders.
+#: The most files in a run's own folders.
 FILES = 100_000
 
-_LEAST_FILES = 2**30  # bytes
+_LEAST_FILES = 2**30  # in bytes
 
-# A long message is shortened to its first and last lines: one of these names the cause.
+# A long message is shortened to its first and last lines, since one of these names the cause.
 _BEGINNING, _END = 15, 15
 
 
 def files_limit(snippet: Snippet) -> int:
-    """The most bytes of files that a run may keep in its working and temporary folders: a quarter
-    of its memory limit, and at least 1 GiB, which is the default.
+    """Return the most bytes of files that a run may keep in its working and temporary folders: a
+    quarter of its memory limit, but at least 1 GiB, which is the default.
     """
     return max(_LEAST_FILES, snippet.memory * 2**20 // 4)
 
 
 def make_error(run: Run, wanted_by: str = "") -> RunFailed:
-    """The error of a failed run, with place, cause and next step.
+    """Return the error of a failed run, with place, cause and next step.
 
     `wanted_by` is the place that needs the run, such as a page's line; the default is the line of
     the snippet.
@@ -64,7 +64,7 @@ def _shorten_message(message: str) -> str:
 def classify_end(
     snippet: Snippet, ended: Ended, end: End | None, fault: str, line: int = 0
 ) -> Failure | None:
-    """The failure of one finished process; None if it succeeded.
+    """Return the failure of one finished process; None if it succeeded.
 
     `ended` is the supervisor's message, `end` the report that the process itself wrote (None if it
     wrote none), `fault` the Python stack from faulthandler, `line` the snippet's line at which the
@@ -83,7 +83,7 @@ def classify_end(
 
 
 def _failure_from_report(snippet: Snippet, end: Stopped) -> Failure:
-    """The failure of a snippet that raised an error which its header does not declare."""
+    """Return the failure of a snippet that raised an error which its header does not declare."""
     message, location = end["message"], _source_line(snippet, end["line"])
     if snippet.raises:
         message = f"it should end with {snippet.raises}, and ended with {message}"
@@ -94,13 +94,13 @@ def _failure_from_report(snippet: Snippet, end: Stopped) -> Failure:
 
 
 def unreadable_artifact(snippet: Snippet, number: int, problem: Exception) -> Failure:
-    """The failure of a snippet whose artifact `number`, from 1, cannot be read back."""
+    """Return the failure of a snippet whose artifact `number`, from 1, cannot be read back."""
     what = f"what it showed as number {number} cannot be read back: {problem}"
     return _failure(snippet, "artifact", scrub(strip_terminal_codes(what)))
 
 
 def failure_of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | None:
-    """The failure of a snippet with these broken claims; None if there are none."""
+    """Return the failure of a snippet with these broken claims; None if there are none."""
     if not broken:
         return None
     texts = [f"{c.name} (line {c.line}): {c.broken or c.code}" for c in broken]
@@ -108,21 +108,23 @@ def failure_of_claims(snippet: Snippet, broken: Sequence[Claim]) -> Failure | No
     return Failure("assertion", "; ".join(texts), _source_line(snippet, broken[0].line), "", step)
 
 
-#: Causes of a failure for which the run's processes were killed at an unknown point.
+#: Causes of a failure at which the run's processes were killed at an unknown point.
 KILLED = ("timeout", "memory", "output", "files", "signal", "worker")
 
-#: Causes that a full disk may explain: the process could not write its report or artifacts.
+#: Causes that a full disk may explain, since the process could not write its report or artifacts.
 MAY_BE_FULL_DISK = ("exit", "worker", "artifact")
 
 
 def disk_full(snippet: Snippet) -> Failure:
-    """The failure of a run at whose end the disk was full."""
+    """Return the failure of a run at whose end the disk was full."""
     why = NoTemporarySpace("no space is left on its disk")
     return replace(_failure(snippet, "files", f"{why.place}: {why.cause}"), next_step=why.next_step)
 
 
 def supervisor_died(snippet: Snippet, log: str) -> Failure:
-    """The failure of a snippet during whose run the supervisor died, with the end of its log."""
+    """Return the failure of a snippet during whose run the supervisor died, with the end of its
+    log.
+    """
     message = "the process that starts snippets died while this one ran"
     return _failure(snippet, "worker", message, traceback=scrub(strip_terminal_codes(log[-2000:])))
 
@@ -163,7 +165,7 @@ def _limit_text(snippet: Snippet, ended: Ended) -> str:
 
 
 def _failure_without_report(snippet: Snippet, status: int | None, fault: str) -> Failure:
-    """The failure of a process that did not write how it ended."""
+    """Return the failure of a process that did not report how it ended."""
     if status is None:
         return _failure(snippet, "worker", "the process that watched it died", fault=fault)
     if status < 0:
@@ -189,7 +191,9 @@ def _did_not_raise(snippet: Snippet) -> Failure:
 
 
 def _line_in_fault(snippet: Snippet, fault: str) -> SourceLine | None:
-    """The snippet's innermost line in a stack from faulthandler; None if it is not in there."""
+    """Return the snippet's innermost line in a stack from faulthandler; None if the stack has
+    none.
+    """
     file = re.escape(snippet.file)
     match = re.search(rf'File ".*{file}", line (\d+)', fault)
     return _source_line(snippet, int(match[1])) if match else None

@@ -1,4 +1,4 @@
-"""A job: one snippet to run, with its lock, its folder, its request and the run it left behind."""
+"""Define a job: one snippet to run, with its lock, folder, request and finished run."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from tclab.site.store.local_runs import Lock
 from tclab.system import imports, installed, machine, paths
 from tclab.text.scrub import scrub, strip_terminal_codes
 
-_FULL = 4096  # bytes: a page, the smallest allocation for a file
-_KEPT_BYTES = 64 * 1024  # kept of a stream that exceeded its limit
+_FULL = 4096  # bytes of a page, the smallest allocation for a file
+_KEPT_BYTES = 64 * 1024  # bytes kept of a stream that exceeded its limit
 
 
 @dataclass(eq=False)
@@ -47,7 +47,7 @@ class Job:
     number: int = 0
     folder: Path = field(default_factory=Path)
     cache: Path = field(default_factory=Path)  # shared by all runs, except timed ones
-    began: int = 0  # ns since the epoch
+    began: int = 0  # nanoseconds since the epoch
     source_key: str = ""  # digest of the snippet's files when it began
     sources: tuple[Source, ...] = ()
 
@@ -96,8 +96,9 @@ class Job:
         (self.folder / "job.json").write_text(json.dumps(job_file), encoding="utf-8")
 
     def request(self, cache: Path) -> JobRequest:
-        """The request to the supervisor. A timed snippet starts in a cold process and shares no
-        compiled kernels. One that sees a GPU starts cold, since the warm process sees none.
+        """Return the request to the supervisor. A timed snippet starts in a cold process and shares
+        no compiled kernels. A snippet that sees a GPU starts cold, since the warm process sees
+        none.
         """
         own: dict[str, str | None] = dict(variables.job_variables(self.folder))
         alone, sees_gpu = self.snippet.alone, self.snippet.sees_gpu
@@ -118,7 +119,9 @@ class Job:
         }
 
     def _own_cache_folders(self, shared: Path) -> dict[str, str]:
-        """New cache folders, with the files of PyTorch's CPU tests, to save their six compiles."""
+        """Make new cache folders, with the files of PyTorch's CPU tests, which saves their six
+        compiles.
+        """
         own = variables.cache_folders(self.folder / "cache")
         name = "TORCHINDUCTOR_CACHE_DIR"
         vector_isas.copy_tests(variables.cache_folders(shared)[name], own[name])
@@ -161,11 +164,13 @@ class Job:
         return measures and rejected and not self.measured
 
     def run_of_dead_supervisor(self, log: str) -> Run:
-        """The failed run of a snippet during which the supervisor died."""
+        """Return the failed run of a snippet during which the supervisor died."""
         return replace(self._run(), failure=failures.supervisor_died(self.snippet, log))
 
     def _read_imports(self) -> set[Path]:
-        """The files that its processes imported, except those that they or a compiler wrote."""
+        """Return the files that its processes imported, except those that they or a compiler
+        wrote.
+        """
         written = self.folder.resolve(), self.cache.resolve()
         files = imports.read_import_lists(self.folder)
         return {path for path in files if not any(map(path.is_relative_to, written))}
@@ -189,7 +194,7 @@ class Job:
         return failure
 
     def _run(self) -> Run:
-        """A run with its provenance and sources, and no results yet."""
+        """Return a run with its provenance and sources, and no results yet."""
         return Run(
             snippet=self.name,
             environment=self.environment,
@@ -202,7 +207,7 @@ class Job:
 
 
 def _is_full(folder: Path) -> bool:
-    """Whether the disk is full: the last writes of a process may then be missing."""
+    """Return whether the disk is full: the last writes of a process may then be missing."""
     with contextlib.suppress(OSError):
         return shutil.disk_usage(folder).free < _FULL
     return False
@@ -225,7 +230,7 @@ def _share_headers(temporary: Path) -> None:
 
 
 def _read_end(folder: Path) -> End | None:
-    """The report that the process wrote at its end; None if it did not reach it."""
+    """Return the report that the process wrote at its end; None if it wrote none."""
     try:
         return cast(End, json.loads((folder / "end.json").read_bytes()))
     except (OSError, ValueError):
@@ -233,7 +238,7 @@ def _read_end(folder: Path) -> End | None:
 
 
 def _read_artifacts(path: Path, snippet: Snippet) -> tuple[tuple[Artifact, ...], Failure | None]:
-    """The artifacts shown, and a failure for the first line that cannot be read.
+    """Return the artifacts shown, and a failure for the first line that cannot be read.
 
     A crash may cut the last line short. A run that reached its end has written every line.
     """

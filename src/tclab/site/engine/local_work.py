@@ -43,7 +43,7 @@ class LocalWork(Work):
             self.release()
 
     def add(self, snippet: Snippet) -> Job:
-        """Add a job to do."""
+        """Queue a snippet as a job."""
         job = Job(snippet, self.plan, self.environment, solo=snippet.alone)
         self.todo.append(job)
         return job
@@ -54,8 +54,8 @@ class LocalWork(Work):
             job.release()
 
     def advance(self, pool: Pool, wake: int | None = None) -> None:
-        """Start the jobs that may start, then wait a moment for messages and handle them. Wait no
-        longer once the descriptor `wake` can be read.
+        """Start the jobs that may start, then wait a moment for messages and handle them. The wait
+        ends when the descriptor `wake` can be read.
         """
         try:
             while (job := self._next_job()) is not None:
@@ -129,7 +129,9 @@ class LocalWork(Work):
             self.finish(job, run)
 
     def _handle_death(self, pool: Pool, log: str) -> None:
-        """The supervisor died: fail the snippet that ran, or, of several, run each again alone."""
+        """Handle the supervisor's death: fail the snippet that ran; of several, run each again
+        alone.
+        """
         victims = list(self.running.values())
         self.running.clear()
         pool.close()

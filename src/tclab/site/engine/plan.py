@@ -1,4 +1,4 @@
-"""The status of each snippet's runs: which can be shown, and which snippets must run.
+"""Find the status of each snippet's runs: which can be shown, and which snippets must run.
 
 One plan serves one command or one build of the site. It examines this machine, tclab's code and
 each snippet's runs once, so its answers stay the same.
@@ -38,7 +38,7 @@ class Plan:
     # ------------------------------------------------------------------ status
 
     def local_status(self, snippet: Snippet) -> Status:
-        """The status of the run of this machine; ``lacking`` if the snippet cannot run here.
+        """Return the status of this machine's run; ``lacking`` if the snippet cannot run here.
 
         RecordingError if a recorded file that the snippet reads was changed or damaged.
         """
@@ -47,8 +47,8 @@ class Plan:
         return self._live[snippet.name]
 
     def recorded_status(self, snippet: Snippet, environment: str) -> Status:
-        """The status of the recording of one environment; ``never`` if there is none, ``failed`` if
-        the snippet failed when it was run to record it again.
+        """Return the status of the recording of one environment; ``never`` if there is none,
+        ``failed`` if the snippet failed when it was run to record it again.
         """
         key = (snippet.name, environment)
         if key not in self._recorded:
@@ -57,7 +57,9 @@ class Plan:
         return self._recorded[key]
 
     def _fail_if_revoked(self, status: Status) -> Status:
-        """The status, or a ``failed`` one for a fresh recording that a failed run revoked."""
+        """Return the status, or a ``failed`` one for a fresh recording that a failed run
+        revoked.
+        """
         if not status.fresh or status.head is None:
             return status
         name, environment = status.snippet.name, status.environment
@@ -77,7 +79,7 @@ class Plan:
         return replace(status, state="failed", why=(cause,), problem=problem)
 
     def save_recording(self, environment: str, run: Run) -> None:
-        """Save a run as a recording; a failed run revokes the former one, whose files stay.
+        """Save a run as a recording. A failed run revokes the earlier recording, whose files stay.
 
         StoreError if that fails.
         """
@@ -87,12 +89,16 @@ class Plan:
         self._recorded.pop((run.snippet, environment), None)
 
     def recorded_statuses(self, snippet: Snippet) -> list[Status]:
-        """The statuses of a snippet's recordings, in the order of the environments' names."""
+        """Return the statuses of a snippet's recordings, in the order of the environments'
+        names.
+        """
         every = (self.recorded_status(snippet, name) for name in recordings.environments(self.root))
         return [status for status in every if status.state != "never"]
 
     def snippets_to_run(self, snippets: Iterable[Snippet], *, force: bool = False) -> list[Snippet]:
-        """The `snippets` that can run here and have no fresh run; under `force`, fresh ones too."""
+        """Return the `snippets` that can run here and have no fresh run; with `force`, also those
+        with one.
+        """
         states = [(snippet, self.local_status(snippet).state) for snippet in snippets]
         left = {"lacking"} if force else {"lacking", "fresh"}
         return [snippet for snippet, state in states if state not in left]
@@ -100,7 +106,7 @@ class Plan:
     # ------------------------------------------------------------------ runs
 
     def fresh_run(self, snippet: Snippet, *, recheck: bool = False) -> Run | None:
-        """The fresh run of this machine, with its artifacts; None if there is none.
+        """Return the fresh run of this machine, with its artifacts; None if there is none.
 
         `recheck`: read its status anew, since another process may have run the snippet.
         """

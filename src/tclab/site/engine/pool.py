@@ -1,4 +1,4 @@
-"""The runner's side of the supervisor: start it, send it jobs, read its messages."""
+"""Drive the supervisor from the runner's side: start it, send it jobs, read its messages."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Pool:
         self.key = key
         self._base = _make_folder()
         self.cache = paths.choose_compile_folder(self._preferred_cache, self._base / "cache")
-        unfinished.remove(self.cache)  # a killed build may have left some
+        unfinished.remove(self.cache)  # a killed build may have left unfinished libraries
         unfinished.remove_unless_compiled_by(toolchain.compiler(), self.cache)
         module = "tclab.site.engine.worker.supervisor"
         warming = str(_WARMING if self.mode == "warm" else 0)
@@ -90,7 +90,7 @@ class Pool:
         return {name: value for name, value in env.items() if name not in off}
 
     def new_folder(self) -> tuple[int, Path]:
-        """The number and the folder of a new job; the folder is not made yet."""
+        """Return the number and the folder of a new job; the folder is not made yet."""
         assert self._base is not None, "start the pool first"
         self._numbers += 1
         return self._numbers, self._base / str(self._numbers)
@@ -157,7 +157,7 @@ def _close_quietly(stream: IO[bytes] | None) -> None:
 
 
 def _end_process(process: subprocess.Popen[bytes]) -> None:
-    """Wait for the supervisor, which leaves when its stdin ends; kill it if it is still warming, or
+    """Wait for the supervisor, which ends when its stdin ends. Kill it if it is still warming, or
     at once if an interrupt ends the wait.
     """
     deadline = time.monotonic() + 5

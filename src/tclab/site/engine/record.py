@@ -1,4 +1,4 @@
-"""Record: run snippets on this machine and keep the runs under ``records/<environment>/``."""
+"""Run snippets on this machine and keep the runs under ``records/<environment>/``."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def snippets_to_record(
     *,
     force: bool = False,
 ) -> list[Snippet]:
-    """The snippets that `record` runs, here or on a cluster."""
+    """Return the snippets that `record` runs, here or on a cluster."""
     check_environment_name(environment)
     if chosen is None:
         chosen = [s for s in snippets.find(plan.root) if _is_recorded_in(plan, environment, s)]

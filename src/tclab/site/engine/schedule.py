@@ -36,7 +36,7 @@ def run(
     pool: Pool | None = None,
     keep: SaveRun | None = None,
 ) -> dict[str, Run]:
-    """Run the stale ones of `snippets` (all of them under `force`); return all runs by name.
+    """Run the stale ones of `snippets` (all of them with `force`); return all runs by name.
 
     A snippet whose needs this machine lacks is skipped, with an event, and is not in the result.
     Failed runs are in the result: look at `run.ok`. If a run could not be saved, StoreFailed is

@@ -1,4 +1,4 @@
-"""One call that runs snippets, here or on a cluster: fresh runs, locks, and saving the results."""
+"""Run snippets in one call, here or on a cluster: fresh runs, locks, and saving the results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from tclab.site.engine.events import OnEvent
 from tclab.site.engine.job import Job
 from tclab.site.engine.plan import Plan
 
-#: Saves a run; raises StoreError if that is not possible.
+#: A function that saves a run; it raises StoreError if that is not possible.
 SaveRun = Callable[[Run], None]
 
 
 class StoreFailed(StoreError):
-    """Some runs could not be saved. `runs` has all runs, these too."""
+    """The error for runs that could not be saved. `runs` has all runs, these included. `runs` has
+    all runs, these too.
+    """
 
     runs: dict[str, Run]
 
@@ -43,7 +45,9 @@ class Work:
         return self.force or not self.reuse(snippet)
 
     def reuse(self, snippet: Snippet, *, recheck: bool = False) -> bool:
-        """Take the fresh run, if there is one; return whether there was. `recheck`: see `Plan`."""
+        """Take the fresh run if there is one; return whether there was. For `recheck` see
+        `Plan`.
+        """
         run = self.plan.fresh_run(snippet, recheck=recheck)
         if run is not None:
             self.done[snippet.name] = run
@@ -51,7 +55,9 @@ class Work:
         return run is not None
 
     def take_lock(self, job: Job) -> bool:
-        """Take the lock of a job. While another process holds it, return False, and report once."""
+        """Take the lock of a job. While another process holds the lock, return False, and report
+        that once.
+        """
         if job.take_lock():
             return True
         if not job.waited:
@@ -60,7 +66,9 @@ class Work:
         return False
 
     def take_others_run(self, job: Job) -> bool:
-        """Take the run that another build has made meanwhile; return whether there is one."""
+        """Take the run that another build has made meanwhile; return whether there is such a
+        run.
+        """
         if self.force or not self.reuse(job.snippet, recheck=True):
             return False
         job.release()
@@ -68,7 +76,9 @@ class Work:
         return True
 
     def finish(self, job: Job, run: Run, worker: str = "") -> None:
-        """Save the run of a job and release its lock; `worker` made it, '' for this machine."""
+        """Save the run of a job and release its lock; `worker` made the run, '' for this
+        machine.
+        """
         self.done[run.snippet] = run
         try:
             self.keep(run)
@@ -79,7 +89,7 @@ class Work:
         self.on_event(events.Finished(run.snippet, run=run, worker=worker))
 
     def results(self, order: Iterable[str]) -> dict[str, Run]:
-        """All runs, in this order. StoreFailed if one could not be saved."""
+        """Return all runs, in this order. StoreFailed if one could not be saved."""
         runs = {name: self.done[name] for name in order if name in self.done}
         if self.troubles:
             first = self.troubles[0]

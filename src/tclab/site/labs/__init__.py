@@ -1,1 +1,1 @@
-"""The labs: one source each, from which come a page, an exercise and a checker. No torch."""
+"""Make labs: one source for each, from which come a page, an exercise and a checker. No torch."""

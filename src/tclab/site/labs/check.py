@@ -74,7 +74,7 @@ def read(path: Path, lab: Lab, *, only: tuple[str, ...] = (), seconds: float = S
 
 
 def read_text(path: Path) -> str:
-    """The text of a reader's file; LabError if it cannot be read."""
+    """Return the text of a reader's file; LabError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -82,7 +82,7 @@ def read_text(path: Path) -> str:
 
 
 def _convert_notebook(raw: str, place: str) -> str:
-    """The text of a notebook in the percent format."""
+    """Return the text of a notebook in the percent format."""
     jupytext = handout.import_package("jupytext")
     try:
         text: str = jupytext.writes(jupytext.reads(raw, fmt="ipynb"), fmt=PERCENT)
@@ -134,7 +134,7 @@ def check(
     seed: int | None = None,
     warm: bool | None = None,
 ) -> list[CheckResult]:
-    """Judge each answer in a process of its own; save no run.
+    """Judge each answer in a process of its own; no run is saved.
 
     Raises UnsupportedTorch without a PyTorch that this tclab supports.
     """
@@ -183,9 +183,7 @@ def _read_result(answer: Answer, run: Run) -> CheckResult:
 
 
 def _add_places(judged: Verdict, answer: Answer) -> Verdict:
-    """Add places in the reader's file to a verdict's reasons. If the function was not found, but a
-    trial cell defines it, say so.
-    """
+    """Add places in the reader's file to a verdict's reasons."""
     line = trial_cells.line_of_definition(judged.exercise, answer.text)
     if line and judged.state in ("untouched", "absent"):
         at = describe_line(answer, line)
@@ -212,7 +210,9 @@ _STEPS = {
 
 
 def explain_failure(answer: Answer, run: Run) -> LabError | None:
-    """The error, in the reader's terms, of a run that did not reach its end; None if it did."""
+    """Return the error, in the reader's terms, of a run that did not reach its end; None if it
+    did.
+    """
     failure = run.failure
     if failure is None:
         return None

@@ -1,4 +1,4 @@
-"""Exercises: the steps that a reader's function must pass, with hints for each that it fails.
+"""Define exercises: the steps that a reader's function must pass, with hints for each failed step.
 
     close_enough = Exercise("close_enough", "Equal, as far as floats allow")
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 #: The reader's function.
 Answer = Callable[..., Any]
-#: Calls the reader's function with random inputs, and asserts what its results must be.
+#: A function that calls the reader's function with random inputs, and asserts properties of the
+#: results.
 Probe = Callable[[Answer, "RandomInputs"], None]
 
 
@@ -43,14 +44,14 @@ class WrongAnswer(AssertionError):
 
 
 class RandomInputs:
-    """Random inputs for an answer; the same for the same seed."""
+    """Random inputs for an answer, the same for the same seed."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.integer, self.choice = self.random.randint, self.random.choice
 
     def tensor(self, *shape: int, dtype: Any = None) -> Tensor:
-        """A normally distributed tensor of this shape, float32 by default."""
+        """Return a normally distributed tensor of this shape, float32 by default."""
         import torch
 
         generator = torch.Generator().manual_seed(self.random.getrandbits(32))

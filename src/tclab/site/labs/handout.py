@@ -18,7 +18,7 @@ _RELEASE = re.compile(r"tclab: \{lab: (?P<lab>[\w-]+), release: (?P<release>[\w.
 #: A sentence that is bound to a claim: [Text.](claim:topic/snippet#name).
 _BOUND = re.compile(r"\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\(claim:[^()\s]*\)")
 
-#: The first cell: it names the packages that are missing, and how to install them.
+#: The first cell, which names the missing packages and how to install them.
 _SETUP = """# What this lab needs, and what to do where it is missing
 import importlib.util
 
@@ -31,7 +31,7 @@ for package, step in {
 
 
 def script(lab: Lab) -> str:
-    """The exercise as text in the percent format."""
+    """Return the exercise as text in the percent format."""
     header = _header(lab)
     cells = [
         ("code", ("setup",), _SETUP),
@@ -74,7 +74,9 @@ def _check_cell(lab: Lab) -> str:
 
 
 def _exercise_cells(lab: Lab) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    """Kind, tags and text of the lab's cells, without those of the solved page alone."""
+    """Yield kind, tags and text of the lab's cells, without those that are only for the solved
+    page.
+    """
     for cell in lab.cells:
         if "solved" not in cell.tags:
             text = _BOUND.sub(r"\g<text>", cell.text) if cell.kind == "markdown" else stub(cell)
@@ -85,8 +87,9 @@ _CLAIM_ASSERT = re.compile(r"^ *# claim:.*\n *assert .*(?:\n|$)", re.MULTILINE)
 
 
 def stub(cell: Cell) -> str:
-    """A cell's code with a ``raise NotImplementedError`` in place of each solution. Asserts bound
-    to sentences of the page are removed: they hold for its own run, not for every machine's times.
+    """Return a cell's code with a ``raise NotImplementedError`` in place of each solution. Asserts
+    bound to sentences of the page are removed: they hold for the page's run, not for every
+    machine's times.
     """
     lines, inside = list[str](), False
     for line in _CLAIM_ASSERT.sub("", cell.text).split("\n"):
@@ -101,8 +104,8 @@ def stub(cell: Cell) -> str:
 
 
 def solution(cell: Cell, *, claims: bool = True) -> str:
-    """A cell's code with its solution, without the markers and the names of claims. If `claims` is
-    false, the asserts of the claims are removed, too.
+    """Return a cell's code with its solution, without the markers and the names of claims. Without
+    `claims` the asserts of the claims are removed, too.
     """
     text = cell.text if claims else _CLAIM_ASSERT.sub("", cell.text)
     skipped = (BEGIN, END, "# claim:")
@@ -111,7 +114,7 @@ def solution(cell: Cell, *, claims: bool = True) -> str:
 
 
 def _percent_cell(kind: str, tags: tuple[str, ...], text: str) -> str:
-    """A cell in the percent format, with its header."""
+    """Return a cell in the percent format, with its header."""
     named = f" tags={json.dumps(list(tags))}" if tags else ""
     mark = " [markdown]" if kind == "markdown" else ""
     body = [f"# {line}".rstrip() for line in text.split("\n")] if mark else text.split("\n")
@@ -141,7 +144,9 @@ def write(lab: Lab, folder: Path) -> list[Path]:
 
 
 def lab_and_release(text: str) -> tuple[str, str]:
-    """The lab that a file belongs to, and the tclab release that wrote it; '' if not stated."""
+    """Return the lab that a file belongs to, and the tclab release that wrote it; '' if not
+    stated.
+    """
     if match := _RELEASE.search(text):
         return match["lab"], match["release"]
     try:

@@ -33,7 +33,7 @@ class JudgeRequest:
     seed: int
 
     def as_comment(self) -> str:
-        """The request as a line to put at the end of a Python file."""
+        """Return the request as a line to put at the end of a Python file."""
         return REQUEST_MARK + json.dumps(self.__dict__)
 
 
@@ -50,7 +50,7 @@ def run(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
 
 
 def load_exercises(lab: str, only: Iterable[str] = ()) -> list[Exercise]:
-    """Import the exercises of a lab; only those that `only` names, if it names any."""
+    """Import the exercises of a lab; only those in `only`, if it names any."""
     module = importlib.import_module(f"tclab.site.labs.exercises.{lab}")
     every: list[Exercise] = module.EXERCISES
     chosen = set(only)
@@ -99,7 +99,7 @@ _HAS_NEED = {"cuda": machine.has_cuda, "cxx": machine.has_cxx, "triton": machine
 
 
 def _missing_needs(exercise: Exercise) -> str:
-    """What this machine lacks for the exercise, in words; '' if nothing."""
+    """Return what this machine lacks for the exercise, in words; '' if nothing."""
     missing = [
         machine.describe_need(need) for need in sorted(exercise.needs) if not _HAS_NEED[need]()
     ]
@@ -120,7 +120,7 @@ def _judge_step(step: Step, answer: Answer, random_inputs: RandomInputs, file: s
 
 
 def _error_text(error: BaseException) -> str:
-    """The message of an error; a reader's own class may raise in ``__str__``."""
+    """Return the message of an error; a reader's own class may raise in ``__str__``."""
     try:
         return str(error)
     except Exception as another:
@@ -128,7 +128,9 @@ def _error_text(error: BaseException) -> str:
 
 
 def _reason_and_line(error: WrongAnswer, file: str) -> tuple[str, int]:
-    """The reason, and the line in the reader's file, or 0; the reason names a line elsewhere."""
+    """Return the reason, and the line in the reader's file or 0. The reason names a line
+    elsewhere.
+    """
     place = error.location
     if place is None or place.file == file:
         return str(error), place.line if place else 0
@@ -136,6 +138,6 @@ def _reason_and_line(error: WrongAnswer, file: str) -> tuple[str, int]:
 
 
 def _error_line(error: BaseException, file: str) -> int:
-    """The innermost line of `file` in the error's traceback; 0 if there is none."""
+    """Return the innermost line of `file` in the error's traceback; 0 if there is none."""
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == file]
     return frames[-1].lineno or 0 if frames else 0

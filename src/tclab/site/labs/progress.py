@@ -1,4 +1,4 @@
-"""A reader's progress: exercises passed and hints given, in a file beside their answers."""
+"""Keep a reader's progress: exercises passed and hints given, in a file beside the answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ class Progress:
         return progress
 
     def update(self, lab: str, verdicts: Iterable[Verdict]) -> None:
-        """Note the verdicts of a check. Exercises that it did not reach keep their state."""
+        """Note the verdicts of a check. Exercises that the check did not reach keep their state.
+        Exercises that it did not reach keep their state.
+        """
         passed = set(self.passed.get(lab, ()))
         for verdict in verdicts:
             if verdict.passed:
@@ -46,7 +48,9 @@ class Progress:
         self.passed[lab] = sorted(passed)
 
     def next_hint(self, lab: str, verdict: Verdict) -> str:
-        """Give the next hint for the first failed step; after the last hint, that one again."""
+        """Give the next hint for the first failed step; after the last hint, give that hint
+        again.
+        """
         step = verdict.first_failed
         if step is None or not step.hints:
             return ""

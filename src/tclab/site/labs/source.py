@@ -27,7 +27,7 @@ from tclab.site import snippets
 from tclab.site.snippets import claims
 
 FOLDER = "docs/labs"
-#: The folder of a wheel that holds the labs, laid out as the project.
+#: The folder of a wheel that holds the labs, laid out as in the project.
 SHIPPED = Path(__file__).with_name("shipped")
 #: The percent format, as jupytext's `fmt`.
 PERCENT = {"extension": ".py", "format_name": "percent"}
@@ -40,7 +40,9 @@ _NAME = re.compile(r"lab(?P<number>\d)_(?P<topic>[a-z_]+)\.py")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell. `line` is the line of its header, `text` its body; Markdown comes without ``#``."""
+    """A cell of a lab. `line` is the line of its header, `text` its body; Markdown comes without
+    ``#``.
+    """
 
     kind: Literal["markdown", "code"]
     line: int

@@ -17,7 +17,7 @@ def blank_trial_cells(text: str) -> str:
 
 
 def line_of_definition(name: str, text: str) -> int:
-    """The line on which a trial cell defines `name`; 0 if none does."""
+    """Return the line on which a trial cell defines `name`; 0 if none does."""
     definition = re.compile(rf"(def|class) {re.escape(name)}\b")
     lines = text.split("\n")
     numbers = (n for cell in _trial_cells(text) for n in _line_numbers(cell) if n <= len(lines))

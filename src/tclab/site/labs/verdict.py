@@ -42,7 +42,7 @@ class Verdict:
 
     @property
     def first_failed(self) -> StepResult | None:
-        """The first step that does not hold, if any; its hints are given."""
+        """The first step that does not hold, if any, whose hints the reader gets."""
         return next((step for step in self.steps if not step.holds), None)
 
 

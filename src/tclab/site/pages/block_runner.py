@@ -70,7 +70,9 @@ def _call_output(call: Call, running: RunningBlock) -> str:
 
 
 def _add_place(error: TclabError, call: Call) -> TclabError:
-    """The error with a place on the page: itself if it has one, else a new error at the call."""
+    """Return the error with a place on the page: itself if it has one, else a new error at the
+    call.
+    """
     if error.place.startswith(f"{call.page}:"):
         return error
     return PageError(str(call), f"{error.place}: {error.cause}", error.next_step)

@@ -76,11 +76,13 @@ class Book:
         return f"{page.removeprefix(f'{self.docs.name}/').removesuffix('.md')}.html"
 
     def page_at(self, url: str) -> PageText | None:
-        """The Markdown page with this address; None if the page is not made from Markdown."""
+        """Return the Markdown page with this address; None if the page is not made from
+        Markdown.
+        """
         return self.pages.get(f"{self.docs.name}/{url.removesuffix('.html')}.md")
 
     def snippet(self, name: str, place: str) -> Snippet:
-        """The snippet called `name`. PageError at `place` suggests similar names."""
+        """Return the snippet called `name`. PageError at `place` suggests similar names."""
         try:
             return self.all_snippets[name]
         except KeyError:
@@ -92,7 +94,7 @@ class Book:
         return self.snippets | {name: lab.snippet for name, lab in self.labs.items()}
 
     def select_runs(self, name: str, place: str) -> tuple[Run, ...]:
-        """The runs to show for snippet `name`: at least one, none stale, none failed."""
+        """Return the runs to show for snippet `name`: at least one, none stale, none failed."""
         snippet = self.snippet(name, place)
         if not self.runs.get(name):
             raise missing_run(self.plan.local_status(snippet), place)
@@ -100,7 +102,7 @@ class Book:
 
 
 def unknown_snippet(name: str, place: str, known: Iterable[str]) -> PageError:
-    """The error for a page that names a snippet that does not exist."""
+    """Return the error for a page that names a snippet that does not exist."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "tclab list shows what there is"
@@ -108,7 +110,7 @@ def unknown_snippet(name: str, place: str, known: Iterable[str]) -> PageError:
 
 
 def missing_run(live: Status, place: str) -> RunFailed:
-    """The error for a snippet that cannot run here and has no recording."""
+    """Return the error for a snippet that cannot run here and has no recording."""
     name = live.snippet.name
     needs = ", ".join(live.why) if live.state == "lacking" else "a run"
     cause = f"{live.snippet.file} needs {needs}"
@@ -213,7 +215,7 @@ def _read_sources(book: Book) -> list[TclabError]:
 
 
 def _anchor_clashes(names: Iterable[str]) -> Iterator[PageError]:
-    """The errors for snippets with different names but the same anchor on a page."""
+    """Yield the errors for snippets with different names but the same anchor on a page."""
     first: dict[str, str] = {}
     for name in names:
         other = first.setdefault(slug(name), name)
@@ -246,7 +248,7 @@ def run_here(book: Book, stale: list[Snippet]) -> dict[str, Run]:
 
 
 def _local_runs(book: Book, run: Runner) -> dict[str, Run]:
-    """The local runs of all snippets that can run here: fresh from the store, or run now."""
+    """Return the local runs of all snippets that can run here: fresh from the store, or run now."""
     runs = {name: book.plan.fresh_run(snippet) for name, snippet in book.all_snippets.items()}
     fresh = {name: stored for name, stored in runs.items() if stored is not None}
     stale = book.plan.snippets_to_run(s for s in book.all_snippets.values() if s.name not in fresh)
@@ -254,7 +256,7 @@ def _local_runs(book: Book, run: Runner) -> dict[str, Run]:
 
 
 def _failure_problems(book: Book, run: Run) -> Iterator[TclabError]:
-    """The errors of a failed run: one for the page that needs it, one per false sentence."""
+    """Yield the errors of a failed run: one for the page that needs it, one per false sentence."""
     yield failures.make_error(run, _first_use(book, run.snippet))
     false_claims = {c.name: c for c in claims.false_claims(run.claims, run.provenance.version)}
     for sentence in book.sentences:

@@ -89,7 +89,7 @@ class _AttributeCollector(HTMLParser):
 
 
 def _first_line(snippet: Snippet) -> int:
-    """The line of the snippet's file on which the caption begins."""
+    """Return the line of the snippet's file on which the caption begins."""
     first = snippet.caption.split("\n", 1)[0]
     lines = source_lines(snippet.source)
     return next((n for n, line in enumerate(lines, 1) if line.strip() == first.strip()), 1)

@@ -23,7 +23,7 @@ def check_claim(
 
 
 def unknown_claim(sentence: Sentence, snippet: Snippet, name: str) -> PageError:
-    """The error for a sentence bound to a claim that its snippet does not have."""
+    """Return the error for a sentence bound to a claim that its snippet does not have."""
     names = ", ".join(claim.name for claim in snippet.claims)
     known = f"it makes: {names}" if names else "it makes none"
     step = f"name the assert in {snippet.file} (# claim: {name}); {known}"
@@ -37,7 +37,9 @@ def unreadable_snippet(sentence: Sentence, error: SnippetError) -> PageError:
 
 
 def failure_reason(claim: Claim, run: Run) -> str:
-    """Why a run does not prove a claim; '' if it does, or if the claim is for other versions."""
+    """Return why a run does not prove a claim; '' if it does, or if the claim is for other
+    versions.
+    """
     where = f"on {origin(run)}"
     if not claim.only.holds(run.provenance.version):
         return ""
@@ -53,7 +55,7 @@ def failure_reason(claim: Claim, run: Run) -> str:
 
 
 def origin(run: Run) -> str:
-    """The run's versions and devices, such as ``PyTorch 2.13.0, CPU``.
+    """Return the run's versions and devices, such as ``PyTorch 2.13.0, CPU``.
 
     ``rows recorded on PyTorch …`` if the run read rows that another machine recorded.
     """

@@ -23,7 +23,7 @@ SHOWN_WHOLE_BELOW = 16
 def focus_ranges(
     snippet: Snippet, lines: tuple[int, int], selected: Sequence[str] | None, place: str
 ) -> list[tuple[int, int]]:
-    """The ranges within `lines` that stay open, in order; an empty list if all of them do.
+    """Return the ranges within `lines` that stay open, in order; an empty list if all of them do.
 
     `selected` lists functions and classes of the snippet. None selects those that it compiles, an
     empty sequence all lines. PageError at `place` for an unknown name.
@@ -53,7 +53,9 @@ def _definitions(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _names_for_compiler(tree: ast.Module, defined: Mapping[str, ast.stmt]) -> set[str]:
-    """Names of the definitions that the snippet compiles; all of them if that is unclear."""
+    """Return the names of the definitions that the snippet compiles; all of them if that is
+    unclear.
+    """
     values = _names_used_as_values(tree)
     definitions = {name: node for name, node in defined.items() if isinstance(node, _Definition)}
     compiled = [
@@ -66,7 +68,7 @@ def _names_for_compiler(tree: ast.Module, defined: Mapping[str, ast.stmt]) -> se
 
 
 def _names_used_as_values(tree: ast.Module) -> set[str]:
-    """Names that are used as values, neither called nor assigned."""
+    """Return the names that are used as values, neither called nor assigned."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     return {name.id for name in _name_reads(tree) if id(name) not in called}
 
@@ -94,7 +96,7 @@ def _add_dependencies(names: Iterable[str], defined: Mapping[str, ast.stmt]) -> 
 
 
 def _free_names(node: ast.stmt) -> set[str]:
-    """Names that a statement uses but does not bind as an argument or a local."""
+    """Return the names that a statement uses but does not bind as an argument or a local."""
     bound = {each.arg for each in ast.walk(node) if isinstance(each, ast.arg)}
     bound |= {
         each.id

@@ -20,12 +20,12 @@ _INSTALL = (
 
 
 def script_path(snippet: Snippet) -> str:
-    """The path of the .py in the site."""
+    """Return the path of the .py in the site."""
     return f"{FOLDER}/{snippet.name}.py"
 
 
 def notebook_path(snippet: Snippet) -> str:
-    """The path of the .ipynb in the site."""
+    """Return the path of the .ipynb in the site."""
     return f"{FOLDER}/{snippet.name}.ipynb"
 
 
@@ -46,7 +46,9 @@ def included_files(snippet: Snippet) -> Iterator[tuple[str, str]]:
 
 
 def _include_path(snippet: Snippet, include: Path) -> str:
-    """The path relative to the script, so that imports work; the bare name for a file elsewhere."""
+    """Return the path relative to the script, so that imports work; the bare name for a file
+    elsewhere.
+    """
     folder = snippet.path.parent
     is_inside = include.is_relative_to(folder)
     return include.relative_to(folder).as_posix() if is_inside else include.name
@@ -57,7 +59,7 @@ def _text(path: Path) -> str:
 
 
 def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
-    """The snippet as a notebook (nbformat 4.5): its caption, the install lines, its code.
+    """Return the snippet as a notebook (nbformat 4.5): its caption, the install lines, its code.
 
     Cell ids are digests of the cells, so the same snippet produces the same file.
     """
@@ -80,7 +82,7 @@ def notebook(snippet: Snippet, torch: str = "", triton: str = "") -> str:
 
 
 def code_without_docstring(snippet: Snippet) -> str:
-    """The snippet's source without its docstring."""
+    """Return the snippet's source without its docstring."""
     lines = source_lines(snippet.source)[snippet.code_start - 1 :]
     return "\n".join(lines).strip() + "\n"
 

@@ -57,7 +57,7 @@ def figure(
 
 
 def keywords(artifact: Artifact, prefix: str) -> list[render.Keyword]:
-    """The words of an artifact's code that the site's search finds."""
+    """Return the words of an artifact's code that the site's search finds."""
 
     def make() -> str:
         words = render.keywords(artifact, render.Options(prefix))
@@ -84,7 +84,7 @@ def source(
 
 
 def code_start(snippet: Snippet) -> int:
-    """The number of the first line after the docstring and the header."""
+    """Return the number of the first line after the docstring and the header."""
     lines = source_lines(snippet.source)
     number = snippet.code_start - 1
     while number < len(lines) - 1 and (
@@ -98,7 +98,7 @@ def code_start(snippet: Snippet) -> int:
 
 
 def fragments_folder() -> Path:
-    """The folder with the pieces of this version of the renderer."""
+    """Return the folder with the pieces of this version of the renderer."""
     return state.build().book.store_path / "rendered" / render.version()[:16]
 
 
@@ -126,7 +126,7 @@ def cached_html(make: Callable[[], Html], *key: object) -> Html:
 
 
 def _read(path: Path) -> str | None:
-    """The text that `_write` stored; None if it is missing or damaged."""
+    """Return the text that `_write` stored; None if it is missing or damaged."""
     try:
         first, _, content = path.read_bytes().partition(b"\n")
     except OSError:

@@ -127,7 +127,9 @@ def open_build(config: MkDocsConfig, open_book: Callable[[Path, Path], book.Book
 
 
 def newest_run_time(opened: book.Book) -> int:
-    """The newest date of a shown run in seconds: the site's date, independent of the build's."""
+    """Return the newest date of a shown run in seconds: the site's date, independent of the
+    build's.
+    """
     days = [run.provenance.date[:10] for runs in opened.runs.values() for run in runs]
     return calendar.timegm(time.strptime(max(days, default="2026-01-01"), "%Y-%m-%d"))
 
@@ -289,13 +291,15 @@ def on_build_error(error: Exception) -> None:
 
 
 def name_change_lines(pages: list[Page], build: state.Build) -> Iterator[str]:
-    """Lines on names that the installed PyTorch adds or drops against `docs/reference/names/`."""
+    """Yield the lines on names that the installed PyTorch adds or drops against
+    `docs/reference/names/`.
+    """
     groups = [group for page in pages for group in page.groups]
     return name_changes.report_changes(groups, build.known_names, build.concordance())
 
 
 def listed_pages(pages: list[SitePage]) -> list[markdown_pages.ListedPage]:
-    """The pages of the navigation with their sections."""
+    """Return the pages of the navigation with their sections."""
     return [
         markdown_pages.ListedPage(
             page.parent.title if page.parent else "Get started",
@@ -308,7 +312,7 @@ def listed_pages(pages: list[SitePage]) -> list[markdown_pages.ListedPage]:
 
 
 def site_facts(config: MkDocsConfig) -> dict[str, str]:
-    """The site's name, description and url ('' if it has none)."""
+    """Return the site's name, description and url ('' if it has none)."""
     site = {"name": config.site_name, "description": config.site_description or ""}
     return site | {"url": config.site_url or ""}
 
@@ -325,7 +329,9 @@ def on_serve(
 
 
 def build_error(problems: Iterable[TclabError]) -> BuildError:
-    """The error that ends a build: lists each problem once with place, cause and next step."""
+    """Return the error that ends a build: lists each problem once with place, cause and next
+    step.
+    """
     texts = list(dict.fromkeys(str(problem) for problem in problems))
     head = "1 problem" if len(texts) == 1 else f"{len(texts)} problems"
     return BuildError("\n".join([f"{head}; the site is not built.", *texts]))

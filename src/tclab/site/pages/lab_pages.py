@@ -38,7 +38,7 @@ FOLDER = "labs"
 
 
 def url(lab: Lab) -> str:
-    """The path of the lab's page in the site."""
+    """Return the path of the lab's page in the site."""
     return f"{FOLDER}/{lab.name}.html"
 
 
@@ -70,7 +70,7 @@ def _page_file(lab: Lab, book: Book, config: MkDocsConfig) -> File:
 
 
 def is_lab(page: SitePage) -> bool:
-    """Whether a MkDocs page is a lab's page."""
+    """Return whether a MkDocs page is a lab's page."""
     return str(page.file.src_uri).startswith(f"{FOLDER}/lab")
 
 
@@ -97,7 +97,7 @@ def extract_notebook(html: str) -> str:
 
 
 def notebook(lab: Lab, book: Book) -> NotebookPart:
-    """The solved lab with its outputs (nbformat 4.5)."""
+    """Return the solved lab with its outputs (nbformat 4.5)."""
     run = book.select_runs(lab.snippet.name, lab.snippet.file)[0]
     place = lab.snippet.file
     page = state.build().page(place, url(lab))
@@ -183,13 +183,13 @@ def _code_cells(
 
 
 def _exercises(lab: Lab) -> Sequence[Exercise]:
-    """The lab's exercises; empty for a lab without a checker, as in the tests."""
+    """Return the lab's exercises; empty for a lab without a checker, as in the tests."""
     checker = importlib.util.find_spec(f"tclab.site.labs.exercises.{lab.name}")
     return judge.load_exercises(lab.name) if checker else ()
 
 
 def _solves(cell: Cell, exercise: Exercise) -> bool:
-    """Whether the cell defines the exercise's function or class."""
+    """Return whether the cell defines the exercise's function or class."""
     return bool(re.search(rf"^(def|class) {exercise.name}\b", cell.text, re.MULTILINE))
 
 
@@ -201,7 +201,7 @@ def _check_steps(exercise: Exercise) -> Html:
 
 
 def _fold_start(title: str) -> str:
-    """The HTML that begins a fold; a later raw cell ends it."""
+    """Return the HTML that begins a fold; a later raw cell ends it."""
     summary = tag("summary", esc(title), data_search_exclude="")
     return f'<details class="tclab-solution">{summary}'
 
@@ -228,7 +228,7 @@ def _raw_cell(html: str) -> NotebookPart:
 
 
 def _download_bar(lab: Lab, run: Run, page: Page) -> Html:
-    """The links to the exercise, the commands that check it, and the stamp of the run."""
+    """Return the links to the exercise, the commands that check it, and the stamp of the run."""
     files = [path for path, _ in exercise_files(lab)]
     links = (
         tag("a", esc(f"Exercise {Path(path).suffix}"), href=page.link(path), download=True)
@@ -255,7 +255,7 @@ def _outputs(run: Run, page: Page) -> dict[int, list[NotebookPart]]:
 
 
 def _has_name(artifact: Artifact, name: str) -> bool:
-    """Whether the artifact has this name, with or without a number."""
+    """Return whether the artifact has this name, with or without a number."""
     return bool(re.fullmatch(rf"{name}(-\d+)?", artifact.name))
 
 

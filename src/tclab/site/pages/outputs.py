@@ -42,7 +42,7 @@ def snippet_section(
 
 
 def _title(block: RunningBlock, snippet: Snippet, ident: str) -> Html:
-    """The snippet's title with a link to it; empty if the heading above is the same."""
+    """Return the snippet's title with a link to it; empty if the heading above is the same."""
     if _same_words(snippet.title, block.heading):
         return NOTHING
     anchor = tag("a", esc("¶"), class_="headerlink", href=f"#{ident}", title="Permanent link")
@@ -50,7 +50,7 @@ def _title(block: RunningBlock, snippet: Snippet, ident: str) -> Html:
 
 
 def _same_words(title: str, heading: str) -> bool:
-    """Whether two titles have the same words."""
+    """Return whether two titles have the same words."""
     return bool(title) and slug(title) == slug(heading)
 
 
@@ -151,7 +151,7 @@ def printed_output(
 
 
 def all_outputs(run: Run) -> list[Artifact]:
-    """All outputs of a run: printed text, artifacts, and the declared error."""
+    """Return all outputs of a run: printed text, artifacts, and the declared error."""
     return [*stdout_artifacts(run), *run.artifacts, *_error_artifacts(run)]
 
 
@@ -252,7 +252,9 @@ def _figure(
 
 
 def runs_label(runs: Iterable[Run]) -> str:
-    """The tab's label: each device with its PyTorch versions, such as ``CPU · torch 2.13.0``."""
+    """Return the tab's label: each device with its PyTorch versions, such as ``CPU · torch
+    2.13.0``.
+    """
     versions: dict[str, set[Version]] = {}
     for first in (run.figure_sources[0] for run in runs):
         versions.setdefault(_short_gpu(first.gpu) or "CPU", set()).add(first.version)
@@ -263,7 +265,7 @@ def runs_label(runs: Iterable[Run]) -> str:
 
 
 def _short_gpu(name: str) -> str:
-    """The GPU's name without its maker: ``H200`` for ``NVIDIA H200``."""
+    """Return the GPU's name without its maker: ``H200`` for ``NVIDIA H200``."""
     return name.removeprefix("NVIDIA ").split(",")[0].strip()
 
 

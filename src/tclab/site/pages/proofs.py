@@ -94,7 +94,9 @@ def _sentence_html(sentence: Sentence, words: str, url: str, book: Book) -> str:
 
 
 def sentence_markdown(sentence: Sentence, words: str, url: str, book: Book) -> str:
-    """The sentence with its scope, and a link to each line that proves it; `url` is the page's."""
+    """Return the sentence with its scope, and a link to each line that proves it; `url` is the
+    page's.
+    """
     page, marks = url.rsplit("/", 1)[-1], _marks(sentence, url, book)
     links = [
         f' [✓]({page if mark.href.startswith("#") else ""}{mark.href} "held: {mark.held}")'
@@ -104,7 +106,9 @@ def sentence_markdown(sentence: Sentence, words: str, url: str, book: Book) -> s
 
 
 def _scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
-    """The versions of PyTorch that the sentence is about, in brackets; '' if it names none."""
+    """Return the versions of PyTorch that the sentence is about, in brackets; '' if it names
+    none.
+    """
     snippets = ((book.snippet(name, str(sentence)), claim) for name, claim in sentence.claims)
     clauses = [version_clause(_find_claim(sentence, snippet, claim)) for snippet, claim in snippets]
     missing = [_NOT_RUN_HERE] if len(marks) < len(sentence.claims) else []
@@ -113,7 +117,7 @@ def _scope(sentence: Sentence, marks: Sequence[_Mark], book: Book) -> str:
 
 
 def version_clause(claim: Claim) -> str:
-    """The claim's clause on versions in words, such as ``PyTorch 2.13 and later``."""
+    """Return the claim's clause on versions in words, such as ``PyTorch 2.13 and later``."""
     return ", ".join(_BOUND_WORDS[operator].format(v.short) for operator, v in claim.only.bounds)
 
 
@@ -135,7 +139,7 @@ class _Mark:
 
 
 def _marks(sentence: Sentence, url: str, book: Book) -> list[_Mark]:
-    """The marks of a sentence's claims; a claim that held in no run has none."""
+    """Return the marks of a sentence's claims; a claim that held in no run has none."""
     marks = (_mark(sentence, url, book, name, claim) for name, claim in sentence.claims)
     return [mark for mark in marks if mark]
 
@@ -160,7 +164,9 @@ def _mark_html(mark: _Mark) -> str:
 
 
 def _list_places_held(book: Book, snippet: Snippet, claim: Claim, runs: Sequence[Run]) -> str:
-    """Each device and the PyTorch versions on which a claim held, in these runs or as recorded."""
+    """Return each device and the PyTorch versions on which a claim held, in these runs or as
+    recorded.
+    """
     if any(run.sources for run in runs):  # the rows come from other machines
         return "; ".join(dict.fromkeys(map(claim_checks.origin, runs)))
     machines = (
@@ -171,7 +177,7 @@ def _list_places_held(book: Book, snippet: Snippet, claim: Claim, runs: Sequence
 
 
 def _line_url(snippet: Snippet, line: int, url: str, page: str, book: Book) -> str:
-    """The address of a snippet's line: on this page, on another page, or in the download."""
+    """Return the address of a snippet's line: on this page, on another page, or in the download."""
     up = "../" * url.count("/")
     if lab := book.labs.get(snippet.name):
         cell_line = max(cell.line for cell in lab.cells if cell.line < line)
@@ -190,7 +196,7 @@ _MARK_CLASS = 'class="tclab-proof"'
 
 
 def proofs_switch(html: str) -> Html:
-    """A checkbox that shows all proof marks of the page; empty if the page has none."""
+    """Return a checkbox that shows all proof marks of the page; empty if the page has none."""
     number = html.count(_MARK_CLASS)
     if not number:
         return NOTHING
@@ -203,7 +209,7 @@ def proofs_switch(html: str) -> Html:
 
 
 def number_html(value: Value, book: Book) -> Html:
-    """The value as a number with its unit; its title says where and when it was measured."""
+    """Return the value as a number with its unit; its title says where and when it was measured."""
     run = _find_run(value, book)
     days = " and ".join(sorted({day for source in run.figure_sources for day in source.dates}))
     title = f"snippets/{run.snippet}.py, {claim_checks.origin(run)}, {days}"
@@ -211,7 +217,7 @@ def number_html(value: Value, book: Book) -> Html:
 
 
 def number_text(value: Value, book: Book) -> str:
-    """The value as a number with its unit, as plain text."""
+    """Return the value as a number with its unit, as plain text."""
     table = _find_table(value, _find_run(value, book))
     row = _find_index(value, "row", value.row, [str(row[0]) for row in table.rows])
     column = _find_index(value, "column", value.column, list(table.columns))
@@ -240,7 +246,7 @@ def _find_table(value: Value, run: Run) -> Table:
 
 
 def _find_index(value: Value, what: str, wanted: str, names: list[str]) -> int:
-    """The index of the row or column with this name; ``#4`` is the fourth row.
+    """Return the index of the row or column with this name; ``#4`` is the fourth row.
 
     PageError unless exactly one matches, so that a value never comes from a wrong row.
     """
@@ -257,7 +263,7 @@ _POSITION = re.compile(r"#([1-9][0-9]*)")
 
 
 def _find_positions(wanted: str, names: list[str]) -> list[int]:
-    """Indices of the names that equal `wanted`, or else that differ in punctuation only.
+    """Return the indices of the names that equal `wanted`, or else that differ in punctuation only.
 
     A name without letters must be equal: 4 matches neither -4 nor 0.4.
     """

@@ -42,7 +42,7 @@ class Page:
         return name if self.used_ids[name] == 1 else f"{name}--{self.used_ids[name]}"
 
     def link(self, path: str) -> str:
-        """The relative address of `path`, a path from the site's root, on this page."""
+        """Return the relative address of `path`, a path from the site's root, on this page."""
         return "../" * self.url.count("/") + path
 
     def next_block(self, code: str) -> Block:
@@ -78,7 +78,7 @@ _current_block: ContextVar[RunningBlock | None] = ContextVar("block", default=No
 
 
 def current_block() -> RunningBlock:
-    """The block that is running. PageError if none is."""
+    """Return the block that is running. PageError if none is."""
     block = _current_block.get()
     if block is None:
         cause = "the functions of tclab.site.pages work in a page's executable block only"

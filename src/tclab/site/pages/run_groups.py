@@ -62,7 +62,7 @@ def group_artifacts(
 
 
 def _group_positions(name: str, by_name: Sequence[Mapping[str, Artifact]]) -> _Positions:
-    """Positions of the runs that have this artifact, grouped by equal content."""
+    """Return the positions of the runs that have this artifact, grouped by equal content."""
     parts: list[list[int]] = []
     for number, artifacts in enumerate(by_name):
         if name in artifacts:

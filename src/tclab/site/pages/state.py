@@ -30,18 +30,18 @@ class Build:
     _concordance: Concordance | None = None
 
     def page(self, path: str, url: str = "") -> Page:
-        """The page at `path`; its anchors are known before its blocks run."""
+        """Return the page at `path`; its anchors are known before its blocks run."""
         if path not in self.pages:
             self.pages[path] = Page(path, url, self.anchors(path))
         return self.pages[path]
 
     def anchors(self, path: str) -> dict[str, str]:
-        """The file of each snippet listed on the page → the prefix of its lines' ids."""
+        """Return the file of each snippet listed on the page → the prefix of its lines' ids."""
         listed = (u.snippet for u in self.book.uses if u.page == path and u.lists_code)
         return {f"snippets/{name}.py": f"src-{slug(name)}" for name in listed}
 
     def concordance(self) -> Concordance:
-        """The index of the pages that show each name; built once per build."""
+        """Return the index of the pages that show each name; built once per build."""
         if self._concordance is None:
             order = self.order or list(map(self.book.url, self.book.pages))
             self._concordance = build_concordance(self.book, order)
@@ -53,7 +53,7 @@ class Build:
         return name_lists.read_lists(self.book.docs / name_lists.FOLDER)
 
     def unexecuted_blocks(self) -> list[TclabError]:
-        """The errors for executable fences of rendered pages that did not run."""
+        """Return the errors for executable fences of rendered pages that did not run."""
         return [
             PageError(str(block), "this executable fence did not run", AT_THE_MARGIN)
             for page in self.pages.values()
@@ -72,7 +72,7 @@ def begin_build(book: Book) -> Build:
 
 
 def build() -> Build:
-    """The current build. PageError if none has begun."""
+    """Return the current build. PageError if none has begun."""
     if _build is None:
         raise PageError(
             "tclab.site.pages", "no build has begun", "build the site with mkdocs build"
@@ -81,5 +81,5 @@ def build() -> Build:
 
 
 def site_folder() -> Path | None:
-    """The folder that the current build writes to; None before it is known."""
+    """Return the folder that the current build writes to; None before it is known."""
     return _build.site if _build else None

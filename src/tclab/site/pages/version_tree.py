@@ -78,7 +78,9 @@ class Site:
         return (self.folder / "index.html").read_text(encoding="utf-8")
 
     def nearest_page(self, page: str) -> str:
-        """The same page, or else the first page of its chapter on the home page, or else home."""
+        """Return the same page, or else the first page of its chapter on the home page, or else
+        home.
+        """
         if page in self.pages:
             return page
         folder = PurePosixPath(page).parent.as_posix()
@@ -161,13 +163,17 @@ class Tree:
         )
 
     def _redirect_link(self, link: re.Match[str], page: str) -> str:
-        """The link on `page`, redirected if its target is a duplicate. Paths start at the root."""
+        """Return the link on `page`, redirected if its target is a duplicate. Paths start at the
+        root.
+        """
         folder = posixpath.dirname(page)
         original = self._duplicates.get(posixpath.normpath(posixpath.join(folder, link[2])))
         return f'{link[1]}="{posixpath.relpath(original, folder)}' if original else link[0]
 
     def _version_menu(self, current: Site, name: str) -> Html:
-        """The version menu that Material's script would build from versions.json, as HTML."""
+        """Return the version menu that Material's script would build from versions.json, as
+        HTML.
+        """
         links = (
             tag("a", esc(site.version), href=_address_in(site, name), class_="md-version__link")
             for site in self.sites
@@ -202,7 +208,7 @@ class Tree:
             yield "404.html", self._not_found()
 
     def _versions_json(self) -> str:
-        """The text of versions.json, in the format that mike and Material's menu use."""
+        """Return the text of versions.json, in the format that mike and Material's menu use."""
         versions = [
             {"version": site.version, "title": f"PyTorch {site.version}", "aliases": []}
             | ({"aliases": ["latest"]} if site is self.newest else {})
@@ -231,7 +237,7 @@ class Tree:
         return _xml("sitemapindex", (f"<sitemap><loc>{esc(a)}</loc></sitemap>" for a in addresses))
 
     def _not_found(self) -> str:
-        """The newest version's 404 page with absolute links: hosts show it at any depth."""
+        """Return the newest version's 404 page with absolute links: hosts show it at any depth."""
         text = (self.newest.folder / "404.html").read_text(encoding="utf-8")
         base = f"{urlsplit(self.url).path}{self.newest.version}/"
         text = re.sub(rf'\b(href|src)="(?:{re.escape(base)}|/)', rf'\1="{base}', text)
@@ -239,7 +245,7 @@ class Tree:
 
 
 def _address_in(site: Site, page: str) -> str:
-    """The relative address, from `page`, of its nearest page in the version `site`."""
+    """Return the relative address, from `page`, of its nearest page in the version `site`."""
     return f"{'../' * (page.count('/') + 1)}{site.version}/{site.nearest_page(page)}"
 
 
@@ -266,7 +272,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def make_tree(words: Sequence[str], url: str = "") -> Tree:
-    """The tree of the sites given as ``VERSION=FOLDER``, sorted from the newest version on.
+    """Return the tree of the sites given as ``VERSION=FOLDER``, sorted from the newest version on.
 
     A release candidate is older than its release. PageError if a folder has no built site.
     """

@@ -168,7 +168,7 @@ class Agent(LocalWork):
                 _kill(int(pid))
 
     def _return_waiting(self, error: Exception) -> None:
-        """Return all waiting jobs to the client, because this machine cannot run anything now."""
+        """Return all waiting jobs to the client, because this machine cannot run any job now."""
         running = {job.name for job in self.running.values()}
         self.todo.clear()
         for name in [name for name in self.accepted if name not in running]:
@@ -176,7 +176,7 @@ class Agent(LocalWork):
 
 
 def _write_answer(number: int, path: Path, answer: Answer) -> None:
-    """Write an answer to its file and tell the host; if the disk is full, tell it that."""
+    """Write an answer to its file and tell the host; if the disk is full, tell the host so."""
     try:
         path.write_bytes(answer.encode())
     except OSError as error:
@@ -203,7 +203,7 @@ def _kill(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGKILL)
     except OSError:
-        time.sleep(0.01)  # it has ended already; the pool will report that
+        time.sleep(0.01)  # the keeper has ended already, which the pool will report
 
 
 _output_fd = 1  # file descriptor of the lines to the host

@@ -1,4 +1,4 @@
-"""Measure what a worker offers, and match it with what a job requires.
+"""Measure the resources that a worker offers, and match them with a job's requirements.
 
 A worker offers environments, each with a PyTorch, compilers and GPUs, on a machine with memory and
 cores. `python -m tclab.site.remote.announcements` measures the environment that runs it and prints
@@ -29,7 +29,9 @@ from tclab.system import machine
 
 
 class EnvironmentData(TypedDict):
-    """One Python of a worker. `problem` says why it can run nothing; '' if it can."""
+    """One Python of a worker. `problem` says why it cannot run jobs; '' if it can. `problem` says
+    why it can run nothing; '' if it can.
+    """
 
     python: str
     provenance: dict[str, object]
@@ -44,7 +46,7 @@ class Announcement(TypedDict):
     tclab: str
     name: str
     machine: str  # the same for all workers of one machine
-    slots: int  # jobs at a time
+    slots: int  # the most jobs at a time
     memory: int  # MiB
     environments: list[EnvironmentData]
 
@@ -53,7 +55,7 @@ class Announcement(TypedDict):
 
 
 def measure() -> EnvironmentData:
-    """Measure the environment of the Python that runs this."""
+    """Measure the environment of the Python that runs this process."""
     problem = ""
     try:
         machine.check_torch()
@@ -134,7 +136,7 @@ def _memory_mib() -> int:
 
 
 def dask_resources(announcement: Announcement) -> dict[str, float]:
-    """Return what a worker announces as Dask's resources: name → amount."""
+    """Return the resources of an announcement in Dask's form: name → amount."""
     usable = [one for one in announcement["environments"] if not one["problem"]]
     numbers = {
         "slots": announcement["slots"],

@@ -1,4 +1,4 @@
-"""Carry jobs and runs as files, for a machine without a network.
+"""Carry jobs and runs as files, to and from a machine without a network.
 
 ``jobs.tar`` contains the project's tree and the jobs; ``runs.tar`` contains the folders of the
 runs, as a store keeps them. Both begin with ``bundle.json``, which lists the digest of each other
@@ -40,19 +40,19 @@ class BundleHead(TypedDict):
     tclab: str
     environment: str
     torch: str  # a prefix of the required version; '' for any
-    tree: str  # digest
+    tree: str  # digest of the tree
     jobs: str  # in runs.tar: the digest of the jobs that were run
     refused: dict[str, str]  # snippet → reason
     files: dict[str, str]  # name → SHA-256
 
 
 class BundleError(TclabError):
-    """A bundle was refused; nothing was written."""
+    """The error for a bundle that was refused; nothing was written."""
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that was read; each digest in it was checked. `digest` is that of its head."""
+    """A bundle that was read, with each digest checked. `digest` is that of its head."""
 
     head: BundleHead
     content: Mapping[str, bytes]
@@ -119,7 +119,7 @@ def _parse_head(text: bytes) -> BundleHead:
     return cast(BundleHead, data)
 
 
-#: Fields of texts by name.
+#: Fields that map names to texts.
 _TEXTS = ("refused", "files")
 
 
@@ -203,7 +203,7 @@ def run_jobs(
 
 
 def _parse_job(path: Path, name: str, data: bytes) -> JobData:
-    """Parse a job of a bundle. BundleError for what is none."""
+    """Parse a job of a bundle. BundleError for other data. BundleError for what is none."""
     try:
         return protocol.parse_job(data)
     except (ValueError, RecursionError):

@@ -114,7 +114,8 @@ def recorder(plan: Plan, environment: str, snippets: Iterable[Snippet]) -> SaveR
 
 
 def required_versions(root: Path, environment: str, torch: str, gpu: str) -> tuple[str, str]:
-    """Return the PyTorch and the GPU that an environment requires: as given, else as recorded.
+    """Return the PyTorch and the GPU that an environment requires: the given ones, else the
+    recorded ones.
 
     TclabError if no PyTorch was given and the environment has no recording.
     """

@@ -68,7 +68,7 @@ class RunRequest:
     gpu: str = ""
 
     def requirements(self, snippet: Snippet, plan: Plan) -> Requirements:
-        """Return what a worker needs to run this snippet."""
+        """Return the requirements of this snippet on a worker."""
         like, needs = None, snippet.needs
         if self.environment == "here":
             like = plan.here.for_snippet(snippet)
@@ -80,7 +80,7 @@ class RunRequest:
 
 @dataclass
 class Outcome:
-    """The runs by snippet, and the reasons by snippet that no worker could run."""
+    """The runs by snippet, and for each snippet that no worker could run the reason."""
 
     runs: dict[str, Run] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)

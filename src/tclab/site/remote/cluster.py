@@ -38,7 +38,7 @@ class DaskCluster:
     """A Dask cluster, reached through a connected Dask client."""
 
     silence_limit = SILENCE_LIMIT
-    module = worker_calls.__name__  # the workers call its functions; a simulation has its own
+    module = worker_calls.__name__  # workers call its functions; a simulation has its own
 
     def __init__(self, client: Any, place: str) -> None:
         self.client, self.place = client, place
@@ -49,7 +49,7 @@ class DaskCluster:
         """Return the connected workers, as the scheduler lists them. ClusterLost if it is gone."""
         try:
             info = await asyncio.wait_for(self.client.scheduler.identity(), _SCHEDULER_SECONDS)
-        except Exception as error:  # of Dask, of the system, or a timeout
+        except Exception as error:  # an error of Dask or of the system, or a timeout
             raise self._lost_error() from error
         if self.client.status not in ("running", "connecting"):
             raise self._lost_error()
@@ -78,7 +78,7 @@ class DaskCluster:
         return bytes(answer)
 
     async def _call(self, address: str, function: str, *words: object, resources: Any) -> Any:
-        """Call a function of `worker_calls` on one worker; cancelling this cancels the call.
+        """Call a function of `worker_calls` on one worker; cancelling this task cancels the call.
 
         The worker evaluates a text that names the function. A function object would be unpickled by
         Dask's scheduler, which needs a tclab of the same version for that.
@@ -103,7 +103,7 @@ class DaskCluster:
                 raise self._lost_error() from None
             raise
         except Exception:
-            if future.status in ("cancelled", "lost"):  # by Dask, with its client's connection
+            if future.status in ("cancelled", "lost"):  # by Dask, with its connection
                 raise self._lost_error() from None
             raise
         finally:
@@ -119,7 +119,7 @@ def _is_cancelling() -> bool:
 
 
 def _read_announcement(worker: dict[str, Any]) -> dict[str, Any]:
-    """Return what a worker announced; only its name if `tclab worker` did not start it."""
+    """Return the announcement of a worker; only its name if `tclab worker` did not start it."""
     text = worker.get("tclab")
     announcement = json.loads(text) if isinstance(text, str) else {}
     return {"name": str(worker.get("name", "")), **announcement}

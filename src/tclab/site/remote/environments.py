@@ -76,7 +76,7 @@ def read(root: Path) -> list[Environment]:
 def _parse_toml(text: str) -> dict[str, object]:
     try:
         import tomllib
-    except ModuleNotFoundError:  # Python 3.10
+    except ModuleNotFoundError:  # Python 3.10 lacks tomllib
         step = "take Python 3.11, or name an environment: tclab record NAME"
         raise TclabError(NAME, "needs Python 3.11 to be read", step) from None
     return tomllib.loads(text)

@@ -49,7 +49,7 @@ class RemoteWork(Work):
     queues: dict[str, list[QueuedJob]] = field(default_factory=dict)
     requirements_by_key: dict[str, Requirements] = field(default_factory=dict)
     locked_jobs: list[QueuedJob] = field(default_factory=list)  # another process runs them
-    #: Key of requirements → time.monotonic() since when no worker meets them.
+    #: Key of requirements → time.monotonic() at which no worker met them any more.
     unmet_since: dict[str, float] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)  # snippet → reason
     machines: dict[str, list[WorkerState]] = field(default_factory=dict)
@@ -72,7 +72,7 @@ class RemoteWork(Work):
             self.warm = self._should_warm()
             while self._is_busy():
                 if watch_task.done():
-                    watch_task.result()  # raises its error
+                    watch_task.result()  # raises the task's error
                 await self._step()
         finally:
             if watch_task is not None:
@@ -80,7 +80,7 @@ class RemoteWork(Work):
             await self._cancel_all()
 
     async def _watch(self) -> None:
-        """Update the list of workers, in a task of its own: a scheduler may answer slowly."""
+        """Update the list of workers in a task of its own, since a scheduler may answer slowly."""
         assert self.cluster is not None
         while True:
             await asyncio.sleep(_MEMBERS_INTERVAL)
@@ -129,7 +129,7 @@ class RemoteWork(Work):
     # ------------------------------------------------------------------ workers
 
     def _update_workers(self, present: Iterable[Member]) -> None:
-        """Note workers that came, left or fell silent; refuse jobs that no worker can run."""
+        """Note workers that came, left or fell silent, and refuse jobs that no worker can run."""
         assert self.cluster is not None
         members = {member.address: member for member in present}
         now = time.monotonic()
@@ -295,7 +295,7 @@ class RemoteWork(Work):
             raise
         except (asyncio.TimeoutError, TimeoutError):
             worker.silent = (
-                True  # until its next heartbeat, which a worker that hangs may still send
+                True  # set until its next heartbeat, which a hanging worker may still send
             )
             worker.paused_until = time.monotonic() + _START_SECONDS
             self._retry_or_fail(worker, queued_job, "it gave no answer in time")
@@ -330,7 +330,7 @@ class RemoteWork(Work):
             self._refuse(queued_job, f"{worker.member.name}: {why}")
 
     def _can_run_elsewhere(self, queued_job: QueuedJob) -> bool:
-        """Return whether a worker can run the job that has not refused it."""
+        """Return whether a worker that has not refused the job can run it."""
         key = queued_job.requirements.key
         members = (a for a, worker in self.workers.items() if worker.can_run(key))
         return any(address not in queued_job.refusals for address in members)

@@ -1,4 +1,4 @@
-"""Encode and decode what a client and a worker exchange: a job, and the answer to it.
+"""Encode and decode the messages between a client and a worker: a job, and its answer.
 
 A job is one line of JSON: the snippet with all that counts in its key, the digest of the tree that
 contains it, the environment variables that it gets, and the environment that its run is for. An
@@ -54,10 +54,10 @@ class JobData(TypedDict):
     """One job: a snippet to run in one environment of a worker."""
 
     protocol: int
-    tree: str  # digest
-    environment: str  # of the run: ``here``, or the name of a recording
+    tree: str  # digest of the tree
+    environment: str  # environment of the run: ``here``, or the name of a recording
     torch: str  # a prefix of the required version; '' for any
-    on: int  # index of the worker's environment that runs it
+    on: int  # index of the worker's environment that runs the job
     variables: dict[str, str]
     cache: str  # folder of compiled objects, relative to the project; '' if it is outside
     warm: bool
@@ -182,13 +182,13 @@ class Answer:
     run: bytes = b""
 
     def encode(self) -> bytes:
-        """Return the bytes that are sent back."""
+        """Return the answer as bytes to send."""
         head: Head = {"protocol": PROTOCOL, "kind": self.kind, "why": self.why}
         return to_json(head) + b"\n" + self.run
 
     @classmethod
     def parse(cls, data: bytes) -> Answer:
-        """Parse an answer; bytes that are no answer give one of kind ``trouble``."""
+        """Parse an answer; other bytes give one of kind ``trouble``."""
         line, _, run = data.partition(b"\n")
         try:
             head = cast(Head, json.loads(line))
@@ -207,7 +207,7 @@ def pack_run(run: Run) -> bytes:
 
 
 def unpack_run(data: bytes, name: str, environment: str) -> Run:
-    """Unpack the run of this snippet, checking each digest. StoreError for anything else."""
+    """Unpack the run of this snippet and check each digest. StoreError for other data."""
     with tempfile.TemporaryDirectory(prefix="tclab-run-") as folder:
         run_folder = Path(folder, "runs", *name.split("/"))
         try:

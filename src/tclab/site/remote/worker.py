@@ -1,4 +1,4 @@
-"""Run a worker of a Dask cluster that announces what it has (``tclab worker``)."""
+"""Run a worker of a Dask cluster that announces its resources (``tclab worker``)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tclab.site.remote import addresses, announcements, worker_calls
 from tclab.site.remote.worker_host import WorkerHost
 from tclab.system import machine, paths
 
-_POLL_SECONDS = 0.2  # between two checks of whether Dask has ended the worker
-_SCHEDULER_SECONDS = 20.0  # without a scheduler, after which a worker ends
+_POLL_SECONDS = 0.2  # seconds between two checks of whether Dask has ended the worker
+_SCHEDULER_SECONDS = 20.0  # seconds without a scheduler, after which a worker ends
 
 #: We switch off Dask's memory limit, which counts only its own small process, and its warnings of
 #: late ticks, which a fully used CPU causes.
@@ -37,7 +37,7 @@ class Worker:
 
     scheduler: str
     pythons: Sequence[str] = ()
-    slots: int = 0  # 0: one for each core
+    slots: int = 0  # 0 means one for each core
     name: str = ""
     insecure: bool = False
 
@@ -50,7 +50,9 @@ class Worker:
         return announcements.announce(measured, self.slots or machine.count_cores(), self.name)
 
     def find_pythons(self) -> list[str]:
-        """Return the path of each environment's Python; by default the one that runs this."""
+        """Return the path of each environment's Python; by default the Python that runs this
+        process.
+        """
         return [_find_python(path) for path in self.pythons] or [sys.executable]
 
     async def serve(self, announcement: announcements.Announcement) -> None:
@@ -103,7 +105,7 @@ async def _run_until_stopped(worker: Any, host: WorkerHost, scheduler: str) -> N
             await asyncio.wait_for(stop.wait(), _POLL_SECONDS)
     if not stop.is_set():
         print(f"{scheduler}: the scheduler is gone, or sent this worker away", file=sys.stderr)
-    await loop.run_in_executor(None, host.close)  # so that no job keeps one of Dask's threads
+    await loop.run_in_executor(None, host.close)  # a running job would keep one of Dask's threads
     with contextlib.suppress(Exception):
         await asyncio.wait_for(worker.close(timeout=5), 10)
 

@@ -19,9 +19,9 @@ from tclab.site.remote import protocol, tars, tree
 from tclab.site.remote.protocol import Answer, JobData
 from tclab.system import paths
 
-_TREES = 3  # trees kept; beyond that, the least recently used one is removed
-_POLL_SECONDS = 0.2  # between two checks of whether a job was cancelled
-_STOP_SECONDS = 15.0  # that an agent gets to end its snippets
+_TREES = 3  # the number of trees to keep; beyond it, the least recently used one is removed
+_POLL_SECONDS = 0.2  # seconds between two checks of whether a job was cancelled
+_STOP_SECONDS = 15.0  # seconds that an agent gets to end its snippets
 
 
 class WorkerHost:
@@ -67,7 +67,9 @@ class WorkerHost:
         is_cancelled: Callable[[], bool] = lambda: False,
         on_start: Callable[[], None] = lambda: None,
     ) -> Answer:
-        """Run a job in a tree that is here and return its answer; end it once `is_cancelled()`."""
+        """Run a job in a tree that is here and return its answer; end the job once
+        `is_cancelled()`.
+        """
         try:
             with self._lock:
                 agent = self._find_agent(job)
@@ -124,7 +126,8 @@ class WorkerHost:
         return [python, "-m", module, str(root), cache, str(self.width), mode]
 
     def _cache_folder(self, root: Path, name: str) -> Path:
-        """Return the folder for compiled objects, at the project's own relative path: runs show it.
+        """Return the folder for compiled objects, at the project's own relative path, which runs
+        show.
 
         Compiled objects contain that path, too, so two trees cannot share a folder.
         """
@@ -218,7 +221,7 @@ class _Agent:
         self._write({"cancel": pending_job.number})
 
     def stop(self) -> None:
-        """Tell the agent to end; `close` waits until it has."""
+        """Tell the agent to end; `close` waits for its end."""
         self._stopped = True
         assert self._process.stdin is not None
         with contextlib.suppress(OSError, ValueError):

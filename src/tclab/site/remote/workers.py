@@ -1,4 +1,4 @@
-"""The planner's view: workers, queued jobs, and the cluster that connects them."""
+"""Define the planner's view: workers, queued jobs, and the cluster that connects them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class QueuedJob:
 
     job: Job
     requirements: Requirements
-    seconds: float  # of its last run; infinity if it never ran
-    failures: int = 0  # times that its worker was lost or could not run it
+    seconds: float  # seconds of its last run; infinity if it never ran
+    failures: int = 0  # how often its worker was lost or could not run it
     refusals: dict[str, str] = field(default_factory=dict)  # worker's address → reason
 
 
@@ -67,8 +67,8 @@ class WorkerState:
     environment_by_key: dict[str, int] = field(default_factory=dict)
     running: dict[asyncio.Task[Answer], QueuedJob] = field(default_factory=dict)
     heartbeat_at: float = 0.0  # time.monotonic() of this process
-    paused_until: float = 0.0  # it gets no job before that
-    silent: bool = False  # its last heartbeat is too long ago
+    paused_until: float = 0.0  # time before which it gets no job
+    silent: bool = False  # whether its last heartbeat is too long ago
     tree: asyncio.Task[None] | None = None
 
     def can_run(self, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""Claims: asserts with a name, to which a page's sentences can be bound.
+"""Find and run claims: asserts with a name, to which a page's sentences can be bound.
 
 A comment right above an assert names it; the file stays plain Python:
 
@@ -74,7 +74,9 @@ def _claim(text: str, node: ast.Assert | None, place: str) -> Claim:
 
 
 def _module_asserts(tree: ast.AST) -> Iterator[ast.Assert]:
-    """The asserts of the module itself: at its top level or in blocks, but not in functions."""
+    """Yield the asserts of the module itself: at its top level or in blocks, but not in
+    functions.
+    """
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Assert):
             yield node
@@ -86,7 +88,8 @@ def _module_asserts(tree: ast.AST) -> Iterator[ast.Assert]:
 
 
 class ClaimRegister:
-    """Counts by claim of being reached and passed, and the reason why a claim is broken.
+    """Counts how often each claim is reached and passed, and keeps the reason why a claim is
+    broken.
 
     In a process that the file forks the claims are plain asserts, since they prove nothing there.
     """
@@ -114,7 +117,9 @@ class ClaimRegister:
         return value
 
     def count_items(self, place: int, function: object, items: Iterable[Value]) -> Iterable[Value]:
-        """Count the items of an ``all`` in a claim's test; return those of others unchanged."""
+        """Count the items of an ``all`` in a claim's test; return the items of other calls
+        unchanged.
+        """
         return self._count(place, items) if function is all else items
 
     def _count(self, place: int, items: Iterable[Value]) -> Iterator[Value]:
@@ -132,8 +137,9 @@ _ALL_OF_NOTHING = "all() had nothing to look at; assert that there is something,
 
 
 class _ClaimBlock:
-    """The block around a claim's assert. It notes a broken claim and lets the file go on, so that
-    a run reports all broken claims.
+    """The block around a claim's assert. It notes a broken claim and lets the file continue, so
+    that a run reports all broken claims. It notes a broken claim and lets the file go on, so that a
+    run reports all broken claims.
     """
 
     def __init__(self, register: ClaimRegister, name: str) -> None:
@@ -159,7 +165,9 @@ class _ClaimBlock:
 
 
 def _reason(error: BaseException, *, false: bool) -> str:
-    """Why the claim is broken; `false`: its test was false. An error's ``__str__`` may raise."""
+    """Return why the claim is broken; with `false`, its test was false. An error's ``__str__`` may
+    raise.
+    """
     try:
         text = str(error)
     except Exception as another:
@@ -201,7 +209,7 @@ def judge(
 
 
 def false_claims(claims: Iterable[Claim], version: Version) -> list[Claim]:
-    """The claims for this version of PyTorch that were reached and did not hold."""
+    """Return the claims for this version of PyTorch that were reached and did not hold."""
     return [c for c in claims if c.reached and not c.held and c.only.holds(version)]
 
 
@@ -242,7 +250,7 @@ class _AllCounter(ast.NodeTransformer):
 
 
 def _register_call(method: str, at: ast.expr, *arguments: ast.expr) -> ast.Call:
-    """A call of a method of the register, with the source location of `at`."""
+    """Return a call of a method of the register, with the source location of `at`."""
     function = ast.Attribute(ast.Name(REGISTER, ast.Load()), method, ast.Load())
     call = ast.copy_location(ast.Call(function, list(arguments), []), at)
     for new in (function, function.value, *arguments):

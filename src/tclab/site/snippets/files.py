@@ -42,7 +42,9 @@ def read_all(root: Path) -> tuple[list[Snippet], dict[str, SnippetError]]:
 
 
 def _snippet_paths(folder: Path) -> list[Path]:
-    """The Python files below `folder` that are not shared code, those outside a topic too."""
+    """Yield the Python files below `folder` that are not shared code, even those outside a
+    topic.
+    """
     paths = {
         *folder.glob("*/*.py"),
         *folder.glob("**/*.py"),
@@ -237,7 +239,7 @@ _SETTINGS: dict[str, Callable[[str], object]] = {
 
 
 def _includes(tree: ast.Module, folder: Path, root: Path) -> list[Path]:
-    """The local files that a module imports, directly or not, sorted."""
+    """Return the local files that a module imports, directly or not, sorted."""
     files: set[Path] = set()
     todo = list(_local_imports(tree, folder))
     while todo:
@@ -251,7 +253,7 @@ def _includes(tree: ast.Module, folder: Path, root: Path) -> list[Path]:
 
 
 def _read_files(patterns: tuple[str, ...], root: Path, place: str) -> Iterator[Path]:
-    """The files that match the header's ``reads``, such as ``records/*/*.jsonl``."""
+    """Yield the files that match the header's ``reads``, such as ``records/*/*.jsonl``."""
     for pattern in patterns:
         paths = sorted(path for path in root.glob(pattern) if path.is_file())
         if not paths:
@@ -276,7 +278,7 @@ def _imported_modules(node: ast.AST) -> list[str]:
 
 
 def _module_files(module: str, folder: Path) -> Iterator[Path]:
-    """The files that `import module` reads if `folder` comes first on ``sys.path``."""
+    """Yield the files that `import module` reads if `folder` comes first on ``sys.path``."""
     here = folder
     for part in filter(None, module.split(".")):
         for path in (here / f"{part}.py", here / part / "__init__.py"):

@@ -24,18 +24,20 @@ INDUCTOR, CACHES = "inductor", "caches"
 
 @dataclass(frozen=True)
 class Flips:
-    """By kind of run: a claim ``topic/snippet#name``, or a snippet → the reason of its flip."""
+    """The flips of each kind of run: a claim ``topic/snippet#name``, or a snippet → the reason."""
 
     by_kind: Mapping[str, Mapping[str, str]]
 
     def kinds(self, snippet: str, claim: str) -> list[str]:
-        """The kinds of run in which this claim flips."""
+        """Return the kinds of run in which this claim flips."""
         name = f"{snippet}#{claim}"
         return [kind for kind, listed in self.by_kind.items() if name in listed]
 
 
 def read(root: Path) -> Flips:
-    """Read the project's list; empty if it has none. SnippetError names what is wrong with it."""
+    """Read the project's list; empty if it has none. SnippetError describes an error in the list.
+    SnippetError names what is wrong with it.
+    """
     path = root / FILE
     try:
         data = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

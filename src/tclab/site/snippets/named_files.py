@@ -1,4 +1,4 @@
-"""Find the files that a Python file names in its text: data that it reads in whatever way.
+"""Find the files that a Python file names in its text, whatever function reads them.
 
 What a run opened cannot be observed from inside it: Dynamo would trace the observer. So each text
 in the source that is the path of a file, from the project's folder or from the file's own, counts:
@@ -33,7 +33,7 @@ def named_files(path: Path, root: Path) -> set[Path]:
 
 
 def _may_be_a_file(text: str) -> bool:
-    """Whether a text can be the path of a file; most texts are prose or code."""
+    """Return whether a text can be the path of a file; most texts are prose or code."""
     return 0 < len(text) < 256 and text.isprintable() and not text.endswith(("/", "."))
 
 
@@ -58,7 +58,7 @@ def _split_path(node: ast.expr) -> Iterator[ast.expr]:
 
 
 def _texts_at_the_end(parts: list[ast.expr]) -> list[str]:
-    """Return the texts that stand after the last part that is none."""
+    """Return the texts after the last part that is not a text."""
     texts: list[str] = []
     for part in parts:
         if isinstance(part, ast.Constant) and isinstance(part.value, str):

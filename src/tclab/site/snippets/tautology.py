@@ -1,4 +1,4 @@
-"""Find expressions and values that are true in every run: an assert of one proves nothing."""
+"""Find expressions and values that are true in every run: asserting them proves nothing."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def fold_truth(node: ast.expr) -> bool | None:
 
 
 def _combine(known: Iterable[bool | None], *, decides: bool) -> bool | None:
-    """The truth of an ``or`` (one true value decides) or an ``and`` (one false value decides)."""
+    """Return the truth of an ``or`` (one true value decides) or an ``and`` (one false value
+    decides).
+    """
     every = set(known)
     if decides in every:
         return decides
@@ -72,7 +74,9 @@ def _compare(op: ast.cmpop, left: ast.expr, right: ast.expr) -> bool | None:
 
 
 def _value(node: ast.expr) -> Any:
-    """The value of a literal, or of a sum of numbers. ValueError for any other expression."""
+    """Return the value of a literal, or of a sum of numbers. ValueError for any other
+    expression.
+    """
     if isinstance(node, ast.BinOp) and type(node.op) in _SUMS:
         sides = _value(node.left), _value(node.right)
         if all(isinstance(side, (int, float)) for side in sides):
@@ -81,7 +85,7 @@ def _value(node: ast.expr) -> Any:
 
 
 def _container_truth(node: ast.expr) -> bool | None:
-    """The truth of a container literal; None if all its items come from unpacking."""
+    """Return the truth of a container literal; None if all its items come from unpacking."""
     parts: list[Any]
     match node:
         case (
@@ -113,7 +117,7 @@ def describe_always_true(value: object) -> str:
     next step; '' for a value that can be false.
     """
     kind = type(value)
-    if value is NotImplemented:  # what `(1).__eq__("1")` gives: Python takes it for true
+    if value is NotImplemented:  # the result of `(1).__eq__("1")`, which Python takes for true
         return "NotImplemented, which is true though nothing was compared: write it as a == b"
     if isinstance(value, tuple) and value:
         return f"a tuple of {len(value)}, which is true whatever stands in it: compare it"

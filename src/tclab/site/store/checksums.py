@@ -1,4 +1,4 @@
-"""Digests of recorded files other than runs: rows of ``tclab bench``, results of comparisons.
+"""Keep digests of recorded files other than runs: rows of ``tclab bench``, results of comparisons.
 
 ``records/SHA256SUMS`` has a line for each file, in the format of sha256sum. The command that writes
 a file writes its line. After a deliberate change:
@@ -56,8 +56,8 @@ def check(path: Path, root: Path) -> None:
 
 
 def check_beginning(path: Path) -> None:
-    """Check a file to which lines are added: its beginning must have the digest. The lines after it
-    are from a command that was killed before it wrote the new digest.
+    """Check a file to which lines are added: its beginning must have the digest. The other lines
+    come from a command that was killed before it wrote the new digest.
     """
     path, root = path.resolve(), _root(path)
     if root and path.exists() and (name := _name(path, root)):
@@ -67,7 +67,8 @@ def check_beginning(path: Path) -> None:
 
 
 def write(path: Path) -> None:
-    """Write the digest of a file below ``records/`` into the list; if it is gone, remove its line.
+    """Write the digest of a file below ``records/`` into the list; remove the line of a missing
+    file.
 
     Other files are ignored. StoreError if the list cannot be written.
     """
@@ -104,7 +105,7 @@ def hold_lock(path: Path) -> Iterator[None]:
 
 
 def _root(path: Path) -> Path | None:
-    """The root of the project that a file lies in, if any."""
+    """Return the root of the project that a file lies in, if any."""
     try:
         return project_root(path.resolve().parent)
     except NoProject:
@@ -112,7 +113,9 @@ def _root(path: Path) -> Path | None:
 
 
 def _name(path: Path, root: Path) -> str:
-    """The name of a file in the list; '' if it is outside ``records/``, or belongs to a run."""
+    """Return the name of a file in the list; '' if it is outside ``records/``, or belongs to a
+    run.
+    """
     records = Path(root) / "records"
     if not path.is_relative_to(records) or (path.parent / "run.json").exists():
         return ""
@@ -120,7 +123,7 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _files(records: Path) -> Iterator[Path]:
-    """The files that need a digest in the list: all but hidden ones and those of runs."""
+    """Yield the files that need a digest in the list: all but hidden ones and those of runs."""
     for folder, below, names in os.walk(records):
         below[:] = [name for name in below if not name.startswith(".")]
         if "run.json" not in names:
@@ -181,7 +184,7 @@ def _unreadable_list(line: str, cause: str) -> RecordingError:
 
 
 def _replace_list(records: Path, digests: dict[str, str]) -> None:
-    """Write the list anew; the old one stays until the new one is complete."""
+    """Replace the list; the old one stays until the new one is complete."""
     new = records / f".{NAME}.new"
     text = "".join(f"{digest}  {name}\n" for name, digest in sorted(digests.items()))
     try:
@@ -195,7 +198,9 @@ def _replace_list(records: Path, digests: dict[str, str]) -> None:
 
 
 def main(names: list[str]) -> int:
-    """Write the digests of files that were changed on purpose; remove those of deleted files."""
+    """Write the digests of files that were changed on purpose; remove the digests of deleted
+    files.
+    """
     try:
         for name in names:
             write(Path(name))

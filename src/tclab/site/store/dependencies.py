@@ -34,7 +34,7 @@ _ALWAYS = (
 
 
 def package_digests() -> dict[str, str]:
-    """The digests of all Python files of tclab, as they are now."""
+    """Return the digests of all Python files of tclab, as they are now."""
     paths = sorted(_PACKAGE.rglob("*.py"))
     return {path.relative_to(_PACKAGE.parent).as_posix(): _file_digest(path) for path in paths}
 
@@ -42,7 +42,7 @@ def package_digests() -> dict[str, str]:
 def dependency_digests(
     imported: Iterable[Path], snippet: Snippet, package: Digests, began: int
 ) -> dict[str, str]:
-    """The digests of a run's dependencies; empty if no process left a list of its imports.
+    """Return the digests of a run's dependencies; empty if no process left a list of its imports.
 
     `imported` are the files that its processes imported, `package` the digests of tclab's files
     from before the run. Of the project's hidden folders, where compilers write, only the files that
@@ -67,8 +67,8 @@ def dependency_digests(
 
 
 def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path, began: int) -> set[Path]:
-    """The files that the snippet or a file of the project that it imports names in its text. One
-    that changed after the run `began` is left out: the run itself may have written it.
+    """Return the files that the snippet or a file of the project that it imports names in its text.
+    One that changed after the run `began` is left out: the run itself may have written it.
     """
     helpers = (path for name, path in own.items() if is_project_file(name) and path.suffix == ".py")
     named = (named_files(path, root) for path in (snippet.path, *helpers))
@@ -81,7 +81,7 @@ def _named_files(snippet: Snippet, own: Mapping[str, Path], root: Path, began: i
 
 
 def changed_files(run: Run, snippet: Snippet, package: Digests) -> list[str]:
-    """The names of the run's dependencies that have changed since.
+    """Return the names of the run's dependencies that have changed since.
 
     For a recording tclab's own files do not count: it comes from a machine with another tclab.
     """
@@ -104,7 +104,7 @@ def _is_hidden(name: str) -> bool:
 
 
 def _name(path: Path, root: Path) -> str:
-    """A file's name as a dependency; '' if it is installed, or in no folder that counts."""
+    """Return a file's name as a dependency; '' if it is installed, or in no folder that counts."""
     if path.is_relative_to(_PACKAGE):
         return path.relative_to(_PACKAGE.parent).as_posix()
     if is_installed(str(path)):
@@ -116,7 +116,9 @@ def _name(path: Path, root: Path) -> str:
 
 
 def _locate(name: str, root: Path) -> Path:
-    """The path of a dependency; of PYTHONPATH the first file of that name, as Python takes it."""
+    """Return the path of a dependency; of PYTHONPATH the first file of that name, as Python takes
+    it.
+    """
     if not name.startswith(_OUTSIDE):
         return root / name
     inside = name.removeprefix(_OUTSIDE)
@@ -130,18 +132,18 @@ def _python_path() -> list[Path]:
 
 
 def _root(snippet: Snippet) -> Path:
-    """The root of the project that a snippet belongs to."""
+    """Return the root of the project that a snippet belongs to."""
     path = snippet.path.resolve()
     return path.parents[len(Path(snippet.file).parts) - 1]
 
 
 def _digest_before(moment: int, path: Path) -> str:
-    """The digest of a file; '' if it changed after `moment`. Programs cannot set a ctime."""
+    """Return the digest of a file; '' if it changed after `moment`. Programs cannot set a ctime."""
     return _file_digest(path) if path.exists() and path.stat().st_ctime_ns < moment else ""
 
 
 def _file_digest(path: Path) -> str:
-    """SHA-256 of a file, whose CRLF count as LF; '' if it cannot be read."""
+    """Return the SHA-256 of a file, whose CRLF count as LF; '' if it cannot be read."""
     try:
         status = path.stat()
         return _cached_digest(path, status.st_mtime_ns, status.st_size)

@@ -16,19 +16,21 @@ PROVENANCE = (
 
 
 def digest(data: Json) -> str:
-    """SHA-256 of JSON data, independent of the order of keys."""
+    """Return the SHA-256 of JSON data, independent of the order of keys."""
     text = json.dumps(data, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def file_digest(path: str | Path) -> str:
-    """SHA-256 of a file's bytes."""
+    """Return the SHA-256 of a file's bytes."""
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()
 
 
 def source_key(snippet: Snippet) -> str:
-    """The digest of the snippet and the local files that it imports. Line endings do not count."""
+    """Return the digest of the snippet and the local files that it imports. Line endings do not
+    count.
+    """
     includes: list[Json] = [[p.name, _normalize_lines(p.read_bytes())] for p in snippet.includes]
     return digest([snippet.name, _normalize_lines(snippet.source.encode()), includes])
 
@@ -38,6 +40,6 @@ def _normalize_lines(content: bytes) -> str:
 
 
 def provenance_key(provenance: Provenance) -> str:
-    """The digest of the fields of a provenance that can change the output of a run."""
+    """Return the digest of the fields of a provenance that can change the output of a run."""
     values = {name: getattr(provenance, name) for name in PROVENANCE}
     return digest(values | {"variables": dict(provenance.variables)})

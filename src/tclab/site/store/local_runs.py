@@ -44,7 +44,9 @@ class Store:
 
     @classmethod
     def of_project(cls, root: Path) -> Store:
-        """The store of a project: ``<root>/.tclab``, or the folder that TCLAB_STORE names."""
+        """Return the store of a project: ``<root>/.tclab``, or the folder that TCLAB_STORE
+        names.
+        """
         return cls(Path(os.environ.get("TCLAB_STORE") or Path(root) / ".tclab"))
 
     @property
@@ -53,19 +55,20 @@ class Store:
         return self.path / "cache"
 
     def folder(self, name: str) -> Path:
-        """The folder of the last successful run of a snippet."""
+        """Return the folder of the last successful run of a snippet."""
         return self.path / "runs" / name
 
     def load(self, snippet: Snippet | str) -> Run | None:
-        """The last successful run, fresh or not. StoreError if it is damaged."""
+        """Return the last successful run, fresh or not. StoreError if it is damaged."""
         return self._read(self.folder(_name(snippet)), _name(snippet))
 
     def load_failed(self, snippet: Snippet | str) -> Run | None:
-        """The last run, if it failed."""
+        """Return the last run, if it failed."""
         return self._read(self._failed_folder(_name(snippet)), _name(snippet))
 
     def status(self, snippet: Snippet, here: Provenance, package: Digests) -> Status:
-        """The status of the last successful run, given `here` and `package` of a run made now.
+        """Return the status of the last successful run, given `here` and `package` of a run made
+        now.
 
         A damaged run is stale: the snippet runs again.
         """
@@ -83,7 +86,7 @@ class Store:
 
     def _failed_since(self, snippet: Snippet, here: Provenance, package: Digests) -> bool:
         """Return whether a later run failed and nothing has changed since. A damaged failed run
-        counts, so that the snippet runs again.
+        counts as failed, so that the snippet runs again.
         """
         try:
             failed = self._read_head(self._failed_folder(snippet.name), snippet.name)
@@ -99,7 +102,7 @@ class Store:
         return Status(snippet, "here", state, why, head=head)
 
     def save(self, run: Run) -> None:
-        """Save `run`; a failed one beside the last successful one. StoreError if that fails."""
+        """Save `run`, a failed one beside the last successful one. StoreError if that fails."""
         target = self.folder(run.snippet) if run.ok else self._failed_folder(run.snippet)
         try:
             folders.sweep(target)
@@ -121,14 +124,15 @@ class Store:
             raise self._write_error(failed.snippet, error) from None
 
     def load_revoking_run(self, recording: str, name: str) -> Run | None:
-        """The failed run that revoked a recording; None if none did. StoreError if it is damaged.
+        """Return the failed run that revoked a recording; None if no run did. StoreError if it is
+        damaged.
 
         `recording` is the digest of the recording's ``run.json``, `name` its snippet.
         """
         return self._read(self.path / "revoked" / recording, name)
 
     def hide_value(self, value: str) -> str:
-        """A keyed digest that replaces a value that may be a secret.
+        """Return a keyed digest that replaces a value that may be a secret.
 
         It differs for other values, and a guess of the value cannot be verified without the key.
         """
@@ -167,7 +171,7 @@ class Store:
             raise self._write_error("any run", error) from None
 
     def lock(self, name: str) -> Lock | None:
-        """Take the lock of a snippet; None while another process holds it."""
+        """Take the lock of a snippet; return None while another process holds it."""
         return Lock.take(self.path / "locks" / (name.replace("/", "--") + ".lock"))
 
     def _read_head(self, folder: Path, name: str) -> Head | None:
@@ -205,8 +209,8 @@ class Lock:
 
     @classmethod
     def take(cls, path: Path) -> Lock | None:
-        """Take the lock; None while another process holds it. A folder that cannot be written needs
-        no lock, since no run is saved there.
+        """Take the lock; return None while another process holds it. A folder that cannot be
+        written needs no lock, since no run is saved there.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,18 +17,18 @@ from tclab.site.store.status import Status, source_differences
 
 
 def environments(root: Path) -> list[str]:
-    """The names of all recorded environments, sorted: those with a folder for a topic."""
+    """Return the names of all recorded environments, sorted: those with a folder for a topic."""
     topics = (path for path in (Path(root) / "records").glob("*/*") if path.is_dir())
     return sorted({topic.parent.name for topic in topics})
 
 
 def folder(root: Path, environment: str, name: str) -> Path:
-    """The folder of a snippet's recording."""
+    """Return the folder of a snippet's recording."""
     return Path(root) / "records" / environment / name
 
 
 def read_head(root: Path, environment: str, name: str) -> Head | None:
-    """Read the ``run.json`` of a snippet's recording; None if there is none that can be read."""
+    """Read the ``run.json`` of a snippet's recording; None if there is no readable one."""
     try:
         return run_files.read_head(folder(root, environment, name), name, RecordingError)
     except RecordingError:
@@ -36,12 +36,12 @@ def read_head(root: Path, environment: str, name: str) -> Head | None:
 
 
 def digest(head: Head) -> str:
-    """The digest of a recording's ``run.json``, which tells it from other recordings."""
+    """Return the digest of a recording's ``run.json``, which distinguishes recordings."""
     return keys.file_digest(head.folder / "run.json")
 
 
 def status(root: Path, environment: str, snippet: Snippet) -> Status:
-    """The status of a snippet's recording; ``never`` if it was not recorded there."""
+    """Return the status of a snippet's recording; ``never`` if it was not recorded there."""
     where = folder(root, environment, snippet.name)
     if not where.exists():
         return Status(snippet, environment, "never")
@@ -98,7 +98,9 @@ def find_orphans(root: Path, known: Iterable[Snippet]) -> list[RecordingError]:
 
 
 def write(root: Path, environment: str, run: Run) -> None:
-    """Save a successful run as a recording. A failed one is ignored: the former recording stays."""
+    """Save a successful run as a recording. A failed run is ignored, and the earlier recording
+    stays.
+    """
     if not run.ok:
         return
     target = folder(root, environment, run.snippet)

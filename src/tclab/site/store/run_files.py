@@ -24,7 +24,7 @@ from tclab.site.store.keys import digest, file_digest
 #: The version of the layout that this module reads and writes.
 FORMAT = 4
 _FILE = "$file"  # {"$file": NAME} stands for a text in another file
-_LONG_FIELDS = {"code", "text", "tree"}  # of artifacts: their texts are put into files
+_LONG_FIELDS = {"code", "text", "tree"}  # fields of artifacts whose texts are put into files
 _SUFFIXES = {
     "python": ".py",
     "pycon": ".txt",
@@ -85,13 +85,15 @@ def _suffix(artifact: Artifact, key: str) -> str:
 
 # --------------------------------------------------------------------------- reading
 
-#: Errors from decoding JSON that is well-formed, but was not written by this module.
+#: Errors from decoding well-formed JSON that this module did not write.
 DECODE_ERRORS = (ValueError, TypeError, LookupError, AttributeError, AssertionError, RecursionError)
 
 
 @dataclass(frozen=True)
 class Head:
-    """The content of ``run.json``: the run without output and artifacts, and the other files."""
+    """The content of ``run.json``: the run without output and artifacts, and the list of other
+    files.
+    """
 
     run: Run
     folder: Path
@@ -190,7 +192,7 @@ def _check_digest(path: Path, expected: str, name: str, error_type: type[StoreEr
 
 
 def _read_bytes(path: Path) -> bytes:
-    """The content of a file of the folder. OSError for a link, which may lead out of it."""
+    """Return the content of a file of the folder. OSError for a link, which may lead out of it."""
     if path.is_symlink():
         raise OSError("it is a link")
     return path.read_bytes()
@@ -209,12 +211,12 @@ def _damage_error(path: Path, name: str, cause: str, error_type: type[StoreError
 
 
 def _short_path(path: Path) -> str:
-    """The path relative to the folder of all runs, which is the same on any machine."""
+    """Return the path relative to the folder of all runs, which is the same on any machine."""
     return Path(*path.parts[-5:]).as_posix()
 
 
 def snippet_names(folder: Path) -> Iterator[str]:
-    """The names of the snippets that have a run below `folder`, sorted."""
+    """Yield the names of the snippets that have a run below `folder`, sorted."""
     for path in sorted(folder.glob("*/*/run.json")):
         if not path.parent.name.startswith("."):
             yield path.parent.relative_to(folder).as_posix()

@@ -1,4 +1,5 @@
-"""The sources of a run: where the data in the files under ``records/`` that it reads was measured.
+"""Find the sources of a run: where the data in the files below ``records/`` that it reads was
+measured.
 
 Each file states that itself: a file of rows or a report in its head, an artifact of a recording in
 the ``run.json`` beside it.
@@ -40,7 +41,9 @@ def merge_by_machine(sources: Iterable[Source]) -> tuple[Source, ...]:
 
 
 def read_source(path: Path) -> Source:
-    """Read from a recorded file where it was measured. RecordingError if it does not say."""
+    """Read from a recorded file where its data was measured. RecordingError if the file does not
+    say. RecordingError if it does not say.
+    """
     head = _read_head(path)
     made = next((head[name] for name in _PROVENANCE if isinstance(head.get(name), dict)), None)
     if not isinstance(made, dict) or not made.get("torch"):
@@ -54,7 +57,7 @@ def read_source(path: Path) -> Source:
 
 
 def _read_head(path: Path) -> Mapping[str, object]:
-    """The object that holds a file's provenance."""
+    """Return the object that holds a file's provenance."""
     beside = path.with_name("run.json")
     if path.suffix == ".json" and beside.is_file():
         return cast("dict[str, object]", _read_json(beside).get("run", {}))

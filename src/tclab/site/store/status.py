@@ -13,9 +13,9 @@ from tclab.site.store.dependencies import Digests
 from tclab.site.store.run_files import Head
 from tclab.system import installed
 
-#: fresh: the run can be shown. stale: something it depends on has changed. never: there is no run.
-#: failed: the last run failed, even if an earlier one succeeded. broken: its files were changed.
-#: lacking: this machine lacks something that the snippet needs.
+#: fresh: the run can be shown. stale: a dependency has changed. never: there is no run. failed: the
+#: last run failed, even if an earlier one succeeded. broken: its files were changed. lacking: this
+#: machine lacks something that the snippet needs.
 State = Literal["fresh", "stale", "never", "failed", "broken", "lacking"]
 
 
@@ -45,7 +45,7 @@ class Status:
 
 
 def differences(run: Run, snippet: Snippet, here: Provenance, package: Digests) -> tuple[str, ...]:
-    """The changes since `run` was made, in words; empty if the run is fresh.
+    """Return the changes since `run` was made, in words; empty if the run is fresh.
 
     `package` is `dependencies.package_digests()`. The date of the provenance does not count.
     """
@@ -58,7 +58,7 @@ def differences(run: Run, snippet: Snippet, here: Provenance, package: Digests) 
 
 
 def package_differences(run: Run) -> Iterator[str]:
-    """The changes of the installed packages that the run's processes imported, in words."""
+    """Yield the changes of the installed packages that the run's processes imported, in words."""
     for name, stored in run.packages.items():
         if (now := installed.version(name)) != stored:
             yield f"{name} {stored} → {now or 'none'}"
@@ -66,7 +66,7 @@ def package_differences(run: Run) -> Iterator[str]:
 
 def still_fails(failed: Run, snippet: Snippet, here: Provenance, package: Digests) -> bool:
     """Return whether nothing has changed that a failed run depends on. If its process died, its
-    imports are unknown; then only the snippet, its includes and the provenance count.
+    imports are unknown, so only the snippet, its includes and the provenance count.
     """
     changed = (
         *source_differences(failed, snippet, package),
@@ -77,7 +77,7 @@ def still_fails(failed: Run, snippet: Snippet, here: Provenance, package: Digest
 
 
 def source_differences(run: Run, snippet: Snippet, package: Digests) -> tuple[str, ...]:
-    """The changes of the snippet and of the run's dependencies, in words."""
+    """Return the changes of the snippet and of the run's dependencies, in words."""
     changed = dependencies.changed_files(run, snippet, package)
     own = (
         () if any(map(dependencies.is_project_file, changed)) else _snippet_difference(run, snippet)
@@ -88,7 +88,7 @@ def source_differences(run: Run, snippet: Snippet, package: Digests) -> tuple[st
 
 
 def _snippet_difference(run: Run, snippet: Snippet) -> Iterator[str]:
-    """The change of the snippet, in words. Its key covers the files that it includes, too."""
+    """Yield the change of the snippet, in words. Its key covers the files that it includes, too."""
     if run.source_key != keys.source_key(snippet):
         files = "" if run.rests_on else ", ".join(path.name for path in snippet.includes)
         yield f"the snippet changed{f' (or {files})' if files else ''}"

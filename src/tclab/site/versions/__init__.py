@@ -1,1 +1,1 @@
-"""Claims and compiles of the same code under each PyTorch version, recorded and compared."""
+"""Record and compare claims and compiles of the same code under each PyTorch version."""

@@ -30,7 +30,7 @@ def _has_no_gpu(run: Run) -> bool:
 
 
 def claim_outcomes(snippet: Snippet, run: Run) -> Mapping[str, str]:
-    """The outcome of each claim of a run, by name."""
+    """Return the outcome of each claim of a run, by name."""
     return {claim.name: _outcome(run, run.claim(claim.name)) for claim in snippet.claims}
 
 
@@ -48,7 +48,7 @@ def _outcome(run: Run, claim: Claim | None) -> str:
 
 
 def belief_verdicts(run: Run) -> dict[str, str]:
-    """The verdict on each belief of a run.
+    """Return the verdict on each belief of a run.
 
     Verdicts from rows of another machine are left out: they are not about this PyTorch.
     """

@@ -118,7 +118,7 @@ def _json(value: Any) -> str:
 
 
 def _encode_compile(one: Compile, bodies: dict[str, str]) -> dict[str, Any]:
-    """A compile as JSON without empty fields; adds the bodies of its kernels to `bodies`."""
+    """Return a compile as JSON without empty fields; add the bodies of its kernels to `bodies`."""
     data: dict[str, Any] = {
         "corpus": one.corpus,
         "name": one.name,

@@ -56,7 +56,7 @@ class Step:
         return Upgrade(old.name, *sides)
 
     def part(self, corpus: str, target: str) -> Part:
-        """The pairs of one corpus for one target."""
+        """Return the pairs of one corpus for one target."""
         pairs = (each for each in self.pairs if each.before.key[::2] == (corpus, target))
         return Part(tuple(pairs))
 
@@ -68,7 +68,7 @@ class Step:
 
     @cached_property
     def claims(self) -> tuple[Row, ...]:
-        """The claims (``snippet#claim``) whose outcome changed, those that held before first.
+        """The claims (``snippet#claim``) whose outcome changed, first those that held before.
 
         A snippet that failed under one version is left out: the outcomes are unknown.
         """
@@ -112,7 +112,7 @@ class Part:
         return join_causes(cause for each in self.pairs for cause in each.upgrade.causes)
 
     def count_functions(self, cause: Cause) -> int:
-        """The number of functions with a kernel that differs for this cause."""
+        """Return the number of functions with a kernel that differs for this cause."""
         forms = ({each.form for each in pair.upgrade.causes} for pair in self.pairs)
         return sum(cause.form in some for some in forms)
 
@@ -154,7 +154,7 @@ class Part:
         return tuple(sorted(rows, key=lambda row: row[1] / row[2] if row[2] else 0.0))
 
     def changed_by_stage(self) -> dict[str, int]:
-        """The number of functions that differ at each stage."""
+        """Return the number of functions that differ at each stage."""
         found = ({change.part for change in each.upgrade.comparison.changes} for each in self.pairs)
         return dict(Counter(part for parts in found for part in parts))
 
@@ -179,5 +179,5 @@ def _claims(record: VersionRecord) -> dict[str, str]:
 
 
 def read_steps(folder: Path) -> tuple[Step, ...]:
-    """The steps between the successive records of a folder, the oldest first."""
+    """Return the steps between the successive records of a folder, the oldest first."""
     return tuple(Step(old, new) for old, new in pairwise(records.read_all(folder)))

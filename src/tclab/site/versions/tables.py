@@ -17,7 +17,7 @@ SummaryRow = tuple[str, str, str | None]
 
 
 def first(step: Step) -> Table:
-    """The changes that a user who upgrades should look at, worst first."""
+    """Return the changes that matter most to a user who upgrades, worst first."""
     moving = [*_failed_compiles(step), *_result_changes(step), *_operators(step)]
     rows = [*moving, *_breaks(step), *_memory(step), *_claims(step), *_unchanged_parts(step)]
     return Table(
@@ -40,7 +40,7 @@ def _failed_compiles(step: Step) -> Iterator[SummaryRow]:
 
 
 def _result_changes(step: Step) -> Iterator[SummaryRow]:
-    """The causes, over all parts, that can change results, or for which this is unknown."""
+    """Return the causes, over all parts, that can change results, or for which this is unknown."""
     every = [
         (cause, part, _part_name(key)) for key, part in step.parts.items() for cause in part.causes
     ]
@@ -105,7 +105,7 @@ def _claims(step: Step) -> Iterator[SummaryRow]:
 
 
 def levels(step: Step) -> Table:
-    """The number of kernels at each level of agreement, a row for each part."""
+    """Return the number of kernels at each level of agreement, with a row for each part."""
     return Table(
         title="Kernels of both, by how far they agree",
         name="levels",
@@ -124,7 +124,7 @@ def _levels(key: tuple[str, str], part: Part) -> tuple[str | int, ...]:
 
 
 def causes(part: Part, name: str, title: str) -> Table:
-    """The causes of differing kernels; those that can change results come first."""
+    """Return the causes of differing kernels; those that can change results come first."""
     rows = []
     for each in part.causes:
         kernels, *rest = describe_cause(each).values()
@@ -134,7 +134,7 @@ def causes(part: Part, name: str, title: str) -> Table:
 
 
 def memory(step: Step) -> Table:
-    """Planned bytes before and after, where they differ."""
+    """Return planned bytes before and after, for pairs in which they differ."""
     every = [(key, row) for key, part in step.parts.items() for row in part.memory]
     return Table(
         title="Bytes of buffers planned at once, where they differ",
@@ -146,7 +146,7 @@ def memory(step: Step) -> Table:
 
 
 def stages(step: Step) -> Table:
-    """The number of functions that differ, by stage and part."""
+    """Return the number of functions that differ, by stage and part."""
     counted = {_part_name(key): part.changed_by_stage() for key, part in step.parts.items()}
     found = {stage: [counts.get(stage, 0) for counts in counted.values()] for stage in PARTS}
     return Table(
@@ -158,13 +158,13 @@ def stages(step: Step) -> Table:
 
 
 def claims(step: Step) -> Table:
-    """The claims whose outcome changed; those that no longer hold come first."""
+    """Return the claims whose outcome changed; those that no longer hold come first."""
     return Table(
         "Claims", "claims", ("claim", step.before.release, step.after.release), step.claims
     )
 
 
 def verdicts(step: Step) -> Table:
-    """The beliefs whose verdict changed."""
+    """Return the beliefs whose verdict changed."""
     columns = ("belief", step.before.release, step.after.release)
     return Table("Beliefs", "beliefs", columns, step.verdicts)

@@ -1,1 +1,1 @@
-"""The processes that run snippets: supervisor, keeper, the snippet's own, and their limits."""
+"""Run snippets in processes: supervisor, keeper, the snippet's own process, and their limits."""

@@ -1,4 +1,6 @@
-"""Processes that a snippet forks. The end of such a process does not end the run."""
+"""Prepare and end processes that a snippet forks. The end of such a process does not end the
+run.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def _prepare_child() -> None:
 
 
 def leave(error: BaseException | None, file: str) -> NoReturn:
-    """End a forked process as Python does, after the snippet's `file` returned or raised."""
+    """End a forked process as Python would, after the snippet's `file` returned or raised."""
     status = _status(error, file)
     finish()
     os._exit(status)
@@ -46,14 +48,16 @@ def _status(error: BaseException | None, file: str) -> int:
 
 
 def from_file(tb: types.TracebackType | None, file: str) -> types.TracebackType | None:
-    """The part of a traceback from the first frame of `file` on; None if it has no such frame."""
+    """Return the part of a traceback from the first frame of `file` on; None if it has no such
+    frame.
+    """
     while tb is not None and tb.tb_frame.f_code.co_filename != file:
         tb = tb.tb_next
     return tb
 
 
 def finish() -> None:
-    """Do what the interpreter does at its end, before C++ is torn down: join, exit hooks, flush."""
+    """Do the interpreter's work at its end, before C++ is torn down: join, exit hooks, flush."""
     # Join threads; this first ends the idle threads of pools.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()

@@ -1,4 +1,4 @@
-"""The keeper: a process that starts one snippet, and ends every process that the snippet started.
+"""Run as the keeper: a process that starts one snippet, and ends every process of the snippet.
 
 Every process that a snippet starts, in any session, is a descendant of its keeper, which adopts
 those whose parent has died. So each process belongs to a known snippet, and a keeper without
@@ -23,10 +23,10 @@ from typing import NoReturn
 from tclab.site.engine.worker.protocol import JobRequest
 from tclab.system import processes
 
-#: Runs the job of a folder in the current process.
+#: A function that runs the job of a folder in the current process.
 Fork = Callable[[Path], NoReturn]
 
-_NO_PROCESS = 70  # exit status of a process that failed before it ran the snippet
+_NO_PROCESS = 70  # the exit status of a process that failed before it ran the snippet
 
 
 class _StopRequested(BaseException):
@@ -34,7 +34,9 @@ class _StopRequested(BaseException):
 
 
 def start(request: JobRequest, fork: Fork | None, inherited: Iterable[int]) -> int:
-    """Start a keeper and return its pid. `fork`: see `Supervisor`; it closes `inherited`."""
+    """Start a keeper and return its pid. For `fork` see `Supervisor`; the keeper closes
+    `inherited`.
+    """
     parent = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -45,7 +47,7 @@ def start(request: JobRequest, fork: Fork | None, inherited: Iterable[int]) -> i
 def _run_keeper(
     folder: Path, request: JobRequest, fork: Fork | None, parent: int, inherited: Iterable[int]
 ) -> NoReturn:
-    """In the keeper: start the snippet, wait for it, end the processes that it left."""
+    """Run the keeper: start the snippet, wait for it, end its remaining processes."""
     status = ""
     try:
         _restore_signals()
@@ -95,7 +97,9 @@ def _start_snippet(folder: Path, request: JobRequest, fork: Fork | None) -> int:
 
 
 def _become_snippet(folder: Path, request: JobRequest, fork: Fork | None, parent: int) -> NoReturn:
-    """In the snippet's process: set session, signals, streams and folder, then run the snippet."""
+    """Become the snippet's process: set session, signals, streams and folder, then run the
+    snippet.
+    """
     try:
         os.setsid()
         processes.request_signal_at_parent_death(parent)
@@ -113,7 +117,7 @@ def _become_snippet(folder: Path, request: JobRequest, fork: Fork | None, parent
 
 
 def _merge_variables(changes: dict[str, str | None]) -> dict[str, str]:
-    """The variables of this process with `changes`; None removes a variable."""
+    """Return the variables of this process with `changes`; None removes a variable."""
     merged = {**os.environ, **changes}
     return {name: value for name, value in merged.items() if value is not None}
 

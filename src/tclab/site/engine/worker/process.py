@@ -1,4 +1,4 @@
-"""A snippet's own process: it runs the file as ``__main__`` and writes down its results.
+"""Run as a snippet's own process: execute the file as ``__main__`` and write down the results.
 
 The job's folder holds ``job.json`` (the job). This process adds ``artifacts.jsonl``, a line for
 each artifact when it is shown, ``fault`` (the stack when it crashed or was stopped), ``imports/``
@@ -42,7 +42,7 @@ from tclab.site.snippets import claims
 from tclab.system import imports, machine
 from tclab.text.scrub import scrub, scrub_data, strip_terminal_codes
 
-#: Executes a file's syntax tree in the namespace of ``__main__``.
+#: A function that executes a file's syntax tree in the namespace of ``__main__``.
 Runner = Callable[[ast.Module, JobFile, dict[str, Any]], None]
 
 
@@ -60,7 +60,7 @@ def run_forked(folder: Path) -> NoReturn:
 
     atexit._clear()
     tempfile.tempdir = None
-    # Spawned processes start in this folder, and find the snippet's file from it.
+    # Spawned processes start in this folder and find the snippet's file from there.
     process.ORIGINAL_DIR = os.getcwd()  # type: ignore[attr-defined]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
@@ -76,7 +76,7 @@ def _run(folder: Path) -> NoReturn:
     faulthandler.register(signal.SIGUSR2, fault, all_threads=True, chain=True)
     forked.prepare()
     display.set_sink(Collector(folder / "artifacts.jsonl"))
-    _write(folder / "began", time.monotonic())  # this clock is the same for all processes
+    _write(folder / "began", time.monotonic())  # all processes have the same monotonic clock
     process, register, lost = os.getpid(), claims.ClaimRegister(), _collect_lost_asserts()
     error = _execute(job, register)
     if os.getpid() != process:
@@ -140,7 +140,9 @@ def _collect_lost_asserts() -> list[BaseException]:
 
 
 def _execute(job: JobFile, register: claims.ClaimRegister) -> BaseException | None:
-    """Run the file; return the error that ended it, if any. Its forks return from here, too."""
+    """Run the file; return the error that ended it, if any. Forks of the process return from here,
+    too.
+    """
     try:
         tree = ast.parse(job["source"], job["file"])
         claims.insert_claim_blocks(tree, claims.find(tree, job["source"], job["file"]))
@@ -172,13 +174,13 @@ def _make_main_module(job: JobFile) -> types.ModuleType:
     """Make a new ``__main__`` module, as ``python snippets/topic/file.py`` makes it."""
     file, source = job["file"], job["source"]
     main = types.ModuleType("__main__")
-    main.__dict__["_tclab_main"] = sys.modules["__main__"]  # keep the former module alive
+    main.__dict__["_tclab_main"] = sys.modules["__main__"]  # keep the earlier module alive
     main.__dict__.update(__file__=file, __builtins__=__builtins__, __loader__=None)
     sys.modules["__main__"] = main
     sys.argv = [file]
     sys.path[:] = [job["path"], *(p for p in sys.path if p not in ("", job["path"]))]
-    # Without a time stamp linecache never looks at the disk: tracebacks, inspect and
-    # Triton read the source that runs, even after the snippet changes its folder.
+    # Without a time stamp linecache never looks at the disk: tracebacks, inspect and Triton then
+    # read the source that runs, even after the snippet changes its folder.
     linecache.cache[file] = (len(source), None, io.StringIO(source).readlines(), file)
     return main
 
@@ -187,7 +189,7 @@ def _make_main_module(job: JobFile) -> types.ModuleType:
 
 
 def _make_report(error: BaseException | None, job: JobFile, noted: ClaimResults) -> End:
-    """The report on how the file ended, with its claims."""
+    """Return the report on how the file ended, with its claims."""
     if error is None:
         return Returned(ended="returned", **noted)
     if job["raises"] and is_a(error, job["raises"]):
@@ -210,7 +212,7 @@ def _cause(error: BaseException) -> Literal["raised", "assertion", "exit"]:
 
 
 def _line(tb: types.TracebackType | None, file: str) -> int | None:
-    """The number of the snippet's innermost line in a traceback; None if it has none."""
+    """Return the number of the snippet's innermost line in a traceback; None if it has none."""
     frames = traceback.extract_tb(tb)
     return next((f.lineno for f in reversed(frames) if f.filename == file), None)
 
@@ -221,12 +223,12 @@ def _message(error: BaseException) -> str:
     return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
-#: Characters that are kept at each end of a very long message.
+#: The number of characters kept at each end of a very long message.
 _MESSAGE_PART = 2**15
 
 
 def _clean_message(text: str) -> str:
-    """The cleaned message or traceback of an error, without the middle of a very long one, since
+    """Return the cleaned message or traceback of an error, without the middle of a very long one:
     cleaning hundreds of megabytes would take minutes.
     """
     left_out = len(text) - 2 * _MESSAGE_PART
@@ -274,12 +276,13 @@ def _hint(error: BaseException) -> str:
 # --------------------------------------------------------------------------- artifacts
 
 
-#: The most bytes of artifacts that a run may show. Pages contain all of them.
+#: The most bytes of artifacts that a run may show, since pages contain all of them.
 _MAX_SHOWN = 32 * 2**20
 
 
 class Collector:
-    """Write the artifacts that a run shows: as lines of JSON, with unique names, without secrets.
+    """Writes the artifacts that a run shows, as lines of JSON, with unique names and without
+    secrets.
 
     Raises ValueError, at the line that shows the artifact, if a run shows too much.
     """
@@ -291,7 +294,7 @@ class Collector:
         self._size = 0
 
     def __call__(self, artifact: Artifact) -> None:
-        if os.getpid() != self._process:  # in a process that the snippet forked
+        if os.getpid() != self._process:  # this is a process that the snippet forked
             return
         data = encode(replace(artifact, name=self._unique(artifact.name)))
         line = json.dumps(scrub_data(data, _clean)).encode() + b"\n"
@@ -300,11 +303,11 @@ class Collector:
             raise ValueError(f"a run shows at most {_MAX_SHOWN // 2**20} MiB: show less of it")
         with self._path.open(
             "ab", buffering=0
-        ) as file:  # one write, so that lines of threads do not mix
+        ) as file:  # with one write, so that lines of threads do not mix
             file.write(line)
 
     def _unique(self, name: str) -> str:
-        """`name`, or ``name-2`` and so on if the name is taken."""
+        """Return `name`, or ``name-2`` and so on if the name is taken."""
         number, unique = 1, name
         while unique in self._names:
             number += 1

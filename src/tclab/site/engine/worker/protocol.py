@@ -1,4 +1,4 @@
-"""Messages between the runner, the supervisor and a snippet's process. All are JSON.
+"""Define the messages between the runner, the supervisor and a snippet's process. All are JSON.
 
 The runner writes `JobRequest`s to the supervisor, a line each, which answers with `Message`s. A
 snippet's process reads its `JobFile` (``job.json``) and leaves an `End` (``end.json``).
@@ -12,14 +12,16 @@ Limit = Literal["", "timeout", "memory", "output", "files"]
 
 
 class JobRequest(TypedDict):
-    """Run the job in `folder`, with `variables` (None: not set); `cold`: in a new Python."""
+    """A request to run the job in `folder` with `variables` (None: not set); `cold`: in a new
+    Python.
+    """
 
     job: int
     folder: str
     timeout: float  # seconds, counted from the snippet's first line
     memory: int  # bytes of all its processes together, and of their files in memory
-    output: int  # bytes of stdout, and of stderr
-    files: int  # bytes of the files in its own folders
+    output: int  # the most bytes of stdout, and of stderr
+    files: int  # the most bytes of the files in its own folders
     number: int  # the most files in these folders
     cold: bool
     variables: dict[str, str | None]
@@ -71,7 +73,9 @@ class JobFile(TypedDict):
 
 
 class ClaimResults(TypedDict):
-    """By claim: how often it was reached, how often its test was true, and why it is broken."""
+    """Results by claim: how often it was reached, how often its test was true, and why it is
+    broken.
+    """
 
     reached: dict[str, int]
     passed: dict[str, int]

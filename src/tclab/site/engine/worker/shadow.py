@@ -1,4 +1,4 @@
-"""Run a snippet as its reader would who leaves ``backend=`` out: the runners of `make shadow`.
+"""Run a snippet as a reader would run it without ``backend=``: the runners of `make shadow`.
 
 Only the claims are judged, since sentences rest on nothing else: another assert of the module may
 be false, and does not end the run before the last claim.
@@ -18,7 +18,8 @@ from tclab.site.snippets import claims
 #: PyTorch's backends that run a graph without compiling it.
 _WITHOUT_CODE = ("eager", "aot_eager", "aot_eager_decomp_partition")
 
-#: Modules of backends that compile by themselves: those of ``aot_autograd``, a capture's for a GPU.
+#: Modules of backends that compile by themselves: those of ``aot_autograd``, and a capture's for a
+#: GPU.
 _OWN_COMPILERS = ("torch._dynamo.backends.", f"{__package__.partition('.')[0]}.")
 
 
@@ -29,7 +30,9 @@ def run_claims(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
 
 
 def run_with_inductor(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> None:
-    """Execute the file like `run_claims`, and compile with Inductor whatever it compiles."""
+    """Execute the file like `run_claims`, but compile with Inductor in place of the file's
+    backends.
+    """
     import torch
 
     ordinary = torch.compile
@@ -44,14 +47,14 @@ def run_with_inductor(tree: ast.Module, job: JobFile, main: dict[str, Any]) -> N
 
 
 class _ClaimsOnly(ast.NodeTransformer):
-    """Catches what the asserts of a module raise that are in no block of the register."""
+    """Catches the errors of a module's asserts that are in no block of the register."""
 
     def visit(self, node: ast.AST) -> ast.AST:
         match node:
             case ast.With(items=[ast.withitem(ast.Call(func=ast.Name(id=claims.REGISTER)))]):
                 return node
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                return node  # Dynamo may trace an assert of a function: it is compiled, too
+                return node  # Dynamo may trace an assert of a function, which is then compiled, too
             case ast.Assert():
                 caught = ast.ExceptHandler(
                     ast.Name("AssertionError", ast.Load()), None, [ast.Pass()]
@@ -62,7 +65,7 @@ class _ClaimsOnly(ast.NodeTransformer):
 
 
 class _Replacement:
-    """Gives the backend that stands for another: Inductor, or a callable with Inductor below it."""
+    """Returns the replacement for a backend: Inductor, or a callable with Inductor below it."""
 
     def __init__(self) -> None:
         # PyTorch compares backends when it looks for compiled code, so each backend has one
@@ -79,7 +82,8 @@ class _Replacement:
 
 
 class _AboveInductor:
-    """Wraps a backend: when the backend runs its graph, the code that Inductor made runs instead.
+    """Wraps a backend: when the backend runs its graph, the code that Inductor made for it runs
+    instead.
 
     A class, since a module that is pickled has its backend with it.
     """
@@ -90,7 +94,7 @@ class _AboveInductor:
     def __call__(self, graph: Any, inputs: Any, **options: Any) -> Any:
         import torch
 
-        # Inductor's passes change a graph, and the backend may look at it.
+        # Inductor's passes change a graph that the backend may look at.
         same = torch.fx.GraphModule(graph, copy.deepcopy(graph.graph))
         graph.forward = torch._inductor.compile(same, inputs)
         return self.backend(graph, inputs, **options)

@@ -1,4 +1,5 @@
-"""The files of a run in ``/dev/shm``: memory that no process owns and that outlives all of them.
+"""Find the files of a run in ``/dev/shm``: memory that no process owns and that outlives all of
+them.
 
 A file there belongs to a run if it was made after the run began and a process of the run has it
 open or mapped. So no file of another program or of another run is counted or removed.
@@ -19,12 +20,12 @@ _FOLDER = "/dev/shm"
 # A semaphore is mapped under another name than it then gets, so the inode counts.
 _MAPPED = re.compile(rf"^(?:\S+ ){{4}}(\d+)\s+{_FOLDER}/", re.MULTILINE)
 
-#: A file's path and its inode: another file may have the path later.
+#: A file's path and its inode, since another file may have the path later.
 _File = tuple[str, int]
 
 
 class SharedMemory:
-    """The files of one run, as far as `find_files` has found its processes using them."""
+    """The files of one run that `find_files` has found in use by its processes."""
 
     def __init__(self) -> None:
         self._before = set(_files())
@@ -37,7 +38,7 @@ class SharedMemory:
             self._own |= {file for file in new if file[1] in used}
 
     def size(self) -> int:
-        """The bytes that its files occupy now."""
+        """Return the bytes that its files occupy now."""
         return sum(processes.allocated_bytes(path) for path, _ in self._existing())
 
     def remove(self) -> None:

@@ -1,4 +1,4 @@
-"""The supervisor: a process that starts snippets for the runner, limits them and reaps them.
+"""Run as the supervisor: a process that starts snippets for the runner, limits them and reaps them.
 
 It is a loop in one thread. Requests arrive as JSON lines on stdin, messages go as JSON lines to the
 original stdout (`protocol`). When stdin ends, because the runner closed it or died, the supervisor
@@ -37,11 +37,11 @@ from tclab.system import processes
 _TICK = 0.05  # seconds between two checks of the limits
 _START = 60.0  # seconds that a process may take to reach the snippet's first line
 _LAST_WORDS = 2.0  # seconds that a snippet gets to write its line before it is killed
-_FEW_WORDS = 0.2  # the same, after faulthandler has written the stack
-_REST = 4  # after a slow check, pause this many times as long as it took
+_FEW_WORDS = 0.2  # seconds that it gets after faulthandler has written the stack
+_REST = 4  # after a slow check, pause this many times as long as the check took
 _FAR_OVER = 1.5  # a process above this multiple of its memory limit is killed at once
 _LEAVING = 4.0  # seconds for the keepers to end their snippets after the runner has left
-_MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes
+_MAXRSS = 1 if sys.platform == "darwin" else 1024  # bytes in the unit of ru_maxrss
 
 
 class FileCount:
@@ -73,15 +73,15 @@ class Watched:
     """A running snippet: its keeper, and the measurements against its limits."""
 
     request: JobRequest
-    keeper: int  # its pid
+    keeper: int  # the keeper's pid
     started: float = field(default_factory=time.monotonic)
-    began: bool = False  # the snippet's first line was reached: its time counts from there
+    began: bool = False  # whether the snippet's first line was reached, from which its time counts
     peak: int = 0
     proportional: int = 0  # bytes at the last count, shared pages divided by their users
     files: FileCount = field(default_factory=FileCount)
     shared: SharedMemory = field(default_factory=SharedMemory)
     next_count: dict[str, float] = field(default_factory=dict)
-    limit: Limit = ""  # which limit it broke
+    limit: Limit = ""  # the limit that it broke
 
     @property
     def folder(self) -> Path:
@@ -111,14 +111,14 @@ class Watched:
         return self.proportional
 
     def _shared_bytes(self) -> int:
-        """Bytes of its files in shared memory."""
+        """Return the bytes of its files in shared memory."""
         with self._check_if_due("shared") as due:
             if due:
                 self.shared.find_files(processes.find_descendants(self.keeper))
         return self.shared.size()
 
     def _has_too_many_files(self) -> bool:
-        """Return whether its files have too many bytes, or are too many."""
+        """Return whether its files are too many, or have too many bytes."""
         with self._check_if_due("files") as due:
             if due:
                 self.files.count(self._file_sizes)
@@ -145,13 +145,13 @@ class Watched:
             self.next_count[what] = now + _REST * max(now - began, _TICK)
 
     def seconds(self, now: float) -> float:
-        """Seconds that the snippet has run, without the start of its process."""
+        """Return the seconds that the snippet has run, without the start of its process."""
         if not self.began and (text := _read(self.folder / "began")):
             self.began, self.started = True, float(text)
         return max(0.0, now - self.started)
 
     def output_bytes(self) -> int:
-        """Bytes of output so far: of stdout or stderr, whichever has more."""
+        """Return the bytes of output so far: those of stdout or stderr, whichever has more."""
         return max(_size(self.folder / name) for name in ("stdout", "stderr"))
 
     def ask_where(self) -> None:
@@ -168,13 +168,15 @@ class Watched:
             time.sleep(0.005)
 
     def stop(self) -> None:
-        """Have the keeper end the snippet and its processes; SIGCONT, since it may be suspended."""
+        """Make the keeper end the snippet and its processes. SIGCONT wakes a suspended one."""
         self.shared.find_files(processes.find_descendants(self.keeper))
         processes.send_signal([self.keeper], signal.SIGTERM)
         processes.send_signal([self.keeper], signal.SIGCONT)
 
     def end_message(self, maxrss: int) -> Message:
-        """The message about the job, after its keeper has ended. Removes its shared memory."""
+        """Return the message about the job after its keeper has ended, and remove its shared
+        memory.
+        """
         self.shared.remove()
         ended, _, status = _read(self.folder / "status").partition(" ")
         if not self.limit and self.output_bytes() > self.request["output"]:
@@ -190,7 +192,9 @@ class Watched:
 
 
 class Supervisor:
-    """The loop and its state. `fork` runs a job in a fork of this process; None: exec."""
+    """The supervisor's loop and state. `fork` runs a job in a fork of this process; None: by
+    exec.
+    """
 
     def __init__(self, messages: int, base: Path, fork: Fork | None = None) -> None:
         self.messages, self.base, self.fork = messages, base, fork
@@ -212,7 +216,9 @@ class Supervisor:
             shutil.rmtree(self.base, ignore_errors=True)
 
     def _wait(self) -> bool:
-        """Wait for a request, a signal or the next check; start new jobs. False: stdin ended."""
+        """Wait for a request, a signal or the next check, and start new jobs; return False if stdin
+        ended.
+        """
         ready, _, _ = select.select([0, self._wake], [], [], _TICK if self.watched else None)
         if self._wake in ready:
             os.read(self._wake, 4096)
@@ -242,7 +248,7 @@ class Supervisor:
 
     @staticmethod
     def _reap_children() -> Iterator[tuple[int, int]]:
-        """Reap the children that have ended: (pid, peak memory in bytes) of each."""
+        """Reap the children that have ended; yield (pid, peak memory in bytes) of each."""
         while True:
             try:
                 pid, _, usage = os.wait4(-1, os.WNOHANG)
@@ -253,7 +259,7 @@ class Supervisor:
             yield pid, usage.ru_maxrss * _MAXRSS
 
     def _end_jobs(self) -> None:
-        """Have every keeper end its snippet; after a while, kill the remaining processes."""
+        """Make every keeper end its snippet; after a while, kill the remaining processes."""
         for one in self.watched.values():
             one.stop()
         deadline = time.monotonic() + _LEAVING
@@ -285,7 +291,8 @@ def _size(path: Path) -> int:
 
 
 def main(argv: list[str]) -> None:
-    """``python -m tclab.site.engine.worker.supervisor BASE SECONDS``; BASE is removed at the end.
+    """Run ``python -m tclab.site.engine.worker.supervisor BASE SECONDS``, and remove BASE at the
+    end.
 
     SECONDS is the time limit of the warm-up, 0: stay cold.
     """

@@ -1,4 +1,4 @@
-"""Warm the process that snippets are forked from, without an effect on what they show.
+"""Warm the process that snippets are forked from, without an effect on their artifacts.
 
 The cost of isolation is the first compile more than the import: Inductor's modules, its lowerings,
 its C++ prefix header. So the process compiles once, forward and backward, and then restores every
@@ -24,7 +24,7 @@ from typing import Any
 
 from tclab.site.engine.worker import vector_isas
 
-#: Counters that are not restored: their numbers belong to functions and classes that stay.
+#: Counters that are not restored, since the functions and classes with their numbers stay.
 LASTING = {
     "torch._dynamo.logging._step_counter",
     "torch.autograd.function.AUTOGRAD_FUNCTION_COUNTER",
@@ -43,7 +43,9 @@ _CHECKS = 50  # number of checks, 20 ms apart, for threads to end
 
 
 def warm_up() -> str:
-    """Import torch, compile once, restore the counters; return '', or why that failed."""
+    """Import torch, compile once, restore the counters; return '', or the reason why that
+    failed.
+    """
     global _threads
     import torch
 
@@ -51,7 +53,7 @@ def warm_up() -> str:
 
     _threads = torch.get_num_threads()
     with vector_isas.run_tests_in_forks() if _has_compiler() else nullcontext():
-        # This also imports the modules of these names.
+        # This import also loads the modules of these names.
         if moved := private.describe_missing(warming.NAMES):
             return "; ".join(moved)
         _digest_triton()
@@ -75,7 +77,7 @@ def prepare_fork() -> None:
 
 
 def fork_problem() -> str:
-    """The reason why a fork of this process may fail; '' if there is none."""
+    """Return the reason why a fork of this process may fail; '' if there is none."""
     import torch
 
     if torch.cuda.is_initialized():
@@ -88,7 +90,7 @@ def fork_problem() -> str:
 
 
 def _other_threads() -> list[str]:
-    """The system's names for the other threads; empty on a system without /proc.
+    """Return the system's names for the other threads; empty on a system without /proc.
 
     The thread of CUDA's driver is left out. The driver starts it when a fake tensor asks for the
     number of GPUs and none is visible; it holds no lock, and a fork gets the same answer.
@@ -102,7 +104,7 @@ def _other_threads() -> list[str]:
 
 
 def _thread_names() -> str:
-    """Names and classes of the threads that Python knows, for a message."""
+    """Return the names and classes of the threads that Python knows, for a message."""
     others = [t for t in threading.enumerate() if t is not threading.main_thread()]
     names = [f"{t.name} ({type(t).__module__}.{type(t).__qualname__})" for t in others]
     return ": " + ", ".join(names) if names else ", that a library started"
@@ -116,8 +118,8 @@ def _end_monitors() -> None:
 
 
 def _compile_once() -> None:
-    """Compile a small function in one thread: forward, and backward unless PyTorch was built for
-    CUDA, whose autograd engine would start threads.
+    """Compile a small function in one thread: the forward, and the backward unless PyTorch was
+    built for CUDA, as its autograd engine would start threads.
     """
     import torch
     from torch._inductor import config
@@ -155,7 +157,7 @@ def _resolve_vector_math() -> None:
 
 
 def _digest_triton() -> None:
-    """Compute Triton's digest, for which a process reads all of Triton, 200 MB, once."""
+    """Compute Triton's digest once: for the digest, a process reads all 200 MB of Triton."""
     from torch._inductor.runtime import triton_compat
 
     if triton_compat.HAS_TRITON:
@@ -178,7 +180,7 @@ class _State:
         self.counters = {(id(o), n): _position(c) for o, n, c in _counters()}
 
     def restore(self) -> None:
-        """Restore every counter; one that is new since then starts at 0."""
+        """Restore every counter; a counter that is new since then starts at 0."""
         import torch._dynamo.utils as dynamo_utils
         from torch._inductor import metrics
         from torch.fx import graph_module
@@ -195,7 +197,7 @@ class _State:
 
 
 def _counters() -> Iterator[tuple[ModuleType | type, str, itertools.count[int]]]:
-    """Every `itertools.count` that is an attribute of a torch module or of a class in one."""
+    """Yield every `itertools.count` that is an attribute of a torch module or of a class in one."""
     for module in [m for n, m in sorted(sys.modules.items()) if n.split(".")[0] == "torch"]:
         owners: list[ModuleType | type] = [module, *_classes(module)]
         for owner in owners:
@@ -215,5 +217,5 @@ def _classes(module: ModuleType) -> list[type]:
 
 
 def _position(counter: itertools.count[int]) -> int:
-    """The next number of a counter, which is not advanced."""
+    """Return the next number of a counter without advancing the counter."""
     return int(repr(counter).partition("(")[2].rstrip(")").split(",")[0])

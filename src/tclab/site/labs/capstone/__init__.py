@@ -1,1 +1,1 @@
-"""The capstone: a reader's own model, judged by the questions of all labs, on one page."""
+"""Judge a reader's own model by the questions of all labs, on one page: the capstone."""

@@ -97,7 +97,7 @@ def _snippet(path: Path, text: str, name: str, seconds: float) -> Snippet:
 
 
 def page(result: CapstoneResult, title: str) -> str:
-    """The findings, times and report as one self-contained HTML file."""
+    """Return the findings, times and report as one self-contained HTML file."""
     parts = [
         render.stamp(result.run),
         tag("h2", esc("Findings")),

@@ -1,4 +1,4 @@
-"""Findings about a reader's model: an answer to each question, and tables. No torch."""
+"""Make findings about a reader's model: an answer to each question, and tables. No torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ LEAST_SPEEDUP = 1.05
 
 @dataclass(frozen=True)
 class Finding:
-    """A question and its answer. `settled`: the reader has nothing left to do about it."""
+    """A question and its answer; `settled` if the reader has nothing left to do about it.
+    `settled`: the reader has nothing left to do about it.
+    """
 
     question: str
     settled: bool
@@ -42,7 +44,9 @@ class Timing:
 
     @property
     def break_even(self) -> float:
-        """The number of calls after which compiling has paid; infinity if it does not."""
+        """The number of calls after which the saved time exceeds the first call's; infinity if no
+        time is saved.
+        """
         saved = self.eager[1] - self.compiled[1]
         return math.ceil(self.first / saved) if saved > 0 else math.inf
 
@@ -53,7 +57,9 @@ class Timing:
 
 
 def judge_breaks(report: Report, explained: Mapping[str, str]) -> Finding:
-    """Settled if there is no break, or a key of `explained` is in the line or reason of each."""
+    """Make the finding on breaks: settled if there is none, or a key of `explained` is in the line
+    or reason of each.
+    """
     question = "Graph breaks: none, or each explained?"
     open_breaks, explained_breaks = list[str](), list[str]()
     for each in report.breaks:
@@ -71,7 +77,8 @@ def judge_breaks(report: Report, explained: Mapping[str, str]) -> Finding:
 
 
 def judge_recompiles(report: Report, graphs: Sized, why: Iterable[Recompile]) -> Finding:
-    """Settled if a second pass over the same calls compiled nothing.
+    """Make the finding on recompiles: settled if a second pass over the same calls compiled
+    nothing.
 
     `graphs` and `why` are the graphs and recompiles of that second pass.
     """
@@ -87,7 +94,9 @@ def judge_recompiles(report: Report, graphs: Sized, why: Iterable[Recompile]) ->
 
 
 def judge_results(compiled: float, eager: float, bound: float) -> Finding:
-    """Settled if the largest error of `compiled` is within `bound`, as rounding explains it."""
+    """Make the finding on results: settled if the largest error of `compiled` is within `bound`, as
+    rounding explains it.
+    """
     question = "Are the results right?"
     is_right = compiled <= bound
     answer = f"error of the compiled model {compiled:.2e}, of plain PyTorch {eager:.2e}"
@@ -96,7 +105,9 @@ def judge_results(compiled: float, eager: float, bound: float) -> Finding:
 
 
 def judge_speed(timing: Timing) -> Finding:
-    """State the speed-up with its conditions. Always settled: no speed-up is an answer, too."""
+    """Make the finding on speed, with its conditions. It is always settled: no speed-up is an
+    answer, too.
+    """
     question = "Does it pay?"
     ratio = f"{timing.speedup:.2f} times as fast ({timing.calls}; medians, taken in turns)"
     if not timing.is_clear or abs(timing.speedup - 1) < LEAST_SPEEDUP - 1:
@@ -110,7 +121,9 @@ def judge_speed(timing: Timing) -> Finding:
 
 
 def times_table(timing: Timing) -> Table:
-    """Low, median and high of a warm call in milliseconds, eager and compiled."""
+    """Return a table of the low, median and high milliseconds of a warm call, eager and
+    compiled.
+    """
     both = {"plain PyTorch": timing.eager, "compiled": timing.compiled}
     rows = [
         (name, 1e3 * low, 1e3 * median, 1e3 * high) for name, (low, median, high) in both.items()
@@ -122,6 +135,8 @@ def times_table(timing: Timing) -> Table:
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
-    """A row for each finding: the question, whether it is settled, the answer."""
+    """Return a table with a row for each finding: the question, whether it is settled, the
+    answer.
+    """
     rows = tuple((f.question, "yes" if f.settled else "not yet", f.answer) for f in findings)
     return Table("Findings", "findings", ("question", "settled", "what was seen"), rows)

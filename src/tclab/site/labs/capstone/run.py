@@ -95,7 +95,7 @@ def _spread(seconds: list[float]) -> tuple[float, float, float]:
 
 
 def _largest_errors(fn: Callable[..., Any], calls: list[Call]) -> tuple[float, float, float]:
-    """The largest errors of compiled and eager against float64, and the error that is allowed."""
+    """Return the largest errors of compiled and eager against float64, and the allowed error."""
     torch.compiler.reset()
     compiled = torch.compile(fn)
     exact = _copy_in_float64(fn)
@@ -113,7 +113,9 @@ def _largest_errors(fn: Callable[..., Any], calls: list[Call]) -> tuple[float, f
 
 
 def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
-    """The largest absolute difference; infinity if the shapes differ, or only `a` has a NaN."""
+    """Return the largest absolute difference; infinity if the shapes differ, or only `a` has a
+    NaN.
+    """
     if a.shape != b.shape:
         return float("inf")
     difference = (a.double() - b.double()).abs()
@@ -134,25 +136,27 @@ def _tensors(value: object) -> list[torch.Tensor]:
 
 
 def _copy_in_float64(fn: Callable[..., Any]) -> Callable[..., Any] | None:
-    """A copy of a module in float64, None if it cannot be copied; a plain function as it is."""
+    """Return a copy of a module in float64, None if it cannot be copied; a plain function
+    unchanged.
+    """
     if not isinstance(fn, torch.nn.Module):
         return fn
     try:
         exact: Callable[..., Any] = copy.deepcopy(fn).double()
-    except Exception:  # a model may raise anything: the reference is then eager's result
+    except Exception:  # a model may raise anything; then eager's result is the reference
         return None
     return exact
 
 
 def _float64_results(exact: Callable[..., Any] | None, call: Call) -> list[torch.Tensor]:
-    """The tensors computed in float64; an empty list if the model cannot compute in it."""
+    """Return the tensors computed in float64; an empty list if the model cannot compute in it."""
     if exact is None:
         return []
     try:
         args = [_to_float64(value) for value in call.args]
         kwargs = {name: _to_float64(value) for name, value in dict(call.kwargs).items()}
         return [tensor.double() for tensor in _tensors(exact(*args, **kwargs))]
-    except Exception:  # an operation without float64, say
+    except Exception:  # such as for an operation without float64
         return []
 
 

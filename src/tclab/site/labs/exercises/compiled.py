@@ -1,4 +1,4 @@
-"""Asserts about the compile of a reader's function: its breaks, recompiles and results."""
+"""Assert breaks, recompiles and results of the compile of a reader's function."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ def assert_compiled_once(answer: Answer, calls: Sequence[tuple[Any, ...]]) -> No
 
 
 def assert_same(result: Any, true: Any, call: str) -> None:
-    """Assert that `result` is close to `true`; `call` says in words which call it is from."""
+    """Assert that `result` is close to `true`; `call` names, in words, the call that returned
+    it.
+    """
     import torch
 
     kind = type(result).__name__

@@ -117,7 +117,7 @@ def refuses_one_wrong_element(answer: Answer, random_inputs: RandomInputs) -> No
 
 
 def _with_one_wrong_element(x: Any) -> Any:
-    """A copy of `x` whose largest element is 3 % too large."""
+    """Return a copy of `x` whose largest element is 3 % too large."""
     wrong = x.clone()
     wrong.view(-1)[x.abs().argmax()] *= 1.03
     return wrong
@@ -265,7 +265,7 @@ def _phase_table(seconds: dict[str, float], counts: dict[str, int]) -> Table:
 
 
 def _draw_table(random_inputs: RandomInputs) -> tuple[Table, str]:
-    """A table in which neither the first row nor the highest count is the slowest phase."""
+    """Draw a table in which neither the first row nor the highest count is the slowest phase."""
     phases = random_inputs.random.sample(_PHASES, 5)
     seconds = {phase: random_inputs.random.uniform(0.1, 1.0) for phase in phases}
     seconds[phases[2]] = 4.0 + random_inputs.random.random()
@@ -328,7 +328,7 @@ def _square(x: Any) -> Any:
 
 
 def _run_graph(graph: Any, inputs: Any) -> Any:
-    """A backend without a registered name."""
+    """Run the graph as it is: a backend without a registered name."""
     return graph.forward
 
 

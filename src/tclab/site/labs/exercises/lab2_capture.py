@@ -23,7 +23,7 @@ def forward(x, weights, gated, residual):
 
 
 def _count_operations(depth: int, *, gated: bool, residual: bool) -> int:
-    """The number of operations in Dynamo's graph of such a network, from a capture."""
+    """Count the operations in Dynamo's graph of such a network, from a capture."""
     import torch
 
     import tclab

@@ -266,7 +266,9 @@ Result = tuple["Tensor", "Tensor", str]
 def _serve(
     answer: Answer, sizes: Sequence[int], random_inputs: RandomInputs
 ) -> tuple[Capture, list[Result]]:
-    """Serve batches of these sizes: the capture, and (result, true result, call) of each."""
+    """Serve batches of these sizes; return the capture, and (result, true result, call) of each
+    batch.
+    """
     import torch
 
     import tclab

@@ -19,7 +19,9 @@ _GATE = "def f(x, bias):\n    return torch.nn.functional.gelu(x + bias) * x"
 
 @functools.lru_cache(maxsize=8)
 def _elements(rows: int, columns: int) -> tuple[int, int]:
-    """Elements read and written (by one fused kernel, by a kernel for each operation)."""
+    """Return the number of elements read and written, (by one fused kernel, by a kernel for each
+    operation).
+    """
     import torch
 
     import tclab

@@ -1,4 +1,4 @@
-"""A function whose duration is known, to be timed in labs 1 and 5."""
+"""Define a function of known duration, to be timed in labs 1 and 5."""
 
 from __future__ import annotations
 

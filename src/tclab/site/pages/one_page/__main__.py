@@ -54,7 +54,9 @@ def main(words: list[str]) -> int:
 
 
 def find_page(docs: Path, words: list[str]) -> str:
-    """The path below `docs` of the page that `words` name. BadRequest unless one page matches."""
+    """Return the path below `docs` of the page that `words` name. BadRequest unless one page
+    matches.
+    """
     pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
     place, step = f"PAGE={' '.join(words)}", "make page PAGE=pipeline/guards"
     if len(words) != 1 or not words[0]:
@@ -88,7 +90,7 @@ def load_configuration(root: Path, page: str) -> Any:
 
 
 def page_problems(root: Path, page: str, site: Path) -> list[PageError]:
-    """The errors in the page's Markdown and in its HTML."""
+    """Return the errors in the page's Markdown and in its HTML."""
     text = state.build().book.pages[f"docs/{page}"]
     html = _html_path(site, page).read_text(encoding="utf-8")
     return [

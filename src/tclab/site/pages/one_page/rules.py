@@ -37,7 +37,7 @@ _QUESTION = re.compile(r"\A\s*# [^\n]*\n+> ")
 
 
 def text_problems(page: PageText) -> list[PageError]:
-    """The errors in the text of a page."""
+    """Return the errors in the text of a page."""
     rules = (_fences, _headings, _chapter, _numbers, _universal)
     return [problem for rule in rules for problem in rule(page)]
 

@@ -39,7 +39,7 @@ class Fence:
         return self.is_on("exec")
 
     def is_on(self, option: str) -> bool:
-        """Whether a yes/no option is on, by markdown-exec's rules."""
+        """Return whether a yes/no option is on, by markdown-exec's rules."""
         return self.options.get(option, "").lower() not in _OFF_VALUES
 
 

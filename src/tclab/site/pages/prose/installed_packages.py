@@ -30,7 +30,7 @@ class Module:
         return self.path.name == "__init__.py"
 
     def child(self, name: str) -> Module | None:
-        """The submodule `name`, if this is a package that has it."""
+        """Return the submodule `name`, if this is a package that has it."""
         if not self.is_package:
             return None
         for path in (self.path.parent / name / "__init__.py", self.path.parent / f"{name}.py"):
@@ -41,7 +41,7 @@ class Module:
 
 @cache
 def top_level(name: str) -> Module:
-    """The installed top-level package `name`; NotFound if there is none."""
+    """Return the installed top-level package `name`; NotFound if there is none."""
     spec = importlib.util.find_spec(name)  # imports nothing, because the name has no dot
     if spec is None or spec.origin is None:
         raise NotFound(name, "this environment", ())
@@ -49,7 +49,7 @@ def top_level(name: str) -> Module:
 
 
 def find_module(dotted: str) -> Module | None:
-    """The module with a dotted name; None if its package has no such file."""
+    """Return the module with a dotted name; None if its package has no such file."""
     package, *rest = dotted.split(".")
     inner: Module | None = top_level(package)
     for part in rest:
@@ -73,7 +73,7 @@ def repository_urls() -> dict[str, str]:
 
 @cache
 def repository_url(package: str) -> str:
-    """The URL of the package's repository at the installed version."""
+    """Return the URL of the package's repository at the installed version."""
     if package == "torch":
         commit = _require_version(package, machine.torch_facts().get("git_version", ""))
         return f"https://github.com/pytorch/pytorch/blob/{commit}"
@@ -84,7 +84,7 @@ def repository_url(package: str) -> str:
 
 
 def repository_path(file: str) -> str:
-    """The path in the repository of a file of the installed package."""
+    """Return the path in the repository of a file of the installed package."""
     return f"python/{file}" if file.startswith("triton/") else file
 
 

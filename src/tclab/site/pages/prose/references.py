@@ -80,6 +80,6 @@ def save_locations(path: Path) -> None:
 
 
 def _cache_key() -> str:
-    """A digest of the installed versions and of the code that looks names up."""
+    """Return a digest of the installed versions and of the code that looks names up."""
     code = b"".join(Path(str(m.__file__)).read_bytes() for m in (installed_packages, sources))
     return hashlib.sha256(f"{installed_packages.repository_urls()}".encode() + code).hexdigest()

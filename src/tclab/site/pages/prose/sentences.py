@@ -84,7 +84,7 @@ def bound_sentences(text: MarkdownText) -> Iterator[Sentence]:
 
 
 def whole_sentence(text: MarkdownText, sentence: Sentence) -> str:
-    """The bound text with the rest of its sentence."""
+    """Return the bound text with the rest of its sentence."""
     ends = [end.end() for end in _SENTENCE_END.finditer(text.text)]
     first = bisect_right(ends, sentence.start)
     last = bisect_left(ends, sentence.end)
@@ -122,7 +122,9 @@ def _parse_claims(refs: str, place: str) -> tuple[tuple[str, str], ...]:
 
 
 def _find_opening_bracket(text: str, first: int, closing: int) -> int:
-    """The offset of the ``[`` that matches the ``]`` at `closing`; -1 if none after `first`."""
+    """Return the offset of the ``[`` that matches the ``]`` at `closing`; -1 if none after
+    `first`.
+    """
     depth, offset = 1, closing
     while offset > first:
         offset -= 1

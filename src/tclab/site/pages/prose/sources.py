@@ -96,7 +96,9 @@ def _bound_statements(body: list[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _rank(statement: ast.stmt) -> int:
-    """The precedence of a statement; of equal ranks the later one counts, as with overloads."""
+    """Return the precedence of a statement; of equal ranks the later one counts, as with
+    overloads.
+    """
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return 2
     return 1
@@ -146,7 +148,9 @@ def _resolve(module: Module, parts: tuple[str, ...], hops: int) -> tuple[Module,
 
 
 def _imports_submodule(module: Module, statement: ast.stmt) -> bool:
-    """Whether the statement is ``import a.b`` or ``from . import b``, which binds a module."""
+    """Return whether the statement is ``import a.b`` or ``from . import b``, which binds a
+    module.
+    """
     if isinstance(statement, ast.ImportFrom):
         return _absolute_module(module, statement) == module.name
     return isinstance(statement, ast.Import)
@@ -208,7 +212,7 @@ def _absolute_module(module: Module, statement: ast.ImportFrom) -> str:
 
 
 def _member_line(module: Module, cls: ast.ClassDef, parts: tuple[str, ...]) -> int:
-    """The line of a method, class attribute or nested class."""
+    """Return the line of a method, class attribute or nested class."""
     names = dict(_bound_statements(cls.body)) | _instance_attributes(cls)
     statement = names.get(parts[0])
     if statement is None:
@@ -229,7 +233,7 @@ def _instance_attributes(cls: ast.ClassDef) -> dict[str, ast.stmt]:
 
 
 def _is_self_attribute(target: ast.expr | None) -> TypeGuard[ast.Attribute]:
-    """Whether a target is ``self.name``."""
+    """Return whether a target is ``self.name``."""
     return (
         isinstance(target, ast.Attribute)
         and isinstance(target.value, ast.Name)

@@ -109,7 +109,7 @@ def _prose_lines(text: MarkdownText) -> Iterator[tuple[int, str]]:
 
 
 def _lines_next_to_outputs(text: MarkdownText, blocks: Iterable[Block]) -> set[int]:
-    """The lines of the paragraphs right before and right after each output."""
+    """Return the lines of the paragraphs right before and right after each output."""
     lines = dict(text.lines)
     outputs = [b for b in blocks if any(call.kind.is_evidence for call in b.calls)]
     paragraphs = (

@@ -52,12 +52,12 @@ class Concordance:
             known[place] = known.get(place, 0) + 1
 
     def best_places(self, name: str) -> list[Place]:
-        """The places that show the name most often; of equal ones the first."""
+        """Return the places that show the name most often; of equal ones the first."""
         known = self.places.get(name, {})
         return sorted(known, key=lambda place: -known[place])[:MOST_PLACES]
 
     def weight(self, name: str) -> int:
-        """How often the book shows the name."""
+        """Return how often the book shows the name."""
         return sum(self.places.get(name, {}).values())
 
 
@@ -107,7 +107,9 @@ def names_in(code: str) -> Iterator[str]:
 
 
 def is_name(word: str) -> bool:
-    """Whether a word is no plain word, such as `recompile_limit`, `aten.mm`, `OptimizedModule`."""
+    """Return whether a word is no plain word, such as `recompile_limit`, `aten.mm`,
+    `OptimizedModule`.
+    """
     return not word.isalpha() or word.isupper() or bool(_CAMEL_CASE.search(word))
 
 
@@ -152,7 +154,7 @@ def _is_error_name(name: str) -> bool:
 
 
 def _error_name(message: str) -> str:
-    """The error's name at the start of a message; '' if the message has none."""
+    """Return the error's name at the start of a message; '' if the message has none."""
     head = message.partition(":")[0]
     return head if _NAME.fullmatch(head) else ""
 

@@ -90,7 +90,7 @@ def _gallery_pairs(snippet: Snippet) -> dict[str, tuple[str, str]]:
 
 
 def anchor(identity: str) -> str:
-    """The anchor of a break's examples."""
+    """Return the anchor of a break's examples."""
     return f"mended-{identity}"
 
 

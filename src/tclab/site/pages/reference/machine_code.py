@@ -42,7 +42,7 @@ def html(block: RunningBlock, stage: str) -> Html:
 
 
 def table(book: Book, stage: str) -> Table:
-    """The table of the opcodes of `stage`: opcode, its meaning, its forms with modifiers."""
+    """Return the table of the opcodes of `stage`: opcode, its meaning, its forms with modifiers."""
     return _opcode_table(_collect_opcodes(book, stage), stage)
 
 
@@ -77,7 +77,7 @@ def _collect_opcodes(book: Book, stage: str) -> dict[str, _OpcodeUse]:
 
 
 def _opcode_forms(run: Run, stage: str) -> list[str]:
-    """The opcodes with modifiers in a run's listings of a stage; cached on disk."""
+    """Return the opcodes with modifiers in a run's listings of a stage; cached on disk."""
     listings = [each for artifact in run.artifacts for each in _listings(artifact, stage)]
     if not listings:
         return []

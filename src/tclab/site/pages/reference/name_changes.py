@@ -67,7 +67,7 @@ def _names_by_version(groups: Iterable[Group]) -> dict[str, dict[str, frozenset[
 
 
 def _baseline_version(version: str, known: NamesByVersion) -> str:
-    """The version itself if it has a list of names, else the newest version before it."""
+    """Return the version itself if it has a list of names, else the newest version before it."""
     older = [v for v in known if Version.parse(v) <= Version.parse(version)]
     return max(older, key=Version.parse, default="")
 

@@ -60,7 +60,9 @@ def write_lists(folder: Path, known: NamesByVersion) -> None:
 
 
 def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
-    """The changes of all tables in `after`; a table only in `before` was not collected again."""
+    """Return the changes of all tables in `after`; a table only in `before` was not collected
+    again.
+    """
     changed = []
     for table in sorted(after):
         old, new = before.get(table, frozenset()), after[table]

@@ -38,7 +38,7 @@ def find_newer(outputs: Mapping[str, str], known: str) -> tuple[str, str]:
 
 
 def parse_pip_output(output: str) -> list[str]:
-    """The versions in the output of ``pip index versions``, the newest first."""
+    """Return the versions in the output of ``pip index versions``, the newest first."""
     # Available versions: 2.13.0+cpu, 2.12.1+cpu, 2.12.0+cpu
     line = re.search(r"^Available versions: (.+)$", output, re.MULTILINE)
     return [version.strip().partition("+")[0] for version in line[1].split(",")] if line else []

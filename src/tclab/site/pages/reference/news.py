@@ -29,7 +29,9 @@ MOST_NAMES = 40
 def issue_text(
     title: str, problems: Iterable[TclabError], names: Iterable[str], moved: str, flips: str
 ) -> str:
-    """The issue in Markdown; an empty section says so. `moved` and `flips` have an item a line."""
+    """Return the issue in Markdown; an empty section says so. `moved` and `flips` have an item a
+    line.
+    """
     parts = (
         ("Sentences and snippets that no longer hold", [_list_item(error) for error in problems]),
         ("Claims that come out otherwise with Inductor, or over full caches", _list_lines(flips)),
@@ -53,7 +55,7 @@ def _list_item(error: TclabError) -> str:
 
 
 def build_problems(root: Path) -> list[TclabError]:
-    """All problems that would fail a build."""
+    """Return all problems that would fail a build."""
     try:
         return [*proofs.problems(book.open_book(root, root / "docs"))]
     except book.Problems as problems:

@@ -21,7 +21,7 @@ _MAX_LINES = 3
 
 
 def card_path(url: str) -> str:
-    """The path, from the site's root, of the card for the page at `url`."""
+    """Return the path, from the site's root, of the card for the page at `url`."""
     return f"assets/cards/{url.removesuffix('.html').replace('/', '-')}.png"
 
 
@@ -33,7 +33,7 @@ def write_card(folder: Path, url: str, site: str, title: str, description: str) 
 
 
 def head_tags(url: str, address: str, site: str, title: str, description: str) -> str:
-    """The meta tags that other sites read for a preview; `address` is our site's."""
+    """Return the meta tags that other sites read for a preview; `address` is our site's."""
     properties = {
         "og:type": "article",
         "og:site_name": site,

@@ -57,7 +57,9 @@ def _changed_table(block: RunningBlock, run: Run, name: str) -> Table:
 def _sentences(
     block: RunningBlock, book: Book, rows: Sequence[tuple[object, ...]]
 ) -> dict[_Line, None]:
-    """The sentences on these claims, in order; a claim without a sentence appears by its name."""
+    """Return the sentences on these claims, in order; a claim without a sentence appears by its
+    name.
+    """
     return dict.fromkeys(line for row in rows for line in _claim_rows(block, book, str(row[0])))
 
 
@@ -89,7 +91,7 @@ def _plain_text(text: str) -> str:
 
 
 def _full_sentence(book: Book, bound_part: Sentence) -> str:
-    """The full sentence around a bound part; the part itself if none is found."""
+    """Return the full sentence around a bound part; the part itself if none is found."""
     page = book.pages.get(bound_part.page)
     if page is None:  # a lab's cell
         return bound_part.text

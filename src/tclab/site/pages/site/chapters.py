@@ -56,7 +56,7 @@ def add_flow_and_links(
 
 
 def _find_pane(book: Book, path: str, stage: str, place: str) -> tuple[str, str]:
-    """The (anchor, label) of the first pane of a stage on a page of the explorer."""
+    """Return the (anchor, label) of the first pane of a stage on a page of the explorer."""
     for use in book.uses:
         if use.page == path and use.function == "show":
             run = book.select_runs(use.snippet, place)[0]

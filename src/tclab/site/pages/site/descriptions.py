@@ -12,7 +12,7 @@ _PARAGRAPH = re.compile(r"\n\n([A-Z*`\[][^\n]*)\n")
 
 
 def first_paragraph(markdown: str) -> str:
-    """The first paragraph of a page as plain text, in whole sentences; '' if it has none."""
+    """Return the first paragraph of a page as plain text, in whole sentences; '' if it has none."""
     match = _PARAGRAPH.search(f"\n\n{markdown}\n")
     plain = re.sub(r"[`*]", "", _LINK.sub(r"\1", match[1])) if match else ""
     while len(plain) > LONGEST and ". " in plain:

@@ -55,7 +55,7 @@ _ARROWHEAD = "M-5 -4L0 0L-5 4"
 
 
 def drawing(highlighted: Any, up: str, place: str) -> Html:
-    """The drawing with the boxes called `highlighted`, a name or several; nothing for none.
+    """Return the drawing with the boxes called `highlighted`, a name or several; nothing for none.
 
     `up` leads from the page to the site's root. PageError at `place` for an unknown name.
     """
@@ -92,7 +92,7 @@ def _arrows() -> Iterator[Html]:
 
 
 def _box(box: Box, up: str, highlighted: bool) -> Html:
-    """A box with a link to its chapter; `highlighted` if it is the page's chapter."""
+    """Return a box with a link to its chapter; `highlighted` if it is the page's chapter."""
     frame = markup(
         '<rect x="{}" y="{}" width="{}" height="{}" rx="4"/>', box.x, box.y, box.width, box.height
     )

@@ -49,7 +49,7 @@ class ListedPage:
 
 
 def markdown_url(url: str) -> str:
-    """The address of a page's Markdown: the page's address with ``.md`` appended."""
+    """Return the address of a page's Markdown: the page's address with ``.md`` appended."""
     return f"{url}.md"
 
 
@@ -64,7 +64,9 @@ def write(folder: Path, book: Book, pages: list[ListedPage], site: Mapping[str, 
 
 
 def llms_text(folder: Path, pages: list[ListedPage], site: Mapping[str, str]) -> str:
-    """The text of `llms.txt`: title, summary, a link to each page's Markdown, or else its HTML."""
+    """Return the text of `llms.txt`: title, summary, a link to each page's Markdown, or else its
+    HTML.
+    """
     lines = [
         f"# {site['name']}",
         "",
@@ -89,7 +91,7 @@ def llms_text(folder: Path, pages: list[ListedPage], site: Mapping[str, str]) ->
 
 
 def page_markdown(text: PageText, book: Book) -> str:
-    """The page's Markdown, with its blocks replaced by their outputs as text.
+    """Return the page's Markdown, with its blocks replaced by their outputs as text.
 
     Claims are replaced by their sentences with scope and proof, values by numbers, source
     references by names.
@@ -123,7 +125,7 @@ def _call_lines(call: Call, book: Book) -> Iterator[str]:
 
 
 def _run_lines(runs: Sequence[Run], call: Call) -> Iterator[str]:
-    """The outputs of the runs, equal ones once, as on the page."""
+    """Yield the outputs of the runs, equal ones once, as on the page."""
     for groups in run_groups.group_artifacts(runs, lambda run: _artifacts_for(run, call)):
         for group in groups:
             for artifact in group.artifacts:
@@ -144,7 +146,9 @@ def _artifacts_for(run: Run, call: Call) -> list[Artifact]:
 
 
 def _artifact_lines(artifact: Artifact) -> list[str]:
-    """The lines of an artifact: a Markdown table, or the text for a terminal (cached on disk)."""
+    """Return the lines of an artifact: a Markdown table, or the text for a terminal (cached on
+    disk).
+    """
     if isinstance(artifact, Candidates):
         artifact = candidates.to_table(artifact)
     if isinstance(artifact, Text) and artifact.name == "stdout":

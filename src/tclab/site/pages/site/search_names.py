@@ -44,7 +44,7 @@ def _reference_groups(page: Page) -> Iterable[dict[str, object]]:
 
 
 def _prose_group(concordance: Concordance) -> dict[str, object]:
-    """The names in the chapters' prose with their headings; found by the exact name."""
+    """Return the names in the chapters' prose with their headings; found by the exact name."""
     known = (
         (name, concordance.best_places(name)[0])
         for name in sorted(concordance.prose_names)
@@ -55,7 +55,7 @@ def _prose_group(concordance: Concordance) -> dict[str, object]:
 
 
 def _message_group(concordance: Concordance) -> dict[str, object]:
-    """The messages in the runs' outputs; found by most of their words."""
+    """Return the messages in the runs' outputs; found by most of their words."""
     entries = [
         (heading, message[:_LONGEST], url)
         for message, (url, heading) in sorted(concordance.messages.items())
@@ -64,7 +64,7 @@ def _message_group(concordance: Concordance) -> dict[str, object]:
 
 
 def code_groups(pages: Iterable[Page]) -> list[dict[str, object]]:
-    """The opcodes and kernel names in the pages' code, one group for each stage.
+    """Return the opcodes and kernel names in the pages' code, one group for each stage.
 
     A word leads to its first line on each of the first MOST_PAGES pages that have it.
     """

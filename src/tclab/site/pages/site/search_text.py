@@ -68,7 +68,7 @@ def add_questions(html: str, questions: Iterable[str]) -> str:
 
 
 def searchable_html(html: str) -> str:
-    """The page's HTML without the elements that the search must not index."""
+    """Return the page's HTML without the elements that the search must not index."""
     pruner = _Pruner()
     pruner.feed(html)
     pruner.close()

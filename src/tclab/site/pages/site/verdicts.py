@@ -46,7 +46,7 @@ class Belief:
 
 
 def read_beliefs(runs: Iterable[Run]) -> list[Belief]:
-    """The beliefs of one snippet's runs, in the order of their first appearance."""
+    """Return the beliefs of one snippet's runs, in the order of their first appearance."""
     by_text: dict[str, Belief] = {}
     for run in runs:
         for text, verdict, seen, machine in _table_rows(run):
@@ -70,13 +70,13 @@ def _table_rows(run: Run) -> Iterator[tuple[str, str, str, str]]:
 
 
 def place_of_run(run: Run) -> str:
-    """The place of a run: ``PyTorch 2.13``, and the GPU's name if it has one."""
+    """Return the place of a run: ``PyTorch 2.13``, and the GPU's name if it has one."""
     number = run.provenance.version.short
     return f"PyTorch {number}" + (f", {run.provenance.gpu}" if run.provenance.gpu else "")
 
 
 def judged_places(beliefs: Iterable[Belief]) -> list[str]:
-    """The places of the verdicts: CPUs sorted by PyTorch version, then GPUs."""
+    """Return the places of the verdicts: CPUs sorted by PyTorch version, then GPUs."""
 
     def key(place: str) -> tuple[bool, Version, str]:
         return "," in place, Version.parse(place.rpartition("PyTorch ")[2]), place
@@ -131,7 +131,7 @@ def _beliefs_of_call(block: RunningBlock, book: Book, use: Call) -> list[Belief]
 
 
 def heading_anchors(page: PageText) -> set[str]:
-    """The anchors of a page's headings below its title."""
+    """Return the anchors of a page's headings below its title."""
     return {_heading_anchor(heading.words) for heading in page.headings if heading.level > 1}
 
 
@@ -164,7 +164,7 @@ def beliefs_table(
 
 
 def _verdict_cell(belief: Belief, columns: Sequence[str], usual: Sequence[str]) -> Html:
-    """The verdict, with its places unless they are exactly the usual ones (`usual`)."""
+    """Return the verdict, with its places unless they are exactly the usual ones (`usual`)."""
     known = {place: belief.verdicts[place] for place in columns if place in belief.verdicts}
     by_verdict: dict[str, list[str]] = {}
     for place, verdict in known.items():
@@ -188,7 +188,7 @@ def _verdict_line(verdict: str, where: str) -> Html:
 
 
 def _seen_cell(belief: Belief, columns: Sequence[str]) -> Html:
-    """The observation of the first place, and one observation for each other verdict."""
+    """Return the observation of the first place, and one observation for each other verdict."""
     known = [place for place in columns if place in belief.seen]
     distinct = [(known[0], belief.seen[known[0]])]
     for place in known[1:]:
