@@ -81,7 +81,7 @@ def result_table(runs: Mapping[str, Run]) -> Table:
 
 
 def describe_result(run: Run) -> str:
-    """``ok`` and the number of artifacts, or ``failed`` and the cause, as rich markup."""
+    """Return ``ok`` and the number of artifacts, or ``failed`` and the cause, as rich markup."""
     if run.failure:
         return f"{style_state('failed')} {escape(run.failure.cause)}"
     raised = ", raised as declared" if run.raised else ""
@@ -105,7 +105,7 @@ def _progress_bar(out: Console) -> Progress:
 
 
 class _BarUpdater:
-    """Update a rich progress bar at each event."""
+    """Updates a rich progress bar at each event."""
 
     def __init__(self, bar: Progress, task: TaskID, verb: str) -> None:
         self.bar, self.task, self.verb = bar, task, verb

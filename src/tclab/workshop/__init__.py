@@ -1,1 +1,1 @@
-"""Tools that need a clone of the project: catalogue, benchmarks, comparisons with a GPU."""
+"""Provide tools that need a clone of the project: catalogue, benchmarks, comparisons with a GPU."""

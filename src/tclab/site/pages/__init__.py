@@ -1,4 +1,4 @@
-"""The functions that pages call in their executable blocks; never imports torch.
+"""Define the functions that pages call in their executable blocks; never import torch.
 
     ```python exec="1" html="1"
     from tclab.site.pages import snippet

@@ -18,7 +18,7 @@ from tclab.site.pages.prose.text import PageText
 
 # --------------------------------------------------------------------------- through Markdown
 
-#: The texts and titles in an element of ours. Neither contains `<` or `>`: both are escaped.
+#: The texts and titles in an element of ours, which contain neither `<` nor `>`: both are escaped.
 _TEXT = re.compile(r'(?<=>)[^<>]+(?=<)|(?<= title=")[^"]*(?=")')
 _ELEMENT = re.compile(r'<(?:span class="tclab-number"|a class="tclab-proof")[^<>]*>[^<>]*')
 _NUMBERED = re.compile(r"(?:&#\d+;)+")
@@ -74,7 +74,7 @@ def _browser_address(text: str) -> str:
 
 
 def _binding_line(binding: str, file: str, text: PageText | None) -> str:
-    """``file:line`` of the binding; the file alone if no single line of the text has it."""
+    """Return ``file:line`` of the binding; the file alone if no single line of the text has it."""
     wanted = _browser_address(binding).lower()
     lines = ((n, _browser_address(line).lower()) for n, line in (text.lines if text else ()))
     return next((f"{file}:{n}" for n, line in lines if wanted in line), file)

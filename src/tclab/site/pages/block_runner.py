@@ -1,4 +1,4 @@
-"""Run the blocks of pages: for each fence that markdown-exec hands over, make the block's calls.
+"""Run the blocks of pages: make the calls of each fence that markdown-exec passes on.
 
 markdown-exec publishes the traceback of a failing block and lets the build succeed. Here each
 failure becomes a PageError with the line of the call; the build collects them, and the hooks fail
@@ -26,7 +26,7 @@ def install() -> None:
 
 
 def begin_page(text: PageText, url: str) -> None:
-    """Make this page the one whose fences markdown-exec hands over from now on."""
+    """Make this page the one whose fences markdown-exec passes on from now on."""
     build = state.build()
     build.current_page = build.page(text.page, url)
     build.current_page.waiting_blocks = list(text.blocks)
@@ -70,8 +70,8 @@ def _call_output(call: Call, running: RunningBlock) -> str:
 
 
 def _add_place(error: TclabError, call: Call) -> TclabError:
-    """Return the error with a place on the page: itself if it has one, else a new error at the
-    call.
+    """Return the error with a place on the page: the error itself if it has one, else a new error
+    at the call.
     """
     if error.place.startswith(f"{call.page}:"):
         return error

@@ -46,8 +46,8 @@ class Book:
     plan: Plan
     docs: Path
     snippets: dict[str, Snippet] = field(default_factory=dict)
-    labs: dict[str, Lab] = field(default_factory=dict)  # by the name of their runs
-    pages: dict[str, PageText] = field(default_factory=dict)  # by path: docs/x.md
+    labs: dict[str, Lab] = field(default_factory=dict)  # by the names of their runs
+    pages: dict[str, PageText] = field(default_factory=dict)  # by path, such as docs/x.md
     cells: dict[tuple[str, int], PageText] = field(default_factory=dict)  # by file and line
     uses: list[Call] = field(default_factory=list)
     sentences: list[Sentence] = field(default_factory=list)
@@ -68,11 +68,11 @@ class Book:
 
     @cached_property
     def versions(self) -> tuple[VersionRecord, ...]:
-        """The recorded results of the snippets on each PyTorch; read once per build."""
+        """The recorded results of the snippets on each PyTorch, read once per build."""
         return tuple(records.read_all(self.root / "records" / records.FOLDER))
 
     def url(self, page: str) -> str:
-        """``x/y.html`` of ``docs/x/y.md``: a page's address from the site's root."""
+        """Return a page's address from the site's root: ``x/y.html`` for ``docs/x/y.md``."""
         return f"{page.removeprefix(f'{self.docs.name}/').removesuffix('.md')}.html"
 
     def page_at(self, url: str) -> PageText | None:
@@ -121,7 +121,7 @@ def missing_run(live: Status, place: str) -> RunFailed:
 # --------------------------------------------------------------------------- opening
 
 
-#: Runs the stale snippets of a book; returns their runs by name.
+#: A function that runs the stale snippets of a book; it returns their runs by name.
 Runner = Callable[[Book, list[Snippet]], dict[str, Run]]
 
 

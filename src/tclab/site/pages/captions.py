@@ -20,7 +20,7 @@ from tclab.site.pages.prose.markdown import MarkdownText
 
 _EXTENSIONS = ["tables", "attr_list", "def_list", "pymdownx.superfences"]
 
-#: Attributes allowed in a caption: none of them makes a browser run or load anything but images.
+#: Attributes allowed in a caption: none makes a browser run code, or load anything but images.
 _ATTRIBUTES = frozenset(("href", "src", "alt", "title", "id", "class", "start", "lang", "style"))
 _ALIGN = re.compile(r"text-align: (?:left|right|center);")  # the alignment of a table's column
 _SCHEME = re.compile(r"([^/?#]*?):|//")

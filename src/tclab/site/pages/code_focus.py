@@ -23,7 +23,7 @@ SHOWN_WHOLE_BELOW = 16
 def focus_ranges(
     snippet: Snippet, lines: tuple[int, int], selected: Sequence[str] | None, place: str
 ) -> list[tuple[int, int]]:
-    """Return the ranges within `lines` that stay open, in order; an empty list if all of them do.
+    """Return the ranges within `lines` that stay open, in order; empty if all lines stay open.
 
     `selected` lists functions and classes of the snippet. None selects those that it compiles, an
     empty sequence all lines. PageError at `place` for an unknown name.

@@ -1,4 +1,4 @@
-"""The files of a snippet that a reader can download: its .py, unchanged, and an .ipynb."""
+"""Make the files of a snippet that a reader can download: its unchanged .py, and an .ipynb."""
 
 from __future__ import annotations
 

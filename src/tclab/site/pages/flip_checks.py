@@ -13,7 +13,7 @@ from tclab.site.pages.book import Book
 from tclab.site.pages.prose.sentences import Sentence, whole_sentence
 from tclab.site.snippets import flips
 
-#: Kind of run → what the sentence must name, and the words that name it.
+#: Kind of run → the part that the sentence must name, and the words that name it.
 _NAMED = {
     flips.INDUCTOR: (
         "its backend",
@@ -29,7 +29,9 @@ _NAMED = {
 
 
 def problems(book: Book) -> Iterator[PageError | SnippetError]:
-    """Yield an error for each sentence on a flipping claim that does not name what it rests on."""
+    """Yield an error for each sentence on a flipping claim that does not name the part it depends
+    on.
+    """
     try:
         listed = flips.read(book.root)
     except SnippetError as error:

@@ -1,4 +1,4 @@
-"""Rendered pieces of HTML, kept on disk between builds.
+"""Keep rendered pieces of HTML on disk between builds.
 
 A piece is named by a digest of everything it depends on: the run it shows, the options, and the
 version of the renderer. So no piece can be outdated; after a build, the pieces of other renderer
@@ -121,7 +121,7 @@ def cached(make: Callable[[], str], *key: object) -> str:
 
 
 def cached_html(make: Callable[[], Html], *key: object) -> Html:
-    """As `cached`, for a `make` that returns Html."""
+    """Return the Html that `make` returns, from disk as in `cached`."""
     return Html(cached(make, *key))
 
 

@@ -1,4 +1,4 @@
-"""MkDocs events: run stale snippets before rendering, add assets and downloads, check the pages.
+"""Handle MkDocs events: run stale snippets before rendering, add assets and downloads, check pages.
 
 Any problem ends the build with all problems listed and exit code 1, with or without
 ``--strict`` and ``-q``. Problems found before rendering leave the last site as it was.
@@ -64,9 +64,9 @@ _ASSETS = "assets/tclab"
 #: Classes of elements that need the full width of the window.
 _WIDE_CLASSES = ("tclab-chain", "tclab-entries")
 
-#: Gives a page with a chain the room up to the window's right edge; its left edge stays that of the
-#: header. It is not written as ``:has(.tclab-chain)``: a browser would evaluate that again at each
-#: change in the viewer, and restyle the page.
+#: Extends a page with a chain to the window's right edge; its left edge stays that of the header.
+#: It is not written as ``:has(.tclab-chain)``, which a browser would evaluate again at each change
+#: in the viewer, and then restyle the page.
 _WIDE_STYLE = (
     "<style>@media screen and (min-width: 45em) {"
     ".md-main__inner { max-width: min(100%, 110rem); margin-left: max(0px, 50% - 34rem) }"
@@ -127,7 +127,7 @@ def open_build(config: MkDocsConfig, open_book: Callable[[Path, Path], book.Book
 
 
 def newest_run_time(opened: book.Book) -> int:
-    """Return the newest date of a shown run in seconds: the site's date, independent of the
+    """Return the newest date of a shown run, in seconds: the site's date, independent of the
     build's.
     """
     days = [run.provenance.date[:10] for runs in opened.runs.values() for run in runs]
@@ -190,7 +190,7 @@ def on_page_markdown(
 
 
 def on_page_content(html: str, page: SitePage, **_: Any) -> str:
-    """Add breadcrumbs, the proofs checkbox and the footer; a lab's page keeps its notebook only.
+    """Add breadcrumbs, the proofs checkbox and the footer; of a lab's page, keep only the notebook.
 
     A binding that is left in the HTML fails the build.
     """
@@ -265,7 +265,9 @@ on_page_context = CombinedEvent(_show_prose_only, _show_all)
 
 @event_priority(-50)  # after the search plugin has written its index, before the offline plugin
 def on_post_build(config: MkDocsConfig) -> None:
-    """Write the search names and the Markdown pages. BuildError if torch was imported here."""
+    """Write the search names and the Markdown pages. BuildError if this process imported torch.
+    BuildError if torch was imported here.
+    """
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")
     build = state.build()
@@ -329,7 +331,7 @@ def on_serve(
 
 
 def build_error(problems: Iterable[TclabError]) -> BuildError:
-    """Return the error that ends a build: lists each problem once with place, cause and next
+    """Return the error that ends a build; it lists each problem once with place, cause and next
     step.
     """
     texts = list(dict.fromkeys(str(problem) for problem in problems))

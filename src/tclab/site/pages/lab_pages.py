@@ -119,9 +119,9 @@ def notebook(lab: Lab, book: Book) -> NotebookPart:
     return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
 
 
-#: Marks a text that asks the reader to predict.
+#: Marks a text that asks the reader to predict a result.
 _PREDICT = "*Predict"
-#: Where the answer to a prediction ends: at the next heading or prediction.
+#: The end of the answer to a prediction: the next heading or prediction.
 _ANSWER_END = re.compile(r"\n\n(?=## |(?:[^\n]|\n(?!\n))*\*Predict)")
 
 
@@ -243,7 +243,7 @@ def _download_bar(lab: Lab, run: Run, page: Page) -> Html:
 
 
 def _outputs(run: Run, page: Page) -> dict[int, list[NotebookPart]]:
-    """Cell number → the outputs of the cell."""
+    """Map each cell's number to the outputs of the cell."""
     by_cell: dict[int, list[NotebookPart]] = {}
     number = 0
     for artifact in run.artifacts:

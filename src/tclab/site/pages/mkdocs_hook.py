@@ -1,4 +1,4 @@
-"""The hook that MkDocs loads: makes tclab importable from a checkout and re-exports its events."""
+"""Make tclab importable from a checkout for MkDocs, and re-export its events."""
 
 import sys
 from pathlib import Path

@@ -57,7 +57,9 @@ def _same_words(title: str, heading: str) -> bool:
 def _all_figures(
     block: RunningBlock, snippet: Snippet, runs: Sequence[Run], folds: Folds
 ) -> list[Html]:
-    """Printed output, artifacts and the declared error. PageError if there is none of them."""
+    """Return printed output, artifacts and the declared error. PageError if there is none of
+    them.
+    """
     _check_names(block, snippet, runs, [*folds])
     if any(map(all_outputs, runs)):
         return [
@@ -81,7 +83,7 @@ def source_listing(
     span = _line_range(block, snippet, lines)
     chosen_by_page = (
         lines is not None or focus is not None
-    )  # never fold what a page asks for as a whole
+    )  # a page asks for this part as a whole, so it is never folded
     focus_lines = (
         [] if fold or lines else code_focus.focus_ranges(snippet, span, focus, block.place)
     )
@@ -97,7 +99,7 @@ def source_listing(
 
 
 def _downloads(block: RunningBlock, snippet: Snippet) -> Html:
-    """Links to the downloads: script, notebook, local files that they import."""
+    """Return links to the downloads: script, notebook, and the local files that they import."""
     paths = {".py": downloads.script_path(snippet), ".ipynb": downloads.notebook_path(snippet)}
     paths |= {path.rsplit("/", 1)[1]: path for path, _ in downloads.included_files(snippet)}
     links = (
@@ -244,7 +246,7 @@ def _figure(
         return reports.figure(page, artifact, prefix)
     try:
         html = fragments.figure(page, run, artifact, prefix, fold, view, titled, searched)
-    except TclabError as error:  # for example a view that graphs do not have
+    except TclabError as error:  # such as a view that graphs do not have
         raise PageError(block.place, error.cause, error.next_step) from None
     if isinstance(artifact, Chain) and artifact.panes and not page.code_anchor:
         page.code_anchor = Panes(artifact, Options(prefix)).id(0)

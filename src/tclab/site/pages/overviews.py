@@ -1,4 +1,4 @@
-"""The table of all runs on the site, for the page about the site itself."""
+"""Render the table of all runs on the site, for the page about the site itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ _COLUMNS = ("Snippet", "Run", "Day", "Time", "Peak memory")
 
 
 def runs_table(book: Book) -> render.Html:
-    """Render a row for each run that the site shows; the build made sure that all are fresh."""
+    """Return the table with a row for each run that the site shows; the build ensured that all are
+    fresh.
+    """
     rows = tuple(row for snippet in book.snippets.values() for row in _rows(book, snippet))
     units, formats = ("", "", "", "s", "MiB"), ("", "", "", ".1f", ",.0f")
     title = f"{len(rows)} runs of {len(book.snippets)} snippets"

@@ -21,13 +21,13 @@ from tclab.site.versions import claims
 _BOUND_WORDS = {">=": "PyTorch {} and later", ">": "after PyTorch {}", "<": "before PyTorch {}",
           "<=": "up to PyTorch {}", "==": "PyTorch {}"}  # fmt: skip
 
-#: The note after a sentence about a PyTorch version of which the site shows no run.
+#: The note after a sentence about a PyTorch version if the site shows no run of that version.
 _NOT_RUN_HERE = "not run here"
 
 
 def problems(book: Book) -> list[TclabError]:
-    """Return an error for each bound sentence that the runs on the site do not prove, or that a
-    reader's backend or caches make false.
+    """Return an error for each bound sentence that the runs on the site do not prove, or that is
+    false with a reader's backend or caches.
     """
     unproven = (problem for sentence in book.sentences for problem in _problems(book, sentence))
     return [*unproven, *flip_checks.problems(book)]
@@ -72,7 +72,7 @@ def replace_bindings(
     return _apply_edits(text.text, edits)
 
 
-#: Start, end and replacement.
+#: Start, end and replacement of an edit.
 _Edit = tuple[int, int, str]
 
 
@@ -129,7 +129,9 @@ def _find_claim(sentence: Sentence, snippet: Snippet, name: str) -> Claim:
 
 @dataclass(frozen=True)
 class _Mark:
-    """A link from a sentence to the line that proves it: code and place, and where it held."""
+    """A link from a sentence to the line that proves it, with the code and place, and where it
+    held.
+    """
 
     name: str
     href: str

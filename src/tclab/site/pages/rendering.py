@@ -1,4 +1,4 @@
-"""The page that is being rendered, and the block on it that is running."""
+"""Keep the page that is being rendered, and the block on it that is running."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Page:
         raise PageError(f"{self.path}:1", cause, AT_THE_MARGIN)
 
 
-#: The next step when our reader of fences and the Markdown renderer disagree about a fence.
+#: The next step if our reader of fences and the Markdown renderer disagree about a fence.
 AT_THE_MARGIN = "a fence must stand at the margin of its paragraph, list item or tab"
 
 

@@ -18,7 +18,7 @@ class RunGroup:
 
 
 def order_runs(live: Run | None, recordings: Sequence[Run]) -> tuple[Run, ...]:
-    """Put the live run first, then the recordings made on another GPU or PyTorch.
+    """Put the live run first, then the recordings from another GPU or PyTorch.
 
     A page takes its numbers from the first run. So a live run on a GPU that no recording was made
     on comes last: the page's text names the GPU of the recordings.

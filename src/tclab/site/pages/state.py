@@ -1,4 +1,4 @@
-"""The state of a build while it renders the pages."""
+"""Keep the state of a build while it renders the pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Build:
     failures: list[TclabError] = field(default_factory=list)
     current_page: Page = field(default_factory=lambda: Page("?"))  # the page being rendered
     pages: dict[str, Page] = field(default_factory=dict)
-    order: list[str] = field(default_factory=list)  # urls in the order of the navigation
+    order: list[str] = field(default_factory=list)  # addresses in the order of the navigation
     navigation_pages: list[SitePage] = field(default_factory=list)  # in the order of the navigation
     _concordance: Concordance | None = None
 
@@ -36,7 +36,7 @@ class Build:
         return self.pages[path]
 
     def anchors(self, path: str) -> dict[str, str]:
-        """Return the file of each snippet listed on the page → the prefix of its lines' ids."""
+        """Map the file of each snippet that the page lists to the prefix of its lines' ids."""
         listed = (u.snippet for u in self.book.uses if u.page == path and u.lists_code)
         return {f"snippets/{name}.py": f"src-{slug(name)}" for name in listed}
 

@@ -31,9 +31,9 @@ from tclab.model import Version
 from tclab.render.escape import Html, esc, markup, tag
 from tclab.site.pages.site.compact import compact
 
-#: Files that pages name only in attributes, so one version can use another version's copy.
+#: Files that pages name only in attributes, so that a version can use another version's copy.
 _SHARED = re.compile(r"(downloads|assets)/(?!javascripts/workers/).*")
-#: Files left out: languages that the search does not use, and files for debuggers only.
+#: Files that are left out: languages that the search does not use, and files for debuggers only.
 _LEFT_OUT = re.compile(r"assets/javascripts/lunr/.*|.*\.map|404\.html|sitemap\.xml(\.gz)?")
 
 _LINE = re.compile(r'#([\w.-]+-L\d+)"')
@@ -78,9 +78,7 @@ class Site:
         return (self.folder / "index.html").read_text(encoding="utf-8")
 
     def nearest_page(self, page: str) -> str:
-        """Return the same page, or else the first page of its chapter on the home page, or else
-        home.
-        """
+        """Return the same page, else the first page of its chapter on the home page, else home."""
         if page in self.pages:
             return page
         folder = PurePosixPath(page).parent.as_posix()
@@ -127,7 +125,7 @@ class Tree:
 
     @cached_property
     def _duplicates(self) -> dict[str, str]:
-        """Duplicate files: path of each in the tree → path of the first file with the same bytes.
+        """Map the path of each duplicate in the tree to the first file with the same bytes.
 
         Only files with the same base name count as duplicates.
         """
@@ -202,7 +200,7 @@ class Tree:
         for name in sorted(self.newest.pages):
             up = "../" * (name.count("/") + 1)
             yield f"latest/{name}", self._redirect(name, f"{up}{self.newest.version}/{name}")
-        yield ".nojekyll", ""  # else GitHub Pages leaves out names that begin with _
+        yield ".nojekyll", ""  # without it, GitHub Pages leaves out names that begin with _
         if self.url:
             yield "sitemap.xml", self._sitemap_index()
             yield "404.html", self._not_found()

@@ -125,7 +125,7 @@ def _are_stable(times: dict[str, list[float]], workers: Sequence[Worker]) -> boo
 
 
 class Clock:
-    """Tells the time left of a budget in seconds that began at `start` (time.monotonic()).
+    """A budget in seconds that began at `start` (time.monotonic()).
 
     `preparing` are the seconds that each batch took to prepare, `timing` the seconds to time one
     worker.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: Ways to run a function that each machine has; we compare the others with the first.
+#: Ways to run a function that each machine has; others are compared with the first.
 EAGER = "eager"
 DEFAULT = "default"
 GRAPHS = "reduce-overhead"

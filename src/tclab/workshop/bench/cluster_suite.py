@@ -51,7 +51,7 @@ class ClusterRequest:
     gpu: str = ""
 
     def read_books(self, out: Path, device: str) -> list[Book]:
-        """Read the files in `out` whose environment is that of a worker that fits."""
+        """Read the files in `out` whose environment is that of a suitable worker."""
         all_books = (read(path) for path in sorted(out.glob("*-suite*.jsonl")))
         return [book for book in all_books if self._fits(book.environment, device)]
 

@@ -1,4 +1,4 @@
-"""``tclab bench``: measure a suite, keep its rows, go on where it stopped.
+"""Implement ``tclab bench``: measure a suite, keep its rows, continue where it stopped.
 
 Needs torch and the standard library; timm and transformers for their models. Exit status: 0 done,
 or stopped at the end of the budget; 1 something is missing; 2 the command line is wrong; 130

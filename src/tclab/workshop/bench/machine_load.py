@@ -1,4 +1,4 @@
-"""Describe what other programs use of the machine, before anything is measured."""
+"""Describe how much of the machine other programs use, before anything is measured."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import os
 import shutil
 import subprocess
 
-#: We report a load above this share of the cores, and a GPU use above this percentage.
+#: A load above this share of the cores is reported, and a GPU use above this percentage.
 _LOAD, _USE = 0.3, 5.0
 
 
 def describe_load(device: str) -> str:
-    """Return what other programs use of the device, in words; '' if little or unknown."""
+    """Describe how much of the device other programs use; '' if little or unknown."""
     return _describe_gpu() if device == "cuda" else _describe_cpu()
 
 

@@ -20,8 +20,8 @@ from tclab.workshop.bench.entry import check_gpu, run_in_process
 from tclab.workshop.bench.rows import Facts
 from tclab.workshop.bench.task import IMPORTS, Answer, Task
 
-#: The function that a worker runs, and the module that the process imports which workers are forked
-#: from. They are given by name, since this process does not import torch.
+#: The function that a worker runs, and the module that is imported by the process from which
+#: workers are forked. Both are names, since this process does not import torch.
 WORK, PRELOAD = (
     "tclab.workshop.bench.measured.worker.run_worker",
     "tclab.workshop.bench.measured.preload",
@@ -58,7 +58,7 @@ class Worker:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is warm, its result is right, and it waits to be timed."""
+        """Whether the worker is warm, has a right result, and waits to be timed."""
         return self.status == "ok"
 
     def receive(self) -> None:

@@ -20,7 +20,8 @@ from tclab.errors import StoreError
 from tclab.model import decode_fields
 from tclab.site.store import checksums
 
-#: We raise it when a method, a case or a size changes, so that rows of two methods never mix.
+#: The version of the method, raised when a method, a case or a size changes, so that rows of two
+#: methods never mix.
 SUITE = 1
 
 OK = "ok"
@@ -38,8 +39,8 @@ class Facts(TypedDict, total=False):
     The compiler's figures exist only if something was compiled.
     """
 
-    beside: int  # other workers that were prepared at the same time
-    sets: int  # sets of inputs, which calls take in turn
+    beside: int  # number of other workers prepared at the same time
+    sets: int  # number of sets of inputs, which calls take in turn
     rotated_bytes: int  # bytes of all sets
     cache_bytes: int  # size of the device's last-level cache
     build_s: float  # seconds to make weights and inputs
@@ -47,15 +48,15 @@ class Facts(TypedDict, total=False):
     recording_s: float  # seconds that the second and later calls took beyond warm ones
     warm_calls: int  # calls until it was warm
     call_us: float  # time of a warm call
-    error: float | None  # relative, compared with float64; None if not finite
+    error: float | None  # relative error compared with float64; None if not finite
     eager_error: float | None
-    peak_bytes: int  # during a warm call
+    peak_bytes: int  # peak during a warm call
     held_bytes: int  # memory that PyTorch reserves on the device, with CUDA graphs
     least_bytes: int  # bytes of each input, weight and output, counted once
-    flops: int | None  # of products, convolutions and attention in eager; None: unknown
+    flops: int | None  # operations of products, convolutions and attention in eager; None: unknown
     graphs: int
     breaks: int
-    graphs_skipped: int  # CUDA graphs that Inductor skipped
+    graphs_skipped: int  # number of CUDA graphs that Inductor skipped
     kernels: int
     ir_bytes: int  # bytes that Inductor counts for its kernels
 
@@ -105,7 +106,7 @@ class Row:
 
     @property
     def break_even(self) -> int | None:
-        """Calls after which `paid_seconds` have paid off; None if they never do."""
+        """Calls after which the saved time exceeds `paid_seconds`; None if it never does."""
         if self.us is None or self.eager_us is None or self.paid_seconds is None:
             return None
         saved = (self.eager_us - self.us) * 1e-6

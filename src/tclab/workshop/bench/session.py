@@ -57,7 +57,9 @@ class Session:
         self.rounds = Rounds()
 
     def run(self, todo: list[Step], processes: int) -> None:
-        """Measure all steps, in batches of `processes`; then each that ran out of memory, alone."""
+        """Measure all steps in batches of `processes`; then measure alone each step that ran out of
+        memory.
+        """
         retry: list[Step] = []
         for steps in split_into_batches(todo, processes if self.pool.jobs > 1 else 1):
             if not self._has_time_left():
@@ -69,7 +71,7 @@ class Session:
             self._measure_batch([step])
 
     def _has_time_left(self) -> bool:
-        """Return whether the time is enough for another batch; print a note if it is not."""
+        """Return whether the time suffices for another batch; print a note if it does not."""
         needed = 20.0 if not self.clock.preparing else 0.5 * min(self.clock.preparing) + 5
         if self.clock.seconds_left > needed:
             return True

@@ -19,7 +19,7 @@ class KernelSizes:
 
 
 def _matrices(*gpu: tuple[int, int]) -> Sizes:
-    """Return sizes in rows and columns: those given for a GPU, one for a CPU, a tiny one.
+    """Return sizes in rows and columns: the given ones for a GPU, one for a CPU, a tiny one.
 
     The CPU's is larger than its last-level cache.
     """
@@ -31,7 +31,7 @@ def _matrices(*gpu: tuple[int, int]) -> Sizes:
 
 
 def _one_number_sizes(name: str, gpu: tuple[int, ...], cpu: tuple[int, ...], tiny: int) -> Sizes:
-    """Return sizes of one number each, under this name."""
+    """Return sizes of one number each, with this name."""
     by_scale = {"gpu": gpu, "cpu": cpu, "tiny": (tiny,)}
     return {
         scale: {f"{name}{number}": {name: number} for number in numbers}
@@ -141,7 +141,8 @@ def _own(name: str, kind: str, large: int, train: int = 0) -> TimedModel:
     )
 
 
-#: The first models are of all kinds, so that a run that ends early has measured some of each.
+#: The first models are of different kinds, so that a run that ends early has measured some of each
+#: kind.
 MODELS: tuple[TimedModel, ...] = (
     _timm("resnet50", train=32),
     _text("bert_base", train=32),

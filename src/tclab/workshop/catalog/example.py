@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-#: A function and its arguments, on the CPU, new in each call of a maker.
+#: A function and its arguments, on the CPU; each call of a maker returns new ones.
 FunctionCall = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -25,7 +25,7 @@ class Example:
 
     @property
     def family(self) -> str:
-        """The name's first part."""
+        """The first part of the name."""
         return self.name.partition("/")[0]
 
 

@@ -1,4 +1,4 @@
-"""Samples of PyTorch's own operator database: the first three of each operator, in five types.
+"""Sample PyTorch's own operator database: the first three samples of each operator, in five types.
 
 The samples are those with which PyTorch tests its operators (`op_db`, which is installed with
 PyTorch and needs the package expecttest). A floating-point sample of an operator that has a
@@ -34,15 +34,17 @@ def list_examples() -> dict[str, Example]:
 
 
 def find(name: str) -> Example:
-    """Return one example without drawing the samples of all operators. KeyError for no operator."""
+    """Return one example without drawing the samples of all operators. KeyError if there is
+    none.
+    """
     operator, short, number = name.removeprefix("operators/").rsplit("-", 2)
     return _make_example(_database()[operator], getattr(torch, short), int(number))
 
 
 @functools.cache
 def _database() -> dict[str, Any]:
-    """Return the operators by name. What they support is that of a GPU, also where there is none:
-    both sides of a comparison list the same.
+    """Return the operators by name. Their supported types are those of a GPU, even without one, so
+    that both sides of a comparison list the same.
     """
     from tclab.errors import TclabError
 
@@ -94,7 +96,7 @@ def _make_samples(info: Any, dtype: torch.dtype, backward: bool) -> list[Any]:
 
 
 def _make_call(info: Any, dtype: torch.dtype, backward: bool, number: int) -> FunctionCall:
-    """Make a function of a sample's input, arguments and keyword arguments, and these three.
+    """Return a function of a sample's input, arguments and keyword arguments, and these three.
 
     A device among the keyword arguments is the GPU: an operator that makes a tensor makes it there.
     """

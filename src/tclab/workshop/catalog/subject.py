@@ -11,7 +11,7 @@ import torch
 
 from tclab.workshop.catalog.example import FunctionCall
 
-#: A function that compiles another one; the identity for eager.
+#: A function that compiles a function; the identity for eager.
 Compile = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

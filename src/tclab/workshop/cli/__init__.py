@@ -1,6 +1,6 @@
-"""The commands of the workshop, one in each module."""
+"""Define the commands of the workshop, one module for each."""
 
-#: Command → ``module:function``, as the table of `tclab.cli.command`.
+#: Command → ``module:function``, in the form of the table in `tclab.cli.command`.
 COMMANDS = {
     "bench": "tclab.workshop.cli.bench:bench",
     "record-choices": "tclab.workshop.cli.record_choices:record_choices",

@@ -1,4 +1,6 @@
-"""Record which choices this machine's GPU makes by timing: ``tclab record-choices``."""
+"""Implement ``tclab record-choices``: record the choices that this machine's GPU makes by
+timing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Compare a target's kernels with those of this machine's GPU: ``tclab verify-target``."""
+"""Implement ``tclab verify-target``: compare a target's kernels with those of this machine's
+GPU.
+"""
 
 from __future__ import annotations
 
@@ -120,7 +122,7 @@ def verify_target(
 
 
 def _choose_target(name: str | None) -> Target:
-    """Return the named target, or that of this GPU. TclabError if the GPU is another one."""
+    """Return the named target, or that of this GPU. TclabError if this GPU is another one."""
     named = get(name) if name else None
     here = machine.here().gpu
     if not here:
@@ -198,5 +200,5 @@ def _shorten_reason(row: FunctionRow) -> str:
     content = [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
     if not content or row["verdict"] == "identical":
         return ""
-    errors = [line for line in content if _ERROR.match(line)]  # a traceback's last line
+    errors = [line for line in content if _ERROR.match(line)]  # the last line of a traceback
     return errors[-1] if errors else content[0]

@@ -69,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def compare_all(names: Sequence[str], run: ComparisonOptions) -> ComparisonReport:
-    """Compile what has no result yet, compare both sides, and return the report.
+    """Compile the functions that have no result yet, compare both sides, and return the report.
 
     The report is also written to `run.out`. BadRequest for a name that is neither a function's nor
     a family's; TclabError if PyTorch, Triton or the corpus is missing.

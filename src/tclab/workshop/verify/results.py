@@ -19,7 +19,7 @@ COUNTS: tuple[Count, ...] = get_args(Count)
 
 
 class Variant(TypedDict):
-    """Another result of a target's compile, if the GPU's timings came out differently.
+    """Another result of a target's compile, for the opposite answers to the GPU's timings.
 
     Its `wrappers` replace `instead_of` wrappers of the main result, after the first `after` ones.
     `questions` are what the GPU times.
@@ -105,7 +105,7 @@ def load(out: Path, side: str, name: str) -> Result:
 
 
 def read_report(path: Path) -> ComparisonReport:
-    """Read a report; verdicts that an earlier tclab wrote get their present names."""
+    """Read a report; verdicts from an earlier tclab get their present names."""
     data = json.loads(path.read_text(encoding="utf-8"))
     data["functions"] = [
         row | {"verdict": rename_verdict(row["verdict"])} for row in data["functions"]

@@ -55,7 +55,7 @@ def run_all(names: list[str], run: ComparisonOptions) -> None:
         try:
             list(pool.map(lambda batch: _run_batch(batch, run), _make_batches(names, run)))
         except BaseException:
-            run.interrupted.set()  # else the pool would wait for the remaining batches
+            run.interrupted.set()  # otherwise the pool would wait for the remaining batches
             raise
 
 

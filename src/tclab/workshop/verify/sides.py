@@ -38,9 +38,10 @@ def compile_and_save(name: str, corpus: str, side: str, target: str, out: Path) 
 
 
 def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Result:
-    """Return the result of a compile that raised. An error that the function has without
-    torch.compile, too, is the function's own: it is refused, as those that a target names. On the
-    GPU its words may be others; of a target's compile, which is held against the CPU, the same.
+    """Return the result of a compile that raised. An error that the function raises without
+    torch.compile, too, is the function's own: it counts as refused, like those that a target names.
+    On the GPU its text may differ; a target's compile is compared with the CPU, where it is the
+    same.
     """
     import torch
 
@@ -58,7 +59,7 @@ def _describe_error(name: str, corpus: str, side: str, error: Exception) -> Resu
 
 
 def _find_eager_error(name: str, corpus: str, device: str) -> Exception | None:
-    """Return the error that an example raises when it is run as it is, on a device."""
+    """Return the error that an example raises without a compile, on a device."""
     from tclab.capturing.backward import run_backward
     from tclab.workshop.catalog import find
 
@@ -81,7 +82,7 @@ def compile_for_target(example: Example, target: str) -> Result:
     options: dict[str, Any] = {"options": example.options, "assume": {"pad": "both"}}
     try:
         capture = capture_for(fn, target, [(args, {})], backward=example.backward, **options)
-    except NoGradient:  # the operator has a gradient, this sample's result has none
+    except NoGradient:  # the operator has a gradient, but this sample's result has none
         capture = capture_for(fn, target, [(args, {})], **options)
     graphs = capture.outcome.alternatives
     return {
@@ -131,7 +132,7 @@ def compile_on_gpu(example: Example) -> Result:
 
     fn, args = make_call(example, "cuda")
     fn = move_to_gpu(fn)
-    torch.compiler.reset()  # else code that examples share would get symbolic sizes
+    torch.compiler.reset()  # otherwise code that examples share would get symbolic sizes
     output_code = OutputCode()
     with attach_trace_handler(output_code):
         result = torch.compile(fn, **example.options)(*args)
@@ -154,8 +155,8 @@ class OutputCode(logging.Handler):
 
 
 def make_call(example: Example, device: str) -> FunctionCall:
-    """Make an example's function, and its arguments as leaves on a device: both sides differentiate
-    by the same tensors, with the same strides and offsets.
+    """Return an example's function, and its arguments as leaves on a device: both sides
+    differentiate by the same tensors, with the same strides and offsets.
     """
     import torch
 

@@ -34,7 +34,9 @@ def _shorten_row(row: FunctionRow) -> dict[str, object]:
 
 
 def find_cause(verdict: str, reason: str) -> str:
-    """Return what the GPU times, or the error that ended a side; '' for a difference of text."""
+    """Return the choices that the GPU times, or the error that ended a side; '' for a difference of
+    text.
+    """
     if timed := reason.count("pad: "):
         return f"{timed} padding{'s' * (timed > 1)} that the GPU times"
     errors = [m[1] for line in reason.splitlines() if (m := _ERROR.search(line))]

@@ -43,13 +43,13 @@ def _empty_row(name: str, gpu: Result, target: Result) -> FunctionRow:
 def _compare_exact(
     row: FunctionRow, on_gpu: list[Kernel], gpu: Result, target: Result
 ) -> FunctionRow:
-    """Compare with a target that gave one answer: each character counts.
+    """Compare with a target that gave one answer, character by character.
 
     The order of the graphs' files does not count: a target compiles a backward together with its
     forward, a GPU when it first runs.
     """
     there, ours = Counter(on_gpu), Counter(extract_kernels(target["wrappers"]))
-    if target.get("gaps"):  # a refused kernel takes no number, so the numbers of the others differ
+    if target.get("gaps"):  # a refused kernel takes no number, so those of the others differ
         there, ours = (
             Counter(map(_strip_number, on_gpu)),
             Counter(map(_strip_number, ours.elements())),
@@ -92,7 +92,7 @@ def _name_agreement(count: int, same_calls: bool) -> str:
 
 
 def _count_measured(same: Counter[Kernel], target: Result) -> int:
-    """Count the kernels that we would not show if each measured choice had gone the other way."""
+    """Count the kernels that would not be shown if each measured choice had the opposite answer."""
     otherwise = target.get("otherwise")
     if not otherwise:
         return 0
@@ -135,7 +135,7 @@ class ShownKernels:
 
     @property
     def possible(self) -> set[Kernel]:
-        """All kernels that the GPU may have in addition to the exact ones."""
+        """The kernels that the GPU may have in addition to the exact ones."""
         return {kernel for kernels in (self.first, *self.others) for kernel in kernels}
 
     def name_variant(self, rest: Counter[Kernel]) -> str:
@@ -148,7 +148,7 @@ class ShownKernels:
 
 
 def _compare_variants(row: FunctionRow, on_gpu: list[Kernel], target: Result) -> FunctionRow:
-    """Compare with a target that shows several variants, because the GPU times something.
+    """Compare with a target that shows several variants, because the GPU times some choices.
 
     The GPU must have all exact kernels, and each further one must be in a variant.
     """

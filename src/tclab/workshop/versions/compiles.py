@@ -33,7 +33,9 @@ def main() -> None:
 
 
 def compile_example(example: Any, target: str, here: Provenance) -> dict[str, Any]:
-    """Return JSON data: an example's snapshot, or under ``failure`` the reason why it has none."""
+    """Return as JSON data an example's snapshot, or under ``failure`` the reason why it has
+    none.
+    """
     import torch
 
     from tclab.capturing.target.capture import capture_for

@@ -1,4 +1,4 @@
-"""Run the snippets of a CPU as readers run them, and compare what flips with ``shadow.json``.
+"""Run CPU snippets as readers run them, and compare the flipped claims with ``shadow.json``.
 
     python -m tclab.workshop.versions.shadow [--only inductor|caches] [--jobs N] [SNIPPET…]
 
@@ -28,8 +28,8 @@ from tclab.system.project import project_root
 
 _RUNNERS = "tclab.site.engine.worker.shadow"
 
-#: Matches a snippet that may have a backend of its own, and one that may fill a graph cache. Those
-#: backends fill none, and `tclab.capture` leaves the caches off.
+#: Matches a snippet that may have a backend of its own, and one that may fill a graph cache. Such
+#: backends fill no cache, and `tclab.capture` leaves the caches off.
 _CONCERNED = {
     flips.INDUCTOR: re.compile(r"\bbackend\b|CompileCounter"),
     flips.CACHES: re.compile(
@@ -38,7 +38,7 @@ _CONCERNED = {
 }
 
 
-#: Inductor takes longer than the backend that a snippet's time limit was made for.
+#: Inductor takes longer than the backend for which a snippet's time limit was chosen.
 _PATIENCE = 4.0
 
 
@@ -73,7 +73,7 @@ class Shadow:
         if self.kind == flips.INDUCTOR:
             with Pool(self.store / "cache", schedule.should_warm(chosen)) as pool:
                 return _run_unknown(self._plan("runs"), chosen, pool, jobs)
-        # One that takes times would get a cache of its own.
+        # A snippet that measures times would get a cache of its own.
         timed = {snippet.name for snippet in chosen if snippet.alone}
         chosen = [replace(snippet, alone=False) for snippet in chosen]
         warm = schedule.should_warm(chosen)
@@ -82,7 +82,7 @@ class Shadow:
                 others = [snippet for snippet in chosen if snippet.name not in timed]
                 runs = _run_unknown(plan, others, pool, jobs)
                 runs |= _run_unknown(plan, [s for s in chosen if s.name in timed], pool, 1)
-        return runs  # of the second plan
+        return runs  # the runs of the second plan
 
     def _plan(self, name: str) -> Plan:
         return Plan(self.root, Store(self.store / name))
@@ -94,7 +94,7 @@ def _whole_text(snippet: Snippet) -> str:
 
 
 def _run_unknown(plan: Plan, chosen: Sequence[Snippet], pool: Pool, jobs: int) -> dict[str, Run]:
-    """Run those whose end, good or bad, is not known; return all runs by name."""
+    """Run the snippets whose end, good or bad, is not known; return all runs by name."""
     known = {snippet.name: run for snippet in chosen if (run := _known_run(plan, snippet))}
     todo = [snippet for snippet in chosen if snippet.name not in known]
     return known | schedule.run(todo, plan, jobs=jobs, pool=pool, on_event=_print_end)
@@ -115,7 +115,7 @@ def _print_end(event: events.Event) -> None:
 
 
 def map_flips(run: Run) -> dict[str, str]:
-    """Map each flipped claim to its cause; if the run ended early, the snippet itself."""
+    """Map each flipped claim to its cause; if the run ended early, map the snippet itself."""
     failure = run.failure
     if failure and (failure.cause != "assertion" or failure.traceback):
         return {run.snippet: f"{failure.cause}: {failure.message}"}

@@ -24,7 +24,7 @@ from tclab.site.pages.one_page import rules
 from tclab.site.store.local_runs import Store
 from tclab.system.project import project_root
 
-#: The plugin that executes the blocks; the other plugins are needed for the whole site only.
+#: The plugin that executes the blocks; only the whole site needs the other plugins.
 _PLUGIN = "markdown-exec"
 
 
@@ -105,7 +105,7 @@ def _html_path(site: Path, page: str) -> Path:
 
 
 def _set_up_log() -> None:
-    """Print MkDocs' warnings and this package's messages, but not which pages are excluded."""
+    """Print MkDocs' warnings and this package's messages, but not the list of excluded pages."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(message)s"))
     logging.getLogger("mkdocs").addHandler(handler)

@@ -1,4 +1,4 @@
-"""MkDocs events for a build of one page: those of the whole build, with fewer snippets.
+"""Handle MkDocs events for a build of one page, as for the whole site but with fewer snippets.
 
 `extra.one_page` of the configuration is the page, as a path below `docs/`.
 """
@@ -76,6 +76,6 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """BuildError if torch was imported."""
+    """Raise BuildError if torch was imported."""
     if "torch" in sys.modules:
         raise BuildError("the process of the site generator has imported torch")

@@ -71,7 +71,7 @@ def _needs(book: Book, page: PageText) -> Iterator[_Need]:
 
 
 def _read_snippets(book: Book, needs: dict[str, str]) -> None:
-    """Read the snippets and labs of these names. Problems if one does not exist."""
+    """Read the snippets and labs of these names. Raises Problems if one does not exist."""
     problems: list[TclabError] = []
     if any(name.startswith("labs/") for name in needs):
         found = labs.find(book.root)
@@ -81,7 +81,7 @@ def _read_snippets(book: Book, needs: dict[str, str]) -> None:
             try:
                 book.snippets[name] = snippets.get(name, book.root)
             except SnippetError as error:
-                is_missing = error.place == name  # no snippet has this name
+                is_missing = error.place == name  # there is no snippet of this name
                 problems.append(PageError(place, f"there is no snippet {name!r}", error.next_step)
                                 if is_missing else error)  # fmt: skip
     if problems:

@@ -85,12 +85,12 @@ class Call:
 
     @property
     def lists_code(self) -> bool:
-        """Whether it puts the snippet's source on the page."""
+        """Whether the call puts the snippet's source on the page."""
         return self.kind.lists_code
 
     @property
     def artifact_names(self) -> list[str] | None:
-        """The names of the artifacts that it shows; None means all."""
+        """The names of the artifacts that the call shows; None means all."""
         names = self.options.get(self.kind.artifact_parameter)
         if isinstance(names, str):
             return [names]

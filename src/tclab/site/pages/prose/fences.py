@@ -1,4 +1,4 @@
-"""Find the fenced blocks of a Markdown page, with the line each starts on.
+"""Find the fenced blocks of a Markdown page, with the line on which each starts.
 
 The rules are those of pymdownx.superfences, which the build uses: the closing fence repeats the
 opening one exactly, and an info string is a language followed by ``key="value"`` options.
@@ -27,7 +27,7 @@ _OFF_VALUES = {"", "no", "off", "false", "0"}
 class Fence:
     """One fenced block."""
 
-    line: int  # of the opening fence, in the file
+    line: int  # line of the opening fence, in the file
     end: int  # line of the closing fence
     language: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Fence:
 
     @property
     def is_executed(self) -> bool:
-        """Whether markdown-exec runs it at build."""
+        """Whether markdown-exec runs the fence in a build."""
         return self.is_on("exec")
 
     def is_on(self, option: str) -> bool:

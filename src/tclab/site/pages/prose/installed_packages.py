@@ -41,7 +41,7 @@ class Module:
 
 @cache
 def top_level(name: str) -> Module:
-    """Return the installed top-level package `name`; NotFound if there is none."""
+    """Return the installed top-level package `name`. NotFound if there is none."""
     spec = importlib.util.find_spec(name)  # imports nothing, because the name has no dot
     if spec is None or spec.origin is None:
         raise NotFound(name, "this environment", ())
@@ -61,7 +61,9 @@ def find_module(dotted: str) -> Module | None:
 
 
 def repository_urls() -> dict[str, str]:
-    """Package → the URL of its repository at the installed version; torch and triton only."""
+    """Map each package, torch and triton only, to the URL of its repository at the installed
+    version.
+    """
     urls = {}
     for package in ("torch", "triton"):
         try:

@@ -1,4 +1,4 @@
-"""Markdown text as lines, with its metadata, fences and headings."""
+"""Split Markdown text into lines, with its metadata, fences and headings."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MarkdownText:
     first_line: int = 1
 
     def place(self, offset: int) -> str:
-        """``page:line`` of an offset in the text."""
+        """Return ``page:line`` of an offset in the text."""
         return f"{self.page}:{self.find_line(offset)}"
 
     def find_line(self, offset: int) -> int:
@@ -43,7 +43,7 @@ class MarkdownText:
 
     @cached_property
     def _line_ends(self) -> tuple[int, ...]:
-        """The offsets of its line ends."""
+        """The offsets of the text's line ends."""
         return tuple(match.start() for match in re.finditer("\n", self.text))
 
     @cached_property

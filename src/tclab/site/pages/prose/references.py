@@ -1,4 +1,6 @@
-"""Source references in prose: `` `src:torch.compile` `` becomes a link to file and line."""
+"""Turn source references in prose, such as `` `src:torch.compile` ``, into links to file and
+line.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,7 @@ def load_locations(path: Path) -> None:
                 {n: sources.Location(**v) for n, v in data["known"].items()}
             )
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return  # no file, or one of another version: look everything up again
+        return  # there is no file, or it is of another version, so everything is looked up again
 
 
 def save_locations(path: Path) -> None:

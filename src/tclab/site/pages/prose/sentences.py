@@ -19,7 +19,7 @@ from tclab.errors import PageError
 from tclab.site.pages.prose.markdown import MarkdownText
 
 _PARAGRAPH = re.compile(r"\n(?=\n)")  # the end of a paragraph
-#: The end of a sentence, of a bound one, or of a line: a paragraph, an item, a row.
+#: The end of a sentence, a bound sentence or a line: that of a paragraph, an item, a row.
 _SENTENCE_END = re.compile(r"[.!?](?:\]\([^()\s]*\))?\s+(?=[A-Z`*\[])|\n")
 _CLAIMS = re.compile(r"\]\(claim:(?P<refs>[^()]*)\)")
 _REF = re.compile(r"(?P<snippet>[a-z0-9_]+/[a-z0-9_]+)#(?P<claim>[a-z0-9-]+)")
@@ -122,7 +122,7 @@ def _parse_claims(refs: str, place: str) -> tuple[tuple[str, str], ...]:
 
 
 def _find_opening_bracket(text: str, first: int, closing: int) -> int:
-    """Return the offset of the ``[`` that matches the ``]`` at `closing`; -1 if none after
+    """Return the offset of the ``[`` that matches the ``]`` at `closing`; -1 if there is none after
     `first`.
     """
     depth, offset = 1, closing

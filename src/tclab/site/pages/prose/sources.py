@@ -1,4 +1,4 @@
-"""Find where a name such as ``torch._dynamo.eval_frame._optimize`` is defined.
+"""Find the definition of a name such as ``torch._dynamo.eval_frame._optimize``.
 
 The installed package is read, never imported: each module is parsed once, and
 re-exports (``from .x import y``) are followed. The result is a file and a line,
@@ -19,13 +19,15 @@ from tclab.errors import PageError
 from tclab.site.pages.prose import installed_packages
 from tclab.site.pages.prose.installed_packages import Module, NotFound
 
-#: How many re-exports are followed before a name counts as circular.
+#: The number of re-exports to follow before a name counts as circular.
 MAX_HOPS = 12
 
 
 @dataclass(frozen=True)
 class Location:
-    """Where a name is defined. `file` starts with the package's name; `line` counts from 1."""
+    """The place where a name is defined. `file` starts with the package's name; `line` counts from
+    1.
+    """
 
     name: str
     file: str
@@ -38,7 +40,7 @@ found_locations: dict[str, Location] = {}
 
 
 def locate(name: str) -> Location:
-    """Find where the dotted `name` is defined; NotFound if nowhere."""
+    """Find the definition of the dotted `name`. NotFound if there is none."""
     if name not in found_locations:
         found_locations[name] = _find_location(name)
     return found_locations[name]
@@ -59,7 +61,7 @@ def _find_location(name: str) -> Location:
 
 
 def locate_for_page(name: str, place: str) -> Location:
-    """As `locate`, but raises PageError with `place` and similar names."""
+    """Find a definition like `locate`, but raise PageError with `place` and similar names."""
     try:
         return locate(name)
     except NotFound as error:
@@ -83,7 +85,7 @@ def _names_in_file(path: Path) -> dict[str, ast.stmt]:
 
 
 def _bound_statements(body: list[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
-    """Iterate (name, statement) over the names that a body binds.
+    """Yield (name, statement) for the names that a body binds.
 
     A definition has precedence over a later import.
     """
@@ -223,7 +225,7 @@ def _member_line(module: Module, cls: ast.ClassDef, parts: tuple[str, ...]) -> i
 
 
 def _instance_attributes(cls: ast.ClassDef) -> dict[str, ast.stmt]:
-    """Name → the first statement in the class that assigns ``self.name``."""
+    """Map each attribute to the first statement in the class that assigns ``self.name``."""
     attributes: dict[str, ast.stmt] = {}
     for node in ast.walk(cls):
         for target in getattr(node, "targets", [getattr(node, "target", None)]):

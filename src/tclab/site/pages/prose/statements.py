@@ -15,10 +15,10 @@ _END_IN_LINK = re.compile(r"([.!?:]\]\([^()\s]*\))\s+(?=[A-Z`*\[])")
 _NOT_PROSE = ("#", "|", "<", "!!!", "???", "```", "    ")
 #: The section of source references; the build looks them up in the installed packages.
 _REFERENCES_HEADING = "## Where it lives"
-#: Starts of a reader's question, which states nothing.
+#: Beginnings of a reader's question, which states nothing.
 _QUESTION = ("> ", "**The question:**")
 
-#: Replaces spaces in a link to claims, so that its sentences are not split.
+#: The replacement for spaces in a link to claims, so that its sentences are not split.
 _KEPT_SPACE = "\0"
 
 _ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
@@ -63,7 +63,9 @@ class Statement:
 
     @property
     def universal_words(self) -> tuple[str, ...]:
-        """Its words such as "every", outside of bound text; empty if the sentence is `shown`."""
+        """The universal words, such as "every", outside of bound text; empty if the sentence is
+        `shown`.
+        """
         return (
             ()
             if self.shown
@@ -87,7 +89,7 @@ def statements(text: MarkdownText, blocks: Iterable[Block]) -> Iterator[Statemen
 
 
 def typed_numbers(text: MarkdownText) -> Iterator[tuple[int, str]]:
-    """Yield (line, number) for each number in the prose that comes from no run and no claim."""
+    """Yield (line, number) for each number in the prose that is from no run and no claim."""
     for number, line in _prose_lines(text):
         free_text = _NAME_WITH_NUMBER.sub(" ", _remove_bound_text(_ITEM.sub("", line)))
         yield from ((number, match[0]) for match in _NUMBER.finditer(free_text))

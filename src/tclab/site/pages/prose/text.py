@@ -1,4 +1,4 @@
-"""A page's Markdown, read once: its bindings, the snippets it uses, its sentences."""
+"""Read a page's Markdown once: its bindings, the snippets it uses, its sentences."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The reference pages: names of the installed PyTorch, and the chapters that show them."""
+"""Render the reference pages: names of the installed PyTorch, and the chapters that show them."""

@@ -17,10 +17,10 @@ from tclab.model import Breaks, Graph, Guards, Run, Table, Text
 from tclab.site.pages.book import Book
 from tclab.site.pages.prose.text import PageText
 
-#: The most places that an entry links to.
+#: The most places to which an entry links.
 MOST_PLACES = 2
 
-#: The folder of the reference pages, which list all names and so count as no place.
+#: The folder of the reference pages: they list all names, so they do not count as places.
 REFERENCE = "reference/"
 
 _CODE = re.compile(r"`([^`\n]+)`")
@@ -52,7 +52,9 @@ class Concordance:
             known[place] = known.get(place, 0) + 1
 
     def best_places(self, name: str) -> list[Place]:
-        """Return the places that show the name most often; of equal ones the first."""
+        """Return the places that show the name most often, in the order of the pages if they are
+        equal.
+        """
         known = self.places.get(name, {})
         return sorted(known, key=lambda place: -known[place])[:MOST_PLACES]
 
@@ -107,9 +109,7 @@ def names_in(code: str) -> Iterator[str]:
 
 
 def is_name(word: str) -> bool:
-    """Return whether a word is no plain word, such as `recompile_limit`, `aten.mm`,
-    `OptimizedModule`.
-    """
+    """Return whether a word is more than a plain word, such as `recompile_limit` or `aten.mm`."""
     return not word.isalpha() or word.isupper() or bool(_CAMEL_CASE.search(word))
 
 
@@ -160,6 +160,6 @@ def _error_name(message: str) -> str:
 
 
 def links_to_places(names: Iterable[str], index: Concordance, up: str) -> dict[str, list[Place]]:
-    """Name → its best places, with `up` before each address; only names that have places."""
+    """Map each name that has places to the best ones, with `up` before each address."""
     ranked = ((name, index.best_places(name)) for name in names)
     return {name: [(up + url, words) for url, words in places] for name, places in ranked if places}

@@ -35,7 +35,7 @@ class Example:
 
 
 def examples(book: Book) -> dict[str, list[Example]]:
-    """Break id → its examples, in the order of the book's pages."""
+    """Map each break id to its examples, in the order of the book's pages."""
     by_id: dict[str, list[Example]] = {}
     for name, page in _snippet_pages(book).items():
         snippet, runs = book.snippets.get(name), book.runs.get(name)
@@ -47,7 +47,7 @@ def examples(book: Book) -> dict[str, list[Example]]:
 
 
 def _snippet_pages(book: Book) -> dict[str, str]:
-    """Snippet that a page shows whole → the page's address."""
+    """Map each snippet that a page shows as a whole to the page's address."""
     uses = [use for use in book.uses if use.function == "snippet"]
     return {use.snippet: book.url(use.page) for use in reversed(uses)}
 
@@ -67,14 +67,14 @@ def _examples_of_run(snippet: Snippet, run: Run, url: str) -> Iterator[tuple[str
 
 
 def _functions(snippet: Snippet) -> dict[str, str]:
-    """Name → source of each function of a snippet."""
+    """Map the name of each function of a snippet to its source."""
     tree = ast.parse(snippet.source)
     defined = (node for node in tree.body if isinstance(node, ast.FunctionDef))
     return {node.name: ast.get_source_segment(snippet.source, node) or "" for node in defined}
 
 
 def _gallery_pairs(snippet: Snippet) -> dict[str, tuple[str, str]]:
-    """First function's name → both names, for each pair passed to `gallery`."""
+    """Map the first function's name to both names, for each pair passed to `gallery`."""
     calls = [node for node in ast.walk(ast.parse(snippet.source)) if isinstance(node, ast.Call)]
     arguments = [call.args[0] for call in calls if getattr(call.func, "id", "") == "gallery"]
     items = [item for pairs in arguments if isinstance(pairs, ast.List) for item in pairs.elts]

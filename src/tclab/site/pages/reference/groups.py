@@ -1,4 +1,4 @@
-"""The entries of reference tables, for the search and for the comparison of versions."""
+"""Define the entries of reference tables, for the search and for the comparison of versions."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def html(block: RunningBlock, stage: str) -> Html:
 
 
 def table(book: Book, stage: str) -> Table:
-    """Return the table of the opcodes of `stage`: opcode, its meaning, its forms with modifiers."""
+    """Return the table of the opcodes of `stage`: each opcode with its meaning and its forms with
+    modifiers.
+    """
     return _opcode_table(_collect_opcodes(book, stage), stage)
 
 

@@ -60,8 +60,8 @@ def write_lists(folder: Path, known: NamesByVersion) -> None:
 
 
 def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
-    """Return the changes of all tables in `after`; a table only in `before` was not collected
-    again.
+    """Return the changes of all tables in `after`; a table that is only in `before` was not
+    collected again.
     """
     changed = []
     for table in sorted(after):
@@ -72,7 +72,9 @@ def compare_names(before: NamesByTable, after: NamesByTable) -> list[Change]:
 
 
 def version_ranges(table: str, names: frozenset[str], known: NamesByVersion) -> dict[str, str]:
-    """Name → versions that have it, such as ``2.12–2.14``; without names that all have."""
+    """Map each name to the versions that have it, such as ``2.12–2.14``, without names that all
+    have.
+    """
     versions = sorted(known, key=Version.parse)
     by_name = {name: [v for v in versions if name in known[v].get(table, ())] for name in names}
     return {

@@ -53,7 +53,7 @@ def query_index(index: str) -> str:
 
 
 def main() -> int:
-    """Query every index and print the newest version; the exit status is 0 in any case."""
+    """Query every index and print the newest version; the exit status is always 0."""
     known = list(name_lists.read_lists(project_root() / "docs" / name_lists.FOLDER))[-1]
     version, index = find_newer({index: query_index(index) for index in INDEXES}, known)
     if version:

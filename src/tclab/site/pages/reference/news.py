@@ -29,8 +29,8 @@ MOST_NAMES = 40
 def issue_text(
     title: str, problems: Iterable[TclabError], names: Iterable[str], moved: str, flips: str
 ) -> str:
-    """Return the issue in Markdown; an empty section says so. `moved` and `flips` have an item a
-    line.
+    """Return the issue in Markdown, with a note in each empty section. `moved` and `flips` have one
+    item a line.
     """
     parts = (
         ("Sentences and snippets that no longer hold", [_list_item(error) for error in problems]),
@@ -94,7 +94,7 @@ def name_changes(root: Path, against: str) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the issue; the exit status is 0 in any case."""
+    """Print the issue; the exit status is always 0."""
     parser = argparse.ArgumentParser(prog="python -m tclab.site.pages.reference.news")
     parser.add_argument("--against", default="", metavar="VERSION")
     parser.add_argument("--moved", type=Path, metavar="FILE")

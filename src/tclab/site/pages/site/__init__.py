@@ -1,1 +1,1 @@
-"""Parts of the site around the pages: search, navigation, preview cards, the theme."""
+"""Make the parts of the site around the pages: search, navigation, preview cards, the theme."""

@@ -8,7 +8,7 @@ from mkdocs.utils import get_relative_url
 
 from tclab.render.escape import NOTHING, Html, esc, markup, tag
 
-#: The folder whose pages show one function each; its index lists them.
+#: The folder whose pages show one function each, and whose index lists them.
 FOLDER = "explorer/"
 
 
@@ -45,7 +45,7 @@ def _link(page: Any, target: Any, text: str = "", **more: object) -> Html:
 
 
 def _neighbour_links(page: Any, functions: list[Any]) -> Html:
-    """Links to the previous and the next function."""
+    """Return links to the previous and the next function."""
     position = functions.index(page)
     before, after = functions[:position][-1:], functions[position + 1 :][:1]
     links = [_link(page, p, "←", title=p.title, aria_label=f"Before: {p.title}") for p in before]

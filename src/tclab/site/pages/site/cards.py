@@ -1,4 +1,4 @@
-"""Draw the preview card that other sites show for a link to a page: its title on our colours.
+"""Draw the card that other sites show as a preview of a page: its title on our colours.
 
 Pillow draws it during the build with Matplotlib's font: no request, the same bytes each time. Only
 a site with an address has cards, because other sites fetch them by it.

@@ -35,7 +35,7 @@ def html(block: RunningBlock, book: Book, run: Run) -> Html:
         _sentences(block, book, [row for row in claims.rows if row[column] == _HELD])
         for column in (1, 2)
     )
-    # A sentence that is in both speaks of several versions, and is as true as it was.
+    # A sentence in both tables speaks of several versions, and is as true as before.
     pieces = [
         *_sentences_table(f"Held in {before}, not in {after}", held, holds),
         *_sentences_table(f"Holds in {after}, not in {before}", holds, held),

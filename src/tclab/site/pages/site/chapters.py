@@ -1,4 +1,5 @@
-"""Add to a chapter what its front matter names: its place in the compiler and its explorer stage.
+"""Add to a chapter the parts that its front matter names: its place in the compiler and its stage
+in the explorer.
 
     ---
     flow: codegen

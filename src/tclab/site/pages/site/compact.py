@@ -11,13 +11,13 @@ import re
 from collections.abc import Container
 
 _ARTICLE = re.compile(r"(<article\b.*</article>)", re.DOTALL)
-#: Parts whose white space counts.
+#: Elements whose white space counts.
 _SCRIPT_OR_LISTING = re.compile(
     r"(<(?:script|style)\b.*?</(?:script|style)>|<pre\b.*?</pre>)", re.DOTALL
 )
 _BLANKS = re.compile(r"\s*\n\s*")
 _TAG = re.compile(r"<script\b.*?</script>|<[a-z][^<>]*>", re.DOTALL)
-#: Not followed by a slash, which would become a part of the value.
+#: An attribute that no slash follows: the slash would become a part of the value.
 _NEEDLESS_QUOTES = re.compile(r'(?<= )((?:class|id|for|scope|data-\w+)=)"([\w.:-]+)"(?=[ >])')
 _LINE = re.compile(r'<span id="([\w.-]+-L\d+)"')
 
@@ -38,7 +38,7 @@ def compact(html: str, lines: Container[str] = ()) -> str:
 
 
 def _merge_blank_lines(html: str) -> str:
-    """Replace each run of blanks with a line break in it by one line break."""
+    """Replace each run of white space with a line break in it by one line break."""
     pieces = _SCRIPT_OR_LISTING.split(html)
     pieces[::2] = (_BLANKS.sub("\n", piece) for piece in pieces[::2])
     return "".join(pieces)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: The most characters; search engines cut longer descriptions.
+#: The most characters of a description: search engines cut longer ones.
 LONGEST = 200
 
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")

@@ -43,7 +43,7 @@ BOXES = {
     "caches": Box("Caches on disk", "caches", 73, 128, 270, 28),
 }
 
-#: Paths with an arrowhead; then the dashed lines between the stages and the caches.
+#: Paths with an arrowhead, then the dashed lines between the stages and the caches.
 _ARROWS = (
     *("M84 22H119", "M206 22H253", "M165 38V57H32V71", "M63 92H68", "M173 92H178", "M249 92H254"),
     "M301 76V43",
@@ -55,7 +55,8 @@ _ARROWHEAD = "M-5 -4L0 0L-5 4"
 
 
 def drawing(highlighted: Any, up: str, place: str) -> Html:
-    """Return the drawing with the boxes called `highlighted`, a name or several; nothing for none.
+    """Return the drawing with the boxes called `highlighted`, a name or several; '' if nothing is
+    highlighted.
 
     `up` leads from the page to the site's root. PageError at `place` for an unknown name.
     """

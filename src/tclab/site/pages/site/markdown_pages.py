@@ -64,8 +64,8 @@ def write(folder: Path, book: Book, pages: list[ListedPage], site: Mapping[str, 
 
 
 def llms_text(folder: Path, pages: list[ListedPage], site: Mapping[str, str]) -> str:
-    """Return the text of `llms.txt`: title, summary, a link to each page's Markdown, or else its
-    HTML.
+    """Return the text of `llms.txt`: title, summary, and a link to each page's Markdown, or else
+    its HTML.
     """
     lines = [
         f"# {site['name']}",
@@ -171,7 +171,7 @@ def _cell(text: str) -> str:
     return _escape(text).replace("|", "\\|")
 
 
-#: Characters that Markdown reads as markup; ``_`` between letters and brackets alone are none.
+#: Characters that Markdown reads as markup; ``_`` between letters, and brackets alone, are none.
 _MARKUP = re.compile(r"[\\`*<>&~]|\](?=[(\[:])|(?<!\w)_|_(?!\w)")
 
 

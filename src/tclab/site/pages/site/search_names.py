@@ -15,10 +15,10 @@ from tclab.render.delivery.compressed import pack
 from tclab.site.pages.reference.concordance import Concordance
 from tclab.site.pages.rendering import Page
 
-#: The most characters of a message that are kept.
+#: The most characters of a message to keep.
 _LONGEST = 200
 
-#: The most pages that a code word leads to; further pages add nothing new.
+#: The most pages to which a code word leads; further pages add nothing new.
 MOST_PAGES = 2
 
 
@@ -44,7 +44,9 @@ def _reference_groups(page: Page) -> Iterable[dict[str, object]]:
 
 
 def _prose_group(concordance: Concordance) -> dict[str, object]:
-    """Return the names in the chapters' prose with their headings; found by the exact name."""
+    """Return the names in the chapters' prose with their headings; the search finds them by exact
+    name.
+    """
     known = (
         (name, concordance.best_places(name)[0])
         for name in sorted(concordance.prose_names)
@@ -55,7 +57,7 @@ def _prose_group(concordance: Concordance) -> dict[str, object]:
 
 
 def _message_group(concordance: Concordance) -> dict[str, object]:
-    """Return the messages in the runs' outputs; found by most of their words."""
+    """Return the messages in the runs' outputs; the search finds them by most of their words."""
     entries = [
         (heading, message[:_LONGEST], url)
         for message, (url, heading) in sorted(concordance.messages.items())

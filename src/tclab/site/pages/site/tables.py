@@ -18,7 +18,7 @@ _FEWEST_COLUMNS = 3
 
 
 class _HeadingWriter(Treeprocessor):
-    """Marks tables with many columns, and writes the column's heading on each cell."""
+    """Marks tables with many columns, and writes the column's heading on each of their cells."""
 
     def run(self, root: Element) -> None:
         for table in root.iter("table"):
@@ -35,7 +35,7 @@ def _write_headings(row: Element, heads: list[str]) -> None:
 
 
 class PhoneTables(Extension):
-    """The Markdown extension."""
+    """The Markdown extension that makes tables readable on a phone."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
         """Register the processor to run after the cells' text has become elements."""

@@ -21,7 +21,8 @@ from tclab.site.pages.prose.blocks import Call
 from tclab.site.pages.prose.text import PageText
 from tclab.site.pages.rendering import RunningBlock
 
-#: The artifact's name and columns. `on` is the machine of recorded data, '' for the run's machine.
+#: The artifact's name and columns. `on` is the machine that measured recorded data, '' for the
+#: run's.
 TABLE = "verdicts"
 COLUMNS = ("belief", "verdict", "seen", "on")
 
@@ -114,7 +115,7 @@ def all_beliefs_table(block: RunningBlock, book: Book) -> Html:
 
 
 def belief_links(block: RunningBlock, book: Book) -> dict[str, str]:
-    """Belief → the address of its heading on the site."""
+    """Map each belief to the address of its heading on the site."""
     return {
         belief.text: block.page.link(f"{book.url(use.page)}#{_heading_anchor(belief.text)}")
         for use in _verdict_calls(book)
@@ -144,7 +145,7 @@ def _heading_anchor(heading: str) -> str:
 def beliefs_table(
     beliefs: Sequence[Belief], links: dict[str, str], label: str, *, seen: bool = True
 ) -> Html:
-    """Render a row for each belief: its verdict and, if `seen`, the observation.
+    """Return a table with a row for each belief: its verdict and, if `seen`, the observation.
 
     A verdict on which all CPUs agree, the usual case, names no place.
     """

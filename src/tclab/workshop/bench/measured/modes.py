@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def make_compiler(mode: str) -> Compile:
-    """Return the function that compiles another one in this mode."""
+    """Return the function that compiles functions in this mode."""
     if mode == EAGER:
         return eager
     return functools.partial(torch.compile, **{"dynamic": False, **OPTIONS[mode]})

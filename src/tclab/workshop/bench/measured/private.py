@@ -1,4 +1,4 @@
-"""Use private names of Inductor: its counters, and the function that times its candidates."""
+"""Use private names of Inductor: its counters, and the function that times candidates."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def import_compiler_modules() -> None:
     for name in MODULES:
         try:
             importlib.import_module(name)
-        except ImportError:  # this PyTorch does not have it
+        except ImportError:  # this PyTorch lacks the module
             continue
 
 

@@ -33,7 +33,7 @@ from tclab.workshop.catalog.subject import (
 )
 
 MOST_SETS = 24
-_STEADY = 1.25  # a call is warm if it takes at most this factor of the shortest call
+_STEADY = 1.25  # a call is warm if it takes at most this multiple of the shortest call
 
 
 def run_worker(task: Task, pipe: Connection) -> None:
@@ -127,7 +127,9 @@ class PreparedCase:
         self.facts["call_us"] = self.call_s * 1e6
 
     def _check_result(self) -> tuple[str, str]:
-        """Compare the error with eager's; return ``ok`` or ``mismatch``, and the reason."""
+        """Compare the error of the result with eager's; return ``ok`` or ``mismatch``, and the
+        reason.
+        """
         arguments = self.inputs[-1]
         exact = self.subject.exact(*arguments)
         own = relative_error(self._outcome(self.run, arguments), exact)

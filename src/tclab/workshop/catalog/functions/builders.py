@@ -1,4 +1,4 @@
-"""Make a subject of a function, forward only or with its backward."""
+"""Make a subject of a function: forward only, or with its backward."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gathers, scatters, index operations, embeddings and random numbers."""
+"""Make examples of gathers, scatters, index operations, embeddings and random numbers."""
 
 from __future__ import annotations
 

@@ -65,13 +65,13 @@ def rotary(device: str, *, tokens: int) -> Subject:
 
 
 def dropout(device: str, *, rows: int, columns: int) -> Subject:
-    """Apply dropout to relu(x) + 1; compare shares, since each call keeps other elements."""
+    """Apply dropout to relu(x) + 1. Shares are compared, since each call keeps other elements."""
 
     def fn(x: torch.Tensor) -> torch.Tensor:
         return F.dropout(F.relu(x) + 1.0, 0.1, training=True)
 
     def shares(run: Callable[..., Any], arguments: tuple[Any, ...]) -> torch.Tensor:
-        """Return the share of elements kept, and the mean ratio of these to their right values."""
+        """Return the share of kept elements, and the mean ratio of these to their right values."""
         out, x = run(*arguments), arguments[0]
         kept = out != 0
         right = (F.relu(x.double()) + 1.0) / 0.9

@@ -1,4 +1,4 @@
-"""Elementwise functions, mixed dtypes, views and mutation."""
+"""Make examples of elementwise functions, mixed dtypes, views and mutation."""
 
 from __future__ import annotations
 

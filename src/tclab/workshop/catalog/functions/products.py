@@ -1,4 +1,4 @@
-"""Matrix products with epilogues, convolutions, attention and small nets."""
+"""Make examples of products with epilogues, convolutions, attention and small nets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions of each kind, norms, softmax variants, losses, scans and sorts."""
+"""Make examples of reductions, norms, softmax variants, losses, scans and sorts."""
 
 from __future__ import annotations
 

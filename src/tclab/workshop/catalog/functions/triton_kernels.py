@@ -35,7 +35,9 @@ def _launch_options(width: int) -> dict[str, int]:
 
 
 def softmax(x: torch.Tensor) -> torch.Tensor:
-    """Softmax over the last dimension of [rows, columns]; a row has to fit in registers."""
+    """Compute the softmax over the last dimension of [rows, columns]; a row has to fit in
+    registers.
+    """
     out = torch.empty_like(x)
     _softmax[(x.shape[0],)](x, out, x.shape[1], **_launch_options(x.shape[1]))
     return out

@@ -1,4 +1,4 @@
-"""Whole models with random weights.
+"""Make whole models with random weights.
 
 Examples: `text`, `vision`, `training`, `ways`, `further`. Builders: `timm_models`,
 `transformers_models`, `torch_models`.

@@ -8,7 +8,8 @@ from typing import Any
 
 import torch
 
-#: Heads that transformers chooses the model's class by; each other head ends its name.
+#: Heads by which transformers chooses the model's class. Each other head is the end of the class's
+#: name.
 ENCODER, CAUSAL, PAIR = "AutoModel", "AutoModelForCausalLM", "AutoModelForSeq2SeqLM"
 LANGUAGE, MASKED, GENERATION = "ForCausalLM", "ForMaskedLM", "ForConditionalGeneration"
 
@@ -48,7 +49,7 @@ def _import_transformers() -> Any:
 _TWO = {"num_hidden_layers": 2}
 _WIDE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
 _NARROW = {"hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 2048}
-#: A decoder as in present models, with the width of a small one.
+#: A decoder like present models, with a small model's width.
 _DECODER = {
     **_TWO,
     "hidden_size": 512,
@@ -102,7 +103,7 @@ _SMALL_DECODER = _TWELVE | {
     "vocab_size": 32000,
 }
 
-#: Networks to time, of their published size or a small one's.
+#: Networks to time, with their published size or a small one.
 WHOLE: dict[str, Network] = {
     "bert_base": Network("Bert", ENCODER),
     "distilbert": Network("DistilBert", ENCODER),

@@ -1,1 +1,1 @@
-"""Compare the rules of attention with PyTorch's own choice, on a GPU or in its library."""
+"""Compare the rules of attention with PyTorch's own choice, on a GPU or in PyTorch's library."""

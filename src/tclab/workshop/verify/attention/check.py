@@ -33,7 +33,7 @@ from tclab.workshop.verify.attention.cases import make_cases
 
 Capability = tuple[int, int]
 
-#: All capabilities of targets, and the newest one.
+#: The capabilities of all targets, and the newest capability.
 CAPABILITIES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 
 
@@ -100,7 +100,7 @@ def pretend_gpu(capability: Capability) -> Iterator[None]:
             tensor = torch.empty(1, 1, 8, 8, device="cuda", dtype=torch.float16)
             torch_answers.ask_cuda_choice(
                 Call(tensor, tensor, tensor)
-            )  # fixes the order of kernels for this process
+            )  # this fixes the order of kernels for the process
         yield
 
 

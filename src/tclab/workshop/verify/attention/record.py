@@ -1,4 +1,4 @@
-"""Ask this machine's GPU which attention kernel it takes, and compare with the rules.
+"""Ask this machine's GPU which attention kernel it chooses, and compare with the rules.
 
     python -m tclab.workshop.verify.attention.record --out FILE [--drawn 4000]
 

@@ -46,7 +46,9 @@ class Answers:
     rows: tuple[tuple[str, Case], ...]
 
     def wrong(self, every: int = 1) -> dict[Column, list[Case]]:
-        """Return column → calls that the rules answer differently, from each `every`-th call."""
+        """Map each column to the calls that the rules answer differently, among each `every`-th
+        call.
+        """
         wrong: dict[Column, list[Case]] = {column: [] for column in self.columns}
         for letters, case in self.rows[::every]:
             with case.switches():

@@ -1,4 +1,5 @@
-"""Compare answers for calls with symbolic sizes, and the guards that asking adds.
+"""Compare PyTorch's and the rules' answers for calls with symbolic sizes, and the guards that they
+add.
 
 A call is written as ``f16 b=4 s=37 u=? q:b,8,s,64 k:b,8,s,64 mask:1,1,s,s causal``: symbols with
 a hint, or ``?`` for no hint; sizes; flags. Without ``v:`` the value has the sizes of the key.
