@@ -1,4 +1,4 @@
-"""Implement ``tclab bench``: measure a suite, keep its rows, continue where it stopped.
+"""Measure a suite, keep its rows, and continue where it stopped: ``tclab bench``.
 
 Needs torch and the standard library; timm and transformers for their models. Exit status: 0 done,
 or stopped at the end of the budget; 1 something is missing; 2 the command line is wrong; 130
