@@ -81,9 +81,7 @@ def source_listing(
     """Render the source with line anchors and downloads; all lines outside the focus folded."""
     prefix = block.page.unique_id(f"src-{snippet.name}")
     span = _line_range(block, snippet, lines)
-    chosen_by_page = (
-        lines is not None or focus is not None
-    )  # a page asks for this part as a whole, so it is never folded
+    chosen_by_page = lines is not None or focus is not None  # then nothing of it is folded
     focus_lines = (
         [] if fold or lines else code_focus.focus_ranges(snippet, span, focus, block.place)
     )

@@ -98,9 +98,8 @@ def pretend_gpu(capability: Capability) -> Iterator[None]:
         pytorch_rules.set_capability(capability)
         with torch_answers.fake_mode():
             tensor = torch.empty(1, 1, 8, 8, device="cuda", dtype=torch.float16)
-            torch_answers.ask_cuda_choice(
-                Call(tensor, tensor, tensor)
-            )  # this fixes the order of kernels for the process
+            # The first call fixes the order of kernels for this process.
+            torch_answers.ask_cuda_choice(Call(tensor, tensor, tensor))
         yield
 
 
