@@ -1,4 +1,4 @@
-"""The figures that tclab itself is held to: how long a build takes, how large a report is.
+"""Measure the figures that tclab must reach: the time of a build, the size of a report, and others.
 
 ``python -m benchmarks`` measures them; nothing asserts them. How fast what PyTorch compiles is,
 `tclab.workshop.bench` times.

@@ -1,4 +1,4 @@
-"""``python -m benchmarks [FIGURE…]``: measure what is missing, write RESULTS.md.
+"""Run ``python -m benchmarks [FIGURE…]``: measure the missing figures and write RESULTS.md.
 
 Figures: cold, isolation, nothing-stale (with memory), explain, phone and desktop (Lighthouse over
 site/), clone.
@@ -38,7 +38,7 @@ FIGURES: dict[str, Callable[[results.Parts], Iterable[results.Figure]]] = {
 
 
 def arguments() -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description="Measure what is missing of the project's figures and write RESULTS.md.",
@@ -56,7 +56,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure; 1 if a command failed, whose figures are then missing."""
+    """Measure; return 1 if a command failed, whose figures are then missing."""
     chosen = arguments()
     parts = results.Parts.load()
     for prefix in chosen.again:
@@ -67,7 +67,7 @@ def main() -> int:
         print(f"{name}:", flush=True)
         try:
             for f in FIGURES[name](parts):
-                results.write([f])  # at once: what is measured outlives an interruption
+                results.write([f])  # written at once, so that an interruption loses no measurement
                 print(f"  {f.verdict:8} {f.what}: {f.value:.3g}{f.unit}  ({f.note})", flush=True)
         except CommandFailed as error:
             print(f"error: {name}: {error}", file=sys.stderr)

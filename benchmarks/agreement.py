@@ -1,4 +1,4 @@
-"""Compare compiled results with eager's over many functions: what differs, and what it costs.
+"""Compare compiled results with eager's over many functions: the differences, and the cost.
 
 ``PYTHONPATH=src python -m benchmarks.agreement functions [--out FILE] [--seconds N] [NAME …]``
 compiles each function of a corpus for the CPU and holds it against eager, as `tclab explain` does:
@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-#: One function: its name, and what compares it, which returns a row.
+#: One function: its name, and a function that compares it and returns a row.
 Case = tuple[str, Callable[[], dict[str, Any]]]
 #: Operators in one compile.
 _TOGETHER = 12
@@ -40,7 +40,7 @@ def catalogue(corpus: str) -> Iterator[Case]:
 
 
 def _explained(example: Any) -> dict[str, Any]:
-    """An explanation of one example, and the share of its seconds that the comparison took."""
+    """Explain one example; return its agreement, and the seconds without and for the comparison."""
     from tclab.capturing.agreement import Comparison
     from tclab.explain import explain
 
@@ -70,8 +70,8 @@ def _timed(call: Callable[..., Any], spent: list[float]) -> Callable[..., Any]:
 
 
 def operators() -> Iterator[Case]:
-    """Each operator of PyTorch's database, in a fixed random order: several in one compile, and
-    where their results are not all equal, each alone.
+    """Yield each operator of PyTorch's database, in a fixed random order: several in one compile,
+    and each alone if their results are not all equal.
     """
     from torch.testing._internal.common_methods_invocations import op_db
 

@@ -1,4 +1,4 @@
-"""Whether a case's file truly has the fault that its head names, asked of PyTorch alone."""
+"""Check, with PyTorch alone, that a case's file has the fault that its head names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.cases import PROCESSES, Case
 
 
 def has_symptom(case: Case) -> tuple[bool, str]:
-    """Whether the fault shows, and what was seen, in a process of its own."""
+    """Return whether the fault shows, and what was observed, in a process of its own."""
     receiver, sender = PROCESSES.Pipe(duplex=False)
     child = PROCESSES.Process(target=_answer, args=(case, sender))
     child.start()
@@ -43,7 +43,7 @@ def _load(case: Case) -> tuple[Callable[..., Any], list[tuple[Any, ...]]]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[case.path.stem] = module  # where Dynamo looks for a class's methods
+    sys.modules[case.path.stem] = module  # Dynamo looks there for a class's methods
     spec.loader.exec_module(module)
     function, calls = getattr(module, case.explained[0]), module.example_inputs()
     if isinstance(function, type):
@@ -58,7 +58,9 @@ def _compiled(case: Case, function: Any, **options: Any) -> Callable[..., Any]:
 
 
 def _differs(case: Case, _: str) -> tuple[bool, str]:
-    """Same inputs and draws for both, call after call; a cache's draws are the file's fault."""
+    """Return whether results differ for the same inputs and draws, call after call; a cache's draws
+    are the file's fault.
+    """
     import torch
 
     results = []
@@ -110,7 +112,7 @@ def _counted(case: Case, **options: Any) -> tuple[int, int]:
 def _raises(case: Case, wanted: str) -> tuple[bool, str]:
     function, calls = _load(case)
     if not case.compiles_itself:
-        function(*copy.deepcopy(calls[0]))  # eager is fine
+        function(*copy.deepcopy(calls[0]))  # eager raises nothing
     try:
         _compiled(case, function)(*calls[0])
     except Exception as error:
@@ -121,7 +123,8 @@ def _raises(case: Case, wanted: str) -> tuple[bool, str]:
 def _memory(case: Case, wanted: str) -> tuple[bool, str]:
     import ctypes
 
-    ctypes.CDLL(None).mallopt(-3, 1 << 16)  # M_MMAP_THRESHOLD: what is freed goes back at once
+    # M_MMAP_THRESHOLD: freed memory goes back to the system at once.
+    ctypes.CDLL(None).mallopt(-3, 1 << 16)
     peaks = []
     for compile_it in (False, True):
         function, calls = _load(case)
@@ -141,7 +144,7 @@ def _resident() -> int:
 
 @contextmanager
 def _watched() -> Iterator[list[int]]:
-    """The bytes of memory above those at the start, at their most."""
+    """Yield a list for the peak bytes of memory above those at the start."""
     base, peak, stop = _resident(), [0], threading.Event()
 
     def watch() -> None:

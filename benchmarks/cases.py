@@ -1,4 +1,4 @@
-"""Whether `tclab explain` leads to the true cause: 42 small files with a known fault, and a score.
+"""Score whether `tclab explain` leads to the true cause, for small files with a known fault.
 
 ``PYTHONPATH=src python -m benchmarks.cases [--symptoms] [--lines 25] [--jobs 2] [NAME…]`` runs
 ``tclab explain`` on each file of ``tests/explain/cases`` in a process of its own, takes the first
@@ -22,23 +22,23 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[1] / "tests" / "explain" / "cases"
 
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["torch._inductor.compile_fx"])  # imported once, for all
+PROCESSES.set_forkserver_preload(["torch._inductor.compile_fx"])  # imported once, for all processes
 
 
 @dataclass(frozen=True)
 class Case:
-    """A file with a fault: what is explained, and what a right first screen says."""
+    """A file with a fault: its function, and the texts that a right first screen has."""
 
     path: Path
     kind: str
     explained: tuple[str, ...]  # the name in the file, and options
     symptom: str
     compiles_itself: bool
-    needles: tuple[tuple[str, ...], ...]  # one of each has to be there
-    refuted: tuple[str, ...]  # none of these may be
+    needles: tuple[tuple[str, ...], ...]  # the screen must have one text of each
+    refuted: tuple[str, ...]  # the screen must have none of these
 
     def missing(self, screen: str) -> list[str]:
-        """What keeps the screen from being a right answer; empty when it is one."""
+        """Return what keeps the screen from being a right answer; empty if it is one."""
         flat = re.sub(r"\s+", " ", screen)
         absent = [
             " || ".join(n) for n in self.needles if not any(self._has(flat, one) for one in n)
@@ -62,7 +62,7 @@ class Case:
 
 
 def read(path: Path) -> Case:
-    """The case of a file, from the comments at its head."""
+    """Read a case from the comments at the head of its file."""
     text = path.read_text().replace("\n#   ", " ")
     head = dict(re.findall(r"^# ([A-Z][\w ]+): (.+)$", text, re.MULTILINE))
     return Case(
@@ -83,13 +83,15 @@ def _parts(line: str) -> list[str]:
 
 
 def cases(names: list[str] | None = None) -> list[Case]:
-    """All cases, or those whose file's name or kind has one of the texts."""
+    """Return all cases, or those whose file's name or kind contains one of the texts."""
     every = [read(path) for path in sorted(FOLDER.glob("*.py"))]
     return [c for c in every if not names or any(n in c.path.name or n in c.kind for n in names)]
 
 
 def first_screen(case: Case, lines: int = 25) -> str:
-    """The first lines that ``tclab explain`` prints of the case's file, in a process of its own."""
+    """Return the first lines that ``tclab explain`` prints of the case's file, in a process of its
+    own.
+    """
     name, *options = case.explained
     with tempfile.TemporaryDirectory() as folder:
         command = ["explain", f"{case.path}:{name}", *options, "-o", f"{folder}/report.html"]
@@ -100,7 +102,7 @@ def first_screen(case: Case, lines: int = 25) -> str:
 
 
 def _explain(command: list[str], screen: str) -> None:
-    """Run the command line with everything that it prints in the file."""
+    """Run the command line, with all its output in the file."""
     file = os.open(screen, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(file, 1)
     os.dup2(file, 2)
@@ -113,7 +115,7 @@ def _explain(command: list[str], screen: str) -> None:
 
 
 def main() -> None:
-    """Print a line for each case, what its first screen lacks, and the score."""
+    """Print a line for each case, with the texts that its first screen lacks, and the score."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--symptoms", action="store_true")

@@ -1,4 +1,6 @@
-"""`make site` and `make test` in a fresh clone on two cores: no venv, no store, no pip cache."""
+"""Time `make site` and `make test` in a fresh clone on two cores, without venv, store and pip
+cache.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ LIMITS = {"site": 8, "test": 15}  # minutes
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
-    """Minutes of both commands, installations included."""
+    """Return the minutes of both commands, installations included."""
     minutes = parts.get("clone/minutes", fresh_clone)
     for target, limit in LIMITS.items():
         yield Figure(
@@ -30,7 +32,7 @@ def figures(parts: Parts) -> Iterable[Figure]:
 
 
 def fresh_clone() -> dict[str, Any]:
-    """Clone what is committed, and time each command in a clone of its own."""
+    """Clone the committed state, and time each command in a clone of its own."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],
         cwd=ROOT,
@@ -45,7 +47,7 @@ def fresh_clone() -> dict[str, Any]:
 
 
 def one(target: str) -> float:
-    """Seconds of ``make TARGET`` in a new clone."""
+    """Return the seconds of ``make TARGET`` in a new clone."""
     folder = Path(tempfile.mkdtemp(prefix="tclab-clone-"))
     try:
         subprocess.run(["git", "clone", "--quiet", ROOT, folder / "tclab"], check=True)

@@ -1,4 +1,4 @@
-"""A cold run: nothing compiled, nothing stored. Ours against the same code elsewhere.
+"""Time a cold run: nothing compiled, nothing stored. Ours against the same code elsewhere.
 
 Every tool gets two cores, an empty TORCHINDUCTOR_CACHE_DIR and no graph caches, and is timed
 from its command's start to its end: ours with the rendering of the pages.
@@ -32,7 +32,7 @@ TOOLS = {
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
-    """Ours against each other tool, for both sets of snippets."""
+    """Compare our build with each other tool, for both sets of snippets."""
     for name in SETS:
         examples, left_out = usable(name, parts)
         count = len(examples)
@@ -59,7 +59,7 @@ def set_name(name: str) -> str:
 
 
 def usable(name: str, parts: Parts) -> tuple[list[TimedSnippet], int]:
-    """The examples whose code works in a plain fence: the others would flatter us or them."""
+    """Return the examples whose code works in a plain fence, and the number of the others."""
     examples = SETS[name]()
     if name == "generated":
         return examples, 0
@@ -69,14 +69,14 @@ def usable(name: str, parts: Parts) -> tuple[list[TimedSnippet], int]:
 
 
 def failing_in_a_fence(examples: list[TimedSnippet]) -> list[str]:
-    """Names of the examples that raise when markdown-exec runs them."""
+    """Return the names of the examples that raise when markdown-exec runs them."""
     folder = projects.plain(WORK / "site" / "try", examples)
     done = build(folder)
     return sorted(failed_blocks(done.output))
 
 
 def failed_blocks(output: str) -> set[str]:
-    """Ids of the blocks that markdown-exec reports as failed."""
+    """Return the ids of the blocks that markdown-exec reports as failed."""
     return set(
         re.findall(r"Execution of python code block '?([^'\s]+)'? exited with errors", output)
     )
@@ -86,7 +86,7 @@ def failed_blocks(output: str) -> set[str]:
 
 
 def cold_variables(folder: Path) -> dict[str, str]:
-    """Empty caches that only this measurement uses."""
+    """Return variables for empty caches that only this measurement uses."""
     cache = folder / "cache"
     shutil.rmtree(cache, ignore_errors=True)
     variables = {**GRAPH_CACHES_OFF, **cache_folders(cache)}
@@ -98,13 +98,13 @@ def cold_variables(folder: Path) -> dict[str, str]:
 
 
 def build(folder: Path) -> Measured:
-    """`mkdocs build`, everything cold."""
+    """Run `mkdocs build` with everything cold."""
     command = [sys.executable, "-m", "mkdocs", "build", "--no-strict"]
     return measure(command, cwd=folder, env=cold_variables(folder))
 
 
 def ours(name: str, examples: list[TimedSnippet]) -> dict[str, Any]:
-    """Seconds of our build: run two at a time, store, render."""
+    """Return the seconds of our build: run two at a time, store, render."""
     folder = projects.ours(WORK / name / "ours", examples)
     env = cold_variables(folder) | {"TCLAB_ROOT": str(folder)}
     done = measure([sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=folder, env=env)
@@ -113,7 +113,7 @@ def ours(name: str, examples: list[TimedSnippet]) -> dict[str, Any]:
 
 
 def other(tool: str, name: str, examples: list[TimedSnippet]) -> dict[str, Any]:
-    """Seconds of another tool's build of the same code."""
+    """Return the seconds of another tool's build of the same code."""
     folder = WORK / name / tool
     done = {"plain": plain, "myst": myst, "gallery": gallery}[tool](folder, examples)
     prove(name, folder / ("site" if tool == "plain" else "html"), len(examples))
@@ -121,9 +121,11 @@ def other(tool: str, name: str, examples: list[TimedSnippet]) -> dict[str, Any]:
 
 
 def prove(name: str, folder: Path, count: int, pattern: str = "*.html") -> None:
-    """CommandFailed unless `count` outputs are there: what did not run takes no time."""
+    """Raise CommandFailed unless `count` outputs are there: a snippet that did not run takes no
+    time.
+    """
     if name != "generated":
-        return  # the site's snippets print nothing in common; each tool's errors are looked at
+        return  # the site's snippets print nothing in common; each tool's errors are checked
     wanted = re.compile(r"torch\.Size\(\[\d+(, \d+)?\]\)")
     outputs = [p for p in folder.rglob(pattern) if wanted.search(p.read_text(errors="replace"))]
     if len(outputs) < count:

@@ -1,4 +1,4 @@
-"""What a job costs by each door, and how far a cluster's scheduler carries.
+"""Measure the cost of a job on each transport, and the limits of a cluster's scheduler.
 
 ``PYTHONPATH=src python -m benchmarks.doors [overhead] [simulation] [--out FILE]``, on loopback:
 
@@ -48,8 +48,8 @@ ROOT = project_root()
 
 FEW = 40
 
-#: Jobs, workers, and the bound in seconds: longer for many jobs on few workers, where a job would
-#: else take less than its way there and back.
+#: Jobs, workers, and the bound in seconds, which is longer for many jobs on few workers: a job
+#: would otherwise take less time than its transport.
 SIMULATED = (
     *((285, workers, 20.0) for workers in (1, 8, 64, 256)),
     *((10_000, 1, 300.0), (10_000, 8, 120.0), (10_000, 64, 60.0), (10_000, 256, 60.0)),
@@ -59,7 +59,7 @@ Row = dict[str, Any]
 
 
 def main() -> int:
-    """Measure; print a row a line."""
+    """Measure, and print a line for each row."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.doors")
     parser.add_argument("parts", nargs="*", default=["overhead", "simulation"])
     parser.add_argument("--out", type=Path)
@@ -81,24 +81,24 @@ def main() -> int:
 
 
 class Times:
-    """When each of the runs was there."""
+    """Collects the time at which each of the runs arrived."""
 
     def __init__(self) -> None:
         self.finished: list[float] = []
 
     def __call__(self, event: events.Event) -> None:
-        """Hear of one."""
+        """Note the event of one run."""
         if isinstance(event, events.Finished):
             self.finished.append(time.perf_counter())
 
     def each(self) -> float:
-        """Seconds from one to the next, the middle one of all; the first few warm up."""
+        """Return the median seconds from one run to the next; the first few warm up."""
         rest = self.finished[3:]
         return statistics.median(after - before for before, after in itertools.pairwise(rest))
 
 
 def overhead(folder: Path) -> list[Row]:
-    """A row a door, and one for what travels."""
+    """Return a row for each transport, and one for the bytes sent."""
     root = folder / "project"
     (root / "snippets/t").mkdir(parents=True)
     (root / "mkdocs.yml").touch()
@@ -119,7 +119,7 @@ def overhead(folder: Path) -> list[Row]:
 
 
 def _travels() -> Row:
-    """Bytes of this project: its tree, and the middle job and run of those in the store."""
+    """Return the bytes of this project's tree, and of the median job and run in the store."""
     chosen, store = snippets.find(ROOT), Store.of_project(ROOT)
     of = tree.collect(ROOT, chosen)
     fields = {"tree": of.digest, "environment": "here", "torch": "", "variables": {}, "cache": ""}
@@ -143,7 +143,7 @@ class Sleeping(cluster.DaskCluster):
 
 
 class Simulated(RemoteWork):
-    """The planner, but that every job gets the same run."""
+    """A planner in which every job gets the same run."""
 
     def _keep_run(self, seat: Any, queued: Any, answer: Any) -> None:
         run = protocol.unpack_run(answer.run, "t/n00", "here")
@@ -151,7 +151,7 @@ class Simulated(RemoteWork):
 
 
 def seconds_of_runs() -> list[float]:
-    """How long the runs in the store took, in a fixed order at random."""
+    """Return the seconds of the runs in the store, in a fixed random order."""
     store = Store.of_project(ROOT)
     names = sorted(run_files.snippet_names(store.path / "runs"))
     found = [run_files.read_head(store.folder(name), name).run.seconds for name in names]
@@ -160,7 +160,7 @@ def seconds_of_runs() -> list[float]:
 
 
 def simulation(folder: Path) -> Iterator[Row]:
-    """A row for each number of jobs and of workers."""
+    """Return a row for each number of jobs and of workers."""
     root = folder / "simulated"
     (root / "snippets/t").mkdir(parents=True)
     (root / "mkdocs.yml").touch()
@@ -178,7 +178,7 @@ def simulation(folder: Path) -> Iterator[Row]:
 def simulated(
     root: Path, one: Snippet, made: Run, seconds: list[float], workers: int, wanted: float
 ) -> Row:
-    """One number of jobs on one of workers, sped up to the bound that is wanted."""
+    """Simulate a number of jobs on a number of workers, sped up to the wanted bound."""
     bound = max(*seconds, sum(seconds) / workers)
     scale = max(1.0, bound / wanted)
     chosen = [
@@ -225,7 +225,7 @@ asyncio.run(main())
 
 @contextmanager
 def _cluster(answer: bytes, workers: int) -> Iterator[str]:
-    """A scheduler, and workers that sleep, each in a process; its address."""
+    """Start a scheduler and sleeping workers, each in a process; yield the scheduler's address."""
     scheduler = _started(["-c", _SCHEDULER])
     sleepers = None
     try:

@@ -1,4 +1,4 @@
-"""What the report of a model costs whose layers are alike, as their number grows.
+"""Measure the cost of a report on a model with equal layers, as their number grows.
 
 ``PYTHONPATH=src python -m benchmarks.equal_layers [--layers 12 300] [--out FILE]`` compiles a model
 of equal blocks (linear, GELU, linear, layer norm), with empty caches, each side in a process of its
@@ -35,13 +35,13 @@ WIDTH = 64
 
 
 def processor() -> float:
-    """Seconds of this process and of those that it waited for."""
+    """Return the seconds of this process and of its finished children."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(usage.ru_utime + usage.ru_stime for usage in used)
 
 
 def model(layers: int) -> tuple[Any, Any]:
-    """Equal blocks in inference, and what they are called with: [32, 64]."""
+    """Return equal blocks in inference, and their input: [32, 64]."""
     import torch
     from torch import nn
 
@@ -54,7 +54,7 @@ def model(layers: int) -> tuple[Any, Any]:
 
 
 def compiled(layers: int) -> dict[str, Any]:
-    """Plain torch.compile."""
+    """Compile with plain torch.compile."""
     import torch
 
     chain, x = model(layers)
@@ -64,7 +64,7 @@ def compiled(layers: int) -> dict[str, Any]:
 
 
 def reported(layers: int) -> dict[str, Any]:
-    """A report for a GPU that is not there."""
+    """Make a report for a GPU that is not there."""
     from unittest import mock
 
     from tclab.capturing.machine_code import triton
@@ -93,7 +93,7 @@ SIDES: dict[str, Callable[[int], dict[str, Any]]] = {"compile": compiled, "repor
 
 
 def cold(side: str, layers: int) -> dict[str, Any]:
-    """One side in a process of its own, with empty caches."""
+    """Run one side in a process of its own, with empty caches."""
     with tempfile.TemporaryDirectory() as folder:
         env = os.environ | {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
                             "TRITON_CACHE_DIR": f"{folder}/triton"}  # fmt: skip

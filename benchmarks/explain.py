@@ -1,4 +1,4 @@
-"""``tclab explain`` of a small MLP, from the command to the finished report, and where it goes.
+"""Time ``tclab explain`` of a small MLP from the command to the finished report, and each step.
 
 Three states: nothing cached at all (the first C++ kernel of this machine: PyTorch tries the vector
 instructions and precompiles a header), a function that was never compiled on a machine that has
@@ -50,7 +50,7 @@ WAYS = {
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
-    """Seconds to the finished report, and of each step."""
+    """Return the seconds to the finished report, and of each step."""
     for name, (how, limit, words) in WAYS.items():
         seconds = parts.get(f"explain/{name}", lambda n=name, w=words: command(n, w))
         split = parts.get(f"explain/{name}/steps", lambda n=name, w=words: steps(n, w))
@@ -65,14 +65,14 @@ def figures(parts: Parts) -> Iterable[Figure]:
 
 
 def command(name: str, words: list[str]) -> list[float]:
-    """Seconds of the whole command, the start and the end of Python included."""
+    """Return the seconds of the whole command, with the start and the end of Python."""
     times = 1 if name == "first" else TIMES
     prepared(name)
     return [round(run(name, factor, words).seconds, 2) for factor in range(2, 2 + times)]
 
 
 def prepared(name: str) -> None:
-    """Empty caches; unless it is the first that counts, filled by another function."""
+    """Make empty caches; unless the first run counts, another function fills them."""
     shutil.rmtree(FOLDER / name, ignore_errors=True)
     (FOLDER / name / "tmp").mkdir(parents=True)
     if name != "first":
@@ -80,7 +80,7 @@ def prepared(name: str) -> None:
 
 
 def run(name: str, factor: int, words: list[str]) -> Measured:
-    """One command, of a function that differs by a factor from every other."""
+    """Run one command on a function that differs by a factor from every other."""
     folder = FOLDER / name
     (folder / "mlp.py").write_text(MODEL.format(factor=factor), encoding="utf-8")
     spec = [sys.executable, "-m", "tclab", "explain", "mlp.py:MLP", "-o", "report.html", *words]
@@ -90,20 +90,20 @@ def run(name: str, factor: int, words: list[str]) -> Measured:
 
 
 def variables(name: str) -> dict[str, str]:
-    """PyTorch keeps what it compiled below TMPDIR."""
+    """Return the variables for a run: PyTorch keeps compiled code below TMPDIR."""
     path = FOLDER / name / "tmp"
     return {"TMPDIR": str(path), "TRITON_CACHE_DIR": str(path), "PYTHONPATH": str(ROOT / "src")}
 
 
 def prove(report: Path) -> None:
-    """CommandFailed unless the report has its kernels: what was not done takes no time."""
+    """Raise CommandFailed unless the report has its kernels: missing work takes no time."""
     if "gelu" not in (text := report.read_text(encoding="utf-8")) or "data-stage=" not in text:
         raise CommandFailed(f"{report}: no kernel in it")
     report.unlink()
 
 
 def steps(name: str, words: list[str]) -> dict[str, Any]:
-    """Seconds of each step of one more run."""
+    """Return the seconds of each step of one more run."""
     prepared(name)
     folder = FOLDER / name
     (folder / "mlp.py").write_text(MODEL.format(factor=99), encoding="utf-8")

@@ -1,4 +1,6 @@
-"""Seconds of each step of one explanation, as JSON on the last line: ``FILE.py:NAME TARGET``."""
+"""Print the seconds of each step of one explanation, as JSON on the last line: ``FILE.py:NAME
+TARGET``.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ BEGUN = time.perf_counter()
 
 
 def main(spec: str, target: str) -> None:
-    """Explain, and say when each step began."""
+    """Explain, and print when each step began."""
     from tclab.explain import ExplainRequest, Step, explain_named
     from tclab.render.report import document
 

@@ -1,4 +1,4 @@
-"""Whether the first findings of functions with planted faults are the dearest.
+"""Check whether the first findings on functions with planted faults are the dearest.
 
 ``PYTHONPATH=src:. python -m benchmarks.findings [NAME…]`` explains each function of
 `tests/findings/planted.py` in a process of its own, and prints a table.
@@ -18,9 +18,7 @@ FILE = Path(__file__).parents[1] / "tests" / "findings" / "planted.py"
 
 
 def explain(planted: Planted, folder: Path) -> list[str]:
-    """Return the kinds of a function's findings, in order; what went wrong if there is no
-    report.
-    """
+    """Return the kinds of a function's findings, in order; the error if there is no report."""
     file = folder / f"{planted.name}_.py"
     calls = f"[{planted.inputs} for _ in range({planted.calls})]"
     inputs = f"\n\ndef example_inputs():\n    return {calls}\n"
@@ -36,7 +34,7 @@ def explain(planted: Planted, folder: Path) -> list[str]:
 
 
 def is_right(planted: Planted, kinds: list[str]) -> bool:
-    """Return whether the findings begin with the planted kinds, and none is of another one."""
+    """Return whether the findings begin with the planted kinds, and none has another kind."""
     first = kinds[: len(planted.kinds)]
     return first == [*planted.kinds] and not set(kinds) & set(planted.never)
 

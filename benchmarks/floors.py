@@ -1,4 +1,4 @@
-"""Hold the computed least cost of a call against measurements on a GPU.
+"""Compare the computed least cost of a call with measurements on a GPU.
 
 ``PYTHONPATH=src python -m benchmarks.floors --out FILE [NAME…]`` measures on the GPU that is here:
 the time of a compiled call (median and spread of rounds that take turns with CUDA graphs), the time
@@ -60,7 +60,7 @@ def compute(case: Any, call: Any, target: Any, *, here: bool) -> dict[str, Any]:
 
 
 def prepared(name: str, target: str, pipe: Connection) -> None:
-    """Compile a case; measure it when told to. Sends "ready" and then the row, or an error."""
+    """Compile a case, and measure it on request. Sends "ready" and then the row, or an error."""
     os.environ["TORCHINDUCTOR_COMPILE_THREADS"] = "1"
     import torch
 
@@ -95,7 +95,7 @@ def prepared(name: str, target: str, pipe: Connection) -> None:
 
 
 def judge(row: dict[str, Any], device: Any) -> dict[str, Any]:
-    """Add what bounded the call by measurement, and whether the computed cost was right."""
+    """Add the measured bound of the call, and whether the computed cost was right."""
     seconds = {mode: statistics.median(times) for mode, times in row["times"].items()}
     call, graphs = seconds["default"], seconds["reduce-overhead"]
     spread = [statistics.quantiles(row["times"]["default"], n=4)[at] for at in (0, 2)]
@@ -180,8 +180,8 @@ def describe(row: dict[str, Any]) -> str:
 
 
 def measured_launches(processes: int = 6) -> dict[str, float]:
-    """Return the least that launches cost in several processes, one after the other: a processor
-    that is shared is not always equally fast.
+    """Return the least cost of launches in several processes, one after the other: a shared
+    processor is not always equally fast.
     """
     from benchmarks.floors_measure import measure_launch_costs
 
@@ -194,8 +194,8 @@ def measured_launches(processes: int = 6) -> dict[str, float]:
 
 
 def attained(rows: list[dict[str, Any]]) -> float:
-    """Return what the calls that were not launch bound reached of the device's rates: the median of
-    their computed seconds on the GPU over those that it was busy.
+    """Return the share of the device's rates that the calls that are not launch-bound reach: the
+    median of computed seconds on the GPU divided by busy seconds.
     """
     shares = [
         (row["computed"]["memory"] + row["computed"]["products"]) / row["busy"]

@@ -1,4 +1,6 @@
-"""The functions and models whose computed floors `benchmarks.floors` holds against measurements."""
+"""Define the functions and models whose computed floors `benchmarks.floors` compares with
+measurements.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Measure one case of `benchmarks.floors` on a GPU: time of a call, busy time, launches; and what
-a launch costs on the host.
+"""Measure one case of `benchmarks.floors` on a GPU: time of a call, busy time, launches. Measure
+the cost of a launch on the host.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def compiled_steps(case: Case, call: Call) -> dict[str, Callable[[], Any]]:
 
 
 def time_rounds(steps: dict[str, Callable[[], Any]]) -> dict[str, list[float]]:
-    """Return the seconds of one call in each of several rounds, which take turns."""
+    """Return the seconds of one call in each of several rounds, in which the steps take turns."""
     counts = {mode: max(3, int(_ROUND_SECONDS / _time(step, 3))) for mode, step in steps.items()}
     times: dict[str, list[float]] = {mode: [] for mode in steps}
     for _ in range(_ROUNDS):
@@ -105,7 +105,7 @@ def _is_product(name: str) -> bool:
 
 def count_work(case: Case, call: Call) -> dict[str, int]:
     """Count a call's operations by PyTorch's own mode, and the bytes of its inputs, weights and
-    results: what the measured kernels are judged by, apart from tclab's own counts.
+    results: an independent measure for the kernels.
     """
     fn, arguments = call
     with FlopCounterMode(display=False) as counter:
@@ -119,8 +119,8 @@ def count_work(case: Case, call: Call) -> dict[str, int]:
 
 
 def measure_launch_costs() -> dict[str, float]:
-    """Return seconds on the host for entering a graph, for entering one that is trained together
-    with its backward, for one launch of a generated kernel, and for one library call.
+    """Return seconds on the host for entering a graph, for entering one in training together with
+    its backward, for one launch of a generated kernel, and for one library call.
     """
 
     def softmaxes(count: int) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Each step of the Dockerfile in a bare Debian root, where there is no Docker. As root:
+"""Execute each step of the Dockerfile in a bare Debian root, without Docker. As root:
 
     unshare --mount --pid --fork --kill-child python -m benchmarks.image FOLDER [NAME=VALUE…]
 
@@ -24,7 +24,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 _BASE = re.compile(r"python:(?P<python>\d+\.\d+)[\d.]*-slim-(?P<release>\w+)")
-#: What the base image has beside a minimal Debian; the headers bring those of the C library along.
+#: Packages that the base image has in addition to a minimal Debian; the headers need those of the C
+#: library.
 _PACKAGES = "python3,python3-venv,libpython{python}-dev,ca-certificates"
 _PATH = "/usr/local/bin:/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"
 _FROM_HERE = re.compile(r"PIP_\w+|\w+_proxy", re.IGNORECASE)
@@ -32,7 +33,7 @@ _INSIDE = 'export HOME="$(getent passwd "$(id -u)" | cut -d: -f6)" && cd "$0" &&
 
 
 def instructions(dockerfile: str) -> list[tuple[str, str]]:
-    """The name and the text of each, comments left out and lines joined."""
+    """Yield the name and the text of each instruction, without comments and with lines joined."""
     text = re.sub(r"^\s*#.*\n", "", dockerfile, flags=re.MULTILINE)
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
     split = (line.split(maxsplit=1) for line in lines if line.strip())
@@ -40,7 +41,9 @@ def instructions(dockerfile: str) -> list[tuple[str, str]]:
 
 
 def context(folder: Path) -> list[str]:
-    """The folders and files below `folder` that its .dockerignore lets into an image, in order."""
+    """Return the folders and files below `folder` that its .dockerignore lets into an image, in
+    order.
+    """
     lines = (folder / ".dockerignore").read_text(encoding="utf-8").splitlines()
     rules = [_rule(line) for line in lines if line.strip() and not line.startswith("#")]
 
@@ -48,7 +51,7 @@ def context(folder: Path) -> list[str]:
         for path in sorted(parent.iterdir()):
             name = path.relative_to(folder).as_posix()
             verdicts = [lets_in for lets_in, rule in rules if rule.fullmatch(name)]
-            if all(verdicts[-1:]):  # the last rule that fits decides
+            if all(verdicts[-1:]):  # the last matching rule decides
                 yield name
                 yield from below(path) if path.is_dir() and not path.is_symlink() else ()
 
@@ -56,7 +59,9 @@ def context(folder: Path) -> list[str]:
 
 
 def _rule(line: str) -> tuple[bool, re.Pattern[str]]:
-    """Whether it lets in, with a `!`, or leaves out what it fits, and all below that."""
+    """Return whether a rule includes (with a `!`) or excludes, and the pattern of its paths and all
+    below them.
+    """
     wild = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
     pieces = re.split(r"(\*\*/|\*\*|\*|\?)", line.strip().removeprefix("!").strip("/"))
     pattern = "".join(wild.get(piece, re.escape(piece)) for piece in pieces)
@@ -64,7 +69,9 @@ def _rule(line: str) -> tuple[bool, re.Pattern[str]]:
 
 
 def copied(names: Sequence[str], sources: Sequence[str], to: str) -> Iterator[tuple[str, str]]:
-    """What COPY takes of the context's `names`, each with its place: of a folder what is in it."""
+    """Yield what COPY takes of the context's `names`, each with its destination: from a folder, its
+    content.
+    """
     for source in map(os.path.normpath, sources):
         below = "" if source == "." else f"{source}/"
         inside = [name for name in names if name.startswith(below)]
@@ -78,16 +85,16 @@ def copied(names: Sequence[str], sources: Sequence[str], to: str) -> Iterator[tu
 
 @dataclass
 class Image:
-    """A root as the steps so far have left it."""
+    """A root folder after the steps so far."""
 
     root: Path
-    arguments: dict[str, str]  # ARG, those given first
-    variables: dict[str, str] = field(default_factory=lambda: {"PATH": _PATH})  # ENV
+    arguments: dict[str, str]  # values of ARG, the given ones first
+    variables: dict[str, str] = field(default_factory=lambda: {"PATH": _PATH})  # values of ENV
     folder: str = "/"
     user: str = "root"
 
     def step(self, name: str, text: str) -> None:
-        """Do one instruction. AttributeError for one that is not known here."""
+        """Execute one instruction. AttributeError for one that is not known here."""
         getattr(self, f"_{name.lower()}")(text if name in ("RUN", "CMD") else self._expanded(text))
 
     def _expanded(self, text: str) -> str:
@@ -100,7 +107,7 @@ class Image:
         packages = f"--include={_PACKAGES.format(**base.groupdict())}"
         mirror = os.environ.get("MIRROR", "").split()
         self.root.mkdir(parents=True, exist_ok=True)
-        self.root.chmod(0o755)  # a temporary folder is its maker's alone, and steps run as a user
+        self.root.chmod(0o755)  # a temporary folder is private to its owner; steps run as a user
         words = ("--variant=minbase", packages, base["release"], self.root, *mirror)
         subprocess.run(["debootstrap", *words], check=True, stdout=subprocess.DEVNULL)
         _mount("-t", "proc", "proc", self.root / "proc")
@@ -148,7 +155,7 @@ class Image:
         self.chroot("sh", "-c", text)
 
     def _cmd(self, text: str) -> None:
-        self.arguments.clear()  # those of a build are gone when its image runs
+        self.arguments.clear()  # arguments of a build do not exist when its image runs
         self.chroot(*json.loads(text))
 
     def chroot(self, *words: str) -> None:
@@ -169,7 +176,7 @@ def _copy(file: Path, place: Path) -> None:
 
 
 def _mount(*words: str | Path) -> None:
-    """In this process's own view of the machine."""
+    """Mount folders, visible only to this process."""
     subprocess.run(["mount", *words], check=True)
 
 
@@ -178,7 +185,7 @@ def _from_here() -> dict[str, str]:
 
 
 def main(folder: str, *arguments: str) -> None:
-    """Run every step, and say how long each took."""
+    """Run every step, and print the seconds of each."""
     image = Image(Path(folder).resolve(), dict(one.split("=", 1) for one in arguments))
     begin = time.monotonic()
     for name, text in instructions((ROOT / "Dockerfile").read_text(encoding="utf-8")):

@@ -1,4 +1,4 @@
-"""What isolation costs, and what it must not change.
+"""Measure the cost of isolation, and check that it does not change artifacts.
 
 The cost is the mean time of a snippet in the runner, one at a time and after the warm-up,
 less the mean time of the same file called in one warm process with `torch._dynamo.reset()`
@@ -21,7 +21,9 @@ COUNT = 24
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
-    """Seconds of isolation a snippet, and how many artifacts differ from a cold Python."""
+    """Return the seconds of isolation for a snippet, and the number of artifacts that differ from a
+    cold Python's.
+    """
     isolated = parts.get("isolation/isolated", lambda: timed("isolated"))
     together = parts.get("isolation/in-one-process", lambda: timed("together"))
     yield Figure(
@@ -44,7 +46,7 @@ def figures(parts: Parts) -> Iterable[Figure]:
 
 
 def timed(how: str) -> dict[str, Any]:
-    """Mean seconds of a snippet, `how` being ``isolated`` or ``together``."""
+    """Return the mean seconds of a snippet, run ``isolated`` or ``together``."""
     folder = projects.ours(WORK / "isolation" / how, projects.generated(COUNT))
     env = cold.cold_variables(folder)
     env["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}"
@@ -54,7 +56,7 @@ def timed(how: str) -> dict[str, Any]:
 
 
 def same_artifacts() -> dict[str, Any]:
-    """Compare every stored artifact of a warm run with those of a new Python for each."""
+    """Compare every stored artifact of a warm run with the same artifact of a new Python."""
     folder = projects.ours(WORK / "isolation" / "same", projects.of_the_site())
     env = {"PYTHONPATH": f"{ROOT}:{ROOT / 'src'}"}
     command: list[str | Path] = [sys.executable, HERE / "warm_and_cold.py", folder]

@@ -1,4 +1,4 @@
-"""What Inductor's kernels of the large benchmark functions need on a GPU, counted without one.
+"""Count the work of Inductor's kernels for large benchmark functions on a GPU, without a GPU.
 
 ``PYTHONPATH=src python -m benchmarks.kernel_needs [--target h200] [--out FILE] [NAME…]`` compiles
 each function for the target, with its backward in training, and reads of every Triton kernel:
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[str, dict[str, int]]] = {
         *("rms_norm", "rms_norm_training", "layer_norm_training", "full_norm", "cumulative_sum"),
     )
 }
-# Not its backward: a loop without loads does not tell how often the machine code's loop runs.
+# Without its backward: a loop without loads does not tell how often the machine code's loop runs.
 CASES["cross_entropy@8192x32000"] = ("cross_entropy", LOGITS)
 CASES["rotary@tokens32768"] = ("rotary", {"tokens": 32768})
 CASES["column_sum@1048576x64"] = ("column_sum", {"rows": 2**20, "columns": 64})
@@ -57,13 +57,15 @@ UNIT = {name: unit for unit, names in UNITS.items() for name in names.split()}
 
 
 def unit(opcode: str) -> str:
-    """Which unit of a multiprocessor executes it: what is no other's is integer arithmetic."""
+    """Return the unit of a multiprocessor that executes an opcode; integer arithmetic is the
+    default.
+    """
     base = opcode.partition(".")[0]
     return UNIT.get(base, "none" if base.startswith("U") else "integer")
 
 
 def instructions(sass: str) -> tuple[list[str], list[tuple[int, int]]]:
-    """The opcodes up to the last exit, and the loops among them: first and last place."""
+    """Return the opcodes up to the last exit, and the first and last position of each loop."""
     opcodes: list[str] = []
     targets, labels = {}, {}
     for line in sass.splitlines():
@@ -81,13 +83,13 @@ def instructions(sass: str) -> tuple[list[str], list[tuple[int, int]]]:
 
 
 def width(opcode: str) -> int:
-    """Bits that a load from memory brings to a thread."""
+    """Return the bits that a load brings from memory to a thread."""
     match = re.search(r"\.[US]?(8|16|64|128)$", opcode)
     return int(match[1]) if match else 32
 
 
 def number(name: str, code: str) -> int:
-    """`name = 8192` in a kernel; 1 where there is no such line."""
+    """Return the number in a kernel's line such as `name = 8192`; 1 without such a line."""
     match = re.search(rf"^    {name} = (\d+)$", code, re.MULTILINE)
     return int(match[1]) if match else 1
 
@@ -96,7 +98,9 @@ ITEM = {"bf16": 2, "fp16": 2, "fp32": 4, "fp64": 8, "i64": 8, "i32": 4, "i1": 1,
 
 
 def looped_bytes(code: str, numbers: float) -> list[float]:
-    """Bytes that a thread loads in one round of each loop, if it has `numbers` numbers there."""
+    """Return the bytes that a thread loads in one round of each loop, with these `numbers` per
+    thread.
+    """
     kinds = dict(re.findall(r"'(\w+)': '\*(\w+)'", code))
     bodies = [re.split(r"\n    \S", loop)[0] for loop in re.split(r"\n    for \w+ in ", code)[1:]]
     pattern = r"tl\.load\((\w+) \+ \((?=[^\n]*r0_)"  # tl.load(in_ptr0 + (r0_1 + 8192*x0), …
@@ -104,7 +108,7 @@ def looped_bytes(code: str, numbers: float) -> list[float]:
 
 
 def rounds(code: str, settings: dict[str, int], opcodes: list[str], loops: Any) -> list[int]:
-    """How often each loop of the machine code runs; the compiler may have unrolled it."""
+    """Return how often each loop of the machine code runs; the compiler may have unrolled it."""
     if not loops:
         return []
     threads, row = 32 * settings["num_warps"], number("r0_numel", code)
@@ -114,7 +118,7 @@ def rounds(code: str, settings: dict[str, int], opcodes: list[str], loops: Any) 
         raise SystemExit(
             f"{len(loops)} loops in the machine code, {len(wanted)} in Triton:\n{code}"
         )
-    times = math.ceil(row / block) * settings.get("RSPLIT_SIZE", 1)  # that many rows to a block
+    times = math.ceil(row / block) * settings.get("RSPLIT_SIZE", 1)  # so many rows a block
     bits = [
         sum(width(o) for o in opcodes[a : b + 1] if o.partition(".")[0] == "LDG") for a, b in loops
     ]
@@ -122,7 +126,7 @@ def rounds(code: str, settings: dict[str, int], opcodes: list[str], loops: Any) 
 
 
 def executed(code: str, settings: dict[str, int], sass: str) -> Counter[str]:
-    """Instructions of one thread by unit."""
+    """Return the instructions of one thread by unit."""
     opcodes, loops = instructions(sass)
     weights = [1] * len(opcodes)
     for (first, last), times in zip(loops, rounds(code, settings, opcodes, loops), strict=True):
@@ -134,7 +138,9 @@ def executed(code: str, settings: dict[str, int], sass: str) -> Counter[str]:
 
 
 def sizes(wrapper: str) -> dict[str, tuple[int, int]]:
-    """Numbers, and bytes of each, of every buffer of a generated module."""
+    """Return the number of elements, and the bytes of each, for every buffer of a generated
+    module.
+    """
     #   arg0_1 = rand_strided((16384, 8192), (8192, 1), device='cuda:0', dtype=torch.bfloat16)
     #   buf0 = empty_strided_cuda((16384, 8192), (8192, 1), torch.bfloat16)
     pattern = r"(\w+) = \w+_strided\w*\((\(.*?\)), \(.*?\), .*?torch\.(\w+)\)"
@@ -151,7 +157,7 @@ def sizes(wrapper: str) -> dict[str, tuple[int, int]]:
 
 
 def launches(wrapper: str) -> Iterator[tuple[str, list[str]]]:
-    """Every launch of a Triton kernel: its name and the names of its arguments."""
+    """Yield the kernel's name and its arguments' names for each launch of a Triton kernel."""
     #   triton_red_fused_0.run(arg0_1, reinterpret_tensor(buf0, (…), (…), 0), 16, stream=stream0)
     for name, arguments in re.findall(r"(triton_\w+)\.run\((.*), stream=", wrapper):
         plain = re.sub(r"reinterpret_tensor\((\w+), \(.*?\), \(.*?\), \w+\)", r"\1", arguments)
@@ -159,7 +165,7 @@ def launches(wrapper: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def moved(code: str, arguments: list[str], known: dict[str, tuple[int, int]]) -> int:
-    """Bytes of the arguments, as the module's text says."""
+    """Return the bytes of the arguments, as the module's text states them."""
     names = re.search(r"def triton_\w+\((.*?)\)", code)
     assert names, code
     most = number("xnumel", code) * number("r0_numel", code)
@@ -167,19 +173,19 @@ def moved(code: str, arguments: list[str], known: dict[str, tuple[int, int]]) ->
     for name, argument in zip(names[1].split(", "), arguments, strict=False):
         if argument in known:
             numbers, item = known[argument]
-            times = max(1, code.count(f"({name} +"))  # a half each of two loads
-            atomic = f"tl.atomic_add({name} +" in code  # any number may be updated many times
+            times = max(1, code.count(f"({name} +"))  # two loads have a half each
+            atomic = f"tl.atomic_add({name} +" in code  # any element may be updated several times
             numbers = most if atomic else min(numbers, most * times)
             total += numbers * item * (2 if atomic or name.startswith("in_out") else 1)
     return total
 
 
 def needs(kernel: Any, compiled: Any, arguments: list[str], known: Any) -> dict[str, Any]:
-    """One launch of one kernel."""
+    """Return the work of one launch of one kernel."""
     code, sass = kernel.code, compiled.stages["sass"].code
     config, taken = compiled.configuration.config, compiled.resources
     settings = config.settings
-    rows = settings["XBLOCK"] * settings.get("RSPLIT_SIZE", 1)  # XBLOCK is 1 where rows are split
+    rows = settings["XBLOCK"] * settings.get("RSPLIT_SIZE", 1)  # XBLOCK is 1 if rows are split
     grid = math.ceil(number("xnumel", code) / rows)
     threads = grid * 32 * settings["num_warps"]
     counts = {u: n * threads for u, n in executed(code, settings, sass).items()}
@@ -200,7 +206,7 @@ def needs(kernel: Any, compiled: Any, arguments: list[str], known: Any) -> dict[
 
 
 def count(name: str, size: dict[str, int], target: str) -> list[dict[str, Any]]:
-    """Every launch of the function, in order."""
+    """Yield every launch of the function, in order."""
     import torch
 
     import tclab
@@ -228,7 +234,7 @@ def count(name: str, size: dict[str, int], target: str) -> list[dict[str, Any]]:
 
 
 def alone(name: str, target: str) -> list[dict[str, Any]]:
-    """Counted in a process of its own: what it allocates goes with it."""
+    """Count in a process of its own, which frees its memory at the end."""
     command = [sys.executable, "-m", "benchmarks.kernel_needs", "--target", target, "--one", name]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
@@ -238,7 +244,7 @@ def alone(name: str, target: str) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Count each function in turn, and keep what was counted."""
+    """Count each function in turn, and keep the counts."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", default=list(CASES))
     parser.add_argument("--target", default="h200")
@@ -260,7 +266,7 @@ def main() -> None:
 
 
 def keep(path: Path, target: str, counted: dict[str, Any]) -> None:
-    """A line a function, so that a change shows where it is."""
+    """Write a line for each function, so that a diff shows where a change is."""
     checksums.check_beginning(path)
     head = json.dumps({"target": target, "environment": environment()})[1:-1]
     if path.exists() and (former := json.loads(path.read_text()))["target"] == target:
@@ -272,7 +278,7 @@ def keep(path: Path, target: str, counted: dict[str, Any]) -> None:
 
 
 def environment() -> dict[str, str]:
-    """The compiler that made the kernels."""
+    """Return the versions of the compiler that made the kernels."""
     import torch
     import triton
 

@@ -1,4 +1,4 @@
-"""Lighthouse over every page of the built site, in the system's Chromium.
+"""Run Lighthouse on every page of the built site, in the system's Chromium.
 
 The site is served from this machine, compressed as any host would. On a desktop each page is
 measured once; on a phone (Lighthouse's own: slow network, a quarter of the processor) one page of
@@ -26,13 +26,13 @@ from typing import Any
 from benchmarks.measure import CommandFailed
 from benchmarks.results import ROOT, WORK, Figure, Parts
 
-#: The last one that runs on node 18 and 20.
+#: The last version that runs on Node 18 and 20.
 VERSION = "12.8.2"
 FOLDER = WORK / "lighthouse"
 SITE = ROOT / "site"
 PHONE_RUNS = 5
 
-#: A page of each kind, of some the heaviest, too.
+#: A page of each kind; of some kinds also the heaviest.
 KINDS = (
     "index.html", "first-steps.html", "explain.html", "pipeline/triton.html",
     "practice/find-out.html", "explorer/index.html", "explorer/softmax.html",
@@ -55,12 +55,12 @@ Scores = dict[str, float]
 
 
 class Compressed(http.server.SimpleHTTPRequestHandler):
-    """Serves files as hosts do: with gzip, to be kept by the browser."""
+    """Serves files as hosts do, compressed by gzip and with permission to cache."""
 
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Discard the message: the server logs nothing."""
 
     def do_GET(self) -> None:
         """Send a file, compressed."""
@@ -81,7 +81,7 @@ class Compressed(http.server.SimpleHTTPRequestHandler):
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of a site while it is served on the loopback."""
+    """Serve a site on the loopback address, and yield the address."""
     handler = functools.partial(Compressed, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -90,16 +90,14 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def pages() -> list[str]:
-    """The site's pages, from those of docs/ and its labs."""
+    """Return the site's pages, from those of docs/ and its labs."""
     docs = ROOT / "docs"
     sources = [*docs.rglob("*.md"), *docs.glob("labs/lab*.py")]
     return sorted(p.relative_to(docs).with_suffix(".html").as_posix() for p in sources)
 
 
 def digest(page: str) -> str:
-    """Changes with the page and with what all pages load. The search index waits for a search, and
-    a file of machine code for the page that names it by what is in it.
-    """
+    """Return a digest of the page and of the files that all pages load."""
     scripts = (path for path in SITE.glob("assets/**/*.js") if path.parent.name != "code")
     shared = (*SITE.glob("assets/**/*.css"), *scripts)
     files = [SITE / page, *sorted(shared)]
@@ -110,7 +108,9 @@ def digest(page: str) -> str:
 
 
 def command() -> Path:
-    """Lighthouse, installed by npm into the folder of work on the first call."""
+    """Return the command of Lighthouse, which the first call installs by npm into the working
+    folder.
+    """
     binary = FOLDER / "node_modules" / ".bin" / "lighthouse"
     if not binary.exists():
         npm = shutil.which("npm")
@@ -125,7 +125,7 @@ def command() -> Path:
 
 
 def chromium() -> str:
-    """The browser of the system."""
+    """Return the path of the system's browser."""
     browser = (
         os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     )
@@ -135,7 +135,7 @@ def chromium() -> str:
 
 
 def measure(url: str, *, phone: bool) -> Scores:
-    """One run of Lighthouse: scores from 0 to 100, layout shift, ms of blocking, bytes."""
+    """Run Lighthouse once: scores from 0 to 100, layout shift, ms of blocking, bytes."""
     flags = ["--quiet", "--output=json", "--no-enable-error-reporting",
              "--chrome-flags=--headless=new --no-sandbox --disable-gpu"]  # fmt: skip
     preset = [] if phone else ["--preset=desktop"]
@@ -155,7 +155,7 @@ def measure(url: str, *, phone: bool) -> Scores:
 
 
 def median(runs: list[Scores]) -> Scores:
-    """The median of each number."""
+    """Return the median of each number."""
     return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
 
 
@@ -163,12 +163,12 @@ def median(runs: list[Scores]) -> Scores:
 
 
 def phone(parts: Parts) -> Iterator[Figure]:
-    """The worst page of each measure and a table: a page of each kind, five times."""
+    """Return the worst page of each measure and a table: a page of each kind, five times."""
     return _figures(parts, "phone", KINDS, PHONE_RUNS)
 
 
 def desktop(parts: Parts) -> Iterator[Figure]:
-    """The worst page of each measure and a table: every page, once."""
+    """Return the worst page of each measure and a table: every page, once."""
     return _figures(parts, "desktop", pages(), 1)
 
 

@@ -1,4 +1,4 @@
-"""How many lines of the kernels and how many instructions are linked.
+"""Count how many lines of kernels and how many instructions are linked.
 
 ``PYTHONPATH=src python -m benchmarks.link_coverage [--target h200] [NAME …]`` prints, for each
 example of the catalogue (or those whose name contains NAME):
@@ -27,7 +27,7 @@ from tclab.workshop.catalog.example import Example
 
 @dataclass
 class Count:
-    """Linked and all of them."""
+    """The number of linked lines, and of all lines."""
 
     computing: int = 0
     to_fx: int = 0
@@ -55,7 +55,7 @@ HEAD = f"{'function':42} {'lines':>6} {'FX':>8} {'Python':>8} {'SASS':>8} {'kern
 
 
 def measure(chain: Chain, unlinked: list[str]) -> Count:
-    """The counts of one chain; lines without a node are added to `unlinked`."""
+    """Count the links of one chain; add lines without a node to `unlinked`."""
     reached = origins(chain)
     count = Count()
     for pane in chain.panes:
@@ -88,7 +88,9 @@ def _instructions(pane: Listing) -> Iterator[int]:
 
 
 def origins(chain: Chain) -> Callable[[Listing, int], set[str]]:
-    """A function from a pane and a line to all keys it was made from, however far up."""
+    """Return a function from a pane and a line to the keys of all its direct and indirect
+    origins.
+    """
     above: dict[str, set[str]] = {}
     for pane in chain.panes:
         for line, marks in pane.marks.items():
@@ -109,7 +111,7 @@ def origins(chain: Chain) -> Callable[[Listing, int], set[str]]:
 
 
 def of_example(example: Example, target: str | None, unlinked: list[str]) -> Count:
-    """Capture one function and count."""
+    """Capture one function and count its links."""
     torch.manual_seed(0)
     fn, args = example.make()
     request = tclab.capture(fn, target=target, backward=example.backward, **example.options)
@@ -118,7 +120,7 @@ def of_example(example: Example, target: str | None, unlinked: list[str]) -> Cou
 
 
 def main() -> None:
-    """Print a row for each function and one for all."""
+    """Print a row for each function, and one for all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--target", default="h200", help="a GPU's name, or cpu for C++ kernels")

@@ -1,4 +1,4 @@
-"""Run a command on two cores and say how long it took and how much memory it needed."""
+"""Run a command on two cores, and measure its time and memory."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ CORES = 2
 
 
 class CommandFailed(RuntimeError):
-    """A measured command that ended badly: its number would mean nothing."""
+    """A measured command failed: its number would mean nothing."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """Wall-clock seconds, peak resident MiB of the largest process, and what was printed."""
+    """Wall-clock seconds, peak resident MiB of the largest process, and the output."""
 
     seconds: float
     peak: float
@@ -60,7 +60,9 @@ def measure(
 
 
 def wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[int, float]:
-    """Exit status and ru_maxrss; the whole process group is killed after `timeout` seconds."""
+    """Return the exit status and ru_maxrss; kill the whole process group after `timeout`
+    seconds.
+    """
     previous = signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
     signal.alarm(int(timeout))
     try:
@@ -76,6 +78,6 @@ def wait(process: subprocess.Popen[bytes], timeout: float) -> tuple[int, float]:
 
 
 def two_cores() -> None:
-    """Keep this process and its children on the first `CORES` cores there are."""
+    """Keep this process and its children on the first `CORES` available cores."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:CORES])

@@ -1,4 +1,4 @@
-"""Run MkDocs in this process and tell its memory: ``mkdocs_probe.py REPORT build …``.
+"""Run MkDocs in this process and report its memory: ``mkdocs_probe.py REPORT build …``.
 
 REPORT receives JSON: the peak resident MiB of this process alone, and whether torch was
 imported into it.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def tell(report: Path) -> None:
-    """Write what this process was."""
+    """Write the memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     mib = peak / (1024 if sys.platform == "linux" else 1024 * 1024)
     report.write_text(json.dumps({"peak": round(mib, 1), "torch": "torch" in sys.modules}))

@@ -1,4 +1,4 @@
-"""A build with nothing to run, against the same pages with the outputs pasted in.
+"""Compare a build with nothing to run to a build of the same pages with the outputs pasted in.
 
 The pasted pages are what a build of the site made of them: references resolved, every
 executable fence replaced by its HTML. They are built with the same theme and extensions,
@@ -27,7 +27,7 @@ HOOK = str(PROJECT / "src/tclab/site/pages/mkdocs_hook.py")
 
 
 def figures(parts: Parts) -> Iterable[Figure]:
-    """The ratio, and the memory of MkDocs when everything and when nothing is stale."""
+    """Return the ratio, and the memory of MkDocs with everything and with nothing stale."""
     first = parts.get("nothing-stale/first-build", first_build)
     times = parts.get("nothing-stale/repeated", repeated)
     ours, pasted = (statistics.median(times[name]) for name in ("ours", "pasted"))
@@ -60,7 +60,7 @@ def figures(parts: Parts) -> Iterable[Figure]:
 
 
 def first_build() -> dict[str, Any]:
-    """Build the site with an empty store, recording what each page became."""
+    """Build the site with an empty store, and record each page's output."""
     fresh(FOLDER)
     for name in ("docs", "snippets", "records", "src"):
         shutil.copytree(ROOT / name, PROJECT / name)
@@ -70,7 +70,7 @@ def first_build() -> dict[str, Any]:
 
 
 def probe(name: str) -> dict[str, Any]:
-    """Build with the configuration `name`: seconds, MiB, whether torch was imported."""
+    """Build with the configuration `name`; return seconds, MiB, and whether torch was imported."""
     report = FOLDER / "report.json"
     command: list[str | Path] = [sys.executable, HERE / "mkdocs_probe.py", report]
     command += ["build", "--config-file", PROJECT / name, "--site-dir", FOLDER / f"{name}-site"]
@@ -87,7 +87,7 @@ def variables() -> dict[str, str]:
 
 
 def config(name: str, *, hooks: list[str], more: str = "") -> None:
-    """A configuration that inherits the site's."""
+    """Return a configuration that inherits the site's."""
     lines = ["INHERIT: mkdocs.yml", f"hooks: {json.dumps(hooks)}", more]
     write(PROJECT / name, "\n".join(lines) + "\n")
 
@@ -103,7 +103,7 @@ def repeated() -> dict[str, list[Any]]:
     config("pasted.yml", hooks=[], more=pasted)
     builds: dict[str, list[Any]] = {"ours": [], "pasted": [], "torch": []}
     for name in ("ours", "pasted"):
-        probe(f"{name}.yml")  # once for the file system's cache
+        probe(f"{name}.yml")  # once to fill the file system's cache
     for _ in range(REPEATS):
         ours = probe("ours.yml")
         builds["ours"].append(ours["seconds"])

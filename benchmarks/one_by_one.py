@@ -18,7 +18,7 @@ from tclab.site.store.local_runs import Store
 
 
 def isolated(chosen: list[Snippet], root: Path) -> float:
-    """Seconds from the end of the warm-up to the end, one snippet at a time."""
+    """Return the seconds from the end of the warm-up to the end, with one snippet at a time."""
     begin = 0.0
 
     def note(event: events.Event) -> None:
@@ -35,7 +35,7 @@ def isolated(chosen: list[Snippet], root: Path) -> float:
 
 
 def together(chosen: list[Snippet]) -> float:
-    """Seconds of all files in this process, after the same kind of warm-up."""
+    """Return the seconds of all files in this process, after the same kind of warm-up."""
     import torch
 
     x = torch.randn(4, 4, requires_grad=True)

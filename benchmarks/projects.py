@@ -1,4 +1,4 @@
-"""The projects that are timed: of 60 generated snippets, and of the site's own that need no GPU.
+"""Make the projects to time: 60 generated snippets, and the site's own that need no GPU.
 
 Each set of snippets becomes four projects with the same code: ours, plain markdown-exec, MyST-NB
 and sphinx-gallery. Plain means what one would write without tclab: the code in a fence.
@@ -16,7 +16,7 @@ from benchmarks.results import ROOT
 
 GENERATED = 60
 
-#: What a generated snippet compiles: name, body of f(x, w), whether it also goes backward.
+#: The code of a generated snippet: name, body of f(x, w), whether it also runs backward.
 SHAPES = (
     ("pointwise", "torch.relu(x * {a} + {b}).tanh() * w[0]", False),
     ("softmax", "torch.softmax(x * {a} + {b}, dim=-1)", False),
@@ -68,7 +68,7 @@ class TimedSnippet:
 
 
 def generated(count: int = GENERATED) -> list[TimedSnippet]:
-    """`count` small compiles, all different, the same on every machine."""
+    """Yield `count` small compiles, all different, and the same on every machine."""
     return [_generated(number) for number in range(1, count + 1)]
 
 
@@ -88,7 +88,9 @@ def _generated(number: int) -> TimedSnippet:
 
 
 def of_the_site() -> list[TimedSnippet]:
-    """The site's snippets that run without a GPU, beside others, and end without an error."""
+    """Return the site's snippets that run without a GPU, beside others, and end without an
+    error.
+    """
     from tclab.site import snippets
 
     able = [
@@ -101,7 +103,7 @@ def of_the_site() -> list[TimedSnippet]:
 
 
 def fresh(folder: Path) -> Path:
-    """`folder`, empty."""
+    """Empty `folder` and return it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
@@ -113,12 +115,12 @@ def write(path: Path, text: str) -> None:
 
 
 def include_files() -> list[Path]:
-    """Local files that the site's snippets import."""
+    """Return the local files that the site's snippets import."""
     return sorted((ROOT / "snippets").glob("*/_*.py"))
 
 
 def include_path(folder: Path) -> str:
-    """PYTHONPATH by which code outside ``snippets/`` finds tclab and the local files."""
+    """Return a PYTHONPATH by which code outside ``snippets/`` finds tclab and the local files."""
     topics = sorted(p for p in (folder / "includes").glob("*") if p.is_dir())
     return ":".join(map(str, [ROOT / "src", *topics]))
 
@@ -138,7 +140,7 @@ markdown_extensions: [md_in_html, pymdownx.highlight, pymdownx.superfences, pymd
 
 
 def ours(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
-    """Our own project: a snippet file and a page for each example."""
+    """Make our own project: a snippet file and a page for each example."""
     fresh(folder)
     hook = "from tclab.site.pages.hooks import *  # noqa: F403\n"
     write(folder / "hook.py", hook)
@@ -155,7 +157,9 @@ def ours(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
 
 
 def plain(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
-    """MkDocs with markdown-exec: the code in an executed fence on a page of its own."""
+    """Make a project of MkDocs with markdown-exec: the code in an executed fence on a page of its
+    own.
+    """
     write_includes(fresh(folder))
     write(folder / "mkdocs.yml", MKDOCS.format(strict="false", more=""))
     write(folder / "docs" / "index.md", "# Benchmark\n")
@@ -188,7 +192,7 @@ kernelspec:
 
 
 def myst(folder: Path, examples: list[TimedSnippet]) -> Path:
-    """Sphinx with MyST-NB and jupyter-cache: a text notebook for each example."""
+    """Make a project of Sphinx with MyST-NB and jupyter-cache: a text notebook for each example."""
     write_includes(fresh(folder))
     write(folder / "source" / "conf.py", MYST_CONF)
     toc = "\n".join(example.flat for example in examples)
@@ -216,7 +220,7 @@ sphinx_gallery_conf = {
 
 
 def gallery(folder: Path, examples: Iterable[TimedSnippet]) -> Path:
-    """Sphinx with sphinx-gallery, two examples at a time."""
+    """Make a project of Sphinx with sphinx-gallery, two examples at a time."""
     write_includes(fresh(folder))
     write(folder / "source" / "conf.py", GALLERY_CONF)
     write(

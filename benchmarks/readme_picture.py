@@ -1,4 +1,4 @@
-"""``python -m benchmarks.readme_picture``: the picture of README.md, taken from the built site.
+"""Take the picture of README.md from the built site: ``python -m benchmarks.readme_picture``.
 
 The home page's chain in the system's Chromium, one line of Python clicked after the other, as an
 animation. Its comment is the digest of the snippet that made the chain, which a test compares: once
@@ -32,17 +32,17 @@ MILLISECONDS = 2200
 
 
 def digest(root: Path) -> str:
-    """Of the snippet whose chain is shown."""
+    """Return the digest of the snippet whose chain is shown."""
     return hashlib.sha256((root / SNIPPET).read_bytes()).hexdigest()
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
-    """The address of a site while it is served on the loopback."""
+    """Serve a site on the loopback address, and yield the address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
-            """Say nothing."""
+            """Discard the message: the server logs nothing."""
 
     handler = functools.partial(Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
@@ -52,7 +52,9 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def frames(page: Any) -> Iterator[Image.Image]:
-    """The chain with each of its Python lines clicked, from the second on: the first is `def`."""
+    """Yield pictures of the chain with each of its Python lines clicked, from the second on: the
+    first is `def`.
+    """
     chain = page.locator(".tclab-is-chain")
     lines = page.locator(".tclab-pane[data-stage=python] t-l")
     for number in range(1, lines.count()):
@@ -63,7 +65,7 @@ def frames(page: Any) -> Iterator[Image.Image]:
 
 
 def save(pictures: list[Image.Image], path: Path, comment: str) -> None:
-    """An animation of few colours, the same for all pictures, that repeats."""
+    """Save a repeating animation of few colours, the same for all pictures."""
     height = min(picture.height for picture in pictures)
     cut = [picture.crop((0, 0, picture.width, height)) for picture in pictures]
     sheet = Image.new("RGB", (cut[0].width, height * len(cut)))
@@ -76,7 +78,9 @@ def save(pictures: list[Image.Image], path: Path, comment: str) -> None:
 
 
 def main() -> int:
-    """Take the picture from site/, or from the folder named; 2 with a message if that fails."""
+    """Take the picture from site/, or from the given folder; return 2, with a message, if that
+    fails.
+    """
     from playwright.sync_api import sync_playwright
 
     site = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "site"

@@ -1,4 +1,6 @@
-"""An MkDocs hook that writes each page with its executable fences replaced by their output."""
+"""Define an MkDocs hook that writes each page with its executable fences replaced by their
+output.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ block_runner.execute_block = _recording
 
 @event_priority(-100)
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Keep the page's Markdown as it goes into the renderer."""
+    """Keep the page's Markdown as the renderer gets it."""
     _pages[page.file.src_uri] = markdown
     return markdown
 
@@ -46,7 +48,7 @@ def on_post_build(config: Any, **_: Any) -> None:
 
 
 def _pasted(text: str, outputs: list[str]) -> str:
-    """The Markdown with these outputs in place of its executable fences."""
+    """Return the Markdown with these outputs in place of its executable fences."""
     lines = text.split("\n")
     fences = [fence for fence in MarkdownText("", text).fences if fence.is_executed]
     for fence, html in reversed([*zip(fences, outputs, strict=True)]):

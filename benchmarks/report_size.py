@@ -1,4 +1,4 @@
-"""How large a whole model's report is, and how soon it can be used.
+"""Measure how large a whole model's report is, and how soon it can be used.
 
 ``PYTHONPATH=src python -m benchmarks.report_size [--target h200] [--runs 5] [NAME…]`` explains
 the models of `tclab.workshop.catalog.models.whole`, writes each report as `tclab explain` does,
@@ -35,7 +35,7 @@ _OPENED = """async () => {
 
 
 def report(name: str, target: str, *, plain: bool) -> str:
-    """The page of one model's report."""
+    """Return the page of one model's report."""
     from tclab.explain import explain
     from tclab.render.report import document
 
@@ -47,7 +47,7 @@ def report(name: str, target: str, *, plain: bool) -> str:
 
 
 def opened(browser: Any, path: Path) -> tuple[float, float]:
-    """Milliseconds until the viewer answers, and until a stage's lines are there."""
+    """Return the milliseconds until the viewer answers, and until a stage's lines are there."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(path.as_uri(), wait_until="commit")
     page.wait_for_selector(".tclab-chain[data-live]", state="attached")
@@ -58,7 +58,7 @@ def opened(browser: Any, path: Path) -> tuple[float, float]:
 
 
 def figures(browser: Any, name: str, path: Path, runs: int) -> str:
-    """A line on one page."""
+    """Return a line on one page."""
     usable, stage = zip(*(opened(browser, path) for _ in range(runs)), strict=True)
     size = path.stat().st_size / 1e6
     return (

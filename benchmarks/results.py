@@ -17,7 +17,8 @@ WORK = HERE / "work"
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. `limit` is what to reach, with ``<=`` or ``>=`` in front.
+    """One line of the table. `limit` is the value to reach, after ``<=`` or ``>=``. `limit` is what
+    to reach, with ``<=`` or ``>=`` in front.
 
     `detail`, if any, is a table of its own that stands below: a heading row, then the others.
     """
@@ -32,7 +33,7 @@ class Figure:
 
     @property
     def verdict(self) -> str:
-        """``met``, ``not met``, or a dash where no limit was set."""
+        """``met``, ``not met``, or a dash if there is no limit."""
         if not self.limit:
             return "–"
         sign, bound = self.limit[:2], float(self.limit[2:])
@@ -50,11 +51,11 @@ class Parts:
 
     @classmethod
     def load(cls, path: Path = WORK / "parts.json") -> Parts:
-        """What has been measured so far."""
+        """Load the parts measured so far."""
         return cls(path, json.loads(path.read_text()) if path.exists() else {})
 
     def get(self, name: str, measure: Callable[[], Any]) -> Any:
-        """The part called `name`, measured now if it never was."""
+        """Return the part called `name`; measure it now if it never was."""
         if name not in self.done:
             print(f"  {name} …", flush=True)
             self.done[name] = measure()
@@ -63,7 +64,7 @@ class Parts:
         return self.done[name]
 
     def forget(self, prefix: str) -> None:
-        """Have every part whose name begins with `prefix` measured again."""
+        """Forget every part whose name begins with `prefix`, so that it is measured again."""
         self.done = {k: v for k, v in self.done.items() if not k.startswith(prefix)}
         self.save()
 
@@ -76,7 +77,7 @@ class Parts:
 
 
 def conditions() -> dict[str, str]:
-    """What the numbers depend on."""
+    """Return the conditions on which the numbers depend."""
     here = machine.here()
     return {
         "date": here.date,
@@ -100,7 +101,7 @@ def write(figures: list[Figure], to: Path = HERE) -> None:
 
 
 def table(entries: dict[str, Any]) -> str:
-    """RESULTS.md."""
+    """Return the text of RESULTS.md."""
     rows = [
         "# Figures",
         "",
@@ -125,7 +126,7 @@ def table(entries: dict[str, Any]) -> str:
 
 
 def details(entries: dict[str, Any]) -> Iterator[str]:
-    """The tables that stand below, each under what it is about."""
+    """Return the tables below the main one, each under its subject."""
     for entry in entries.values():
         figure = Figure(**entry["figure"])
         if figure.detail:

@@ -1,4 +1,4 @@
-"""Whether a run is the same by each door: the snippets by the pool twice, by Dask, in a bundle.
+"""Check that a run is the same on each transport: the pool twice, Dask, and a bundle.
 
 ``PYTHONPATH=src python -m benchmarks.same_runs [SNIPPET…] [--folder FOLDER]`` runs those that this
 machine can run (all, without names) and compares the runs with the first of the pool's, field by
@@ -32,7 +32,7 @@ Runs = Mapping[str, Run]
 
 
 def main() -> None:
-    """Run by each door; print a line a door."""
+    """Run on each transport; print a line for each."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.same_runs")
     parser.add_argument("snippets", nargs="*")
     parser.add_argument("--folder", type=Path)
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def compare(folder: Path, names: Sequence[str]) -> None:
-    """The runs of each door beside those of the pool."""
+    """Compare the runs of each transport with those of the pool."""
     root = project_root()
     plan = Plan(root, Store(folder / "pool"))
     found = [snippets.get(name, root) for name in names] or snippets.find(root)
@@ -65,7 +65,7 @@ def _bundled(folder: Path, plan: Plan, chosen: list[Snippet]) -> Runs:
 
 
 def _differ(first: Runs, runs: Runs) -> set[str]:
-    """Names of the runs that are not equal to the first, and of those that are missing."""
+    """Return the names of the runs that differ from the first or are missing."""
     return {name for name, run in first.items() if name not in runs or not _equal(run, runs[name])}
 
 

@@ -1,4 +1,5 @@
-"""Workers that sleep as long as a recorded run took: hundreds of Dask's workers in one process.
+"""Start workers that sleep as long as a recorded run took: hundreds of Dask's workers in one
+process.
 
 python -m benchmarks.sleeping SCHEDULER WORKERS
 """
@@ -21,18 +22,18 @@ _ANSWER = b""
 
 
 def has_tree(_digest: str, _key: str) -> bool:
-    """There is none to have."""
+    """Return True: no tree is needed."""
     return True
 
 
 def run_job(data: bytes, _key: str) -> bytes:
-    """Sleep for as long as the job's limit says, and answer with the run that every job gets."""
+    """Sleep for the job's time limit, and answer with the run that every job gets."""
     time.sleep(json.loads(data)["snippet"]["timeout"])
     return _ANSWER
 
 
 async def serve(scheduler: str, number: int, answer: bytes) -> None:
-    """Until the scheduler is gone."""
+    """Serve until the scheduler is gone."""
     global _ANSWER
     from distributed import Worker
 
@@ -65,5 +66,5 @@ def _environment() -> announcements.EnvironmentData:
 
 if __name__ == "__main__":
     dask.config.set({"distributed.logging.distributed": "critical"})
-    module = importlib.import_module("benchmarks.sleeping")  # which the jobs name
+    module = importlib.import_module("benchmarks.sleeping")  # the module that the jobs name
     asyncio.run(module.serve(sys.argv[1], int(sys.argv[2]), sys.stdin.buffer.read()))

@@ -1,4 +1,4 @@
-"""What it costs to go from Python to SASS without a GPU, beside Inductor's own compile.
+"""Measure the cost from Python to SASS without a GPU, compared with Inductor's own compile.
 
 ``PYTHONPATH=src python -m benchmarks.target_cost [--against gpu] [--target h200] [NAME…]`` takes
 the models of `tclab.workshop.catalog.models.whole`, or examples by name
@@ -33,7 +33,7 @@ from tclab.workshop.catalog.models.whole import MODELS
 
 
 def example(name: str) -> Example:
-    """The model or function, and how it is compiled."""
+    """Return the model or function, and its compile options."""
     from tclab.workshop.catalog import CORPORA, examples
 
     every = {n: each for corpus in CORPORA for n, each in examples(corpus).items()}
@@ -41,7 +41,7 @@ def example(name: str) -> Example:
 
 
 def own(device: str, name: str) -> float:
-    """Seconds of the first call, compiled for this machine's ``cpu`` or ``cuda``."""
+    """Return the seconds of the first call, compiled for this machine's ``cpu`` or ``cuda``."""
     import torch
     from torch.utils._pytree import tree_map_only
 
@@ -63,7 +63,7 @@ def own(device: str, name: str) -> float:
 
 
 def target(name: str, gpu: str) -> float:
-    """Seconds of a capture for `gpu`, down to machine code."""
+    """Return the seconds of a capture for `gpu`, down to machine code."""
     import tclab
 
     chosen = example(name)
@@ -78,14 +78,14 @@ def target(name: str, gpu: str) -> float:
 
 
 def seconds_of(side: str, name: str, gpu: str) -> float:
-    """Seconds of one side in this process."""
+    """Return the seconds of one side in this process."""
     if side == "target":
         return target(name, gpu)
     return own("cuda" if side == "gpu" else "cpu", name)
 
 
 def cold(side: str, name: str, gpu: str) -> float:
-    """One side in a process of its own, with empty caches."""
+    """Run one side in a process of its own, with empty caches."""
     with tempfile.TemporaryDirectory() as folder:
         env = os.environ | {"TORCHINDUCTOR_CACHE_DIR": f"{folder}/inductor",
                             "TRITON_CACHE_DIR": f"{folder}/triton"}  # fmt: skip
@@ -101,7 +101,7 @@ def cold(side: str, name: str, gpu: str) -> float:
 
 
 def compared(name: str, sides: tuple[str, str], gpu: str, runs: int) -> dict[str, Any]:
-    """The fastest seconds of each side."""
+    """Return the fastest seconds of each side."""
     turns = [{side: cold(side, name, gpu) for side in sides} for _ in range(runs)]
     return {"model": name} | {side: round(min(t[side] for t in turns), 1) for side in sides}
 

@@ -1,4 +1,4 @@
-"""The other tools' virtual environment: their packages, and the torch this Python has."""
+"""Make the other tools' virtual environment: their packages, and this Python's torch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VENV = ROOT / ".venv-bench"
 
 
 def python() -> Path:
-    """The interpreter of that environment, which is made on the first call."""
+    """Return the interpreter of that environment, which the first call makes."""
     interpreter = VENV / "bin" / "python"
     done = VENV / ".installed"
     wanted = HERE / "requirements.txt"
@@ -29,7 +29,7 @@ def python() -> Path:
 
 
 def borrow(interpreter: Path) -> None:
-    """Let the environment see this one's packages, after its own: torch is gigabytes."""
+    """Let the environment see this one's packages after its own, since torch is gigabytes."""
     query = "import sysconfig; print(sysconfig.get_path('purelib'))"
     there = subprocess.run([interpreter, "-c", query], capture_output=True, text=True, check=True)
     mine = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.viewer [--site SITE] [REPORT.html…]``: the viewer's figures, in Chromium.
+"""Measure the viewer in Chromium: ``python -m benchmarks.viewer [--site SITE] [REPORT.html…]``.
 
 A made-up chain of 2,000 lines (or --lines); the reports given, such as one that ``tclab explain``
 wrote; with --site, every page of the explorer of a built site, served on the loopback. For each:
@@ -35,7 +35,7 @@ STAGES = ("python", "dynamo", "forward", "post_grad", "ir", "kernel", "ttir", "l
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
 LOADS, CLICKS = 5, 40
 
-#: The script has ended when the first chain is live; then one more frame is painted.
+#: The script has ended when the first chain is live; one more frame is then painted.
 READY = """() => new Promise((resolve) => {
     const wait = () => document.querySelector(".tclab-chain[data-live]")
         ? requestAnimationFrame(() => setTimeout(() => resolve(performance.now())))
@@ -43,7 +43,7 @@ READY = """() => new Promise((resolve) => {
     wait();
 })"""
 
-#: From the click to its classes, and to the end of the frame that paints them.
+#: The milliseconds from the click to its classes, and to the end of the frame that paints them.
 CLICK = """(i) => new Promise((resolve) => {
     const lines = Array.from(document.querySelectorAll(".tclab-column:not([hidden]) "
         + ".tclab-pane[open] t-l"));
@@ -57,7 +57,7 @@ CLICK = """(i) => new Promise((resolve) => {
     }));
 })"""
 
-#: Begun before the page is: layout shifts without input, and what of long tasks exceeds 50 ms.
+#: Started before the page: layout shifts without input, and the part of long tasks above 50 ms.
 WATCH = """
     window.shifted = window.blocked = 0;
     new PerformanceObserver((list) => {
@@ -70,7 +70,9 @@ WATCH = """
 
 
 def synthetic(lines: int) -> Chain:
-    """A chain of `lines` lines: each stage is twice as long as the one before, as real ones are."""
+    """Return a chain of `lines` lines, in which each stage is twice as long as the one before, as
+    in real chains.
+    """
     weights = [2**i for i in range(len(STAGES))]
     counts = [max(1, lines * weight // sum(weights)) for weight in weights]
     panes, before = [], 0
@@ -88,7 +90,7 @@ def synthetic(lines: int) -> Chain:
 
 @contextlib.contextmanager
 def opened(browser: Any, address: str) -> Iterator[Any]:
-    """A page that answers, with what it asked for in `bodies`."""
+    """Open a page and yield it once it answers, with its requests in `bodies`."""
     page = browser.new_page(viewport={"width": 1500, "height": 900})
     page.add_init_script(WATCH)
     answers: list[Any] = []
@@ -100,20 +102,22 @@ def opened(browser: Any, address: str) -> Iterator[Any]:
     page.goto(address, wait_until="commit")
     page.ready = page.evaluate(READY)
     page.wait_for_load_state("networkidle")
-    page.wait_for_timeout(500)  # what is done when there is time
+    page.wait_for_timeout(500)  # the page does the rest of its work when it is idle
     page.bodies = [answer.body() for answer in answers if answer.url.startswith("http")]
     yield page
     page.close()
 
 
 def clicks(page: Any) -> Iterator[tuple[float, float, int]]:
-    """(to classes, to the frame, lines linked) of lines spread over the open panes."""
+    """Return (ms to classes, ms to the frame, lines linked) for lines spread over the open
+    panes.
+    """
     for i in range(CLICKS):
         yield page.evaluate(CLICK, (i * 17 % CLICKS) / CLICKS)
 
 
 def measure(browser: Any, name: str, address: str, content: bytes) -> None:
-    """Print one page's figures; `content` is its size where nothing is asked of a server."""
+    """Print one page's figures; `content` is its size if no server is asked."""
     ready, shifted, blocked, sizes = [], [], [], []
     for _ in range(LOADS):
         with opened(browser, address) as page:
@@ -136,7 +140,7 @@ def measure(browser: Any, name: str, address: str, content: bytes) -> None:
 
 @contextlib.contextmanager
 def served(site: Path) -> Iterator[str]:
-    """The address of a folder, served on the loopback."""
+    """Serve a folder on the loopback address, and yield the address."""
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: Any) -> None:
@@ -150,7 +154,7 @@ def served(site: Path) -> Iterator[str]:
 
 
 def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The command line."""
+    """Parse the command line."""
     parser.add_argument("reports", nargs="*", type=Path, metavar="REPORT.html")
     parser.add_argument("--site", type=Path, help="a built site, whose explorer is measured")
     parser.add_argument("--lines", type=int, default=2000, help="of the made-up chain")
@@ -158,7 +162,7 @@ def arguments(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def main() -> int:
-    """Measure a made-up chain, the reports given, the explorer of a site."""
+    """Measure a made-up chain, the given reports, and the explorer of a site."""
     from playwright.sync_api import sync_playwright
 
     parser = argparse.ArgumentParser(prog="python -m benchmarks.viewer", description=__doc__)

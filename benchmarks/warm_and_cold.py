@@ -1,4 +1,4 @@
-"""Run a project's snippets from the warm process and in new Pythons; compare what they show.
+"""Run a project's snippets in the warm process and in new Pythons, and compare the artifacts.
 
 Artifacts that hold measured times (a unit of seconds, or a chart) cannot be equal and are
 counted apart; all others must be equal in every field.
@@ -20,7 +20,7 @@ TIMES = {"s", "ms", "µs", "us", "ns"}
 
 
 def is_timed(artifact: Artifact) -> bool:
-    """It holds measured times."""
+    """Return whether the artifact holds measured times."""
     if isinstance(artifact, Table):
         words = " ".join([*artifact.columns, artifact.title]).lower()
         return bool(TIMES & set(artifact.units)) or "seconds" in words or "time" in words
@@ -36,7 +36,7 @@ def all_runs(root: Path, *, warm: bool) -> dict[str, Run]:
 
 
 def compare(warm: dict[str, Run], cold: dict[str, Run]) -> dict[str, object]:
-    """Counts, and the names of the artifacts that differ."""
+    """Return counts, and the names of the artifacts that differ."""
     compared, timed, differing = 0, 0, []
     for name, run in warm.items():
         other = {a.name: a for a in cold[name].artifacts}
